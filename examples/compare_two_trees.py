@@ -27,4 +27,4 @@ print(distance)
 
 # %%
 # Twenty such trees on a map: near each other if their rules are alike.
-DistanceDisplay.from_trees(trees, kind="map").plot()
+DistanceDisplay.from_trees(trees, kind="map")

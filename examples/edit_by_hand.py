@@ -36,4 +36,4 @@ print(f"Nodes that an update should leave alone: {edited_nodes(edited)}")
 
 # %%
 # Does every leaf of the edited tree mean what it says?
-CalibrationDisplay.from_estimator(edited, X_test, y_test).plot()
+CalibrationDisplay.from_estimator(edited, X_test, y_test)

@@ -32,4 +32,4 @@ with TemporaryDirectory() as folder:
 
 # %%
 # The trees that there were to choose from.
-FrontierDisplay.from_run(run).plot()
+FrontierDisplay.from_run(run)

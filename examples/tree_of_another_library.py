@@ -30,4 +30,4 @@ with TemporaryDirectory() as folder:
 
 # %%
 # Where its rules part the flowers.
-PartitionDisplay.from_estimator(theirs, X, y).plot()
+PartitionDisplay.from_estimator(theirs, X, y)

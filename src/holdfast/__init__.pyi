@@ -132,6 +132,8 @@ from holdfast.show.plots.replications import ReplicationsDisplay as Replications
 from holdfast.show.plots.roc import RocDisplay as RocDisplay
 from holdfast.show.plots.split_support import SplitSupportDisplay as SplitSupportDisplay
 from holdfast.show.plots.stages import StagesDisplay as StagesDisplay
+from holdfast.show.plots.tree import TreeDisplay as TreeDisplay
+from holdfast.show.plots.tree import plot_tree as plot_tree
 from holdfast.show.report.write import write_report as write_report
 from holdfast.stability.centring.size_choice import SizeChoice as SizeChoice
 from holdfast.stability.choice import Choice as Choice

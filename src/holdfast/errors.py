@@ -49,6 +49,10 @@ class ExportError(HoldfastError, ValueError):
     """The model asks, or does, something that the other library cannot."""
 
 
+class EngineError(ExportError):
+    """Nothing is installed that could run an export, so that it cannot be verified."""
+
+
 class ModelError(HoldfastError):
     """A model that is compared with others failed."""
 

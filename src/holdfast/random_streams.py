@@ -50,6 +50,7 @@ class Branch(IntEnum):
     SIZE_FOLDS = 40
     REDUCED_ERROR_ROWS = 41
     CENTRED_SIZE_FOLDS = 42
+    BASELINE_TEST_FOLDS = 46
     # Honest leaves: the rows that choose the questions; and rows that tell leaves apart
     HONEST_ROWS = 43
     SIMILAR_LEAVES = 44
@@ -78,6 +79,8 @@ class Branch(IntEnum):
     AUDIT_SEEDS = 83
     # Updates of a deployed tree: new rows to score by
     UPDATE_VALIDATION = 90
+    # Exports: the rows at the edges of regions that they are verified on
+    EXPORT_EDGES = 95
 
 
 def generator(seed: int, *key: int) -> np.random.Generator:

@@ -104,12 +104,13 @@ _PLOTS: dict[str, str] = {
 
 def plotted(name: str, result: Any, *, ax: Any = None, **options: Any) -> Any:
     """The display `name` of show/plots/ made from the result, and drawn on the axes or on a new figure."""
-    return display_class(name).from_result(result, **options).plot(ax=ax)
+    return display_class(name).from_result(result, ax=ax, **options)
 
 
 def plotted_svg(name: str, result: Any, **options: Any) -> str:
     """The same as the text of an SVG file, which no window or notebook shows."""
-    text: str = display_class(name).from_result(result, **options).to_svg()
+    later = import_module("holdfast.show.plots.display").LATER
+    text: str = display_class(name).from_result(result, ax=later, **options).to_svg()
     return text
 
 

@@ -109,7 +109,10 @@ def test_other_edits(folder: Path) -> None:
     assert load_model(folder / "edited.json").n_leaves == tree.n_leaves - 1
     leaf = tree.n_nodes - 1
     assert edit(folder, "tree.json", "--node", leaf, "--value", 0.25).exit_code == 0
-    assert load_model(folder / "edited.json").value[leaf].tolist() == [0.75, 0.25]
+    assert load_model(folder / "edited.json").value[leaf].tolist() == [
+        0.25,
+        0.75,
+    ]  # of died, the positive class
     assert edit(folder, "tree.json", "--node", leaf, "--value", "died=0.9, lived=0.1").exit_code == 0
     assert load_model(folder / "edited.json").value[leaf].tolist() == [0.9, 0.1]
 

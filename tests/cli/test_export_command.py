@@ -3,6 +3,10 @@ from pathlib import Path
 import pytest
 from command_line import fit, holdfast, refusal, write_patients
 
+from holdfast.errors import EngineError
+from holdfast.export import python as python_format
+from holdfast.export import sql as sql_format
+
 PLAIN = ("--drop", "year", "--drop", "patient", "--drop", "weight")
 
 
@@ -35,9 +39,42 @@ def test_an_export_is_verified_on_the_rows_of_a_file(model: Path, patients: Path
     output = tmp_path / "model.sql"
     result = holdfast("export", model, "-o", output, "--verify", patients, "--dialect", "sqlite")
     assert result.exit_code == 0, result.output
-    assert result.stderr.startswith("sql equals the model on ")
-    assert "(SQLite " in result.stderr
+    assert result.stdout.count("\n") == 1
+    assert "sql equals the model on 120 rows and " in result.stdout
+    assert "(SQLite " in result.stdout
     assert output.is_file()
+
+
+def test_every_export_is_run_before_it_is_written(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    output, done = tmp_path / "model.py", holdfast("export", model, "-o", tmp_path / "model.py")
+    assert done.stdout.startswith(f"Wrote {output}. python equals the model on ")
+    assert "0 rows" not in done.stdout
+    output.write_text("earlier")
+    to_python = python_format.to_python
+    monkeypatch.setattr(python_format, "to_python", lambda tree: to_python(tree).replace("<=", ">"))
+    broken = holdfast("export", model, "-o", output)
+    assert broken.exit_code == 2
+    assert "differs from the model" in broken.stderr
+    assert output.read_text() == "earlier"
+    skipped = holdfast("export", model, "-o", output, "--no-verify")
+    assert skipped.exit_code == 0
+    assert "not verified" in skipped.stdout
+    assert output.read_text().startswith("def predict(row):")
+
+
+def test_an_export_without_an_engine_is_written_and_says_so(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def absent(*_: object, **__: object) -> None:
+        raise EngineError("install DuckDB.")
+
+    monkeypatch.setattr(sql_format, "scored", absent)
+    result = holdfast("export", model, "-o", tmp_path / "model.sql")
+    assert result.exit_code == 0
+    assert "not verified: install DuckDB." in result.stdout
+    assert (tmp_path / "model.sql").is_file()
 
 
 def test_without_a_file_the_text_goes_to_the_terminal(model: Path) -> None:

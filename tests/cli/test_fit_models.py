@@ -269,7 +269,7 @@ def test_ordered_categories_are_split_in_their_order(stages: Path, tmp_path: Pat
     grade = fitted.schema.features[0]
     assert (grade.kind, grade.categories) == ("ordered", ("zero", "one", "two", "three"))
     assert "1 ordered" in result.stdout
-    assert fitted.rules().startswith("IF   grade at most one\n")
+    assert fitted.rules().startswith("IF   grade at most one (80) or not recorded (1)\n")
     # A new file is read by the same order, and knows the words.
     line = holdfast("predict", tmp_path / "run", stages).stdout.splitlines()[1]
     assert float(line.split(",")[-1]) == pytest.approx(fitted.value[1, 0])

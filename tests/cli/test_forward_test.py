@@ -257,8 +257,36 @@ def test_a_sentence_says_when_no_early_tree_asks_the_first_question(tmp_path: Pa
 
 def test_a_last_stage_of_one_class_says_nothing_of_the_auc(tmp_path: Path) -> None:
     path = tmp_path / "alike.csv"
-    rows = [f"{n % 25},{2016 + n // 50},{'yes' if n % 25 > 12 and n < 150 else 'no'}" for n in range(200)]
+    rows = [f"{n % 25},{2016 + n // 50},{'yes' if n % 25 > 12 and n < 100 else 'no'}" for n in range(200)]
     path.write_text("\n".join(["a,year,sick", *rows]) + "\n")
     said = words(fit(path, tmp_path / "run", "--stage", "year"))
-    assert "The later rows are too few, or too much alike, to say what the AUC will be" in said
+    assert "50 rows, all of class no" in said
+    assert summary(tmp_path / "run")["trees"]["chosen"]["test"] is None
     assert "disagree:" not in said
+
+
+def test_a_last_stage_with_one_case_is_joined_by_those_before(tmp_path: Path) -> None:
+    data = write_exams(tmp_path / "exams.csv")
+    lines = data.read_text().splitlines()
+    few = [line.replace("2019", "2020").rsplit(",", 1)[0] for line in lines[-10:]]
+    lines += [f"{line},{'yes' if place == 0 else 'no'}" for place, line in enumerate(few)]
+    data.write_text("\n".join(lines) + "\n")
+    rows = read_rows(data, RunSettings(target="sick", stage="year", drop="person"))
+    assert choose_test_rows(rows.table(), rows, 0.25, None, 0).stages == ("2019", "2020")
+
+
+def test_a_test_of_few_rows_gives_no_score(tmp_path: Path) -> None:
+    data = write_exams(tmp_path / "exams.csv", (2016,), n_persons=40)
+    result = fit(data, tmp_path / "run", "--drop", "person", "--drop", "year")
+    facts = summary(tmp_path / "run")
+    assert facts["trees"]["chosen"]["test"] is None
+    assert "10 rows" in words(result)
+
+
+def test_a_table_of_few_cases_says_so_first(tmp_path: Path) -> None:
+    path = tmp_path / "few.csv"
+    path.write_text(
+        "\n".join(["a,sick", *(f"{n % 9},{'yes' if n % 16 == 0 else 'no'}" for n in range(92))]) + "\n"
+    )
+    result = fit(path, tmp_path / "run", "--teacher", "linear", "--n-estimators", 5)
+    assert "92 rows with 6 cases" in result.stderr.splitlines()[0]

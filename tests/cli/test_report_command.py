@@ -64,14 +64,3 @@ def test_what_cannot_be_done_is_refused(
     monkeypatch.chdir(tmp_path)
     assert says in refusal(holdfast("report", run, *options))
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_folder_of_an_update_has_its_page_already(run: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "updated"
-    folder.mkdir()
-    (folder / "model.json").write_bytes((run / "model.json").read_bytes())
-    (folder / "update.json").write_text("{}", encoding="utf-8")
-    told = refusal(holdfast("report", folder, "-o", tmp_path / "page.html"))
-    assert "holds an update" in told
-    assert "report.html" in told
-    assert not (tmp_path / "page.html").exists()

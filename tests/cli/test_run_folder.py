@@ -38,6 +38,31 @@ def test_a_second_run_replaces_the_first(patients: Path, tmp_path: Path) -> None
     assert written(tmp_path / "run").keys() == first.keys()
 
 
+def test_the_usual_folder_is_kept_from_a_fit_of_other_data_or_another_target(
+    patients: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    other = write_patients(tmp_path / "other.csv", seed=1)
+    quick = ("--model", "tree", "--no-report", *PLAIN)
+    first = holdfast("fit", patients, "--target", "outcome", *quick)
+    assert first.exit_code == 0
+    assert "replaced" not in first.output
+    before = written(tmp_path)
+    for data, target in ((other, "outcome"), (patients, "ward")):
+        told = refusal(holdfast("fit", data, "--target", target, *quick))
+        assert "patients.csv" in told
+        assert "'outcome'" in told
+        assert "--force" in told
+        assert written(tmp_path) == before
+    again = holdfast("fit", "patients.csv", "--target", "outcome", *quick)  # the same by another name
+    assert again.exit_code == 0
+    assert "replaced" in again.output
+    forced = holdfast("fit", other, "--target", "outcome", *quick, "--force")
+    assert "patients.csv" in forced.output.split("replaced")[1].replace("\n", "")
+    named = holdfast("fit", patients, "--target", "ward", *quick, "-o", "run")
+    assert "other.csv" in named.output.split("replaced")[1].replace("\n", "")
+
+
 @pytest.mark.parametrize(
     ("module", "name"),
     [

@@ -3,11 +3,23 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 from click.testing import Result
 from command_line import holdfast, refusal
+from pandas import read_csv
 
-from holdfast import StableTreeClassifier, check_register, load, model_hash, read_register, save, update_run
+from holdfast import (
+    StableTreeClassifier,
+    check_register,
+    load,
+    model_hash,
+    open_run,
+    read_register,
+    save,
+    update_run,
+)
+from holdfast.errors import DataError
 from holdfast.files import aside
 from holdfast.lock import locked
 from holdfast.runs.resumable import STORE
@@ -81,6 +93,63 @@ def test_the_model_in_the_folder_predicts_and_is_updated_again(folder: Path, tmp
     )
     assert again.exit_code == 0, again.output
     assert load(tmp_path / "run2" / "model.json").rows_behind_ > 240
+
+
+def test_every_command_takes_the_folder_of_an_update(folder: Path, tmp_path: Path) -> None:
+    run, rows = tmp_path / "run", folder / "other.csv"
+    assert update(folder, run).exit_code == 0
+    commands = (
+        ("explain", run, rows, "--row", 1),
+        ("report", run, "-o", tmp_path / "page.html"),
+        ("predict", run, rows, "-o", tmp_path / "predicted.csv"),
+        ("diff", folder / "model.json", run),
+        ("diff", run, folder / "model.json"),
+        ("export", run, "-o", tmp_path / "model.py"),
+        ("edit", run, "--node", 0, "--prune", "-o", tmp_path / "edited.json"),
+        ("status", run),
+        *(
+            ("plot", run, "--what", what, "-o", tmp_path / "plot.png")
+            for what in ("tree", "sizes", "distance")
+        ),
+        ("plot", run, "--what", "roc", "--data", rows, "--target", "outcome", "-o", tmp_path / "plot.svg"),
+    )
+    for command in commands:
+        result = holdfast(*command)
+        assert result.exit_code == 0, (command, result.output)
+    page = json.loads((tmp_path / "page.json").read_text())
+    tree = load(run / "model.json").tree_
+    assert page["page"] == "fit"
+    assert len(page["sections"]["rules"]["rules"]) == tree.n_leaves
+
+
+def test_a_diff_on_the_rows_of_the_update_says_that_the_tree_has_learned_from_them(
+    folder: Path, tmp_path: Path
+) -> None:
+    run = tmp_path / "run"
+    assert update(folder, run, "--take", 1, "--force").exit_code == 0
+    (tmp_path / "again.csv").write_bytes((folder / "other.csv").read_bytes())  # by its content, not its name
+    for rows, learned in (("again.csv", 1.0), ("first.csv", None)):
+        data = next(path for path in (tmp_path / rows, folder / rows) if path.is_file())
+        diff = holdfast("diff", folder / "model.json", run, "--data", data, "--target", "outcome", "--json")
+        told = json.loads(diff.stdout)
+        assert (told["rows"]["old_learned"], told["rows"]["new_learned"]) == (None, learned)
+        assert ("has learned from these rows" in told["summary"]) == (learned is not None)
+    other = holdfast(
+        "diff", run, folder / "model.json", "--data", folder / "other.csv", "--target", "outcome"
+    )
+    assert "The old tree has learned from these rows" in " ".join(other.stdout.split())
+    assert "has learned from these rows" in " ".join((run / "diff.txt").read_text().split())
+
+
+def test_the_folder_of_an_update_opens_as_a_run(folder: Path, tmp_path: Path) -> None:
+    assert update(folder, tmp_path / "run").exit_code == 0
+    run, made = open_run(tmp_path / "run"), load(tmp_path / "run" / "model.json")
+    assert run.is_update
+    assert len(run.candidates) == len(run.facts["path"])
+    rows = read_csv(folder / "other.csv")[made.feature_names_in_]
+    np.testing.assert_array_equal(run.predict(folder / "other.csv"), made.predict(rows))
+    with pytest.raises(DataError, match="copy"):
+        run.save(tmp_path / "other")
 
 
 def test_a_policy_that_is_broken_ends_with_exit_code_3(folder: Path, tmp_path: Path) -> None:
@@ -157,11 +226,32 @@ def test_what_cannot_be_is_one_line_and_changes_nothing(folder: Path, tmp_path: 
         (("--frozen", "1,99"), "no node of the deployed tree"),
         (("--groups", "none"), "There is no column 'none'"),
         (("--half-life", 2), "--half-life tells what old rows count: give these by --old."),
-        (("--force",), "give one by --policy"),
         (("--about", tmp_path / "wrong.toml"), "There is no line 'max_churn'"),
     ):
         assert message in refusal_without_notes(update(folder, run, *options))
         assert files_of(tmp_path) == before
+
+
+def test_few_rows_are_refused_and_new_categories_count_as_missing(folder: Path, tmp_path: Path) -> None:
+    rows = read_csv(folder / "other.csv")
+    rows.head(12).to_csv(tmp_path / "few.csv", index=False)
+    rows["ward"] = ["moon" if number < 10 else ward for number, ward in enumerate(rows["ward"])]
+    rows.to_csv(tmp_path / "moon.csv", index=False)
+    arguments = ("update", folder / "model.json", tmp_path / "few.csv", "--target", "outcome", "-o")
+    refused = refusal_without_notes(holdfast(*arguments, tmp_path / "run"))
+    assert "at least 20 new rows, and there are 12" in refused
+    assert "--force" in refused
+    assert holdfast(*arguments, tmp_path / "run", "--force").exit_code == 0
+    arguments = ("update", folder / "ward.json", tmp_path / "moon.csv", "--target", "outcome", "-o")
+    model = StableTreeClassifier(n_estimators=4, teacher="linear", max_leaf_nodes=4)
+    data = read_csv(folder / "first.csv")
+    model.fit(data[["ward", "age"]], np.where(data["ward"] == data["ward"][0], "lived", "died"))
+    save(model, folder / "ward.json")
+    result = holdfast(*arguments, tmp_path / "moon")
+    assert result.exit_code == 0, result.output
+    told = " ".join(result.stderr.split())
+    assert "'ward': 'moon' (10 rows)" in told
+    assert "--widen" in told
 
 
 def test_a_step_that_there_is_not_is_refused_and_the_path_is_kept_for_one_that_there_is(

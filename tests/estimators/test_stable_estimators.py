@@ -4,6 +4,7 @@ import pickle
 import warnings
 from dataclasses import fields
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -187,7 +188,6 @@ def test_choosing_moves_along_the_frontier_without_growing():
     assert score[model.choice_.candidate] == score.max()
     assert model.choose("most-stable").instability_ == instability.min()
     assert model.candidate_trees_ is trees
-    assert model.frontier_ is frontier
     for rule in ("best-score", "most-stable", "knee", "within-tolerance"):
         model.choose(rule)
         assert model.tree_ is trees[model.choice_.candidate]
@@ -197,15 +197,41 @@ def test_choosing_moves_along_the_frontier_without_growing():
 
 def test_a_choice_is_what_a_fit_with_these_parameters_would_choose():
     model = classifier().fit(PATIENTS, STAY)
-    model.choose("within-tolerance", tolerance=0.2, tolerance_unit="relative")
-    assert (model.tolerance, model.tolerance_unit) == (0.2, "relative")
-    again = clone(model).fit(PATIENTS, STAY)
-    assert again.choice_ == model.choice_
-    model.choose("weighted", gamma=0.01)
-    assert clone(model).fit(PATIENTS, STAY).choice_ == model.choice_
-    assert (model.selection_rule, model.gamma, model.tolerance) == ("weighted", 0.01, 0.2)
-    model.choose("best-score", tolerance_unit=None, gamma=None)
-    assert (model.selection_rule, model.gamma, model.tolerance_unit) == ("best-score", None, None)
+    for rule in (
+        {"selection_rule": "within-tolerance", "tolerance": 0.2, "tolerance_unit": "relative"},
+        {"selection_rule": "weighted", "gamma": 0.01},
+    ):
+        assert classifier(**rule).fit(PATIENTS, STAY).choice_ == model.choose(**rule).choice_
+
+
+@pytest.mark.parametrize("method", ["centred", "bootstrap"])
+def test_choices_leave_nothing_behind(method: str):
+    model = classifier(method=method).fit(PATIENTS, STAY)
+    before, state, parameters = bits(model), set(vars(model)), model.get_params()
+    choice, last = model.choice_, len(model.frontier_) - 1
+    for moved in (
+        model.choose(candidate=last),
+        model.choose("most-stable"),
+        model.choose(tolerance=0.5, tolerance_unit="absolute"),
+        model.choose(gamma=0.3),
+    ):
+        assert moved.get_params() == parameters
+        assert moved.frontier_.chosen == moved.choice_.candidate
+    model.choose()
+    assert (bits(model), set(vars(model)), model.choice_) == (before, state, choice)
+
+
+def test_a_candidate_is_taken_by_its_number_and_kept_in_the_file(tmp_path: Path):
+    model = classifier().fit(PATIENTS, STAY).choose(candidate=7)
+    assert model.tree_ is model.candidate_trees_[7]
+    assert model.instability_ == model.frontier_.instability[7]
+    assert " 7 *" in repr(model.frontier_)
+    save(model, tmp_path / "model.json")
+    again = load(tmp_path / "model.json")
+    assert (again.choice_, again.frontier_.chosen) == (model.choice_, 7)
+    assert repr(again.frontier_) == repr(model.frontier_)
+    with pytest.raises(ParameterError, match="leave out 'gamma'"):
+        model.choose(candidate=3, gamma=0.1)
 
 
 def test_a_choice_that_cannot_be_made_changes_nothing():
@@ -324,7 +350,7 @@ def test_every_setting_is_a_parameter_by_its_name():
 def test_the_defaults_of_the_parameters_are_those_of_the_settings(kind: Any):
     parameters = kind().get_params(deep=False)
     for declared in (*fields(StabilitySettings), *fields(SelectionRule)):
-        if declared.name not in ("rules", "seed", "size_by_folds", "shrinkage"):
+        if declared.name not in ("rules", "seed", "size_by_folds", "shrinkage", "candidate"):
             assert parameters[declared.name] == declared.default
 
 
@@ -563,7 +589,7 @@ def test_a_fit_on_sound_data_gives_no_warning():
 def test_a_target_in_a_column_gives_one_warning():
     with pytest.warns(sklearn.exceptions.DataConversionWarning) as found:
         classifier(n_estimators=2).fit(PATIENTS, STAY.to_frame())
-    assert len(found) == 1
+    assert [each.category for each in found].count(sklearn.exceptions.DataConversionWarning) == 1
 
 
 # -- tools ------------------------------------------------------------------------------------------------
@@ -657,6 +683,20 @@ def test_one_class_is_one_leaf_with_one_warning():
     assert len(found) == 1
     assert model.predict_proba(NUMBERS).tolist() == [[1.0]] * 60
     assert model.choose("knee").get_n_leaves() == 1
+
+
+def test_noise_is_one_leaf_with_a_warning_unless_a_size_is_asked_for():
+    rng = np.random.default_rng(4)
+    X, noise = rng.normal(size=(200, 3)), rng.random(200) < 0.5
+    with pytest.warns(DataWarning, match="No better than predicting the base rate"):
+        model = StableTreeClassifier(teacher="linear", n_estimators=5).fit(X, noise)
+    assert model.get_n_leaves() == 1
+    model.choose(max_leaf_nodes=4)
+    assert model.get_n_leaves() > 1
+    assert "base rate" in str(model.rules())
+    true = StableTreeClassifier(teacher="linear", n_estimators=5).fit(X, X[:, 0] > 0)
+    assert true.get_n_leaves() > 1
+    assert "base rate" not in str(true.rules())
 
 
 def test_a_constant_target_is_its_mean():

@@ -2,6 +2,7 @@
 
 import warnings
 from copy import copy
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -10,6 +11,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from holdfast import (
     ChangePolicy,
+    DataError,
     DataWarning,
     ParameterError,
     SchemaMismatch,
@@ -43,10 +45,16 @@ def model(fitted: StableTreeClassifier) -> StableTreeClassifier:
     return copy(fitted)  # an update sets attributes of the model, and changes none of their values
 
 
-def test_the_same_rows_again_change_no_question(model: StableTreeClassifier) -> None:
+def test_the_same_rows_again_change_nothing(model: StableTreeClassifier) -> None:
     before = model.tree_
     model.update(*frame(0))
-    assert model.update_.steps[model.update_.taken].kind == "refit"
+    assert model.update_.steps[model.update_.taken].kind == "keep"
+    assert model.tree_ is before
+
+
+def test_new_leaf_values_alone_change_no_split(model: StableTreeClassifier) -> None:
+    before = model.tree_
+    model.update(*frame(0), how="refit")
     assert tree_distance(before, model.tree_).total == 0.0
     assert model.previous_tree_ is before
 
@@ -87,11 +95,11 @@ def test_the_scores_of_the_path_are_of_trees_that_have_not_seen_the_rows(model: 
 
 def test_a_deployed_tree_counts_for_the_rows_it_was_trained_on(model: StableTreeClassifier) -> None:
     few = frame(3, n_rows=30, shift=2.0)
-    assert model.update(*few).update_.settings.prior == 200
+    assert model.update(*few, how="refit").update_.settings.prior == 200
     assert model.rows_behind_ == 230
     again = StableTreeClassifier(**FAST).fit(*frame(0))
     for _ in range(3):  # rows that come again count once
-        assert again.update(*frame(0)).update_.settings.prior == pytest.approx(200 / 3)
+        assert again.update(*frame(0), how="refit").update_.settings.prior == pytest.approx(200 / 3)
         assert again.rows_behind_ == 200
 
 
@@ -101,7 +109,8 @@ def test_rows_that_are_merely_alike_are_not_the_same_rows() -> None:
         X = pd.DataFrame({name: rng.choice(["a", "b"], 300) for name in "pqr"})
         return X, np.where(rng.random(300) < 0.2 + 0.5 * (X["p"] == "a"), "yes", "no")
 
-    model = StableTreeClassifier(**FAST).fit(*few_categories(1)).update(*few_categories(2))
+    model = StableTreeClassifier(**FAST).fit(*few_categories(1))
+    model.update(*few_categories(2), how="refit")
     assert model.update_.settings.prior == 300
     assert model.rows_behind_ == 600
 
@@ -119,7 +128,7 @@ def test_a_row_of_weight_two_is_two_rows(model: StableTreeClassifier) -> None:
 def test_rows_that_count_little_move_the_tree_little() -> None:
     old, new = frame(0, n_rows=600), frame(1, n_rows=30, shift=2.0)
     model = StableTreeClassifier(**FAST).fit(*old)
-    weighed = copy(model).update(*new, X_old=old[0], y_old=old[1], half_life=0.02)
+    weighed = copy(model).update(*new, X_old=old[0], y_old=old[1], half_life=0.02, how="refit")
     assert weighed.rows_behind_ < 700
     moved = np.abs(weighed.predict_proba(old[0]) - model.predict_proba(old[0])).mean()
     assert moved < 0.06
@@ -165,9 +174,70 @@ def test_columns_are_found_as_predict_finds_them(model: StableTreeClassifier) ->
 def test_scores_that_cannot_be_told_are_not_told(model: StableTreeClassifier) -> None:
     X, y = frame(1)
     same = y == "yes"
-    model.update(X[same], y[same], policy=ChangePolicy(score_margin=0.0))
+    model.update(X[same], y[same], policy=ChangePolicy(score_margin=0.0), force=True)
     assert np.isnan(model.update_.steps[0].score)
     assert "Nothing can be said of the AUC" in str(model.update_)
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        (slice(0, 19), "at least 20 new rows, and there are 19"),
+        ("yes", "All .* new rows have the class 'yes'"),
+        ("few", "3 have another class than 'yes'.* at least 5"),
+    ],
+)
+def test_too_few_new_rows_or_events_are_refused_unless_forced(
+    model: StableTreeClassifier, rows: slice | str, message: str
+) -> None:
+    X, y = frame(1)
+    if isinstance(rows, str):
+        is_no = np.flatnonzero(y == "no")
+        rows = np.sort(np.append(np.flatnonzero(y == "yes"), is_no[: 0 if rows == "yes" else 3]))
+    before = model.tree_
+    with pytest.raises(DataError, match=message):
+        model.update(X.iloc[rows], y[rows])
+    assert model.tree_ is before
+    model.update(X.iloc[rows], y[rows], force=True)
+
+
+def drifted(seed: int, n_rows: int, rate: float) -> tuple[pd.DataFrame, Any]:
+    """Two regions of one risk ratio; the risk grows with the base rate."""
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame({"x": rng.normal(size=n_rows), "z": rng.normal(size=n_rows)})
+    return X, np.where(rng.random(n_rows) < rate * np.where(X["x"] > 0, 1.8, 0.2), "yes", "no")
+
+
+def test_leaf_values_follow_a_clear_drift_of_the_base_rate_and_splits_do_not() -> None:
+    model = StableTreeClassifier(**FAST).fit(*drifted(0, 3000, 0.05))
+    before = model.tree_
+    X, y = drifted(1, 1500, 0.2)
+    model.update(X, y)
+    later, y_later = drifted(2, 20000, 0.2)
+    expected = model.predict_proba(later)[:, 1].mean()
+    assert (y_later == "yes").mean() / expected == pytest.approx(1.0, abs=0.1)
+    step = model.update_.steps[model.update_.taken]
+    assert step.kind == "refit"
+    assert np.array_equal(model.tree_.threshold, before.threshold, equal_nan=True)
+    # Keeping the tree: observed over expected of the new rows, by hand.
+    kept = model.update_.steps[0].observed_expected
+    assert kept.ratio == pytest.approx(4.0, abs=1.0)
+    assert not kept.low <= 1.0 <= kept.high
+    # Rows like those of the fit leave the tree as it is.
+    same = StableTreeClassifier(**FAST).fit(*drifted(0, 3000, 0.05)).update(*drifted(3, 1500, 0.05))
+    assert np.array_equal(same.tree_.value, before.value)
+    assert same.update_.taken == 0
+
+
+def test_a_policy_holds_observed_over_expected_within_bounds() -> None:
+    model = StableTreeClassifier(**FAST).fit(*drifted(0, 3000, 0.05))
+    before = model.tree_
+    policy = ChangePolicy(observed_expected=(0.8, 1.25))
+    model.update(*drifted(1, 1500, 0.2), how="keep", policy=policy)
+    assert not model.update_.verdict.passed
+    model.update(*drifted(1, 1500, 0.2), policy=policy)
+    assert model.update_.verdict.passed
+    assert model.tree_ is not before
 
 
 def test_the_sign_of_a_loss_is_the_same_everywhere() -> None:
@@ -227,9 +297,9 @@ def test_frozen_nodes_stay(model: StableTreeClassifier) -> None:
 
 def test_what_was_edited_by_hand_stays_and_stays_on_record(model: StableTreeClassifier) -> None:
     leaf = int(np.flatnonzero(model.tree_.feature == -1)[0])
-    by_hand = model.tree_.with_leaf_value(leaf, 0.123, by="Ada", why="a guideline").with_threshold(
-        0, 0.25, by="Ada", why="easier to say"
-    )
+    by_hand = model.tree_.with_leaf_value(
+        leaf, {model.classes_[1]: 0.123}, by="Ada", why="a guideline"
+    ).with_threshold(0, 0.25, by="Ada", why="easier to say")
     model.adopt(by_hand)
     model.update(*frame(1, n_rows=600, shift=1.5), prior=0, frozen="edited")
     assert (model.tree_.threshold[0], model.tree_.value[leaf, 1]) == (0.25, pytest.approx(0.123))
@@ -247,11 +317,16 @@ def test_thresholds_that_stay_are_not_rounded_again(model: StableTreeClassifier)
 def test_new_categories_and_classes_are_taken_in_on_request_only(model: StableTreeClassifier) -> None:
     X, y = frame(1)
     X.loc[:9, "kind"] = "c"
-    with pytest.raises(SchemaMismatch, match=r"(?s)new categories.*'c'.*widen=True"):
+    X.loc[10:19, "kind"] = None
+    with pytest.warns(DataWarning, match=r"'kind': 'c' \(10 rows\).*widen=True"):
         model.update(X, y)
-    assert not hasattr(model, "update_")  # nothing has changed
+    assert model.tree_.schema.features[2].categories == ("a", "b")
+    as_missing = StableTreeClassifier(**FAST).fit(*frame(0)).update(X.replace({"kind": {"c": None}}), y)
+    assert np.array_equal(model.update_.steps[1].tree.value, as_missing.update_.steps[1].tree.value)
     y = y.astype(object)
     y[:40] = "maybe"
+    with pytest.raises(SchemaMismatch, match=r"(?s)new classes.*'maybe'.*widen=True"):
+        model.update(X, y)
     model.update(X.assign(more=1.0 * np.arange(len(X))), y, widen=True)
     assert model.tree_.schema.features[2].categories == ("a", "b", "c")
     assert model.classes_.tolist() == ["maybe", "no", "yes"]

@@ -189,9 +189,12 @@ def test_what_the_tree_says_is_told_apart_from_what_was_seen() -> None:
     taught = tree.replace(value=np.where(tree.feature[:, None] < 0, [[0.91, 0.09]], tree.value))
     said = " ".join(str(explain_row(taught, {"age": 30}, positive=yes)).split())
     assert said.startswith(
-        f"Prediction of {SURVIVED.name}: {no}. The tree says {yes} 9 % (95 % interval 6 to 14 %). "
-        f"Of 176 rows like this one, 9 were {yes}: 5 %."
+        f"Prediction of {SURVIVED.name}: {no}. The tree's estimate for {yes} is 9 %. "
+        f"Of 176 rows like this one, 9 were {yes}: 5 % (95 % interval 3 to 9 %)."
     )
+    assert "outside this interval" not in said  # 9.0 % is within 2.7 to 9.4 %
+    higher = tree.replace(value=np.where(tree.feature[:, None] < 0, [[0.8, 0.2]], tree.value))
+    assert "outside this interval" in " ".join(str(explain_row(higher, {"age": 30}, positive=yes)).split())
 
 
 def test_a_tree_that_asks_nothing_has_no_path_and_no_change() -> None:
@@ -325,7 +328,12 @@ def test_all_of_it_is_plain_data_for_json() -> None:
         ({"age": [1, 2]}, {}, DataError, "each column has one value"),
         ({"age": 70}, {}, SchemaMismatch, "'dose', 'ward', 'pain'"),
         ({**ROW, "age": "old"}, {}, SchemaMismatch, "the text 'old'"),
-        (ROW, {"fixed": ["agee"]}, ParameterError, "fixed='agee' is no column of the model: 'age'"),
+        (
+            ROW,
+            {"fixed": ["agee"]},
+            ParameterError,
+            "is no column of the model. Did you mean 'age'",
+        ),
         (ROW, {"fixed": "age"}, ParameterError, r"give a list, such as \['age'\]"),
         (ROW, {"only_increase": ["ward"]}, ParameterError, "without an order"),
         (ROW, {"wanted": "maybe"}, ParameterError, r"no class of 'survived': \['no', 'yes'\]"),

@@ -109,15 +109,64 @@ def test_numbers_have_the_interval_of_students_or_of_the_bootstrap() -> None:
         model.predict_interval(X, method="bootstrap")
 
 
-def test_stable_trees_have_intervals_after_another_choice_too() -> None:
+def test_intervals_of_stable_trees_are_of_the_rows_whatever_the_teacher_says() -> None:
     small = {"teacher": "linear", "max_leaf_nodes": 4, "n_estimators": 5}
-    model = StableTreeClassifier(**small).fit(X, Y, groups=np.repeat(np.arange(100), 3))
+    model = StableTreeClassifier(**small).fit(X, Y)
     for rule in ("best-score", "most-stable"):
         low, high = model.choose(rule).predict_interval(X)
-        assert np.all((low <= model.predict_proba(X)) & (model.predict_proba(X) <= high))
+        for leaf in np.unique(leaves := model.apply(X)):
+            own = Y[leaves == leaf]
+            expected = wilson_interval((own == "yes").sum(), len(own))
+            assert (low[leaves == leaf, 1][0], high[leaves == leaf, 1][0]) == pytest.approx(expected)
     y = X[:, 0] + RNG.normal(size=300)
-    low, high = StableTreeRegressor(**small).fit(X, y).predict_interval(X)
-    assert 0.2 < np.median(high - low) < 1.0
+    model = StableTreeRegressor(**small).fit(X, y)
+    low, high = model.predict_interval(X)
+    for leaf in np.unique(leaves := model.apply(X)):
+        own = y[leaves == leaf]
+        expected = stats.t.interval(0.95, len(own) - 1, own.mean(), stats.sem(own))
+        assert (low[leaves == leaf][0], high[leaves == leaf][0]) == pytest.approx(expected)
+
+
+def test_after_an_update_they_are_of_old_and_new_rows_together() -> None:
+    y = X[:, 0] + RNG.normal(size=300)
+    small = {"teacher": "linear", "max_leaf_nodes": 3, "n_estimators": 5, "validation": None}
+    model = StableTreeRegressor(**small).fit(X[:180], y[:180])
+    model.update(X[180:], y[180:], how="refit", validation=None)
+    low, high = model.predict_interval(X)
+    for leaf in np.unique(leaves := model.apply(X)):
+        own = y[leaves == leaf]
+        assert model.tree_.observed_mean[leaf, 0] == pytest.approx(own.mean())
+        assert model.tree_.observed_mean[leaf, 0] != pytest.approx(model.tree_.value[leaf, 0])
+        expected = stats.t.interval(0.95, len(own) - 1, own.mean(), stats.sem(own))
+        assert (low[leaves == leaf][0], high[leaves == leaf][0]) == pytest.approx(expected)
+
+
+def test_rows_that_weigh_unlike_have_the_rate_by_weight_whatever_gives_the_leaf_values() -> None:
+    weight = np.where(Y == "yes", 3.7, 1.0)
+    small = {"teacher": "linear", "max_leaf_nodes": 3, "n_estimators": 5}
+    for model in (
+        StableTreeClassifier(**small),
+        TreeClassifier(max_leaf_nodes=3),
+        TreeClassifier(max_leaf_nodes=3, leaf_values="shrunk", cv=3),
+    ):
+        leaves = model.fit(X, Y, weight).apply(X)
+        for leaf in np.unique(leaves):
+            own = leaves == leaf
+            rate = np.average(Y[own] == "yes", weights=weight[own])
+            assert model.tree_.observed_mean[leaf, 1] == pytest.approx(rate)
+
+
+def test_what_rows_were_outlives_files_and_values_set_by_hand(tmp_path) -> None:
+    y = X[:, 0] + RNG.normal(size=300)
+    model = TreeRegressor(max_leaf_nodes=3).fit(X, y)
+    leaf = int(model.apply(X)[0])
+    edited = model.tree_.with_leaf_value(leaf, 100.0)
+    save(edited, tmp_path / "tree.json")
+    for tree in (edited, load(tmp_path / "tree.json")):
+        outcome = leaf_outcome(tree, leaf)
+        assert outcome.observed == pytest.approx(y[model.apply(X) == leaf].mean())
+        assert outcome.is_outside
+        assert outcome.is_by_hand
 
 
 @pytest.mark.parametrize("level", [0, 1, 95, True, "0.9"])
@@ -141,21 +190,22 @@ def model(request: pytest.FixtureRequest) -> TreeClassifier:
     return TreeClassifier(max_depth=2, min_samples_leaf=20, leaf_values=kind, cv=3).fit(X, Y, weight)
 
 
-def test_drawings_explanations_rules_and_pages_tell_the_interval_of_the_prediction(model) -> None:
+def test_drawings_explanations_rules_and_pages_tell_the_same_rate_and_interval(model) -> None:
     leaf = int(model.apply(X[:1])[0])
     low, high = (float(end[0, 1]) for end in model.predict_interval(X[:1]))
-    assert leaf_outcome(model.tree_, leaf, "yes").interval == pytest.approx((low, high))
+    outcome = leaf_outcome(model.tree_, leaf, "yes")
+    assert low < outcome.observed < high
+    assert outcome.interval == pytest.approx((low, high))
     fact = next(each for each in rule_facts(model.tree_, 1, "patient") if each["leaf"] == leaf)
     assert fact["interval"] == pytest.approx([low, high])
+    assert f"{100 * outcome.observed:.0f} % ({100 * low:.0f} to {100 * high:.0f} %)" in fact["sentence"]
+    assert fact["says"] == f"{100 * model.predict_proba(X[:1])[0, 1]:.0f} %"
+    assert fact["decision"] == model.predict(X[:1])[0]
     assert (
         NodeTexts.of(model.tree_, positive="yes").interval(leaf) == f"{100 * low:.0f}\u2013{100 * high:.0f} %"
     )
-    assert f", {low:.2f} to {high:.2f};" in model.rules(intervals=True, positive="yes")
-
-
-def test_a_page_tells_the_interval_once_beside_what_the_tree_says(model) -> None:
-    for fact in rule_facts(model.tree_, 1, "patient"):
-        assert ("(" in fact["sentence"]) != bool(fact["between"])
+    rules = " ".join(model.rules(intervals=True, positive="yes").split())
+    assert f"; observed {outcome.observed:.2f}, {low:.2f} to {high:.2f};" in rules
 
 
 def test_a_drawn_mean_has_its_interval_and_one_row_none() -> None:

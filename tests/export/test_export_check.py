@@ -1,13 +1,16 @@
 """Every export that predicts equals the model: on rows, at all thresholds and their neighbours, on gaps."""
 
 from math import inf, nextafter
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 from exported_models import MODELS, SITE, model, rows
 
-from holdfast import ExportError, Table, TreeClassifier, check_export, export, grow
+from holdfast import DataWarning, ExportError, Table, TreeClassifier, check_export, export, grow, to_python
+from holdfast.errors import EngineError
+from holdfast.export import python as python_format
 from holdfast.export.edges import edge_rows
 from holdfast.export.plain_model import plain_model
 
@@ -83,13 +86,40 @@ def test_a_threshold_that_is_asked_the_wrong_way_shows_at_the_edges_alone() -> N
 
 
 def test_an_export_that_differs_is_not_written(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from holdfast.export import python
-
     wrong = export(model("tree"), "python").replace("<=", ">")
-    monkeypatch.setattr(python, "to_python", lambda model: wrong)
+    monkeypatch.setattr(python_format, "to_python", lambda model: wrong)
     with pytest.raises(ExportError, match="python differs from the model"):
         export(model("tree"), "python", tmp_path / "model.py", verify=rows())
     assert not (tmp_path / "model.py").exists()
+
+
+def test_a_file_is_verified_at_every_edge_unless_told_otherwise(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "model.py"
+    for name in ("tree", "regression tree", "forest"):
+        export(model(name), "python", path)
+    written = path.read_text()
+    monkeypatch.setattr(python_format, "to_python", lambda each: to_python(each).replace("<=", "<"))
+    with pytest.raises(ExportError, match="differs from the model"):
+        export(model("tree"), "python", path)
+    assert path.read_text() == written
+    export(model("tree"), "python", path, verify=False)
+    assert path.read_text() != written
+
+
+def test_a_file_that_nothing_can_run_is_written_with_a_warning(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def absent(*_: object, **__: object) -> None:
+        raise EngineError("install it.")
+
+    monkeypatch.setattr(python_format, "scored", absent)
+    with pytest.warns(DataWarning, match=r"not verified: install it\."):
+        export(model("tree"), "python", tmp_path / "model.py")
+    assert (tmp_path / "model.py").is_file()
+    with pytest.raises(EngineError):  # rows to verify by are insisted on
+        export(model("tree"), "python", tmp_path / "other.py", verify=rows())
 
 
 def test_a_drawing_has_nothing_to_verify() -> None:

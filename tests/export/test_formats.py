@@ -39,7 +39,7 @@ def test_bytes_are_written_to_a_file_or_come_back(tmp_path, monkeypatch: pytest.
         sklearn, "as_text", lambda model, ending="": f"{model}{ending}".encode(), raising=False
     )
     assert export("a model", "text") == b"a model"
-    assert export("a model", "text", tmp_path / "model.txt", ending="!") is None
+    assert export("a model", "text", tmp_path / "model.txt", verify=False, ending="!") is None
     assert (tmp_path / "model.txt").read_bytes() == b"a model!"
 
 

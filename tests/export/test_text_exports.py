@@ -49,7 +49,7 @@ def test_a_flowchart_has_a_question_and_two_ways(stump: Tree) -> None:
     assert to_mermaid(stump).splitlines() == [
         "flowchart TD",
         '    n0{{"age #60;= 40"}}',
-        '    n0 -- "yes, or missing" --> n1',
+        '    n0 -- "yes, or not recorded" --> n1',
         '    n0 -- "no" --> n2',
         '    n1["outcome = no<br>p(yes) = 0.00<br>2 rows"]',
         '    n2["outcome = yes<br>p(yes) = 1.00<br>2 rows"]',

@@ -260,7 +260,7 @@ def test_a_model_that_is_loaded_has_its_constraints(tmp_path):
     ("parameters", "message"),
     [
         ({"monotonic_cst": {"ward": 1}}, "'ward', whose categories have no order"),
-        ({"monotonic_cst": {"height": 1}}, "speaks of 'height', which is no column"),
+        ({"monotonic_cst": {"height": 1}}, "names 'height', which is no column"),
         ({"monotonic_cst": {"age": 2}}, "'age' is 2: it must be 1"),
         ({"monotonic_cst": [1, 0]}, "has 2 numbers and the data 4 columns"),
         ({"monotonic_cst": "auto"}, "neither a dictionary"),

@@ -32,7 +32,7 @@ class SmallSearch:
     ) -> None:
         self.table, self.answers = small_lesson(np.random.default_rng(seed), n_rows, n_classes)
         rules = GrowthRules(max_leaf_nodes=4, min_samples_leaf=4)
-        self.lesson = Lesson.of(self.table, self.answers, np.ones(n_rows), rules)
+        self.lesson = Lesson.of(self.table, self.answers, np.ones(n_rows, np.int32), np.ones(n_rows), rules)
         ones = np.ones(n_rows, np.int32)
         self.student = self.lesson.grow(ones)
         self.references = self.lesson.grow_many(ones, Units.of(self.table), (seed, 10), 5, 1, "")

@@ -36,7 +36,7 @@ def run(patients: Path) -> Run:
 
 def without_seconds(run: Run) -> dict[str, Any]:
     facts = {name: fact for name, fact in run.facts.items() if name != "seconds"}
-    return {**facts, "data": {**facts["data"], "source": ""}}
+    return {**facts, "data": {**facts["data"], "source": "", "file": None}}
 
 
 # -- the same run ------------------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ from holdfast.stability.selection import RULES, UNITS
 from holdfast.stability.settings import StabilitySettings
 
 # Where a run goes and how it is done: no setting of the model.
-APART = ("help", "output", "no_report", "cluster", "restart")
+APART = ("help", "output", "no_report", "cluster", "restart", "force")
 
 
 def options_of(verb: str) -> dict[str, click.Option]:

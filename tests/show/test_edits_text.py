@@ -54,7 +54,7 @@ def test_a_picture_has_the_mark_and_the_line() -> None:
     edited = TREE.with_threshold(0, 45, by="<Ada & Co>").with_leaf_value(2, 0.8)
     texts = [each.text for each in ElementTree.fromstring(edited.to_svg()).iter(f"{SVG}text")]
     assert "x0 [1]" in texts
-    assert "yes [2]" in texts
+    assert "predicts yes [2]" in texts
     assert "[1] x0 <= 39 became x0 <= 45 (<Ada & Co>)" in " ".join(map(str, texts))
 
 
@@ -64,7 +64,7 @@ def test_letters_that_do_not_show_are_spelt_out() -> None:
 
 
 def test_nodes_in_words() -> None:
-    assert node_text(Node("age", threshold=KNOWN)) == "age is known"
+    assert node_text(Node("age", threshold=KNOWN)) == "age is recorded"
     assert node_text(Node("ward", categories=("A",))) == "ward = A"
     assert node_text(Node("ward", categories=())) == "ward in {}"
     assert node_text(Node("zip", categories=tuple(range(30)))) == "zip in {0, 1, 2, 3, 4, … 25 more}"

@@ -68,23 +68,26 @@ def test_ordered_categories_read_as_a_stretch_of_their_order():
 
 
 def test_the_known_threshold_asks_whether_the_value_is_known():
-    assert both(FARE_KNOWN) == ("fare is known", "fare is missing")
+    assert both(FARE_KNOWN) == ("fare is recorded", "fare is not recorded")
 
 
 def test_a_set_of_all_categories_asks_whether_the_value_is_known():
     tree = tree_of(split("sex", ("female", "male"), NO, YES), (SEX,), SURVIVED)
-    assert both(tree) == ("sex is known", "sex is missing")
+    assert both(tree) == ("sex is recorded", "sex is not recorded")
 
 
 def test_a_known_question_that_sends_everything_left_says_so():
     tree = tree_of(split("fare", KNOWN, NO, YES, missing_left=True), (FARE,), SURVIVED)
-    assert both(tree) == ("fare is known or missing", "fare is neither known nor missing")
+    assert both(tree) == ("fare is recorded or not", "fare has no possible value")
 
 
 def test_or_missing_stands_on_the_side_that_missing_values_take_if_asked_for():
-    assert both(NUMERIC, missing=True) == ("age <= 50", "age > 50 or missing")
-    assert both(SUBSET, missing=True) == ("pain in {atypical, none} or missing", "pain in {other, typical}")
-    assert both(QUESTION, missing=True) == ("(bmi ** 2 < 900) or missing", "not (bmi ** 2 < 900)")
+    assert both(NUMERIC, missing=True) == ("age <= 50", "age > 50 or not recorded")
+    assert both(SUBSET, missing=True) == (
+        "pain in {atypical, none} or not recorded",
+        "pain in {other, typical}",
+    )
+    assert both(QUESTION, missing=True) == ("(bmi ** 2 < 900) or not recorded", "not (bmi ** 2 < 900)")
 
 
 def test_or_missing_is_not_told_where_no_missing_value_can_come():
@@ -190,14 +193,14 @@ def test_a_known_value_needs_no_mention_once_it_is_compared():
     assert conditions_of(FARE_KNOWN) == [
         ("fare <= 23.35",),
         ("fare > 23.35",),
-        ("fare is missing",),
+        ("fare is not recorded",),
     ]
 
 
 def test_a_missing_value_meets_a_merged_condition_only_if_it_passes_every_question():
     root_left = NUMERIC.replace(missing_left=np.array([True, True, False, False, False]))
     assert conditions_of(root_left, missing=True) == [
-        ("age <= 30 or missing",),
+        ("age <= 30 or not recorded",),
         ("30 < age <= 50",),
         ("age > 50",),
     ]

@@ -134,14 +134,14 @@ def test_an_inner_node_shows_what_it_asks_about_its_rows_its_risk_and_a_bar():
 
 def test_a_leaf_shows_its_risk_its_class_the_rows_that_were_positive_and_their_interval():
     group = node_group(NUMERIC, 3)
-    assert texts(group) == ["90 %", "yes", "18 of 20", "70–97 %"]  # noqa: RUF001 (Wilson: 0.699 to 0.972)
+    assert texts(group) == ["90 %", "predicts yes", "18 of 20", "70–97 %"]  # noqa: RUF001 (Wilson: 0.699 to 0.972)
     _, yes, no = group.findall(f"{SVG}rect")
     assert float(yes.get("width")) == pytest.approx(9 * float(no.get("width")), rel=0.02)
 
 
 def test_the_positive_class_is_the_rarer_or_the_one_that_is_asked_for():
     assert texts(node_group(NUMERIC, 2))[0] == "25 %"  # 28 of 100 are yes
-    assert texts(node_group(NUMERIC, 2, positive="no"))[:3] == ["75 %", "no", "30 of 40"]
+    assert texts(node_group(NUMERIC, 2, positive="no"))[:3] == ["75 %", "predicts no", "30 of 40"]
     with pytest.raises(ParameterError, match=r"positive='perhaps' is no class of 'survived': .*'no', 'yes'"):
         NUMERIC.to_svg(positive="perhaps")
     with pytest.raises(ParameterError, match="'price' is a number"):
@@ -151,14 +151,26 @@ def test_the_positive_class_is_the_rarer_or_the_one_that_is_asked_for():
 def test_a_leaf_that_is_nearly_certain_does_not_claim_to_be_certain():
     tree = tree_of(leaf(1000, 0.001, 0.999), (AGE,), SURVIVED)
     assert texts(node_group(tree, 0))[0] == "< 1 %"  # of no, the rarer one
-    assert texts(node_group(tree, 0, positive="yes"))[:3] == ["> 99 %", "yes", "999 of 1,000"]
+    assert texts(node_group(tree, 0, positive="yes"))[:3] == ["> 99 %", "predicts yes", "999 of 1,000"]
     assert texts(node_group(tree, 0, positive="yes", decimals=1))[0] == "99.9 %"
 
 
 def test_rows_that_were_seen_are_told_where_the_leaf_says_what_a_teacher_says():
     seen = np.array([[72.0, 28.0], [32.0, 28.0], [30.0, 10.0], [2.0, 18.0], [40.0, 0.0]])
     taught = NUMERIC.replace(value=np.array([[0.7, 0.3], [0.6, 0.4], [0.7, 0.3], [0.2, 0.8], [0.9, 0.1]]))
-    assert texts(node_group(taught.replace(observed=seen), 4))[:3] == ["10 %", "no", "0 of 40"]
+    # The interval is that of 0 of 40 rows, and the estimate of 10 % lies outside of it.
+    assert texts(node_group(taught.replace(observed=seen), 4)) == [
+        "10 %",
+        "predicts no",
+        "0 of 40: 0 %",
+        "0\u20139 %",
+    ]
+
+
+def test_of_three_classes_the_rows_are_told_where_the_estimate_is_another():
+    counts = SPECIES.value * SPECIES.count[:, None]
+    taught = SPECIES.replace(observed=counts, value=np.full(SPECIES.value.shape, [0.2, 0.2, 0.6]))
+    assert texts(node_group(taught, 1)) == ["virginica", "60 % · 50 rows", "0 of 50: 0 %"]
 
 
 def test_a_higher_risk_has_a_deeper_colour_that_dark_letters_stand_out_from():
@@ -182,15 +194,15 @@ def test_a_branch_says_its_condition_and_its_title_all_of_it():
     assert (group.get("data-parent"), group.get("data-side")) == ("0", "left")
     assert "more}" in "".join(texts(group))
     title = group.find(f"{SVG}title").text
-    assert title == f"town in {{{', '.join(many[:90])}}} or missing"
+    assert title == f"town in {{{', '.join(many[:90])}}} or not recorded"
     assert edge_group(tree, 2).find(f"{SVG}title").text == f"town in {{{', '.join(many[90:])}}}"
 
 
 def test_branches_of_every_kind_of_question():
     assert [texts(edge_group(QUESTION, node)) for node in (1, 2)] == [["true"], ["false"]]
     assert texts(edge_group(SUBSET, 2)) == ["= atypical"]
-    assert " ".join(texts(edge_group(SUBSET, 1, missing=True))) == "in {atypical, none} or missing"
-    assert texts(edge_group(QUESTION, 1, missing=True)) == ["true or missing"]
+    assert " ".join(texts(edge_group(SUBSET, 1, missing=True))) == "in {atypical, none} or not recorded"
+    assert " ".join(texts(edge_group(QUESTION, 1, missing=True))) == "true or not recorded"
 
 
 def test_nodes_that_changed_are_marked():
@@ -243,11 +255,11 @@ def test_tooltips_tell_the_rows_that_were_seen_and_where_missing_values_go():
         "survived = yes",
         "p(no) = 0.20",
         "p(yes) = 0.80",
-        "24 of 30 rows were yes, 95 % interval 63–90 %",  # noqa: RUF001 (a dash between numbers)
+        "24 of 30 rows were yes: 80 %, 95 % interval 63–90 %",  # noqa: RUF001 (a dash between numbers)
         "30 rows, 30.0 %",
     ]
     edges = [edge_group(SUBSET, node).find(f"{SVG}title").text for node in (1, 4)]
-    assert edges == ["pain in {atypical, none} or missing", "pain in {other, typical}"]
+    assert edges == ["pain in {atypical, none} or not recorded", "pain in {other, typical}"]
 
 
 def test_a_shortened_question_is_whole_in_its_tooltip():

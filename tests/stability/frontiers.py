@@ -8,7 +8,7 @@ import numpy as np
 
 from holdfast.stability.frontier import Frontier, pareto_frontier
 
-OF_CENTRED = ("teacher_loss", "student_loss", "max_leaf_nodes")
+LEFT_OUT = ("teacher_loss", "student_loss", "max_leaf_nodes", "chosen", "baseline")  # unless given
 
 
 def frontier_of_points(
@@ -24,7 +24,7 @@ def frontier_of_points(
     """
     d, a = np.array(instability, float), np.array(score, float)
     ones = np.ones(len(d))
-    filled_in = {field.name: ones for field in fields(Frontier) if field.name not in OF_CENTRED}
+    filled_in = {field.name: ones for field in fields(Frontier) if field.name not in LEFT_OUT}
     given = {
         "instability": d,
         "score": a,

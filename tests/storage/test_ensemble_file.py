@@ -42,7 +42,7 @@ BOOSTED = Ensemble(
 )
 FOREST = Ensemble(
     SUBSET.schema,
-    (SUBSET, tree_of(leaf(9, 0.25, 0.75), SUBSET.schema.features, SURVIVED)),
+    (SUBSET, tree_of(leaf(9, 0.25, 0.75), SUBSET.schema.features, SUBSET.schema.target)),
     [1.0, 1.0],
     [0, 0],
     [0.0, 0.0],

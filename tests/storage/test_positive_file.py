@@ -9,6 +9,7 @@ import pytest
 
 from holdfast.data.schema import Schema
 from holdfast.errors import ModelFileError
+from holdfast.storage.collection_file import trees_from_json, trees_to_json
 from holdfast.storage.document import TreeDocument
 from holdfast.storage.document_text import checksum_of
 from holdfast.storage.model_file import tree_from_json, tree_to_json
@@ -39,13 +40,22 @@ def test_both_come_back() -> None:
     assert again.observed.tolist() == SEEN.tolist()
 
 
-def test_a_file_without_them_says_nothing_of_them() -> None:
-    text = tree_to_json(NUMERIC).decode()
-    assert "positive" not in text
-    assert "observed" not in text
-    again = tree_from_json(text.encode())
+def test_an_old_file_without_a_positive_class_gets_the_rarer_one_once() -> None:
+    document = json.loads(tree_to_json(NUMERIC))
+    del document["schema"]["target"]["positive"]
+    assert "observed" not in document["nodes"]
+    again = tree_from_json(json.dumps(document).encode(), edited=True)
     assert again.observed is None
-    assert again.schema.target.positive is None
+    assert again.schema.target.positive == "yes"  # 28 of 100
+    assert json.loads(tree_to_json(again))["schema"]["target"]["positive"] == "yes"
+
+
+def test_the_trees_of_an_old_file_share_one_positive_class() -> None:
+    mostly_yes = NUMERIC.replace(value=NUMERIC.value[:, ::-1])
+    document = json.loads(trees_to_json([NUMERIC, mostly_yes]))
+    del document["schema"]["target"]["positive"]
+    again = trees_from_json(json.dumps(document).encode(), edited=True)
+    assert [tree.schema.target.positive for tree in again] == ["yes", "yes"]
 
 
 @pytest.mark.parametrize("positive", ["perhaps", 1, True, None, ["no"]])

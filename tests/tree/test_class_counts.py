@@ -47,11 +47,13 @@ def test_a_centred_tree_says_what_its_teacher_says_and_counts_what_was_seen(mode
     assert class_counts(tree).sum(axis=1) == pytest.approx(tree.count)
 
 
-def test_after_an_update_they_are_of_the_rows_of_the_update(model) -> None:
-    rows = ROWS[:150] + 0.2
+def test_after_an_update_they_are_of_the_rows_before_and_of_the_new_ones(model) -> None:
+    rows = ROWS[:150] + 0.01
     new = StableTreeClassifier(**model.get_params()).adopt(model.tree_)
-    new.update(rows, LABELS[:150])
-    assert (class_counts(new.tree_) == by_hand(new.tree_, rows, LABELS[:150])).all()
+    new.update(rows, LABELS[:150], how="refit")
+    assert (
+        class_counts(new.tree_) == class_counts(model.tree_) + by_hand(new.tree_, rows, LABELS[:150])
+    ).all()
 
 
 def test_weights_and_class_weights_do_not_count() -> None:

@@ -115,9 +115,10 @@ def test_a_pruned_node_says_what_it_said() -> None:
 
 @pytest.mark.parametrize(
     ("value", "expected"),
-    [(0.3, [0.7, 0.3]), ({"yes": 0.3}, [0.7, 0.3]), ({"no": 0.2, "yes": 0.8}, [0.2, 0.8]), (1, [0.0, 1.0])],
+    [(0.3, [0.3, 0.7]), ({"yes": 0.3}, [0.7, 0.3]), ({"no": 0.2, "yes": 0.8}, [0.2, 0.8]), (1, [1.0, 0.0])],
 )
 def test_a_leaf_is_given_a_value(value: Any, expected: list[float]) -> None:
+    assert TREE.schema.target.positive == "no"  # whose probability a number is
     edited = TREE.with_leaf_value(3, value)
     check_tree(edited)
     assert edited.value[3] == pytest.approx(expected)

@@ -1,9 +1,11 @@
 import narwhals as nw
+import numpy as np
 import pytest
 
 from holdfast.data.schema import Feature, Target
 from holdfast.errors import DataError
 from holdfast.tree import frame
+from holdfast.tree.class_counts import class_counts
 from holdfast.tree.frame import BACKENDS, node_columns, node_frame
 from reference.trees import (
     AGE,
@@ -55,6 +57,10 @@ def test_every_node_has_its_outcome_and_its_rows():
     assert columns["outcome"] == ["no", "no", "no", "yes", "no"]
     assert columns["p(yes)"] == pytest.approx([0.28, 28 / 60, 0.25, 0.9, 0.0])
     assert columns["rows"] == [100, 60, 40, 20, 40]
+    assert columns["observed(yes)"] == columns["p(yes)"]
+    taught = NUMERIC.replace(observed=class_counts(NUMERIC), value=np.full((5, 2), 0.5))
+    assert node_columns(taught)["p(yes)"] == [0.5] * 5
+    assert node_columns(taught)["observed(yes)"] == pytest.approx(columns["p(yes)"])
     assert columns["fraction"] == [1.0, 0.6, 0.4, 0.2, 0.4]
 
 

@@ -56,9 +56,13 @@ def trees_on(model: Model, schema: Schema | None) -> list[Tree]:
         schema = Schema(
             model.features, Target(classes=model.labels) if model.labels else Target(low=low, high=high)
         )
+    moved = [_moved(member, model, schema) for member in model.members]
+    if len(schema.target.classes) == 2 and schema.target.positive is None:  # one for all trees
+        rows = np.sum([nodes.value[0] * nodes.count[0] for nodes in moved], axis=0)
+        schema = replace(schema, target=schema.target.with_rarer_positive(rows.tolist()))
     return [
-        preorder(_moved(member, model, schema), schema, model.criterion, member.notes)
-        for member in model.members
+        preorder(nodes, schema, model.criterion, member.notes)
+        for nodes, member in zip(moved, model.members, strict=True)
     ]
 
 

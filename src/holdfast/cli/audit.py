@@ -85,7 +85,7 @@ def _audited(
             label_weight=settings.label_weight,
             n_jobs=settings.n_jobs,
             random_state=settings.random_state,
-            verbose=console.is_terminal,
+            verbose=True,
         )
 
 

@@ -198,7 +198,7 @@ def _compared(
             on_error="skip",  # the others have taken their time, and the table says what is wrong
             n_jobs=settings.n_jobs,
             random_state=settings.random_state,
-            verbose=console.is_terminal,
+            verbose=True,
         )
 
 

@@ -25,7 +25,6 @@ from holdfast.runs.settings import RunSettings
 from holdfast.runs.stable_fit import StableFit
 from holdfast.stability.division import hold_out
 from holdfast.stability.methods.centred import LEAST_ROWS, centred_trees, most_leaves
-from holdfast.stability.selection import TEACHER_TOLERANCE
 from holdfast.text.numbers import duration, percent_text
 from holdfast.tree.rule import tree_rules
 from holdfast.tree.tree import Tree
@@ -48,7 +47,7 @@ def _run(place: Place, console: Console) -> None:
         ready = _ready_kernels(prepared, console)
         heading(console, "1. The data, and who may see what")
         show_data(prepared.roles, console)
-        fitted = prepared.fit(verbose=console.is_terminal, ready=ready)
+        fitted = prepared.fit(verbose=True, ready=ready)
     write_to(place, fitted)
     if not isinstance(fitted.details, StableFit):
         return
@@ -185,7 +184,7 @@ def _moves(fit: StableFit, seed: int) -> dict[str, list[float]]:
     table, rules = fit.roles.divided.table, _plain_rules(fit)
     kept = table.taken(~hold_out(table, LEFT_OUT, stage=None, groups=None, seed=seed))
     centred = centred_trees(kept, None, stable_settings(fit.settings, table.schema.target))
-    again = centred.trees[centred.tolerances.index(TEACHER_TOLERANCE)]
+    again = centred.all_trees[fit.choice.candidate]  # of the same limit of leaves and tolerance
     pairs = {
         "plain": (grow(table, rules), grow(kept, rules)),
         "centred": (fit.chosen.tree, again),

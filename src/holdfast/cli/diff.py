@@ -1,7 +1,7 @@
 """`holdfast diff`: two model files compared, perhaps on the rows of a data file."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +18,14 @@ from holdfast.distance.diff.tree_diff import TreeDiff, tree_diff
 from holdfast.distance.reference_schema import on_wider_schema
 from holdfast.errors import DataError
 from holdfast.files import replace_file
+from holdfast.runs.data_file import share_learned
 from holdfast.runs.folder import check_output, model_file
 from holdfast.runs.json_file import finite
 from holdfast.runs.new_rows import read_rows_of_both
 from holdfast.show.diff import WIDTH, diff_text
 from holdfast.show.report.write import page_of, write_page
 from holdfast.storage.model_file import load_model
-from holdfast.text.lists import listed
+from holdfast.text.lists import columns_text, listed
 from holdfast.tree.tree import Tree
 
 ENDINGS = (".txt", ".html", ".json")
@@ -99,9 +100,12 @@ def compared(old: Path, new: Path, options: DataOptions) -> TreeDiff:
     if options.data is None:
         return tree_diff(before, after, positive=positive)
     frame, y, weight = _read(options, before, after)
-    return tree_diff(
+    diff = tree_diff(
         before, after, frame, y, sample_weight=weight, positive=positive, scoring=options.scoring
     )
+    assert diff.rows is not None
+    shares = [share_learned(path, options.data) for path in (old, new)]
+    return replace(diff, rows=replace(diff.rows, old_learned=shares[0], new_learned=shares[1]))
 
 
 def _tree(path: Path) -> Tree:
@@ -120,8 +124,7 @@ def _read(options: DataOptions, old: Tree, new: Tree) -> tuple[Frame, Any, Any]:
         roles = [name for name in (target, options.weight) if name is not None]
         if absent := [name for name in roles if name not in source.names]:
             raise DataError(
-                f"There is no column {listed(absent)} in {source.name}. Its columns are "
-                f"{listed(source.names, 30)}."
+                f"There is no column {listed(absent)} in {source.name}. {columns_text(absent, source.names)}"
             )
         further = [Feature(name) for name in roles if name == options.weight]
         if target is not None:

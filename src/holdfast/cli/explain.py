@@ -22,7 +22,7 @@ from holdfast.evidence.row_explanation import RowExplanation, explain_row
 from holdfast.evidence.split_support import SplitSupport
 from holdfast.files import replace_file
 from holdfast.runs.data_settings import CellSettings
-from holdfast.runs.folder import check_output, model_file
+from holdfast.runs.folder import check_output, is_run, model_file
 from holdfast.runs.json_file import write_json
 from holdfast.runs.new_rows import TRUTHS, is_text, read_features
 from holdfast.runs.run import open_run
@@ -30,7 +30,7 @@ from holdfast.runs.wording import on_terminal
 from holdfast.show.row_explanation import row_explanation_text
 from holdfast.storage.model_file import load_model
 from holdfast.text.lines import label_text, printable
-from holdfast.text.lists import listed
+from holdfast.text.lists import columns_text, listed
 from holdfast.text.numbers import counted
 from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.tree import LEAF, Tree
@@ -106,7 +106,7 @@ def _page(found: Explained) -> str:
 
 def _loaded(model: Path, cells: Mapping[str, Any]) -> tuple[Tree, Sequence[SplitSupport], ReadingOptions]:
     """The tree, what is known of its splits, and how cells are read: of a run, as the run read them."""
-    run = open_run(model) if model.is_dir() else None
+    run = open_run(model) if is_run(model) else None
     found = load_model(model_file(model)) if run is None else run.model
     if isinstance(found, Ensemble):
         raise DataError(
@@ -173,7 +173,9 @@ def _row_names(path: Path, reading: ReadingOptions, label: str | None, n_rows: i
         names, *records = csv_records(path, reading.encoding)
         written = [record[names.index(label)] for record in records] if label in names else []
     if label not in names:
-        raise DataError(f"--id names {label!r}, which is no column of '{path}': {listed(names, 30)}.")
+        raise DataError(
+            f"--id names {label!r}, which is no column of '{path}'. {columns_text([label], names)}"
+        )
     return [f"{label} {each}" for each in written]
 
 
@@ -190,7 +192,7 @@ def _values(tree: Tree, given: Sequence[str], reading: ReadingOptions) -> dict[s
             raise ParameterError(f"--set {each!r} says no value: write it as COLUMN=VALUE, such as age=70.")
         if name not in features:
             raise ParameterError(
-                f"--set names {name!r}, which is no column of the model: {listed(features, 30)}."
+                f"--set names {name!r}, which is no column of the model. {columns_text([name], [*features])}"
             )
         values[name] = None if reading.is_missing(text) else _value(features[name], text.strip(), reading)
     return values

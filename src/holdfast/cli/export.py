@@ -9,9 +9,8 @@ import click
 from holdfast.cli.words import plain_warnings
 from holdfast.data.files.reading import opened
 from holdfast.data.files.reading_options import ReadingOptions
-from holdfast.errors import DataError, ExportError
-from holdfast.export.check import check_export
-from holdfast.export.formats import export
+from holdfast.errors import DataError, EngineError, ExportError
+from holdfast.export.formats import DRAWN, export, verified
 from holdfast.export.names import BINARY, ENDINGS
 from holdfast.export.plain_model import found_model
 from holdfast.files import replace_file
@@ -52,25 +51,46 @@ def asked_for(to: str | None, output: Path | None, sql: dict[str, Any]) -> Asked
     return Asked(chosen, given)
 
 
-def run(model: Path, asked: Asked, output: Path | None, rows: Path | None, reading: ReadingOptions) -> None:
-    """Write the export to the output or to the terminal, and say what the check found, if rows are given."""
+def run(
+    model: Path,
+    asked: Asked,
+    output: Path | None,
+    rows: Path | None,
+    reading: ReadingOptions,
+    *,
+    verify: bool = True,
+) -> None:
+    """Verify the export, write it to the output or to the terminal, and say in one line what was done."""
     if output is not None:
         check_output(output, model, *([] if rows is None else [rows]))
     with plain_warnings():
         fitted = load(model_file(model))
         exported = export(fitted, asked.to, **asked.options)
-        if rows is not None:
-            with opened(rows, reading.encoding) as source:
-                features = read_features(source, found_model(fitted), reading)
-            check = check_export(fitted, asked.to, features, exported, **asked.options)
-            if not check.is_equal:
-                raise ExportError(str(check))
-            click.echo(str(check), err=True)
+        checked = _checked(fitted, asked, exported, rows, reading, verify=verify)
     content = exported.encode() if isinstance(exported, str) else exported
     if output is None:
         click.echo(content.decode().rstrip("\n"))
+        if checked:
+            click.echo(checked, err=True)
     else:
         replace_file(output, content, ExportError)
+        click.echo(f"Wrote {output}. {checked}".rstrip())
+
+
+def _checked(
+    fitted: Any, asked: Asked, exported: Any, rows: Path | None, reading: ReadingOptions, *, verify: bool
+) -> str:
+    """What the check found, or why there was none; an ExportError if the export differs from the model."""
+    if rows is None and (asked.to in DRAWN or not verify):
+        return "" if asked.to in DRAWN else "It is not verified."
+    if rows is not None:
+        with opened(rows, reading.encoding) as source:
+            features = read_features(source, found_model(fitted), reading)
+        return str(verified(fitted, asked.to, exported, features, **asked.options))
+    try:
+        return str(verified(fitted, asked.to, exported, **asked.options))
+    except EngineError as error:
+        return f"It is not verified: {error}"
 
 
 def _told(output: Path) -> str | None:

@@ -1,6 +1,8 @@
 """`holdfast fit`: a data file becomes a folder with one model and all that is known of it."""
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 
@@ -9,13 +11,16 @@ from holdfast.cli.data_section import show_data
 from holdfast.cli.model_sections import show_model
 from holdfast.cli.sections import show_files, show_fit
 from holdfast.cli.words import compiled_text, heading, paragraph, plain_warnings
+from holdfast.errors import DataError
+from holdfast.files import resolved
 from holdfast.runs.fit_run import PreparedRun, prepare_run
 from holdfast.runs.folder import Place, reserved
 from holdfast.runs.kernels import Ready
 from holdfast.runs.run import Run
-from holdfast.runs.run_files import write_run_files
+from holdfast.runs.run_files import find_earlier_run, name_run, write_run_files
 from holdfast.runs.settings import RunSettings
 from holdfast.runs.stable_fit import StableFit
+from holdfast.text.lines import printable
 from holdfast.text.numbers import duration
 
 COMPILING = "Compiling the kernels, or loading them from disk"
@@ -29,8 +34,15 @@ def run(
     *,
     report: bool = True,
     restart: bool = False,
+    replace: bool = True,
 ) -> None:
-    """Fit as the settings say, print what came of it, and leave a run in the folder."""
+    """Fit as the settings say, print the results, and leave a run in the folder.
+
+    Without `replace` an earlier run in the folder must be of the same data and target.
+    """
+    earlier = find_earlier_run(folder)
+    if not replace and earlier is not None:
+        _check_same(earlier, data, folder, settings.target)
     with reserved(folder) as place:  # before the work
         with plain_warnings():
             prepared = prepare_run(data, settings)
@@ -39,7 +51,7 @@ def run(
             if ready.compiled:
                 paragraph(console, f"Kernels {compiled_text()} in {duration(ready.seconds)}.", style="dim")
             with continued(folder, console, restart=restart):
-                fitted = prepared.fit(verbose=console.is_terminal, ready=ready)
+                fitted = prepared.fit(verbose=True, ready=ready)
                 with plain_warnings():
                     write_to(place, fitted, report=report)
         if isinstance(fitted.details, StableFit):
@@ -48,6 +60,24 @@ def run(
             show_model(fitted.details, console)
         heading(console, "Files")
         show_files(place.folder, console)
+        show_replaced(earlier, console)
+
+
+def show_replaced(earlier: Mapping[str, Any] | None, console: Console) -> None:
+    """Name the run that stood in the folder before."""
+    if earlier is not None:
+        paragraph(console, f"\nThis run replaced {printable(name_run(earlier))}.")
+
+
+def _check_same(earlier: Mapping[str, Any], data: Path, folder: Path, target: str) -> None:
+    """Raise a DataError if the run in the folder is an update, or a fit of other data or another target."""
+    known = earlier["data"]
+    of_target = known.get("target", {}).get("name")
+    if of_target != target or resolved(Path(known.get("source") or "")) != resolved(data):
+        raise DataError(
+            f"'{folder}' holds {name_run(earlier)}, and would be replaced. Name another folder with -o, or "
+            "say --force."
+        )
 
 
 def ready_kernels(prepared: PreparedRun, console: Console) -> Ready:

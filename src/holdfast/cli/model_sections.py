@@ -29,7 +29,7 @@ def show_model(fit: ModelFit, console: Console) -> None:
         _show_tree(fit, fit.model, console)
     else:
         verbatim(console, ensemble_text(fit.model, most=MOST_FEATURES, whole="importances.csv"))
-    if fit.test is not None or fit.grown.expected is not None:
+    if fit.roles.test is not None or fit.grown.expected is not None:
         heading(console, "How good it is")
         _show_scores(fit, console)
 

@@ -130,7 +130,8 @@ def fit_options(command: Command) -> Command:
         "--output",
         type=click.Path(path_type=Path),
         default=Path("run"),
-        help="Folder for the run: new, empty, or an earlier run, which is replaced.",
+        help="Folder for the run: new, empty, or an earlier run, which is replaced. Where it is not given, a "
+        "run of other data or of another target is kept: see --force.",
     )
     return _with_options([*_learning_options(RunSettings), folder, *_options(CellSettings)], command)
 

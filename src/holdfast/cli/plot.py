@@ -18,12 +18,11 @@ from holdfast.data.schema import Label
 from holdfast.data.table import Table
 from holdfast.errors import DataError, ParameterError
 from holdfast.evidence.feature_use import feature_use
-from holdfast.files import replace_file
 from holdfast.growth.pruning.path import pruning_path
-from holdfast.runs.folder import check_output, model_file, unfinished
+from holdfast.runs.folder import check_output, is_run, model_file
 from holdfast.runs.new_rows import read_features, read_known_rows
 from holdfast.runs.run import Run, open_run
-from holdfast.show.plots.display import picture_form
+from holdfast.show.plots.display import LATER, picture_form
 from holdfast.storage.collection_file import load_trees
 from holdfast.storage.content import MAX_BYTES, content_of, kind_of, refusals_of
 from holdfast.storage.model_file import load, load_model
@@ -45,13 +44,14 @@ class PlotOrder:
 
     @cached_property
     def run(self) -> Run | None:
-        """The run in the folder; None for a model file, or the folder of an update."""
-        is_run = (unfinished(self.path) / "summary.json").is_file()
-        return open_run(self.path) if is_run else None
+        """The run in the folder; None for a model file."""
+        return open_run(self.path) if is_run(self.path) else None
 
     @cached_property
     def stable(self) -> Run:
         """The run, which must be of a stable tree."""
+        if self.run is not None and self.run.is_update:
+            raise self.refusal("is an update, which has no reference trees: draw it of the run it updates")
         if self.run is None or self.run.frontier is None:
             raise self.refusal(f"is {'one tree' if isinstance(self.model, Tree) else 'an ensemble'} alone")
         return self.run
@@ -102,16 +102,11 @@ class PlotOrder:
 
 def run(order: PlotOrder, output: Path) -> None:
     """Draw it to the file."""
-    form = picture_form(output)
+    picture_form(output)  # which refuses a name that says nothing, before any work
     check_output(output, order.path, *([] if order.data is None else [order.data]))
     with plain_warnings():
-        if order.what != "tree":
-            display = getattr(import_module("holdfast"), PLOTS[order.what].display)
-            _DRAWN[order.what](order, display).save(output)
-        elif form == "svg":
-            replace_file(output, f"{order.tree.to_svg()}\n".encode())
-        else:
-            raise DataError(f"Cannot draw the tree to '{output}': its picture is SVG. End the name in .svg.")
+        display = getattr(import_module("holdfast"), PLOTS[order.what].display)
+        _DRAWN[order.what](order, display).save(output)
 
 
 # -- one function per plot: the display made of what there is -----------------------------------------------
@@ -119,14 +114,18 @@ def run(order: PlotOrder, output: Path) -> None:
 
 def _sizes(order: PlotOrder, display: Any) -> Any:
     tree = order.tree
-    return display.from_result(pruning_path(tree)) if order.run is None else display.from_run(order.run)
+    if order.run is None or order.run.is_update:
+        return display.from_result(pruning_path(tree), ax=LATER)
+    return display.from_run(order.run, ax=LATER)
 
 
 def _distances(order: PlotOrder, display: Any, kind: str) -> Any:
+    if order.run is not None and order.run.is_update:
+        return display.from_run(order.run, kind=kind, ax=LATER)
     trees = _collection(order.path)
-    return (
-        display.from_run(order.stable, kind=kind) if trees is None else display.from_trees(trees, kind=kind)
-    )
+    if trees is not None:
+        return display.from_trees(trees, kind=kind, ax=LATER)
+    return display.from_run(order.stable, kind=kind, ax=LATER)
 
 
 def _collection(path: Path) -> Sequence[Tree] | None:
@@ -142,12 +141,12 @@ def _importance(order: PlotOrder, display: Any) -> Any:
     found, model = order.run, order.model
     if found is not None and found.frontier is not None:
         candidates = () if found.frontier.has_teacher else found.candidates
-        made = display.from_result(feature_use([*found.references, *candidates]))
+        made = display.from_result(feature_use([*found.references, *candidates]), ax=LATER)
         own = dict(zip(model.schema.names, model.importances.tolist(), strict=True))
         made.chosen = np.array([own[name] for name in made.names])
         return made
     if isinstance(model, Tree):
-        return display.from_result(model)
+        return display.from_result(model, ax=LATER)
     return display(tuple(model.schema.names), model.importances, n_trees=len(model.trees))
 
 
@@ -155,24 +154,27 @@ def _boosting(order: PlotOrder, display: Any) -> Any:
     estimator = None if order.run is not None else load(model_file(order.path))
     if not hasattr(estimator, "train_loss_"):
         raise order.refusal("has no losses by rounds")
-    return display.from_estimator(estimator)
+    return display.from_estimator(estimator, ax=LATER)
 
 
 def _partition(order: PlotOrder, display: Any) -> Any:
     tree, (_, truth) = order.tree, order.rows
-    return display.from_estimator(tree, order.features, truth, positive=order.positive_class)
+    return display.from_estimator(tree, order.features, truth, positive=order.positive_class, ax=LATER)
 
 
 def _of_classes(order: PlotOrder, display: Any) -> Any:
     if not order.model.schema.target.is_classes:
         raise order.refusal("predicts numbers")
-    return display.from_estimator(order.model, *order.rows, positive=order.positive_class)
+    return display.from_estimator(order.model, *order.rows, positive=order.positive_class, ax=LATER)
 
 
 _DRAWN: dict[str, Callable[[PlotOrder, Any], Any]] = {
-    "frontier": lambda order, display: display.from_run(order.stable),
+    "frontier": lambda order, display: display.from_run(order.stable, ax=LATER),
+    "tree": lambda order, display: display.from_estimator(
+        order.tree, positive=order.positive_class, ax=LATER
+    ),
     "sizes": _sizes,
-    "split-support": lambda order, display: display.from_run(order.stable),
+    "split-support": lambda order, display: display.from_run(order.stable, ax=LATER),
     "distance": lambda order, display: _distances(order, display, "map"),
     "distance-matrix": lambda order, display: _distances(order, display, "matrix"),
     "importance": _importance,

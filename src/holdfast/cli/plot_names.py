@@ -6,7 +6,7 @@ from typing import NamedTuple
 class PlotName(NamedTuple):
     """A plot as the terminal names it."""
 
-    display: str  # its class among the public names; empty for the picture of the tree itself
+    display: str  # its class among the public names
     shows: str
     needs: str  # what it can be drawn of
 
@@ -16,11 +16,15 @@ _TREE = "one tree, in a run or a model file"
 _CLASSES = "a model of classes, and rows given by --data"
 PLOTS: dict[str, PlotName] = {
     "frontier": PlotName("FrontierDisplay", "instability against score", _STABLE),
-    "tree": PlotName("", "the tree itself", _TREE),
+    "tree": PlotName("TreeDisplay", "the tree itself", _TREE),
     "sizes": PlotName("PruningDisplay", "score or risk by number of leaves", _TREE),
     "split-support": PlotName("SplitSupportDisplay", "how firmly each split stands", _STABLE),
-    "distance": PlotName("DistanceDisplay", "a map of its trees", f"{_STABLE}, or a file of trees"),
-    "distance-matrix": PlotName("DistanceDisplay", "their distances", f"{_STABLE}, or a file of trees"),
+    "distance": PlotName(
+        "DistanceDisplay", "a map of its trees", f"{_STABLE}, an update, or a file of trees"
+    ),
+    "distance-matrix": PlotName(
+        "DistanceDisplay", "their distances", f"{_STABLE}, an update, or a file of trees"
+    ),
     "importance": PlotName("ImportanceDisplay", "the most important features", "any run or model file"),
     "boosting": PlotName("BoostingDisplay", "loss by rounds", "the model file of a boosting estimator"),
     "partition": PlotName("PartitionDisplay", "two features, cut up", "one tree, and rows given by --data"),

@@ -26,6 +26,7 @@ from holdfast.stability.selection import NOISE_AWARE, SCORE_TOLERANCE
 from holdfast.text.lists import joined
 from holdfast.text.numbers import number_text, percent_text, with_errors
 from holdfast.tree.tree import Tree
+from holdfast.tree.wording import warnings_of
 
 MOST_LINES = 12  # of the frontier; the file has all
 MOST_FEATURES = 8
@@ -59,7 +60,7 @@ FILES = {
 
 def show_frontier(fit: StableFit, console: Console) -> None:
     """The efficient candidates, of a centred tree all of them, the most stable first."""
-    frontier, metric = fit.trained.frontier, fit.trained.metric
+    frontier, metric = fit.choice.frontier or fit.trained.frontier, fit.trained.metric
     order = _shown(shown_order(frontier), fit.choice.candidate)
     instability = with_errors(
         frontier.instability[order].tolist(), frontier.instability_error[order].tolist()
@@ -151,7 +152,7 @@ def _caution(fit: StableFit) -> str:
     loss = tolerance * (abs(float(frontier.score[best])) if unit == "relative" else 1.0)
     error = float(frontier.score_error[best])
     if (
-        settings.selection_rule != "within-tolerance"
+        fit.choice.selection_rule != "within-tolerance"
         or unit in ("standard-error", NOISE_AWARE, "teacher")
         or loss >= error
     ):
@@ -207,8 +208,11 @@ def _test_cells(fit: StableFit) -> list[tuple[str, ...]]:
     """The scores of each tree: on the test rows, and on earlier ones if there are such."""
     columns = []
     for kind in ("test", "earlier_test"):
+        rows = getattr(fit.roles, kind)
         scores = [score for each in fit.chosen_trees if (score := getattr(each, kind)) is not None]
-        columns.append(score_texts(scores, fit.trained.metric))
+        few = rows is not None and rows.too_few
+        texts = score_texts(scores, fit.trained.metric)
+        columns.append(["too few rows"] * len(fit.chosen_trees) if few else texts)
     return list(zip(*filter(None, columns), strict=True))
 
 
@@ -246,6 +250,8 @@ def show_files(folder: Path, console: Console) -> None:
 
 def show_fit(fit: StableFit, console: Console) -> None:
     """The sections of `holdfast fit`, apart from the data and the files."""
+    for warning in warnings_of(fit.model):
+        paragraph(console, f"\n{warning}", style="bold yellow")
     if fit.trained.sizes is not None and (choice := fit.trained.sizes.choice) is not None:
         heading(console, "The size")
         verbatim(console, f"{size_choice_table(choice)}\n")

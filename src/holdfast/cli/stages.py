@@ -12,6 +12,7 @@ from holdfast.cli.stages_settings import StagesSettings
 from holdfast.cli.words import paragraph, plain_warnings, verbatim
 from holdfast.data.files.filetype import is_parquet
 from holdfast.data.files.writing import write_file
+from holdfast.data.input.target import with_name
 from holdfast.data.table import Table
 from holdfast.errors import DataError, ParameterError
 from holdfast.estimators.stable import StableTreeClassifier, StableTreeRegressor
@@ -68,10 +69,10 @@ def _check_name(output: Path, data: Path) -> None:
 def _carried(rows: Rows, table: Table, settings: StagesSettings, console: Console) -> StageSequence:
     kind = StableTreeClassifier if table.schema.target.is_classes else StableTreeRegressor
     parameters = {name: getattr(settings, name) for name in TRAINED}
-    model = kind(**parameters, questions=list(settings.question) or None, verbose=console.is_terminal)
+    model = kind(**parameters, questions=list(settings.question) or None, verbose=True)
     model.fit_stages(
         rows.features,
-        rows.frame.column(rows.target),
+        _named_target(rows),
         table.weight,
         stage=np.array(rows.stages, object)[rows.stage],
         stage_order=rows.stages,
@@ -79,6 +80,12 @@ def _carried(rows: Rows, table: Table, settings: StagesSettings, console: Consol
         **_carried_by(settings),
     )
     return model.stages_
+
+
+def _named_target(rows: Rows) -> Any:
+    """The target, which bears the name of its column also where it comes from a file of text."""
+    values = rows.frame.column(rows.target)
+    return with_name(values, rows.target) if isinstance(values, np.ndarray) else values
 
 
 def _carried_by(settings: StagesSettings) -> dict[str, Any]:

@@ -10,10 +10,12 @@ from rich.text import Text
 
 from holdfast.cli.continued import continued
 from holdfast.cli.endings import NOT_PASSED, end_with
+from holdfast.cli.fit import show_replaced
 from holdfast.cli.sections import WIDEST, show_files
 from holdfast.cli.words import heading, paragraph, plain_warnings
 from holdfast.errors import HoldfastError, RegisterError
 from holdfast.runs.folder import Place, check_apart, reserved
+from holdfast.runs.run_files import find_earlier_run
 from holdfast.runs.update_files import write_page, write_update_files
 from holdfast.runs.update_result import UpdateRun
 from holdfast.runs.update_run import PreparedUpdate, prepare_update
@@ -37,6 +39,7 @@ def run(
     """Update as the options say, print what came of it, and leave a run in the folder."""
     others = [Path(given[name]) for name in ("old", "policy", "register") if given.get(name)]
     check_apart(folder, model, data, *others)
+    earlier = find_earlier_run(folder)
     with reserved(folder) as place:  # before the work
         with plain_warnings():
             prepared = prepare_update(model, data, given)
@@ -49,6 +52,7 @@ def run(
         _show(updated, console)
         heading(console, "Files")
         show_files(place.folder, console)
+        show_replaced(earlier, console)
         _show_outcome(updated, console)
     if not updated.is_taken:
         end_with(NOT_PASSED)
@@ -56,7 +60,7 @@ def run(
 
 def _updated(prepared: PreparedUpdate, console: Console) -> UpdateRun:
     if prepared.settings.how in TREES_FIRST:
-        return prepared.update(verbose=console.is_terminal)
+        return prepared.update(verbose=True)
     with console.status("A teacher learns from the rows, and the tree from the teacher"):
         return prepared.update()
 

@@ -1,6 +1,7 @@
 """The schema: names, kinds, ranges and categories of the features, and the classes of the target."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from numbers import Real
@@ -44,7 +45,8 @@ class Target:
     classes: tuple[Label, ...] = ()
     low: float = 0.0
     high: float = 1.0
-    # The class whose probability is shown, if someone said it: how a tree is read, not what it says.
+    # The class whose probability is shown. Tables and trees of two classes always have one, chosen when
+    # the first of them was made. It is a way to read a tree: targets that differ in it alone are equal.
     positive: Label | None = field(default=None, compare=False, repr=False)
 
     @property
@@ -71,6 +73,19 @@ class Target:
     def with_positive(self, positive: Any) -> "Target":
         """The target that remembers which class matters; as it is, if `positive` is None."""
         return self if positive is None else replace(self, positive=self.classes[self.class_place(positive)])
+
+    def with_rarer_positive(self, counts: Sequence[float]) -> "Target":
+        """The target that remembers the rarer of two classes, unless it remembers one already.
+
+        Of two classes alike in number it is the second, as in scikit-learn.
+
+        >>> Target("lived", classes=("no", "yes")).with_rarer_positive([10, 30]).positive
+        'no'
+        """
+        if self.positive is not None or len(self.classes) != 2:
+            return self
+        first, second = (round(float(count), 6) for count in counts)
+        return replace(self, positive=self.classes[second <= first])
 
 
 @dataclass(frozen=True)

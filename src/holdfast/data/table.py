@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.arrays import FloatArray, KeyArray, frozen
+from holdfast.arrays import FloatArray, KeyArray, LongArray, frozen
 from holdfast.backends.shared import Shared
 from holdfast.data.input.categorical import readings
 from holdfast.data.input.features import check_questions, defined_columns, matched_columns, question_texts
@@ -50,6 +50,11 @@ class Table(Shared):
             object.__setattr__(self, "weight", _read_only(self.weight))
         if self.identity is not None:
             object.__setattr__(self, "identity", _read_only(self.identity))
+        target = self.schema.target
+        if target.positive is None and len(target.classes) == 2:
+            # Once, by all the rows: samples of the table, and trees grown on it, do not choose again.
+            target = target.with_rarer_positive(np.bincount(self.target, _repeats(self.weight), 2).tolist())
+            object.__setattr__(self, "schema", replace(self.schema, target=target))
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         # Arrays that travelled to another process can be written to, and kernels would compile once more.
@@ -91,9 +96,7 @@ class Table(Shared):
     def _coded_in(self, room: "Room | None", n_jobs: int | None) -> "Coded":
         from holdfast.data.coding import code_columns
 
-        repeats = None
-        if self.weight is not None:
-            repeats = (self.weight if are_repetitions(self.weight) else self.weight > 0).astype(np.int64)
+        repeats = _repeats(self.weight)
         order, features = self.schema.name_order, self.schema.features
         columns = [self.columns[i] for i in order]
         return code_columns([features[i] for i in order], columns, repeats, n_jobs=n_jobs, room=room)
@@ -136,15 +139,17 @@ class Table(Shared):
         schema: Schema | None = None,
         target: str = "y",
         positive: Any = None,
+        unknown: str = "error",
     ) -> "Table":
         """The table of a 2-D array, list of rows or frame X and a target y.
 
         Text, categoricals and True/False become nominal features by themselves; `categorical_features` names
         further ones: names, indices, or one flag per column. `task` None takes numbers with fractions, or
         with more than 20 values, for regression. With a `schema` the data is read on it: columns of a
-        frame are matched by name, categories and classes by value, and anything new is a SchemaMismatch.
-        `positive` is the class that matters, whose probability drawings and rules show; by default the rarer
-        of two.
+        frame are matched by name, categories and classes by value, and anything new is a SchemaMismatch;
+        with `unknown="missing"` new categories count as missing values, with a warning. `positive` is the
+        class that matters, whose probability drawings and rules show; by default the one of the schema, or
+        the rarer of two in these rows. Trees and updates keep it.
 
         >>> table = Table.from_arrays([[41.0, "f"], [63.0, "m"]], ["lived", "died"])
         >>> table.schema.features[1].categories, table.target
@@ -157,7 +162,7 @@ class Table(Shared):
         weight = read_weight(sample_weight, frame.n_rows, frame.rows)
         weighted = weighted_rows(weight)
         if schema is not None:
-            columns, values = matched_columns(schema, frame, vector, task, weighted)
+            columns, values = matched_columns(schema, frame, vector, task, weighted, unknown)
             check_questions(questions, schema)
         else:
             how = readings(categorical_features, frame.names)
@@ -252,6 +257,13 @@ def _reordered(lines: NDArray[Any], order: NDArray[Any]) -> NDArray[Any]:
     for line, to in zip(lines, moved, strict=True):
         to[:] = line[order]
     return frozen(moved)
+
+
+def _repeats(weight: FloatArray | None) -> LongArray | None:
+    """How often each row is there: whole weights are repetitions, all others are importances; None: once."""
+    if weight is None:
+        return None
+    return (weight if are_repetitions(weight) else weight > 0).astype(np.int64)
 
 
 def _frozen_all(entry: Any) -> Any:

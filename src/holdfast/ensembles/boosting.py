@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from holdfast.arrays import FloatArray, LongArray, without_last_digits
+from holdfast.backends.progress import with_bar
 from holdfast.backends.tasks import batches, check_jobs, run_kept
 from holdfast.backends.thread_pool import ThreadPool
 from holdfast.data.canonical_order import in_fixed_order
@@ -123,9 +124,7 @@ def _history(rounds: Rounds, progress: str) -> "_History":
 def _counted(n_estimators: int, progress: str) -> Iterable[int]:
     if not progress:
         return range(n_estimators)
-    from rich.progress import track
-
-    return track(range(n_estimators), description=progress)
+    return with_bar(range(n_estimators), progress, n_estimators)
 
 
 # -- rows held out -------------------------------------------------------------------------------------

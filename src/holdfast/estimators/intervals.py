@@ -1,4 +1,4 @@
-"""How sure a tree is of what its leaves say."""
+"""What was observed in the leaf of a row: the interval of its rate or mean."""
 
 from typing import Any
 
@@ -20,18 +20,20 @@ class IntervalEstimator(TreeEstimator):
     def predict_interval(
         self, X: Any, *, level: float = 0.95, method: str | None = None, rows: Any = None
     ) -> tuple[FloatArray, FloatArray]:
-        """The lower and the upper ends of the interval of every prediction.
+        """The lower and the upper ends of the interval of the rate, or mean, in the leaf of every row.
 
         They have the shape of `predict_proba`, or of `predict` for numbers. The interval is that of the
-        probability, or the mean, of the leaf, not of the single row. Rows that weigh unlike count by their
-        effective number, and rows of one group by how much they are alike, if `fit` was told the groups.
+        training rows of the leaf: of the fraction of each class among them, or of their mean, and not of the
+        single row. What the tree predicts may lie outside where its leaf values do not rest on these rows
+        alone (`leaf_values="teacher"` or `"shrunk"`). Rows that weigh unlike count by their effective number,
+        and rows of one group by how much they are alike, if `fit` was told the groups.
 
         Parameters
         ----------
         X
             Rows to predict.
         level
-            How often such intervals hold the truth, if the questions are given and the leaf values honest.
+            How often such intervals hold the true rate or mean, if the rows did not choose the splits.
         method
             "wilson" (the default) or "jeffreys" for classes; "t" (the default) or "bootstrap", which follows
             the skew of the numbers, for means.

@@ -1,5 +1,6 @@
 """What the stable classifier and regressor share: settings, training, the choice, and what stands firm."""
 
+import warnings
 from dataclasses import fields
 from typing import Any, ClassVar, Self
 
@@ -8,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 from holdfast.data.input.frame import Frame
 from holdfast.data.input.target import Task
 from holdfast.data.table import Table
-from holdfast.errors import ParameterError
+from holdfast.errors import DataWarning, ParameterError
 from holdfast.estimators.base import drawn_seed
 from holdfast.estimators.stable_rows import TrainingRows, training_rows
 from holdfast.estimators.staging import StagingEstimator
@@ -25,9 +26,9 @@ from holdfast.stability.choice import Choice, SelectionRule, choose
 from holdfast.stability.frontier import Frontier
 from holdfast.stability.settings import StabilitySettings
 from holdfast.stability.training import StableTrees, train
+from holdfast.text.lists import listed
 from holdfast.tree.tree import Tree
-
-_UNSAID: Any = object()  # None is something that can be said
+from holdfast.tree.wording import WARNING, warnings_of
 
 
 class StableTreeEstimator(StagingEstimator):
@@ -101,18 +102,17 @@ class StableTreeEstimator(StagingEstimator):
         return super()._rules(**({"max_leaf_nodes": None} if size == "cv" else {}), **changes)
 
     def _selection_rule(self, **changes: Any) -> SelectionRule:
-        names = [each.name for each in fields(SelectionRule)]
-        said = {name: getattr(self, name) for name in names}
+        names = [each.name for each in fields(SelectionRule) if each.name != "candidate"]
+        said: dict[str, Any] = {name: getattr(self, name) for name in names}
         if self.method != "centred" or isinstance(self.max_leaf_nodes, str):  # it says nothing of the choice
             said["max_leaf_nodes"] = None
         return SelectionRule(**{**said, **changes})
 
     def _taken(self, X: Frame, trained: StableTrees) -> Self:
         """Take the collections and the tree that the parameters ask for as the fitted ones."""
-        for name in ("size_choice_", "max_leaf_nodes_", "shrinkage_", *OF_UPDATE):  # of an earlier tree
+        for name in ("size_choice_", "max_leaf_nodes_", "shrinkage_"):  # of an earlier tree
             self.__dict__.pop(name, None)
         self.trained_ = trained
-        self.frontier_ = trained.frontier
         if trained.sizes is not None and trained.sizes.choice is not None:
             self.size_choice_ = trained.sizes.choice
             self.max_leaf_nodes_ = self.size_choice_.max_leaf_nodes
@@ -120,7 +120,14 @@ class StableTreeEstimator(StagingEstimator):
             self.shrinkage_ = trained.strength
         self.candidate_trees_ = list(trained.candidates.trees)
         self._choose(self._selection_rule())
+        for warning in warnings_of(self.tree_):
+            text = warning.removeprefix(WARNING)
+            warnings.warn(text[:1].upper() + text[1:], DataWarning, stacklevel=4)
         return self._remember(X, self.tree_)
+
+    def __str__(self) -> str:
+        first = warnings_of(self.tree_) if "tree_" in vars(self) else ()
+        return "\n".join([*first, repr(self)])
 
     # -- the choice -----------------------------------------------------------------------------------
 
@@ -129,22 +136,27 @@ class StableTreeEstimator(StagingEstimator):
         selection_rule: str | None = None,
         *,
         tolerance: float | None = None,
-        tolerance_unit: str | None = _UNSAID,
-        gamma: float | None = _UNSAID,
+        tolerance_unit: str | None = None,
+        gamma: float | None = None,
         max_leaf_nodes: int | None = None,
+        candidate: int | None = None,
     ) -> Self:
-        """Move to another tree of the frontier, without fitting anew. What is left out stays as it was set.
+        """Move to another tree of the frontier, without fitting again.
 
-        A tolerance without a rule asks for "within-tolerance", and gamma for "weighted". `max_leaf_nodes` is
-        one of the sizes that centred trees were looked for with: a tolerance of the teacher then takes a tree
-        of that size, and other rules one of that size or below. The parameters of the model change along, so
-        that a clone of it would choose the same way.
+        What is left out is as the parameters say, whatever was chosen before: `choose()` returns to the tree
+        that `fit` chose. The parameters themselves stay as they are.
+
+        Parameters
+        ----------
+        selection_rule, tolerance, tolerance_unit, gamma
+            As the parameters of the model. A tolerance without a rule asks for "within-tolerance", and gamma
+            for "weighted".
+        max_leaf_nodes
+            One of the limits of leaves of centred trees: candidates with a larger limit are left out.
+        candidate
+            The number of a candidate, as the frontier lists it. No rule goes with it.
         """
         check_is_fitted(self)
-        if selection_rule is None and gamma is not _UNSAID:
-            selection_rule = "weighted"
-        elif selection_rule is None and (tolerance is not None or tolerance_unit is not _UNSAID):
-            selection_rule = "within-tolerance"
         said = {
             "selection_rule": selection_rule,
             "tolerance": tolerance,
@@ -152,24 +164,29 @@ class StableTreeEstimator(StagingEstimator):
             "gamma": gamma,
             "max_leaf_nodes": max_leaf_nodes,
         }
-        left_out = ("selection_rule", "tolerance", "max_leaf_nodes")  # if None
-        changes = {
-            name: value
-            for name, value in said.items()
-            if value is not _UNSAID and not (value is None and name in left_out)
-        }
-        self._choose(self._selection_rule(**changes))
-        self.set_params(**changes)
+        changes: dict[str, Any] = {name: value for name, value in said.items() if value is not None}
+        if candidate is not None and changes:
+            raise ParameterError(
+                f"candidate={candidate!r} is the choice itself: leave out {listed(tuple(changes))}."
+            )
+        if "gamma" in changes:
+            changes.setdefault("selection_rule", "weighted")
+        elif changes.keys() & {"tolerance", "tolerance_unit"}:
+            changes.setdefault("selection_rule", "within-tolerance")
+        self._choose(self._selection_rule(**changes, candidate=candidate))
         return self
 
     def _choose(self, selection_rule: SelectionRule) -> None:
         choice = choose(self.trained_.frontier, self.trained_.metric, selection_rule)
-        self.choice_ = choice
+        assert choice.frontier is not None
+        for name in OF_UPDATE:  # of another tree
+            self.__dict__.pop(name, None)
+        self.choice_, self.frontier_ = choice, choice.frontier
         self.tree_ = self._with_threshold(self.trained_.candidates.trees[choice.candidate])
         self.reference_trees_ = list(self.trained_.references_of(choice.candidate).trees)
-        self.instability_ = float(self.trained_.frontier.instability[choice.candidate])
-        if self.trained_.frontier.student_loss is not None:
-            self.teacher_loss_ = float(self.trained_.frontier.student_loss[choice.candidate])
+        self.instability_ = float(self.frontier_.instability[choice.candidate])
+        if self.frontier_.teacher_loss is not None:
+            self.teacher_loss_ = float(self.frontier_.teacher_loss[choice.candidate])
 
     # -- again and again ------------------------------------------------------------------------------
 

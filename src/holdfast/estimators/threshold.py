@@ -50,7 +50,8 @@ class DecisionRule:
         """The decision; "cost" takes what costs least on rows held out from models that `fit` makes."""
         losses = losses_of(plain_losses(self.loss_matrix), table.schema.target.classes)
         losses = 1.0 - np.eye(2) if losses is None else losses
-        positive = _positive(table)
+        target = table.schema.target
+        positive = target.class_place(target.positive)
         if not isinstance(self.threshold, str):
             return Decision(float(self.threshold), positive)
         probabilities, rows = self._held_out(table, groups, fit, positive)
@@ -75,16 +76,6 @@ class DecisionRule:
             said.append(model.values(folds.table.taken(held_out))[:, positive])
             rows.append(np.flatnonzero(held_out))
         return np.concatenate(said), folds.table.taken(np.concatenate(rows))
-
-
-def _positive(table: Table) -> int:
-    """The class that matters: as the target remembers it, or the rarer; of two alike in number the second."""
-    target = table.schema.target
-    if target.positive is not None:
-        return target.class_place(target.positive)
-    repeats, _, _ = weights_of(table, GrowthRules())
-    first, second = np.bincount(table.target, repeats, minlength=2).tolist()
-    return int(second <= first)
 
 
 def check_threshold(threshold: Any, n_classes: int) -> None:

@@ -65,7 +65,8 @@ class TreeClassifier(SizedTreeEstimator, ClassifierBase):
         or "cost", for the one that costs least on rows held out (`cv`) by `loss_matrix`, or errs least
         without one. None: the most likely class, or that of least expected loss.
     positive
-        The class that matters, whose probability drawings and rules show. None: the rarer of two.
+        The class that matters, whose probability drawings and rules show. None: the rarer of two,
+        which updates keep even where it is no longer the rarer.
     monotonic_cst, monotonic_class
         Which way the probability of a class, or the mean, goes along columns: {"age": 1, "dose": -1} never
         falls as age rises and never rises with the dose; or one of 1, 0, -1 per column. The class is the

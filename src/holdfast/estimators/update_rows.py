@@ -19,6 +19,9 @@ from holdfast.estimators.stable_rows import TrainingRows
 from holdfast.stability.update.update import NewRows
 from holdfast.tree.tree import Tree
 
+FEWEST_ROWS = 20  # of an update
+FEWEST_EVENTS = 5  # of them, rows that are not of the most frequent class
+_FORCE = "Wait for more rows, or give force=True to update the tree all the same."
 _WIDEN = "Or give widen=True: the update then takes in new columns, categories and classes."
 
 
@@ -35,8 +38,8 @@ class Reading:
 def update_rows(rows: TrainingRows, tree: Tree, reading: Reading) -> NewRows:
     """The rows on the schema of the tree, whose ranges hold theirs too; on request also what is new to it.
 
-    New categories of a column that the tree does not ask about are taken in anyway. Rows of the stage 0 are
-    old ones.
+    New categories of a column that the tree does not split on are taken in anyway. Those of other columns
+    count as missing, as they do in predictions, with a warning. Rows of the stage 0 are old ones.
     """
     is_new = np.ones(rows.X.n_rows, np.bool_) if rows.stage is None else rows.stage > 0
     asked = features_asked([tree])
@@ -53,16 +56,48 @@ def update_rows(rows: TrainingRows, tree: Tree, reading: Reading) -> NewRows:
         known = {feature.name: feature for feature in tree.schema.features}
         features = tuple(known[each.name] if each.name in asked else each for each in wide.features)
         try:
-            table = _read(rows, Schema(features, tree.schema.target), reading)
+            table = _read(rows, Schema(features, tree.schema.target), reading, unknown="missing")
         except SchemaMismatch:
             raise SchemaMismatch(f"{error}\n{_WIDEN}") from error
     return NewRows(table, rows.groups, is_new)
 
 
-def _read(rows: TrainingRows, schema: Schema, reading: Reading) -> Table:
-    with warnings.catch_warnings():  # rows of one class say little, but the tree will not be a leaf
+def check_enough(rows: NewRows) -> None:
+    """Raise a DataError if the new rows are too few, or too much alike, to update a tree by.
+
+    Of classes, at least two must be there, and at least `FEWEST_EVENTS` rows must not be of the most
+    frequent one.
+    """
+    counted = rows.is_new if rows.table.weight is None else rows.is_new & (rows.table.weight > 0)
+    target, classes = rows.table.target[counted], rows.table.schema.target.classes
+    if len(target) < FEWEST_ROWS:
+        raise DataError(
+            f"An update needs at least {FEWEST_ROWS} new rows, and there are {len(target)}. {_FORCE}"
+        )
+    if not classes:
+        return
+    counts = np.bincount(target, minlength=len(classes))
+    most, n_events = classes[int(counts.argmax())], len(target) - int(counts.max())
+    if n_events == 0:
+        raise DataError(
+            f"All {len(target):,} new rows have the class {most!r}: an update needs rows of at least two "
+            f"classes. {_FORCE}"
+        )
+    if n_events < FEWEST_EVENTS:
+        raise DataError(
+            f"Of {len(target):,} new rows, {n_events} have another class than {most!r}: an update needs at "
+            f"least {FEWEST_EVENTS} such rows. {_FORCE}"
+        )
+
+
+def _read(rows: TrainingRows, schema: Schema, reading: Reading, unknown: str = "error") -> Table:
+    with warnings.catch_warnings():
+        # Rows of one class, or columns of one value, say little, but the tree will not be a leaf.
         warnings.filterwarnings("ignore", "the target has one class", DataWarning)
-        return with_ranges(Table.from_arrays(rows.X, rows.y, rows.weight, task=reading.task, schema=schema))
+        warnings.filterwarnings("ignore", "no question can be asked of columns", DataWarning)
+        return with_ranges(
+            Table.from_arrays(rows.X, rows.y, rows.weight, task=reading.task, schema=schema, unknown=unknown)
+        )
 
 
 def _widened(rows: TrainingRows, tree: Tree, reading: Reading, asked: Collection[str]) -> Schema:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,24 +14,25 @@ from holdfast.arrays import KeyArray
 from holdfast.data.input.frame import frame_of
 from holdfast.data.input.target import Task
 from holdfast.data.input.weight import effective_rows
-from holdfast.data.split.row_keys import label_keys, mix, row_hashes
+from holdfast.data.schema import Schema
+from holdfast.data.split.row_keys import sketch_of, unique_hashes
 from holdfast.data.table import Table
 from holdfast.distance.reference_schema import placed_on
 from holdfast.errors import ParameterError, SchemaMismatch
 from holdfast.estimators.base import all_or_nothing
 from holdfast.estimators.intervals import IntervalEstimator
 from holdfast.estimators.stable_rows import training_rows
-from holdfast.estimators.update_rows import Reading, update_rows, weights_by_age
+from holdfast.estimators.update_rows import Reading, check_enough, update_rows, weights_by_age
 from holdfast.stability.choice import SelectionRule
 from holdfast.stability.policy.policy import ChangePolicy
 from holdfast.stability.settings import StabilitySettings
 from holdfast.stability.update.names import UPDATE_TOLERANCE
-from holdfast.stability.update.path import KEEP
+from holdfast.stability.update.path import CANDIDATE, KEEP, RETRAIN
 from holdfast.stability.update.settings import UpdateSettings, frozen_nodes, usual_prior
 from holdfast.stability.update.update import TreeUpdate, update_tree
+from holdfast.tree.positive import with_positive
 from holdfast.tree.tree import Tree, label_array
 
-MOST_HASHES = 1024  # of rows, that a model remembers
 OF_UPDATE = (
     *("rows_behind_", "teacher_loss_", "update_", "previous_tree_", "stages_"),
     *("_before_update", "_learnt"),
@@ -41,13 +42,6 @@ OF_TRAINING = (
     *("trained_", "frontier_", "choice_", "instability_", "reference_trees_", "candidate_trees_"),
     *("size_choice_", "stages_"),
 )
-
-
-class Learnt(NamedTuple):
-    """What an update adds to what a model stands for."""
-
-    n_rows: float
-    hashes: KeyArray
 
 
 class UpdatingEstimator(IntervalEstimator):
@@ -146,7 +140,8 @@ class UpdatingEstimator(IntervalEstimator):
             without them; None: the scores are those on rows that were learnt from, and too good.
         policy, force
             What the update may change. If it breaks a line, the tree stays as it is, and `update_` says why:
-            `update_.verdict`. `force=True` takes it all the same, which `update_` records.
+            `update_.verdict`. `force=True` takes it all the same, which `update_` records; and it updates the
+            tree even by rows of one class, or by fewer than 20 rows or 5 events.
         """
         check_is_fitted(self)
         _check_policy(policy)
@@ -158,12 +153,17 @@ class UpdatingEstimator(IntervalEstimator):
         rows = training_rows((X, y), weight, stage=None, groups=groups, **early)
         reading = Reading(self._task, self.categorical_features, self.schema_.questions, widen)
         new = update_rows(rows, self.tree_, reading)
+        if not force:
+            check_enough(new)
         n_behind, known = self._rows_behind, unique_hashes(new.table)
         # Old rows that are handed over are those that the tree has learnt from, as far as anyone knows.
         n_again = max(self._n_given_again(known), min(n_behind, n_old))
-        size = effective_rows(new.table.weight, new.table.n_rows)
+        n_again = min(n_again, effective_rows(new.table.weight, new.table.n_rows))
         prior_rows = usual_prior(n_behind, n_again) if prior is None else prior
-        settings = UpdateSettings(how, tolerance, frozen_nodes(frozen, self.tree_), validation, prior_rows)
+        carried = max(n_behind - n_again, 0.0) if prior is None else None
+        settings = UpdateSettings(
+            how, tolerance, frozen_nodes(frozen, self.tree_), validation, prior_rows, carried
+        )
         found = update_tree(
             placed_on(self.tree_, new.table.schema),
             new,
@@ -173,9 +173,8 @@ class UpdatingEstimator(IntervalEstimator):
             more=self._further_trees(new.table.schema),
             rule=self._selection_rule(),
         )
-        known_before = max(n_behind - n_again, 0.0) if prior is None else float(prior)
         self._before_update = {name: each for name, each in vars(self).items() if name != "_before_update"}
-        self._learnt = Learnt(known_before + size, known)
+        self._learnt = known
         return self._stepped(found.judged(policy, force=force))
 
     def take(self, step: int, *, force: bool = False) -> Self:
@@ -194,12 +193,15 @@ class UpdatingEstimator(IntervalEstimator):
         before, learnt = self._before_update, self._learnt
         self.__dict__ = {**before, "update_": update, "_before_update": before, "_learnt": learnt}
         step = update.steps[update.taken]
-        if step.kind == KEEP or not update.is_taken:
+        is_same = step.kind == KEEP and not _is_wider(update.deployed.schema, self.tree_.schema)
+        if is_same or not update.is_taken:
             return self
         self.previous_tree_ = self.tree_
         self._forget_training()
-        self.rows_behind_, self.teacher_loss_ = learnt.n_rows, step.loss
-        self._row_hashes = _sketch(np.append(vars(self).get("_row_hashes", learnt.hashes), learnt.hashes))
+        is_made_alone = step.kind in (RETRAIN, CANDIDATE)  # and knows nothing of the rows before
+        self.rows_behind_ = float(update.tree.count[0]) if is_made_alone else update.n_behind
+        self.teacher_loss_ = step.loss
+        self._row_hashes = sketch_of(np.append(vars(self).get("_row_hashes", learnt), learnt))
         self._take_tree(update.tree, hasattr(self, "feature_names_in_"))
         return self
 
@@ -229,7 +231,7 @@ class UpdatingEstimator(IntervalEstimator):
         return round(self._rows_behind * float(np.isin(known, hashes).mean())) if len(known) else 0
 
     def _remember_rows(self, table: Table) -> None:
-        self._row_hashes = _sketch(unique_hashes(table))
+        self._row_hashes = sketch_of(unique_hashes(table))
 
     def _further_trees(self, schema: Any) -> tuple[Tree, ...]:
         """The references of the last training, whose questions may be asked again."""
@@ -240,7 +242,8 @@ class UpdatingEstimator(IntervalEstimator):
         return tuple(placed)
 
     def _take_tree(self, tree: Tree, is_named: bool) -> None:
-        """Take a tree for the fitted one, with its columns and classes."""
+        """Take a tree for the fitted one, with its columns and classes, and its positive class or our own."""
+        tree = with_positive(tree, getattr(self, "positive", None))
         self.tree_ = tree
         self._remember_columns(is_named, tree.schema)
         classes = tree.schema.target.classes
@@ -255,30 +258,10 @@ class UpdatingEstimator(IntervalEstimator):
         self._left_out = tuple(OF_TRAINING)
 
 
-def _sketch(hashes: KeyArray) -> KeyArray:
-    """The least of the hashes: as good as drawn at random, and the same ones whatever else is there.
-
-    They tell which fraction of rows is given again, and take the same room for any number of rows.
-    """
-    return np.unique(hashes)[:MOST_HASHES]
-
-
-def unique_hashes(table: Table) -> KeyArray:
-    """Hashes of the rows, target included, that no other row equals; none if most rows have an equal.
-
-    Where rows are often alike, as in a table of few categories, an equal row need not be the same one.
-    """
-    found, counts = np.unique(labelled_hashes(table), return_counts=True)
-    alone = found[counts == 1]
-    return alone if len(alone) > table.n_rows / 2 else np.zeros(0, np.uint64)
-
-
-def labelled_hashes(table: Table) -> KeyArray:
-    """A hash of what every row says, target included: the same for equal rows, whatever their order."""
-    hashes = row_hashes(table)
-    if table.schema.target.is_classes:
-        hashes = mix(hashes + label_keys(table.schema.target.classes)[table.target])
-    return hashes
+def _is_wider(schema: Schema, before: Schema) -> bool:
+    """True if the schema has other columns, categories or classes than before; ranges do not count."""
+    known = [[(each.name, each.kind, each.categories) for each in one.features] for one in (schema, before)]
+    return known[0] != known[1] or schema.target.classes != before.target.classes
 
 
 def _check_policy(policy: Any) -> None:

@@ -15,7 +15,7 @@ from holdfast.data.schema import Feature, Label, Schema
 from holdfast.errors import ParameterError
 from holdfast.evidence.one_row import RowValues, Value, decoded
 from holdfast.evidence.outcome_at import LeafOutcome, leaf_outcome
-from holdfast.text.lists import listed
+from holdfast.text.lists import columns_text
 from holdfast.tree.rule import Condition, conditions_at
 from holdfast.tree.tree import KNOWN, Tree
 
@@ -66,7 +66,9 @@ class ChangeLimits:
                 raise ParameterError(f"{option}={names!r} is one text: give a list, such as [{names!r}].")
             for name in names:
                 if name not in kinds:
-                    raise ParameterError(f"{option}={name!r} is no column of the model: {listed(kinds, 30)}.")
+                    raise ParameterError(
+                        f"{option}={name!r} is no column of the model. {columns_text([name], [*kinds])}"
+                    )
                 if option != "fixed" and kinds[name] == "nominal":
                     raise ParameterError(
                         f"{option}={name!r} has categories without an order: leave it out, or make it fixed."

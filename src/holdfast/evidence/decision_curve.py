@@ -91,7 +91,7 @@ def decision_curve(
     """What models are worth on rows X, of classes y, that they have not seen.
 
     `models` is a fitted model with `predict_proba`, a tree, or a mapping of names to several. `positive` is
-    the class that one acts on, by default the one that the model was told, or the rarer of two in y. Rows of
+    the class that one acts on: by default that of the model or, of another library's, the rarer in y. Rows of
     one of the `groups` (a patient) are not independent, which the standard errors know.
 
     >>> from holdfast import TreeClassifier
@@ -151,7 +151,7 @@ def _classes(model: Any) -> tuple[Label, ...]:
 
 
 def _remembered(model: Any) -> Label | None:
-    """The class that matters, of a model that was told so."""
+    """The positive class of a model of ours."""
     schema = getattr(model, "schema", getattr(model, "schema_", None))
     return None if schema is None else schema.target.positive
 

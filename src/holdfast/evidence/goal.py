@@ -20,7 +20,7 @@ class Goal:
     wanted: Label | None = None  # a class; of numbers, "up" or "down"
     threshold: float | None = None  # of the risk of the positive class: the other side of it is wanted
     least_change: float = 0.0  # of numbers
-    positive: Label | None = None  # of two classes; None: the rarer one
+    positive: Label | None = None  # of two classes; None: that of the tree
 
     def leaves(self, tree: Tree, leaf: int) -> list[int]:
         """The leaves that have the outcome that is wanted, which this leaf has not."""

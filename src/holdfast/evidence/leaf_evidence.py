@@ -12,9 +12,9 @@ from holdfast.errors import ParameterError
 from holdfast.random_streams import Branch, derived_seed
 from holdfast.scoring.design_effect import design_effect, of_unit_size
 from holdfast.scoring.intervals import bootstrap_interval, jeffreys_interval, t_interval, wilson_interval
-from holdfast.tree.class_counts import class_counts
-from holdfast.tree.edit import edited_nodes
+from holdfast.tree.class_counts import ALIKE
 from holdfast.tree.quantile import quantile_of
+from holdfast.tree.recorded import with_recorded
 from holdfast.tree.tree import LEAF, Tree
 
 CLASS_INTERVALS = {"wilson": wilson_interval, "jeffreys": jeffreys_interval}
@@ -26,13 +26,14 @@ Interval = tuple[FloatArray, FloatArray]
 def with_evidence(
     tree: Tree, table: Table, groups: LongArray | None = None, *, is_taught: bool = False
 ) -> Tree:
-    """The tree with what its nodes rest on, where it does not tell by itself.
+    """The tree with what its rows recorded, and what its nodes rest on where it does not tell by itself.
 
     Rows of unlike weights, or of groups, are worth fewer than they are: `effective`. Of numbers whose
-    impurity is not the squared error, or is that of what a teacher says, the rows tell the `deviation`. The
-    tree may have counted a part of the rows only.
+    impurity is not the squared error, or is that of what a teacher says, the rows tell the `deviation`. Where
+    a teacher gives the values, or rows weigh unlike, `rows_mean` tells what the rows were. The tree may have
+    counted a part of the rows only.
     """
-    target = table.schema.target
+    tree, target = with_recorded(tree, table), table.schema.target
     is_quantile = quantile_of(tree.criterion) is not None
     is_told = target.is_classes or is_quantile or (tree.criterion == "squared_error" and not is_taught)
     if is_told and table.weight is None and groups is None:
@@ -44,7 +45,13 @@ def with_evidence(
     deviation = None if is_told else without_last_digits(np.array([rows.deviation(node) for node in nodes]))
     is_worth_less = bool((effects > 1).any())
     effective = without_last_digits(tree.count / effects) if is_worth_less else None
-    return tree.replace(effective=effective, deviation=deviation)
+    rows_mean = tree.rows_mean
+    is_weighted = table.weight is not None and not are_repetitions(table.weight)
+    if is_taught and (is_weighted or not target.is_classes):
+        rows_mean = without_last_digits(np.stack([rows.mean(tree, node) for node in nodes]))
+    elif rows_mean is None and is_weighted and np.abs(tree.observed_mean - tree.value).max() > ALIKE:
+        rows_mean = tree.value  # by weight, which class counts do not know
+    return tree.replace(effective=effective, deviation=deviation, rows_mean=rows_mean)
 
 
 class _Rows(NamedTuple):
@@ -78,6 +85,14 @@ class _Rows(NamedTuple):
             self.outputs[own], self.weight[own], None if self.groups is None else self.groups[own]
         )
 
+    def mean(self, tree: Tree, node: int) -> FloatArray:
+        own = slice(int(self.start[node]), int(self.end[node]))
+        if not self.weight[own].max(initial=0.0) > 0:
+            return np.asarray(tree.value[node], np.float64)
+        values, exponent = of_unit_size(self.outputs[own])
+        weight, _ = of_unit_size(self.weight[own])
+        return np.asarray(np.ldexp(np.average(values, axis=0, weights=weight), exponent), np.float64)
+
     def deviation(self, node: int) -> float:
         own = slice(int(self.start[node]), int(self.end[node]))
         if not self.weight[own].max(initial=0.0) > 0:
@@ -94,11 +109,10 @@ class _Rows(NamedTuple):
 def node_interval(
     tree: Tree, node: int, place: int = 0, level: float = 0.95, method: str | None = None
 ) -> tuple[float, float]:
-    """The interval of what a node says of the class at this place, or of the mean of its numbers.
+    """The interval of the fraction of a class among the rows of a node, or of the mean of their numbers.
 
-    It lies about what the node says, whatever kind of leaf value that is, and is as wide as the rows that
-    the node is worth make it: 0 to 1, or endless, without any. Of a quantile it is endless.
-    Where a person has given a leaf its fractions, it lies about what its rows were.
+    It is that of what was observed, whatever the node predicts, and as wide as the rows that the node is
+    worth make it: 0 to 1, or endless, without any. Of a quantile it is endless.
 
     >>> from holdfast import Table, grow
     >>> tree = grow(Table.from_arrays([[1.0]] * 44, ["well"] * 27 + ["ill"] * 17))
@@ -109,21 +123,17 @@ def node_interval(
     if quantile_of(tree.criterion) is not None:  # whose interval these figures do not tell
         return -inf, inf
     rows = float(tree.count[node] if tree.effective is None else tree.effective[node])
-    value, checked = estimate(tree, node, place), check_method(method, tree.schema.target.is_classes)
+    value, checked = (
+        tree.observed_mean[node, place].item(),
+        check_method(method, tree.schema.target.is_classes),
+    )
     if checked in CLASS_INTERVALS:
         return CLASS_INTERVALS[checked](value * rows, rows, level)
     return t_interval(value, _deviation(tree, node), rows, level)
 
 
-def estimate(tree: Tree, node: int, place: int = 0) -> float:
-    """What the interval of a node lies about: what it says or, if a person made it say so, what was seen."""
-    is_by_hand = bool(tree.edits) and tree.feature[node] == LEAF and node in edited_nodes(tree)
-    counts = class_counts(tree)[node] if is_by_hand and tree.schema.target.is_classes else np.zeros(1)
-    return float(counts[place] / counts.sum() if counts.sum() > 0 else tree.value[node, place])
-
-
 def node_intervals(tree: Tree, level: float = 0.95, method: str | None = None) -> Interval:
-    """The two ends of the interval of every value of every node, in the shape of `tree.value`."""
+    """The two ends of the interval of what was observed at every node, in the shape of `tree.value`."""
     check_level(level)
     ends = [
         [node_interval(tree, node, place, level, method) for place in range(tree.value.shape[1])]
@@ -141,10 +151,7 @@ def _deviation(tree: Tree, node: int) -> float:
 
 
 def drawn_intervals(tree: Tree, table: Table, level: float) -> Interval:
-    """The same for the means of numbers, from the rows themselves, drawn again and again.
-
-    Where a leaf says something else than the mean of these rows, its interval moves along.
-    """
+    """The same for the means of numbers, from the rows themselves, drawn again and again."""
     check_level(level)
     leaves = tree.apply(table)
     weight = np.ones(table.n_rows) if table.weight is None else table.weight
@@ -154,9 +161,7 @@ def drawn_intervals(tree: Tree, table: Table, level: float) -> Interval:
         own = own[np.lexsort((weight[own], table.target[own]))]  # whatever the order of the rows
         if len(own):
             seed = derived_seed(0, Branch.LEAF_MEANS, leaf)
-            ends = bootstrap_interval(table.target[own], weight[own], level, seed=seed)
-            moved = float(tree.value[leaf, 0]) - float(np.average(table.target[own], weights=weight[own]))
-            low[leaf, 0], high[leaf, 0] = ends[0] + moved, ends[1] + moved
+            low[leaf, 0], high[leaf, 0] = bootstrap_interval(table.target[own], weight[own], level, seed=seed)
     return low, high
 
 

@@ -210,7 +210,7 @@ def _step(
     return PathStep(
         node=node,
         feature=feature.name,
-        condition=shown("answer_text", tree, node, answer),
+        condition=shown("answer_text", tree, node, answer, counts=True),
         answer=answer,
         value=row.value(place),
         state="unseen" if place in row.unseen else "missing" if isnan(code) else "known",

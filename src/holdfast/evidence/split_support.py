@@ -17,7 +17,7 @@ from holdfast.shown import plotted, shown
 from holdfast.tree.rule import conditions_at
 from holdfast.tree.tree import KNOWN, LEAF, Tree
 
-SHORT_LIST = 6  # categories that a question spells out in a line of text
+FULL_LIST = 24  # categories that a question spells out
 PERCENTS = (5, 50, 95)  # of the thresholds, at their quantiles
 
 
@@ -98,7 +98,7 @@ def _split_support(
         node=node,
         depth=len(place),
         question=shown("answer_text", tree, node, True),
-        short=shown("answer_text", tree, node, True, most=SHORT_LIST),
+        short=shown("answer_text", tree, node, True, most=FULL_LIST),
         feature=feature.name,
         references=fractions[0] or 0.0,
         candidates=fractions[1],

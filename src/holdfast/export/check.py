@@ -11,34 +11,43 @@ from holdfast.arrays import BoolArray
 from holdfast.data.input.frame import Frame
 from holdfast.data.input.rows import encoded
 from holdfast.data.schema import Feature
-from holdfast.errors import DataWarning, ExportError
+from holdfast.errors import DataWarning, EngineError
 from holdfast.evidence.export_check import Difference, ExportCheck
 from holdfast.export.edges import edge_rows
 from holdfast.export.formats import FORMATS, function_of
 from holdfast.export.plain_model import PlainModel, found_model, plain_model
 from holdfast.export.scored import Rows, Scored, n_rows_of
+from holdfast.random_streams import Branch, generator
 from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.tree import Tree
 
 MARGIN = 1e-12  # of a number, or of 1 if that is more: exponentials end in other bits elsewhere
 MOST_EXAMPLES = 3
+MOST_EDGES = 2000  # where no rows are given, so that a large model is verified in seconds
 
 
-def check_export(model: Any, to: str, X: Any, exported: Any = None, **options: Any) -> ExportCheck:
+def check_export(model: Any, to: str, X: Any = None, exported: Any = None, **options: Any) -> ExportCheck:
     """What differs between the model and its export to a format, on the rows of X and at every edge.
 
     The edges are, for every split of every tree, a row at the threshold, at the next float below and above
     it, with each category, with one that nobody has seen, and without a value, made so that it reaches the
-    split if any row can. `exported` is what `export(model, to)` gave; without it, it is made here.
+    split if any row can. `exported` is what `export(model, to)` gave; without it, it is made here. Without
+    rows the edges alone are compared, of a large model a part of them.
     """
     if exported is None:
         exported = function_of(to)(model, **options)
     module = import_module(f"holdfast.export.{FORMATS[to][0]}")
     if not hasattr(module, "scored"):
-        raise ExportError(f"The format {to!r} is to be read: it predicts nothing that could be verified.")
+        raise EngineError(f"The format {to!r} is to be read: it predicts nothing that could be verified.")
     found, plain = found_model(model), plain_model(model)
-    rows = rows_of(found, plain, X)
+    rows = {feature.name: [] for feature in plain.columns} if X is None else rows_of(found, plain, X)
     edges = edge_rows(plain, rows, module.scale_of(exported) if hasattr(module, "scale_of") else None)
+    if X is None:
+        if hasattr(module, "check_runs_quickly"):
+            module.check_runs_quickly(exported, **options)
+        n_edges = n_rows_of(edges)
+        few = np.sort(generator(0, Branch.EXPORT_EDGES).permutation(n_edges)[:MOST_EDGES]).tolist()
+        edges = {name: [values[row] for row in few] for name, values in edges.items()}
     results = []
     for part in (rows, edges):
         ours = our_predictions(found, part) if n_rows_of(part) else None

@@ -10,6 +10,7 @@ from holdfast.text.lines import label_text, printable
 from holdfast.text.numbers import number_text, probability_text, rows_text
 from holdfast.tree.frame import node_columns
 from holdfast.tree.positive import positive_class
+from holdfast.tree.rule import answer
 from holdfast.tree.tree import Tree
 from holdfast.tree.wording import class_names
 
@@ -40,7 +41,11 @@ def _drawn(tree: Tree, columns: dict[str, list[Any]], number: int) -> DrawnNode:
     if question is None:
         return DrawnNode(number, _leaf_lines(tree, columns, number))
     missing_left = columns["missing_goes"][number] == "left"
-    branches = ("yes, or missing", "no") if missing_left else ("yes", "no, or missing")
+    yes = answer(tree, number, True)
+    if yes.is_empty if missing_left else yes.is_whole:  # the question is whether the value is recorded
+        branches = "yes", "no"
+    else:
+        branches = ("yes, or not recorded", "no") if missing_left else ("yes", "no, or not recorded")
     children = zip(branches, (columns["left"][number], columns["right"][number]), strict=True)
     return DrawnNode(number, (question,), tuple(children))
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from holdfast.arrays import FloatArray
-from holdfast.errors import ExportError
+from holdfast.errors import EngineError, ExportError
 from holdfast.export.excel_scores import ScoreSheet
 from holdfast.export.plain_model import PlainModel
 from holdfast.export.scored import Rows, n_rows_of
@@ -85,7 +85,7 @@ def _by_formulas(path: Path) -> Any:
     try:
         import formulas
     except ImportError as error:
-        raise ExportError(
+        raise EngineError(
             "the format 'excel' is verified by LibreOffice or by the package formulas: install one of them."
         ) from error
     from openpyxl import load_workbook

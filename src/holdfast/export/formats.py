@@ -1,10 +1,12 @@
 """The formats that models are exported to: to add one is to add a file here and a line to the table."""
 
 import os
+import warnings
 from importlib import import_module
 from typing import Any
 
-from holdfast.errors import ExportError
+from holdfast.errors import DataWarning, EngineError, ExportError
+from holdfast.evidence.export_check import ExportCheck
 
 # From the format to our file on it and the function there, which takes the model and returns an object, or
 # the content of a file, as text or bytes. A format that predicts has `scored` there, which runs it.
@@ -20,25 +22,28 @@ FORMATS = {
     "dot": ("dot", "to_dot"),
 }
 OBJECTS = ("sklearn",)  # all others are files
+DRAWN = ("mermaid", "dot")  # to be read: they predict nothing
 
 
 def export(
-    model: Any, to: str, path: str | os.PathLike[str] | None = None, *, verify: Any = None, **options: Any
+    model: Any, to: str, path: str | os.PathLike[str] | None = None, *, verify: Any = True, **options: Any
 ) -> Any:
     """The model in another format: an object of another library, or the content of a file.
 
     `model` is a tree, an ensemble or a fitted estimator, and `to` one of the FORMATS. With a path the file is
     written, all or nothing, and nothing comes back. An ExportError says what the format cannot express.
-    `verify` are rows: the export is run on them, and at every threshold and its two neighbouring floats, as
-    `check_export` does; an ExportError says what differs, and no file is written.
+    Before a file is written, the export is run at every threshold and its two neighbouring floats, as
+    `check_export` does: an ExportError says what differs, and no file is written. A DataWarning says that
+    nothing is installed to run it. `verify` can be rows to run it on besides, or False.
     """
     exported = function_of(to)(model, **options)
-    if verify is not None:
-        from holdfast.export.check import check_export
-
-        check = check_export(model, to, verify, exported, **options)
-        if not check.is_equal:
-            raise ExportError(str(check))
+    if verify is not True and verify is not False and verify is not None:
+        verified(model, to, exported, verify, **options)
+    elif verify is True and path is not None and to not in DRAWN:
+        try:
+            verified(model, to, exported, **options)
+        except EngineError as error:
+            warnings.warn(f"The export is not verified: {error}", DataWarning, stacklevel=2)
     if path is None:
         return exported
     if to in OBJECTS or not isinstance(exported, str | bytes):
@@ -47,6 +52,16 @@ def export(
 
     replace_file(path, exported.encode() if isinstance(exported, str) else exported, ExportError)
     return None
+
+
+def verified(model: Any, to: str, exported: Any, rows: Any = None, **options: Any) -> ExportCheck:
+    """What the check of an export found; an ExportError if it differs from the model."""
+    from holdfast.export.check import check_export
+
+    check = check_export(model, to, rows, exported, **options)
+    if not check.is_equal:
+        raise ExportError(str(check))
+    return check
 
 
 def function_of(to: str) -> Any:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from holdfast._version import __version__
 from holdfast.data.schema import Feature, Label
-from holdfast.errors import ExportError
+from holdfast.errors import EngineError, ExportError
 from holdfast.export.plain_model import Leaf, PlainModel, PlainTree, Split, plain_model
 from holdfast.export.scored import Rows, Scored, n_rows_of
 
@@ -309,7 +309,7 @@ def scored(exported: bytes, plain: PlainModel, rows: Rows) -> Scored:
     try:
         import onnxruntime
     except ImportError as error:
-        raise ExportError("the format 'onnx' is verified by onnxruntime: pip install onnxruntime.") from error
+        raise EngineError("the format 'onnx' is verified by onnxruntime: pip install onnxruntime.") from error
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     session = onnxruntime.InferenceSession(exported, options, providers=["CPUExecutionProvider"])

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from holdfast.data.schema import Label
-from holdfast.errors import ExportError
+from holdfast.errors import EngineError
 from holdfast.export.plain_model import PlainModel
 from holdfast.export.scored import Rows, Scored
 from holdfast.files import replace_file
@@ -19,7 +19,7 @@ def evaluated(exported: bytes, plain: PlainModel, rows: Rows) -> Scored:
         import jpmml_evaluator
         import pandas as pd
     except ImportError as error:
-        raise ExportError(
+        raise EngineError(
             "the format 'pmml' is verified in Java: install it, and pip install jpmml-evaluator jpype1."
         ) from error
     with TemporaryDirectory() as folder:

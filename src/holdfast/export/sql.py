@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.errors import ExportError
+from holdfast.errors import EngineError, ExportError
 from holdfast.export.plain_model import PlainModel, plain_model
 from holdfast.export.scored import Rows, Scored
 from holdfast.export.sql_query import Query
@@ -48,6 +48,18 @@ def _kept(model: Any, keep: Sequence[str] | None) -> tuple[str, ...]:
 
 
 # -- running it -------------------------------------------------------------------------------------------
+
+
+LONGEST = 1_000_000  # characters of a query that DuckDB plans in about ten seconds
+
+
+def check_runs_quickly(exported: str, *, dialect: str = "duckdb", **_: Any) -> None:
+    """Raise an EngineError if the database would take minutes for any number of rows."""
+    if dialect != "sqlite" and len(exported) > LONGEST:
+        raise EngineError(
+            f"DuckDB takes minutes to plan a query of {len(exported):,} characters. Give rows to verify "
+            "it by, or take the dialect 'sqlite'."
+        )
 
 
 def scored(

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from holdfast.data.schema import Feature
-from holdfast.errors import ExportError
+from holdfast.errors import EngineError, ExportError
 from holdfast.export.plain_model import PlainModel
 from holdfast.export.scored import Rows, n_rows_of
 from holdfast.export.sql_text import identifier, literal
@@ -81,14 +81,14 @@ def _connected(dialect: str) -> tuple[Any, str]:
         try:
             import duckdb
         except ImportError as error:
-            raise ExportError(
+            raise EngineError(
                 f"the dialect {dialect!r} is verified by DuckDB: pip install duckdb, or take the dialect "
                 "'sqlite', which Python runs itself."
             ) from error
         connection = duckdb.connect()
         connection.execute("SET threads = 1")
         return connection, f"DuckDB {duckdb.__version__}"
-    raise ExportError(
+    raise EngineError(
         f"There is no {dialect} here to verify the query with: take the dialect 'duckdb' or 'sqlite'."
     )
 

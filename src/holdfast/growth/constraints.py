@@ -14,7 +14,7 @@ from holdfast.data.expressions.question import parse_question
 from holdfast.data.schema import Feature, Schema, Target
 from holdfast.errors import ParameterError
 from holdfast.growth.rules import GrowthRules
-from holdfast.text.lists import listed
+from holdfast.text.lists import columns_text, listed
 from holdfast.tree.monotone import Monotone
 
 NEVER_ASKED = 2**40  # questions that come first
@@ -188,5 +188,5 @@ def feature_named(schema: Schema, key: object, parameter: str) -> Feature:
         if feature.name == key:
             return feature
     raise ParameterError(
-        f"{parameter} speaks of {key!r}, which is no column: the columns are {listed(schema.names)}."
+        f"{parameter} names {key!r}, which is no column. {columns_text([str(key)], schema.names)}"
     )

@@ -13,6 +13,7 @@ from holdfast.growth.leaf_values import refit_leaf_values
 from holdfast.growth.rules import CART, GrowthRules
 from holdfast.tree.class_counts import class_counts, with_class_counts
 from holdfast.tree.edits import saying
+from holdfast.tree.recorded import with_recorded
 from holdfast.tree.tree import Tree
 
 
@@ -29,13 +30,20 @@ def refitted_at(
     weighted; impurity is measured as in the rest of the tree.
     """
     fitted = refit_leaf_values(tree, table, _measured_alike(tree, rules or CART))
+    is_classes = tree.schema.target.is_classes
     impurity = np.where(nodes, fitted.impurity, tree.impurity)
     counts = class_counts(fitted)  # before values are kept that are none of these rows'
     tree = tree.replace(
-        count=fitted.count, weight=fitted.weight, impurity=impurity, observed=None, effective=None
+        count=fitted.count,
+        weight=fitted.weight,
+        impurity=impurity,
+        observed=None,
+        effective=None,
+        rows_mean=None if is_classes and table.weight is None else fitted.value,
     )
     tree = tree if keep_values else saying(tree, nodes, fitted.value)
-    return with_class_counts(tree, counts) if tree.schema.target.is_classes else tree
+    tree = with_class_counts(tree, counts) if is_classes else tree
+    return with_recorded(tree, table)
 
 
 def subtree_at(tree: Tree, node: int, table: Table, rules: GrowthRules | None = None) -> Tree:

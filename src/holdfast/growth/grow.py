@@ -15,6 +15,7 @@ from holdfast.growth.rules import CART, GrowthRules
 from holdfast.growth.sample import FixedPointSample, fixed_point_sample
 from holdfast.growth.values import decided_by, with_observed
 from holdfast.tree.monotone import in_order
+from holdfast.tree.recorded import with_recorded
 from holdfast.tree.tree import Tree
 
 
@@ -29,7 +30,7 @@ def grow(table: Table, rules: GrowthRules = CART, *, random_state: int = 0) -> T
     """
     fixed = fixed_point_sample(table, rules)
     tree = grow_samples(table, rules, fixed, [fixed.repeats], [random_state])[0]
-    tree = with_observed(tree, table, fixed)
+    tree = with_recorded(with_observed(tree, table, fixed), table)
     for note in tree.notes:
         warnings.warn(note, GrowthWarning, stacklevel=2)
     return tree

@@ -17,7 +17,7 @@ from holdfast.data.table import Table
 from holdfast.errors import ParameterError
 from holdfast.growth.size.folds import Folds, divided
 from holdfast.scoring.metric import Metric, TrueValues, metric_of
-from holdfast.tree.class_counts import with_own_counts
+from holdfast.tree.class_counts import ALIKE, with_own_counts
 from holdfast.tree.monotone import in_order
 from holdfast.tree.tree import Tree
 
@@ -45,6 +45,8 @@ def shrunk(tree: Tree, strength: float) -> Tree:
             f"strength={strength!r} is out of range: it must be a number of rows, at least 0."
         )
     own = with_own_counts(tree)
+    if np.abs(own.observed_mean - tree.value).max() > ALIKE:  # the rows weigh unlike
+        own = own.replace(rows_mean=tree.value)
     return in_order(own.replace(value=shrunk_values(tree, [strength])[0], given_outcome=None))
 
 

@@ -101,6 +101,9 @@ def with_values(tree: Tree, table: Table, fixed: FixedPointSample, counts: IntAr
         observed=None,
         effective=None,
         deviation=None,
+        rows_mean=None,
+        not_recorded=None,
+        seen=None,
     )
     return in_order(_counted(filled, fixed, counts, leaves))
 

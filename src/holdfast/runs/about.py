@@ -50,7 +50,7 @@ class About:
         None,
         TEXT,
         "yes",
-        "The class that matters, where there are two. Without this line, the rarer one.",
+        "The class that matters, where there are two. Without this line, that of the model.",
         in_force=False,
     )
     decision: str | None = line(

@@ -15,7 +15,7 @@ from holdfast.errors import DataError, ModelFileError
 from holdfast.runs.folder import model_file
 from holdfast.runs.new_rows import read_rows_of_both
 from holdfast.storage.model_file import load_model
-from holdfast.text.lists import listed
+from holdfast.text.lists import columns_text, listed
 from holdfast.tree.tree import Tree
 
 
@@ -63,8 +63,7 @@ def read_compared(trees: tuple[Tree, Tree], source: RowSource, columns: Sequence
     with opened(source.data, source.rules.encoding) as data:
         if absent := [name for name in (*roles, *columns) if name not in data.names]:
             raise DataError(
-                f"There is no column {listed(absent)} in {data.name}: its columns are "
-                f"{listed(data.names, 30)}."
+                f"There is no column {listed(absent)} in {data.name}. {columns_text(absent, data.names)}"
             )
         frame = read_rows_of_both(data, old, new, further, source.rules, columns)
     weight = frame.column(source.weight) if source.weight else None

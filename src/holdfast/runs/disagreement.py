@@ -4,6 +4,7 @@ from math import hypot
 
 from holdfast.runs.model_fit import ModelFit
 from holdfast.runs.stable_fit import StableFit
+from holdfast.scoring.enough import MIN_EVENTS, MIN_ROWS
 from holdfast.text.lines import printable
 from holdfast.text.lists import joined
 from holdfast.text.numbers import rounded_percent, with_errors
@@ -24,8 +25,7 @@ def disagreement(fit: AnyFit) -> list[str]:
 def scores_disagree(fit: AnyFit) -> bool:
     """True if later rows give the model another score than earlier ones, by more than chance."""
     later, earlier = fit.test, fit.earlier_test
-    rows = fit.roles.test, fit.roles.earlier_test
-    if later is None or earlier is None or not all(each and each.can_be_scored(fit.metric) for each in rows):
+    if later is None or earlier is None:
         return False
     return abs(later.value - earlier.value) > CHANCE * hypot(later.error, earlier.error)
 
@@ -37,13 +37,18 @@ def stages_text(stages: tuple[str, ...]) -> str:
 
 
 def _too_few_text(fit: AnyFit) -> str:
-    """A sentence if the later rows can say nothing of the score."""
-    roles, metric = fit.roles, fit.metric
-    if not roles.test_stages or roles.test is None or roles.test.can_be_scored(metric):
+    """A sentence if the test rows can say nothing of the score."""
+    roles = fit.roles
+    named = {
+        "test rows" if not roles.test_stages else "later rows": roles.test,
+        "earlier rows": roles.earlier_test,
+    }
+    few = [f"{name} ({rows.too_few})" for name, rows in named.items() if rows is not None and rows.too_few]
+    if not few:
         return ""
     return (
-        f"The later rows are too few, or too much alike, to say what the {metric.title} will be: hold out "
-        "more of them by a greater --test."
+        f"Too few to judge the {fit.metric.title} by: {' and '.join(few)}. A score needs {MIN_ROWS} rows "
+        f"and, of classes, {MIN_EVENTS} rows in each of two: hold out more of them by a greater --test."
     )
 
 

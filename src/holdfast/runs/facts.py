@@ -9,6 +9,7 @@ import numpy as np
 from holdfast._version import __version__
 from holdfast.data.schema import Target
 from holdfast.evidence.split_support import SplitSupport
+from holdfast.runs.data_file import file_hash
 from holdfast.runs.disagreement import disagreement
 from holdfast.runs.growth_rules import growth_rules, stable_settings
 from holdfast.runs.roles import RowRoles
@@ -87,6 +88,7 @@ def data_facts(roles: RowRoles) -> dict[str, Any]:
     }
     return {
         "source": roles.source,
+        "file": file_hash(roles.source),
         "rows": roles.whole.n_rows,
         "columns": dict(Counter(feature.kind for feature in schema.features)),
         "missing": {name: count for name, count in missing.items() if count},

@@ -22,7 +22,8 @@ FILES = frozenset(
         *("update.json", "path.json", "proposal.json", "diff.txt", "update.html"),
     )
 )
-REQUIRED = (("model.json", "summary.json"), ("model.json", "update.json"))  # of a fit, or of an update
+FACTS = ("summary.json", "update.json")  # of a fit, or of an update
+REQUIRED = tuple(("model.json", name) for name in FACTS)
 
 
 def model_file(path: Path) -> Path:
@@ -33,6 +34,12 @@ def model_file(path: Path) -> Path:
     there = unfinished(path)
     model = there / "model.json"
     return model if model.is_file() else there
+
+
+def is_run(path: Path) -> bool:
+    """True if the path is the folder of a fit or of an update."""
+    there = unfinished(path)
+    return any((there / name).is_file() for name in FACTS)
 
 
 def unfinished(path: Path) -> Path:

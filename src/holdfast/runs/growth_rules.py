@@ -82,4 +82,10 @@ def stable_settings(settings: RunSettings, target: Target, *, verbose: bool = Fa
 
 def selection_rule(settings: RunSettings) -> SelectionRule:
     """How the one tree is chosen."""
-    return SelectionRule(settings.selection_rule, settings.tolerance, settings.tolerance_unit, settings.gamma)
+    return SelectionRule(
+        settings.selection_rule,
+        settings.tolerance,
+        settings.tolerance_unit,
+        settings.gamma,
+        candidate=settings.candidate,
+    )

@@ -12,11 +12,15 @@ from holdfast.data.split.stages import late_stages
 from holdfast.data.table import Table
 from holdfast.errors import DataError, DataWarning, ParameterError
 from holdfast.runs.rows import Rows
+from holdfast.scoring.enough import is_enough
 from holdfast.stability.division import hold_out
 from holdfast.text.lines import printable
 from holdfast.text.lists import joined
+from holdfast.text.numbers import counted
 from holdfast.tree.wording import class_names
 
+LEAST_LATE = 100  # rows of the last stages
+LEAST_ROWS, LEAST_CASES = 30, 10  # with fewer, a note says that they are too few to learn from
 MIN_TRAINED = 0.5  # of the rows; with fewer, a note says how to learn from more
 MOST_NAMED = 4  # stages or classes in a sentence
 
@@ -34,6 +38,7 @@ def choose_test_rows(whole: Table, rows: Rows, fraction: float, kind: str | None
 
     The `kind` is "forward" or "random"; without it, the last stages if there are any, else random rows.
     """
+    _note_too_few(whole)
     none = np.zeros(whole.n_rows, np.bool_)
     if kind == "forward" and rows.stage is None:
         raise ParameterError(
@@ -58,7 +63,7 @@ def _forward(whole: Table, rows: Rows, stage: LongArray, fraction: float, seed: 
     The last stage is held out as a whole: a tree that has learnt from a part of it says nothing of going
     forward. Earlier rows of the same group are learnt from, as they will be in use.
     """
-    is_late = late_stages(stage, fraction / 2)
+    is_late = _enough_stages(whole, stage, late_stages(stage, fraction / 2), fraction)
     stages = tuple(rows.stages[number] for number in np.unique(stage[is_late]).tolist())
     before, early = whole.taken(~is_late), rows.taken(~is_late)
     earlier = np.zeros(whole.n_rows, np.bool_)
@@ -69,6 +74,42 @@ def _forward(whole: Table, rows: Rows, stage: LongArray, fraction: float, seed: 
     if (~(is_test | earlier)).sum() < MIN_TRAINED * whole.n_rows:
         _report_few_to_train(stages, int(is_test.sum()), int(earlier.sum()), whole.n_rows)
     return HeldOut(is_test, earlier, stages)
+
+
+def _enough_stages(whole: Table, stage: LongArray, is_late: BoolArray, fraction: float) -> BoolArray:
+    """The late rows and, until they can judge a tree, those of the stages before.
+
+    Enough are `LEAST_LATE` rows, of a small table half of the test rows, with enough events. Stages that
+    would leave less than half of the rows to learn from are not taken.
+    """
+    least = min(LEAST_LATE, fraction / 2 * whole.n_rows * (1 - 1e-12))
+    late = is_late
+    while late.sum() < least or not is_enough(whole.schema.target, whole.target[late]):
+        first = int(stage[late].min())
+        late = np.asarray(stage >= first - 1, np.bool_)
+        if first < 2 or late.sum() > (1 - MIN_TRAINED) * whole.n_rows:
+            return is_late
+    return late
+
+
+def _note_too_few(whole: Table) -> None:
+    """A note if the rows, or the cases among them, are too few to tell one tree from another."""
+    target, n_rows = whole.schema.target, counted(whole.n_rows, "row")
+    if target.is_classes:
+        counts = np.bincount(whole.target, minlength=2)
+        n_cases = whole.n_rows - int(counts.max())
+        if n_cases == 0:
+            return  # one class has a note of its own
+        few, what = n_cases < LEAST_CASES, f"{n_rows} with {counted(n_cases, 'case')} of the rarer classes"
+    else:
+        few, what = False, n_rows
+    if few or whole.n_rows < LEAST_ROWS:
+        warnings.warn(
+            f"{what}: too few to tell one tree from another. Read what follows as a description of these "
+            "rows, and trust no score.",
+            DataWarning,
+            stacklevel=2,
+        )
 
 
 def _of_new_class(whole: Table, is_late: BoolArray, stages: tuple[str, ...]) -> BoolArray:

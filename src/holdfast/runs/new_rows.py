@@ -16,7 +16,7 @@ from holdfast.data.schema import Feature, Schema
 from holdfast.data.schema_differences import SchemaDifferences
 from holdfast.data.table import Table
 from holdfast.errors import DataError, SchemaMismatch
-from holdfast.text.lists import listed
+from holdfast.text.lists import columns_text, listed
 from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.tree import LEAF, Tree
 
@@ -61,8 +61,8 @@ def read_known_rows(
     name = target or schema.target.name
     if name not in source.names:
         raise DataError(
-            f"There is no column {name!r} in {source.name}, which the target is read from. Its columns are "
-            f"{listed(source.names, 30)}: name one with --target."
+            f"There is no column {name!r} in {source.name}, which the target is read from: name it with "
+            f"--target. {columns_text([name], source.names)}"
         )
     classes = schema.target.classes
     of_target = Feature(name, "nominal" if classes else "numeric", categories=classes)
@@ -101,7 +101,7 @@ def read_columns(
         source.read(Choices(categorical=names), replace(rules, dates=()))  # is it a table at all?
         they = "it" if len(missing) == 1 else "them"
         raise SchemaMismatch(
-            f"{needs.format(source.name, listed(missing, 30), they)} Its columns are {listed(names, 30)}."
+            f"{needs.format(source.name, listed(missing, 30), they)} {columns_text(missing, names)}"
         )
     if not needed:
         needed = {names[0]}  # of a tree that asks nothing, the rows count

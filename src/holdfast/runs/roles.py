@@ -15,14 +15,13 @@ from holdfast.runs.growth_rules import growth_rules, stable_settings
 from holdfast.runs.held_out import HeldOut, choose_test_rows
 from holdfast.runs.rows import Rows
 from holdfast.runs.settings import RunSettings
+from holdfast.scoring.enough import describe_too_few
 from holdfast.scoring.metric import Metric, Score, TrueValues
 from holdfast.scoring.predictions import predictions_for
 from holdfast.stability.rows import PreparedRows
 from holdfast.stability.training import prepare
 from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.tree import Tree
-
-MIN_UNITS = 10  # rows or groups; the standard error of fewer says too little
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,12 +31,10 @@ class TestRows:
     frame: Frame
     true_values: TrueValues
 
-    def can_be_scored(self, metric: Metric) -> bool:
-        """True if so many rows, or groups, are known to have a score: the AUC of one class says nothing."""
-        units = (
-            self.true_values.values if self.true_values.groups is None else np.unique(self.true_values.groups)
-        )
-        return len(units) >= MIN_UNITS and len(np.unique(self.true_values.values)) >= metric.least_values
+    @property
+    def too_few(self) -> str:
+        """How many rows and cases there are, if too few to judge a model by; else empty."""
+        return describe_too_few(self.true_values)
 
     def score(self, model: Tree | Ensemble, metric: Metric) -> Score:
         """How good the model is on them."""
@@ -76,9 +73,10 @@ class RowRoles:
         return self.whole.n_rows - self.n_test - self.n_earlier_test
 
     def test_scores(self, model: Tree | Ensemble, metric: Metric) -> tuple[Score | None, Score | None]:
-        """How good the model is on the test rows, and on those of earlier stages; None without such."""
+        """How good the model is on the test rows, and on those of earlier stages; None without enough."""
         test, earlier = (
-            None if rows is None else rows.score(model, metric) for rows in (self.test, self.earlier_test)
+            None if rows is None or rows.too_few else rows.score(model, metric)
+            for rows in (self.test, self.earlier_test)
         )
         return test, earlier
 

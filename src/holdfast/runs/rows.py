@@ -21,7 +21,7 @@ from holdfast.errors import DataError, DataWarning
 from holdfast.runs.data_settings import DataSettings
 from holdfast.runs.orders import stage_places, warn_of_alphabet, with_orders
 from holdfast.runs.setting import option
-from holdfast.text.lists import first_rows, listed
+from holdfast.text.lists import columns_text, first_rows, listed
 
 Source = CsvSource | FrameSource
 
@@ -107,7 +107,7 @@ def _check_names(source: str, known: tuple[str, ...], settings: DataSettings) ->
         if absent := [name for name in names if name not in known]:
             raise DataError(
                 f"There is no column {listed(absent)} in {source}, as {option(setting)} says. "
-                f"Its columns are {listed(known, 30)}."
+                f"{columns_text(absent, known)}"
             )
     used: dict[str, str] = {}
     for setting, names in by_setting.items():

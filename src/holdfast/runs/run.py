@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from holdfast.arrays import FloatArray
 from holdfast.data.files.reading import opened
-from holdfast.errors import ParameterError
+from holdfast.errors import DataError, ParameterError
 from holdfast.evidence.row_explanation import RowExplanation, explain_row
 from holdfast.evidence.split_support import SplitSupports, split_support
 from holdfast.runs.data_settings import CellSettings
@@ -29,6 +29,7 @@ from holdfast.text.lines import printable
 from holdfast.text.numbers import with_errors
 from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.tree import Tree
+from holdfast.tree.wording import warnings_of
 
 _KINDS = {
     "stable": "stable tree",
@@ -65,11 +66,24 @@ class Run:
         if not self.frontier_columns:
             return None
         names = [name for name in Frontier.__dataclass_fields__ if name in self.frontier_columns]
+        columns: dict[str, Any] = {name: np.array(self.frontier_columns[name]) for name in names}
         try:
             metric = metric_of(self.facts["metric"]["name"], self.model.schema.target)
         except ParameterError:  # of another library
             metric = None
-        return Frontier(**{name: np.array(self.frontier_columns[name]) for name in names}, metric=metric)
+        return Frontier(**columns, metric=metric, chosen=self.facts["choice"]["candidate"])
+
+    @property
+    def is_update(self) -> bool:
+        """True if the folder that it was read from is that of an update."""
+        return "path" in self.facts
+
+    @property
+    def reason(self) -> str:
+        """Why the model was chosen, or what an update changed."""
+        if self.is_update:
+            return str(self.facts["summary"])
+        return self.facts.get("choice", self.facts.get("model", {})).get("reason") or ""
 
     def predict(self, data: Any) -> NDArray[Any]:
         """The class or the number of each row of a frame, or of a CSV or Parquet file.
@@ -103,6 +117,8 @@ class Run:
         An earlier run is replaced in one step, and files that others have put there stay. `report.html` tells
         all of it on one page; `report=False` leaves it out.
         """
+        if self.is_update:
+            raise DataError("An update that was read from disk has a folder already: copy it.")
         with new_run(Path(folder)) as draft:
             write_run_files(self, draft, report=report)
 
@@ -111,8 +127,8 @@ class Run:
 
     def __str__(self) -> str:
         lines = [f"Run of {printable(self.facts['data']['source'])}: {self._title}"]
-        reason = self.facts.get("choice", self.facts.get("model", {})).get("reason")
-        return "\n".join([*lines, *filter(None, [reason]), *self.facts["disagreement"]])
+        first = warnings_of(self.model)
+        return "\n".join([*first, *lines, *filter(None, [self.reason]), *self.facts.get("disagreement", ())])
 
     def _repr_html_(self) -> str:
         return shown("run_html", self)
@@ -121,10 +137,13 @@ class Run:
     def _title(self) -> str:
         model, target = self.model, printable(self.model.schema.target.name)
         sizes = f"{model.n_leaves} leaves" if isinstance(model, Tree) else f"{len(model)} trees"
-        return f"{_KINDS[self.facts['settings']['model']]} of {target!r}, {sizes}, {self._score_text}"
+        kind = "updated tree" if self.is_update else _KINDS[self.facts["settings"]["model"]]
+        return f"{kind} of {target!r}, {sizes}, {self._score_text}"
 
     @property
     def _score_text(self) -> str:
+        if self.is_update:
+            return f"step {self.facts['step']} of {len(self.facts['path']) - 1}"
         found = self.facts["trees"][CHOSEN] if "trees" in self.facts else self.facts["model"]
         if found["test"] is None:
             return "not tested"
@@ -139,5 +158,8 @@ class Run:
 
 
 def open_run(folder: str | os.PathLike[str]) -> Run:
-    """The run in the folder: model, facts, collections and frontier, each checked in full."""
+    """The run in the folder: model, facts, collections and frontier, each checked in full.
+
+    The folder of an update has no collections and no frontier: its candidates are the trees of the path.
+    """
     return Run(**read_run_files(Path(folder)))

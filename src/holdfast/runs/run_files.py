@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from holdfast.data.files.writing import write_file
 from holdfast.errors import DataError, ReportWarning
 from holdfast.files import replace_file
-from holdfast.runs.folder import unfinished
+from holdfast.runs.folder import FACTS, is_run, unfinished
 from holdfast.runs.importances import importance_columns
 from holdfast.runs.json_file import write_json
 from holdfast.shown import reported
@@ -72,18 +72,45 @@ def write_run_report(run: Any, path: Path) -> None:
 
 
 def read_run_files(folder: Path) -> dict[str, Any]:
-    """The content of the folder, by the names of a run's parts; a DataError if it is no run."""
+    """The content of the folder of a fit or an update, by the names of a run's parts.
+
+    The candidates of an update are the trees of its path. A DataError if the folder is no run.
+    """
     there = unfinished(folder)
-    summary, frontier = there / "summary.json", there / "frontier.csv"
-    if not summary.is_file():
+    frontier, path = there / "frontier.csv", there / "path.json"
+    if not is_run(folder):
         raise DataError(
-            f"'{folder}' is no run: it has no summary.json. Give a folder that a run was saved to."
+            f"'{folder}' is no run: it has no summary.json and no update.json. Give a folder that a run was "
+            "saved to."
         )
-    content: dict[str, Any] = {"facts": read_facts(summary), "model": load_model(there / "model.json")}
-    if frontier.is_file():
+    facts = next(file for name in FACTS if (file := there / name).is_file())
+    content: dict[str, Any] = {"facts": read_facts(facts), "model": load_model(there / "model.json")}
+    if path.is_file():
+        content["candidates"] = tuple(load_trees(path))
+    elif frontier.is_file():
         trees = {name: tuple(load_trees(_collection(there, name))) for name in COLLECTIONS}
         content |= {**trees, "frontier_columns": _columns(frontier)}
     return content
+
+
+def find_earlier_run(folder: Path) -> dict[str, Any] | None:
+    """The facts of the run that stands in the folder; None if there is none whose facts can be read."""
+    there = unfinished(folder)
+    for file in (there / name for name in FACTS):
+        if file.is_file():
+            try:
+                return read_facts(file)
+            except (DataError, OSError):
+                return None
+    return None
+
+
+def name_run(facts: Mapping[str, Any]) -> str:
+    """What a run is called in a message: a fit by its data and target, an update by its model and rows."""
+    source = facts["data"].get("source")
+    if "target" not in facts["data"]:
+        return f"the update of '{facts['model'].get('source')}' by '{source}'"
+    return f"the fit of '{source}' that predicts {facts['data']['target']['name']!r}"
 
 
 def _collection(folder: Path, name: str) -> Path:

@@ -40,7 +40,8 @@ DEPTHS = {"stable": 5, "boosting": 3}  # greatest depth by default; of other mod
 N_TREES = 300  # of each collection of a stable tree, by default, but for "centred"
 N_MEMBERS = 100  # of an ensemble, or students of a centred tree, by default
 _STABLE, _CENTRED = ("stable",), ("centred",)
-_IF_SAID = ("criterion", "quantile")  # facts of a run only where they are given
+_IF_SAID = ("criterion", "quantile", "candidate")  # facts of a run only where they are given
+_RULE = ("selection_rule", "tolerance", "tolerance_unit", "gamma")  # how a candidate is chosen
 _SAMPLED = tuple(name for name in METHODS if name not in _CENTRED)  # reference trees on the early rows
 
 
@@ -226,6 +227,13 @@ class RunSettings(LearningSettings):
         help="For --selection-rule weighted: score per unit of distance.",
         models=_STABLE,
     )
+    candidate: int | None = setting(
+        None,
+        kind=int,
+        range=Range(0),
+        help="Take this candidate of the frontier, by its number, instead of a rule.",
+        models=_STABLE,
+    )
     early_fraction: float = setting(
         0.5,
         kind=float,
@@ -290,6 +298,8 @@ class RunSettings(LearningSettings):
         if "target" not in given:
             raise TypeError("target is missing: name the column that is to be predicted.")
         settings = cls(**given)
+        if settings.candidate is not None and (rule := [name for name in _RULE if name in given]):
+            raise ParameterError(f"--candidate is the choice itself: leave out {option(rule[0])}.")
         for each in fields(cls):
             if each.name in given and not settings._uses(setting_of(each)):
                 raise ParameterError(f"{option(each.name)} {settings._use(setting_of(each))}: leave it out.")

@@ -21,7 +21,7 @@ from holdfast.runs.new_rows import read_columns
 from holdfast.runs.rows import target_known
 from holdfast.runs.setting import option
 from holdfast.runs.update_settings import UpdateRunSettings
-from holdfast.text.lists import listed
+from holdfast.text.lists import columns_text, listed
 
 _NEEDS = "Cannot update: {} has no column {}, which the model was trained with. Give {}, empty if need be."
 
@@ -146,15 +146,15 @@ def _checked_roles(
     if target not in names:
         raise DataError(
             f"Cannot update: the model predicts {schema.target.name!r}, and {source} has no column "
-            f"{target!r}. Name the one that has it by --target: the columns are {listed(names, 30)}."
+            f"{target!r}. Name the one that has it by --target. {columns_text([target], names)}"
         )
     roles = {"target": target, "groups": settings.groups, "weight": settings.weight}
     used = {role: name for role, name in roles.items() if name is not None}
     for role, name in used.items():
         if name not in names:
             raise DataError(
-                f"There is no column {name!r} in {source}, as {option(role)} says. Its columns are "
-                f"{listed(names, 30)}."
+                f"There is no column {name!r} in {source}, as {option(role)} says. "
+                f"{columns_text([name], names)}"
             )
         if name in _known_names(schema):
             raise DataError(

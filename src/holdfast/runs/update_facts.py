@@ -6,6 +6,7 @@ from typing import Any
 from holdfast._version import __version__
 from holdfast.distance.diff.tree_diff import TreeDiff
 from holdfast.runs.facts import metric_facts
+from holdfast.scoring.calibration import ObservedExpected
 from holdfast.shown import shown
 from holdfast.stability.update.update import TreeUpdate
 from holdfast.storage.change_record import ChangeRecord, software_versions
@@ -52,15 +53,24 @@ def _step_facts(update: TreeUpdate, number: int) -> dict[str, Any]:
     return {
         "step": number,
         "kind": step.kind,
-        "changes": shown("changes_text", update, number, 10_000),
+        "changes": shown("changes_text", update, number),
         "distance": step.distance,
         "fit_lost": max(step.loss, 0.0),
         "score": _known(update.metric.shown(step.score)),
         "against_keeping": _known(update.metric.shown(step.difference)),
         "standard_error": _known(step.error),
+        "observed_expected": _ratio_facts(step.observed_expected),
         "leaves": step.tree.n_leaves,
         "depth": step.tree.depth,
     }
+
+
+def _ratio_facts(found: ObservedExpected | None) -> dict[str, float | None] | None:
+    """Observed over expected on the rows that are scored on, with its interval."""
+    if found is None:
+        return None
+    figures = {"ratio": found.ratio, "low": found.low, "high": found.high}
+    return {name: _known(figure) for name, figure in figures.items()}
 
 
 def _known(figure: float) -> float | None:

@@ -17,6 +17,7 @@ from holdfast.errors import AboutError, ParameterError, PolicyError
 from holdfast.runs.about import About, about_of
 from holdfast.runs.change.decisions import Decision, decision_of
 from holdfast.runs.change.evidence import ChangeEvidence
+from holdfast.runs.data_file import file_hash
 from holdfast.runs.deployed import Deployed, Updating, deployed_model
 from holdfast.runs.json_file import finite
 from holdfast.runs.notes import collect_notes, timed
@@ -34,6 +35,7 @@ from holdfast.runs.wording import in_python, python_errors
 from holdfast.scoring.calibration import UNKNOWN
 from holdfast.stability.policy.nearest import nearest
 from holdfast.stability.policy.policy import ChangePolicy
+from holdfast.stability.update.path import KEEP
 from holdfast.stability.update.update import TreeUpdate
 from holdfast.storage.change_record import ChangeRecord
 from holdfast.storage.data_fingerprint import data_fingerprint
@@ -136,6 +138,10 @@ class PreparedUpdate:
         facts = {**update_facts(update, diff, change), **self.settings.facts}
         facts["model"] |= {"source": self.deployed.source, "taken_over": self.deployed.note}
         facts["data"] |= {"source": self.rows.source, "old_source": self.old and self.old.source}
+        facts["data"] |= {
+            "file": file_hash(self.rows.source),
+            "old_file": self.old and file_hash(self.old.source),
+        }
         facts["columns"]["left_out"] = list(self.deployed.left_out)
         told = {"by": self.settings.by, "why": self.settings.why, "trigger": self.settings.trigger}
         return facts | told | {"time": datetime.now(UTC).isoformat(timespec="seconds")}
@@ -146,6 +152,8 @@ class PreparedUpdate:
         model = copy.copy(self.deployed.estimator)
         own = {name: getattr(model, name) for name in ("n_jobs", "verbose")}
         model.set_params(n_jobs=settings.n_jobs, verbose=verbose)
+        if self.about.positive is not None:
+            model.set_params(positive=self.about.positive)
         model.update(
             rows.X,
             rows.y,
@@ -160,8 +168,7 @@ class PreparedUpdate:
             prior=settings.prior,
             widen=settings.widen,
             validation=settings.validation,
-            policy=self.policy,
-            force=True,  # so that there is a model to propose
+            force=settings.force,
         )
         if settings.take is not None:
             n_steps = len(model.update_.steps)
@@ -169,10 +176,10 @@ class PreparedUpdate:
                 raise ParameterError(
                     f"--take {settings.take} is out of range: the path has the steps 0 to {n_steps - 1}."
                 )
-            model.take(settings.take, force=True)
+            model.take(settings.take)
         model.set_params(**own)
-        if not settings.force:
-            model.update_ = replace(model.update_, is_forced=False)
+        # Judged last: so there is a model to propose, whatever the policy says of it.
+        model.update_ = model.update_.judged(self.policy, force=settings.force)
         return model
 
     def _change(self, update: TreeUpdate, table: Table, proposed: bytes) -> ChangeRecord:
@@ -203,7 +210,7 @@ class PreparedUpdate:
 def _table(rows: UpdateRows, deployed: Tree) -> Table:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # all that there is to say has been said
-        return Table.from_arrays(rows.X, rows.y, rows.weight, schema=deployed.schema)
+        return Table.from_arrays(rows.X, rows.y, rows.weight, schema=deployed.schema, unknown="missing")
 
 
 def _policy(policy: Any) -> ChangePolicy | None:
@@ -262,5 +269,6 @@ def _diff(update: TreeUpdate, table: Table, decision: Decision) -> TreeDiff:
         score_error=nan,
         old_calibration=UNKNOWN,
         new_calibration=UNKNOWN,
+        new_learned=None if update.steps[update.taken].kind == KEEP else 1.0,
     )
     return replace(diff, rows=rows)

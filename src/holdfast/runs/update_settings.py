@@ -82,7 +82,11 @@ class UpdateRunSettings(CellSettings):
     policy: Any = setting(
         None, help="A change policy: what breaks it is not taken.", metavar="TOML", from_python=as_it_is
     )
-    force: bool = setting(False, kind=bool, help="Take the update even if it breaks the policy.")
+    force: bool = setting(
+        False,
+        kind=bool,
+        help="Update even by few rows or one class, and take the update even if it breaks the policy.",
+    )
     register: Any = setting(
         None, help="The change register to add a record to.", metavar="JSONL", from_python=as_it_is
     )
@@ -110,8 +114,6 @@ class UpdateRunSettings(CellSettings):
             raise ParameterError("--half-life tells what old rows count: give these by --old.")
         if self.drop and not self.widen:
             raise ParameterError("--drop goes with --widen: without it, columns that are new stay out.")
-        if self.force and self.policy is None:
-            raise ParameterError("--force takes an update against a policy: give one by --policy.")
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> "UpdateRunSettings":

@@ -2,15 +2,18 @@
 
 from dataclasses import dataclass
 from math import exp, fsum, hypot, log, nan
+from statistics import NormalDist
 
 import numpy as np
 
 from holdfast.arrays import FloatArray
+from holdfast.scoring.formulas import standard_error, weighted_mean
 from holdfast.scoring.metric import TrueValues
 
 LEAST = 0.001  # the least probability: its log odds count as those of this one
 MOST_STEPS = 2000
 SHORTEST_STEP = 1e-9
+NORMAL_95 = NormalDist().inv_cdf(0.975)
 MOST_SLOPE = 1e3  # beyond, the rows are told apart without error, and no slope is the best
 
 
@@ -27,6 +30,13 @@ class Calibration:
     slope: float
     observed: float  # mean of what came true
     expected: float  # mean of what was predicted
+    intercept_error: float = nan  # standard errors
+    slope_error: float = nan
+
+    @property
+    def is_vague(self) -> bool:
+        """True if the slope may as well be 1 more or less: too few rows, or predictions too much alike."""
+        return NORMAL_95 * self.slope_error > 1
 
     @property
     def ratio(self) -> float:
@@ -59,7 +69,68 @@ def calibration(predicted: FloatArray, true_values: TrueValues, positive: int | 
     levels = _levels(said, truth, rows.weight)
     if true_values.target.is_classes:
         return _of_probabilities(*levels)
-    return _of_numbers(*levels)
+    found = _of_numbers(*levels)
+    left = truth - found.intercept - found.slope * said
+    spread = _mean(np.square(said - found.expected), rows.weight)
+    if not spread > 0 or len(said) < 3:
+        return found
+    noise = _mean(np.square(left), rows.weight) / (len(said) - 2)  # of a mean over all rows, squared
+    errors = sqrt(noise * (1 + found.expected**2 / spread)), sqrt(noise / spread)
+    return replace(found, intercept_error=errors[0], slope_error=errors[1])
+
+
+@dataclass(frozen=True)
+class ObservedExpected:
+    """How much came true against how much was predicted, with a 95 % interval of the ratio."""
+
+    observed: float  # mean of what came true: of a probability, the rate
+    expected: float  # mean of what was predicted
+    low: float
+    high: float
+
+    @property
+    def ratio(self) -> float:
+        """Observed over expected; above 1, more came true than was predicted."""
+        return self.observed / self.expected if self.expected > 0 else nan
+
+    @property
+    def is_off(self) -> bool:
+        """True if the interval does not hold 1."""
+        return not self.low <= 1.0 <= self.high
+
+
+def observed_expected(
+    predicted: FloatArray, true_values: TrueValues, positive: int | None = None
+) -> ObservedExpected | None:
+    """Compare the mean of what came true with the mean of what was predicted.
+
+    The interval takes the predictions as given: it is that of the observed mean over the expected one, by the
+    logarithm of the ratio, with the standard error of the mean, by groups where there are some. None for
+    classes without a positive one, and for numbers of which some are below 0: a ratio says nothing of them.
+
+    >>> from holdfast import Target
+    >>> true_values = TrueValues(Target(classes=("no", "yes")), np.array([0] * 80 + [1] * 20))
+    >>> found = observed_expected(np.tile([0.9, 0.1], (100, 1)), true_values, positive=1)
+    >>> f"{found.ratio:.2f} ({found.low:.2f} to {found.high:.2f})", found.is_off
+    ('2.00 (1.35 to 2.97)', True)
+    """
+    rows, is_classes = true_values.rows, true_values.target.is_classes
+    column = positive if is_classes else 0
+    if column is None:
+        return None
+    truth = (rows.values == column).astype(np.float64) if is_classes else rows.values
+    weight, said = rows.weight, predicted[true_values.counted, column]
+    if truth.min() < 0 or said.min() < 0:
+        return None
+    total = fsum(weight.tolist())
+    observed, expected = fsum((weight * truth).tolist()) / total, fsum((weight * said).tolist()) / total
+    if expected <= 0:
+        return ObservedExpected(observed, expected, nan, nan)
+    if observed <= 0:  # so many rows without an event: the upper limit of a Poisson mean
+        return ObservedExpected(0.0, expected, 0.0, -log(0.025) / len(truth) / expected)
+    error = standard_error(weighted_mean(truth, rows), rows) / observed
+    ratio, factor = observed / expected, exp(NormalDist().inv_cdf(0.975) * error)
+    return ObservedExpected(observed, expected, ratio / factor, ratio * factor)
 
 
 def _levels(
@@ -90,7 +161,8 @@ def _of_probabilities(said: FloatArray, weights: FloatArray, rates: FloatArray) 
         return Calibration(nan, nan, observed, expected)
     if odds.min() == odds.max():
         return Calibration(log(observed / (1 - observed)) - float(odds[0]), nan, observed, expected)
-    return Calibration(*_logistic_line(odds, weights, rates), observed, expected)
+    line = _logistic_line(odds, weights, rates)
+    return Calibration(*line, observed, expected, *_line_errors(odds, weights, line))
 
 
 def _logistic_line(odds: FloatArray, weights: FloatArray, rates: FloatArray) -> tuple[float, float]:
@@ -107,14 +179,31 @@ def _logistic_line(odds: FloatArray, weights: FloatArray, rates: FloatArray) -> 
     return nan, nan
 
 
+def _line_errors(
+    odds: FloatArray, weights: FloatArray, line: tuple[float, float]
+) -> tuple[float, float]:
+    """Standard errors of intercept and slope, by the curvature of the likelihood."""
+    if isnan(line[1]):
+        return nan, nan
+    a, b, c = _curvature(odds, weights, _chance(line[0] + line[1] * odds))
+    determinant = a * c - b * b
+    return (sqrt(c / determinant), sqrt(a / determinant)) if determinant > 0 else (nan, nan)
+
+
+def _curvature(odds: FloatArray, weights: FloatArray, chances: FloatArray) -> tuple[float, float, float]:
+    curve = weights * chances * (1 - chances)
+    a, b, c = (fsum((curve * odds**power).tolist()) for power in (0, 1, 2))
+    return a, b, c
+
+
 def _newton_step(
     odds: FloatArray, weights: FloatArray, rates: FloatArray, line: tuple[float, float]
 ) -> tuple[float, float] | None:
     """Where the likelihood would be greatest if it were quadratic; None if it is flat."""
     chances = _chance(line[0] + line[1] * odds)
-    missing, curve = weights * (rates - chances), weights * chances * (1 - chances)
+    missing = weights * (rates - chances)
     at_0, at_1 = fsum(missing.tolist()), fsum((missing * odds).tolist())
-    a, b, c = (fsum((curve * odds**power).tolist()) for power in (0, 1, 2))
+    a, b, c = _curvature(odds, weights, chances)
     determinant = a * c - b * b
     if not determinant > 0:
         return None

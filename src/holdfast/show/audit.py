@@ -1,6 +1,6 @@
 """An audit of retraining in sentences, tables of text, and HTML."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from html import escape
 from math import isnan
 
@@ -12,13 +12,13 @@ from holdfast.audit.names import SMALL_CHANGES
 from holdfast.audit.records import Record
 from holdfast.audit.table import RetrainAudit
 from holdfast.show import html
+from holdfast.show.conditions import FULL_LIST
 from holdfast.show.rules import leaf_conditions
 from holdfast.text.lines import NO_BREAK, printable, wrapped_lines
 from holdfast.text.numbers import count_text, decimals_of_values, duration, fixed_text, percent_text
 from holdfast.text.table import Rows, aligned, fitting
 
 WIDTH = 100  # columns of sentences
-MOST_CATEGORIES = 4  # that a description of rows lists
 WITH_ERRORS = ("auc", "r2", "distance", "churn")
 LEFT_OUT = ("log_loss", "brier", "same_rules")  # of the tables in words; `table` has all
 SPARE = ("per leaf", "rank", "negative", "seconds", "identical")  # what a narrow table does without, in turn
@@ -38,7 +38,7 @@ def audit_summary(audit: RetrainAudit) -> str:
     """Which fraction of the rows gets another answer, by method, the steadiest first; then what was done."""
     measure = "flips" if audit.target.is_classes else "churn"
     order = sorted(audit.methods, key=lambda name: audit.mean(name, measure))
-    first, *others = ((printable(audit.titles[name]), _percent_text(audit, name, measure)) for name in order)
+    first, *others = ((printable(name), _percent_text(audit, name, measure)) for name in order)
     verb = (
         f"gives {first[1]} of the rows another class"
         if audit.target.is_classes
@@ -65,11 +65,13 @@ def audit_text(audit: RetrainAudit, *, times: bool = True, width: int | None = N
     Where a table has more columns than the `width`, it does without some.
     """
     widest = WIDTH if width is None else min(width, WIDTH)
-    parts = [_paragraph(audit.summary, widest)]
+    parts, headings = [_paragraph(audit.summary, widest)], []
     for title, grid in audit_grids(audit, times):
         spare = [each for each in SPARE if each in grid[0]] if width is not None else []
-        parts.append(f"{title}\n{aligned(fitting(grid, width or 0, spare))}")
-    parts += [_paragraph(audit_legend(audit), widest), moving_rows_text(audit.rows)]
+        shown = fitting(grid, width or 0, spare)
+        headings += [*shown[0], title.removeprefix("Small changes: ").removesuffix(" models")]
+        parts.append(f"{title}\n{aligned(shown)}")
+    parts += [_paragraph(audit_legend(audit, headings), widest), moving_rows_text(audit.rows)]
     return "\n\n".join(parts)
 
 
@@ -100,19 +102,31 @@ def _caption(audit: RetrainAudit, change: str) -> str:
     return "Half of the training rows, then all" if n_parts == 1 else "All rows up to a stage, then the next"
 
 
-def audit_legend(audit: RetrainAudit) -> str:
-    """What the columns of the tables are."""
-    changes = (
-        "churn: mean change of the probabilities; flips: rows that get another class; negative: rows that "
-        "were right and become wrong"
-        if audit.target.is_classes
-        else "churn: mean change of the predictions, in standard deviations of the target"
+def audit_legend(audit: RetrainAudit, headings: Iterable[str] | None = None) -> str:
+    """What the methods are, and what the columns of the tables are; of these headings, or of all."""
+    names = {printable(name): printable(title) for name, title in audit.titles.items() if name != title}
+    moved = (
+        "probabilities" if audit.target.is_classes else "predictions, in standard deviations of the target"
     )
-    errors = "" if audit.n_repeats == 1 else "; ± standard errors over the repetitions"
-    return (
-        f"distance: between the trees, label weight {audit.label_weight:g}; {changes}; rank: Kendall's tau "
-        f"of the answers; identical: nothing changed{errors}."
+    meanings = {
+        **names,
+        "distance": f"between the trees, label weight {audit.label_weight:g}",
+        "churn": f"mean change of the {moved}",
+        "flips": "rows that get another class",
+        "negative": "rows that were right and become wrong",
+        "leaves": "leaves of a tree, on average",
+        "rank": "Kendall's tau of the predictions",
+        "same root": "pairs of trees with the same first question",
+        "identical": "nothing changed",
+    }
+    shown = (
+        set(headings)
+        if headings is not None
+        else {each for _, grid in audit_grids(audit, True) for each in grid[0]}
     )
+    told = [f"{name}: {what}" for name, what in meanings.items() if name in names or name in shown]
+    errors = [] if audit.n_repeats == 1 else ["± standard errors over the repetitions"]
+    return "; ".join([*told, *errors]) + "."
 
 
 # -- tables -----------------------------------------------------------------------------------------------
@@ -217,7 +231,7 @@ def moving_rows_text(rows: MovingRows) -> str:
 def moving_groups(rows: MovingRows) -> Iterator[tuple[str, list[str]]]:
     """Each method, and the groups of rows that get another answer, the most first."""
     for name, tree in rows.trees.items():
-        conditions = leaf_conditions(tree, most=MOST_CATEGORIES)
+        conditions = leaf_conditions(tree, most=FULL_LIST)
         leaves = sorted(conditions, key=lambda leaf: -float(tree.value[leaf, 0]))
         yield (
             printable(name),

@@ -1,46 +1,64 @@
 """Conditions in words."""
 
 from collections.abc import Iterator, Mapping
-from math import inf
+from math import inf, isnan
 
 from holdfast.data.schema import Label
 from holdfast.text.lines import CUT, item_text, printable
-from holdfast.text.numbers import number_text
+from holdfast.text.numbers import count_text, number_text
 from holdfast.tree.rule import Condition, answer, conditions_at
 from holdfast.tree.tree import Tree
 
 SHORT_LIST = 6  # categories that read at a glance
 FULL_LIST = 24  # categories that a tooltip, or rules on a terminal, still spell out
 CUT_LIST = 5  # categories shown of a list that is cut
+NO_ROWS = "no rows"  # in training
 
 
 def condition_text(
-    condition: Condition, *, missing: bool = False, most: int | None = None, before: Condition | None = None
+    condition: Condition,
+    *,
+    missing: bool = False,
+    counts: bool = False,
+    most: int | None = None,
+    before: Condition | None = None,
 ) -> str:
     """The condition as text.
 
-    `missing=True` adds "or missing" where a missing value is allowed. A list of more than `most` categories
+    "or not recorded" stands where a missing value is allowed and some training row lacked the value there;
+    with `counts` the number of these rows, and of the others. Categories that no training row had there are
+    not listed. `missing=True` tells both wherever they are allowed. A list of more than `most` categories
     is cut; with None, none is. Of categories that the condition `before` does not allow, nothing is said.
     """
-    feature = condition.feature
-    name, (known, allowed) = printable(feature.name), _categories(condition, before)
-    subject = f"({name})" if feature.kind == "question" else name
+    feature, n_missing = condition.feature, condition.n_missing
     with_missing = condition.missing and (before is None or before.missing)
+    had_missing = with_missing and n_missing is not None and n_missing != 0
+    known, allowed, unseen = _categories(condition, before, had_missing)
+    name = printable(feature.name)
+    subject = f"({name})" if feature.kind == "question" else name
     is_numeric = feature.kind == "numeric"
+    others = _unseen_text(unseen, most) if missing else ""
     if condition.is_empty if is_numeric else not allowed:
-        return f"{subject} is missing" if with_missing else f"{subject} is neither known nor missing"
+        return f"{subject} is not recorded{others}" if with_missing else f"{subject} has no possible value"
     if condition.is_whole if is_numeric else len(allowed) == len(known):
-        return f"{subject} is known or missing" if with_missing else f"{subject} is known"
-    said_of_missing = missing and with_missing
+        return f"{subject} is recorded or not" if with_missing else f"{subject} is recorded{others}"
+    is_told = with_missing and (missing or had_missing)
     if feature.kind == "question":
-        text = (subject if said_of_missing else name) if True in allowed else f"not {subject}"
+        text = (subject if is_told else name) if True in allowed else f"not {subject}"
     elif is_numeric:
         text = _interval_text(name, condition.low, condition.high)
     elif feature.kind == "ordered":
         text = _order_text(name, known, allowed)
     else:
         text = _set_text(name, known, allowed, most)
-    return f"{text} or missing" if said_of_missing else text
+    if not is_told:
+        return f"{text}{others}"
+    if not counts or n_missing is None or isnan(n_missing):
+        return f"{text} or not recorded{others}"
+    if not n_missing:
+        return f"{text} or not recorded ({NO_ROWS}){others}"
+    assert condition.n_known is not None
+    return f"{text} ({count_text(condition.n_known)}) or not recorded ({count_text(n_missing)}){others}"
 
 
 def answer_text(
@@ -49,23 +67,25 @@ def answer_text(
     side: bool,
     *,
     missing: bool = False,
+    counts: bool = False,
     most: int | None = None,
     known: Mapping[int, Condition] | None = None,
 ) -> str:
     """The question of an inner node as a condition, for the yes side (True, left) or the no side.
 
-    Only the categories that can reach the node are told; `missing` and `most` are as in `condition_text`.
+    Only the categories that can reach the node are told; the other options are as in `condition_text`.
     For many nodes, `known` is `known_before(tree)`.
     """
     condition, before = _told(tree, node, side, known)
-    return condition_text(condition, missing=missing, most=most, before=before)
+    return condition_text(condition, missing=missing, counts=counts, most=most, before=before)
 
 
 def shorter_answers(
     tree: Tree, node: int, side: bool, known: Mapping[int, Condition], *, missing: bool = False
 ) -> Iterator[str]:
-    """The condition with ever fewer of its categories, for whoever has little room."""
+    """The condition in ever fewer words: without the numbers of rows, then with fewer of its categories."""
     condition, before = _told(tree, node, side, known)
+    yield condition_text(condition, missing=missing, counts=True, most=SHORT_LIST, before=before)
     for most in (SHORT_LIST, 4, 3, 2, 1):
         yield condition_text(condition, missing=missing, most=most, before=before)
 
@@ -83,7 +103,7 @@ def _without_subject(text: str, name: str, is_question: bool) -> str:
     if not is_question:
         return text.removeprefix(f"{name} ")
     rest = text.removeprefix("not ").removeprefix(f"({name})").removeprefix(name)
-    if rest.startswith(" is "):  # known, or missing
+    if rest.startswith(" is "):  # recorded, or not
         return rest.strip()
     return f"{'false' if text.startswith(f'not ({name})') else 'true'}{rest}"
 
@@ -102,14 +122,35 @@ def _told(
 
 
 def _categories(
-    condition: Condition, before: Condition | None
-) -> tuple[tuple[Label, ...], tuple[Label, ...]]:
-    """The categories there are, and those of them that are allowed."""
+    condition: Condition, before: Condition | None, had_missing: bool
+) -> tuple[tuple[Label, ...], tuple[Label, ...], tuple[Label, ...]]:
+    """The categories there are; those that are allowed; those that are although no training row had them.
+
+    A side that no training row came to is told by all that it allows.
+    """
     feature = condition.feature
-    if before is None or feature.kind not in ("nominal", "ordered"):
-        return feature.categories, condition.categories
-    reaching = set(before.categories)
-    return before.categories, tuple(label for label in condition.categories if label in reaching)
+    if feature.kind not in ("nominal", "ordered"):
+        return feature.categories, condition.categories, ()
+    known, allowed = feature.categories, condition.categories
+    if before is not None:
+        reaching = set(before.categories)
+        known, allowed = before.categories, tuple(label for label in allowed if label in reaching)
+    if condition.seen is None:
+        return known, allowed, ()
+    seen = set(condition.seen)
+    told = tuple(label for label in allowed if label in seen)
+    is_all = condition.missing and len(told) == sum(label in seen for label in known)
+    if is_all or not (told or had_missing):
+        return known, allowed, ()
+    unseen = tuple(label for label in allowed if label not in seen)
+    return tuple(label for label in known if label in seen), told, unseen
+
+
+def _unseen_text(labels: tuple[Label, ...], most: int | None) -> str:
+    if not labels:
+        return ""
+    listed = ", ".join(_labels(labels, most))
+    return f" or {listed if len(labels) == 1 else f'in {{{listed}}}'} ({NO_ROWS})"
 
 
 # -- by kind of feature -----------------------------------------------------------------------------------

@@ -10,9 +10,9 @@ from holdfast.distance.diff.rows import RowChanges
 from holdfast.distance.diff.rules import RuleChange
 from holdfast.distance.diff.tree_diff import TreeDiff
 from holdfast.scoring.population import LITTLE, MUCH
-from holdfast.show.conditions import SHORT_LIST, condition_text
+from holdfast.show.conditions import FULL_LIST, condition_text
 from holdfast.show.diff_phrases import chance_text, condition_change_text, outcome_change_text, split_texts
-from holdfast.show.diff_words import DEGREES, degree_of, score_figures
+from holdfast.show.diff_words import DEGREES, degree_of, learned_sentence, score_figures
 from holdfast.show.html import heading, sentences, table, view
 from holdfast.show.palette import RED
 from holdfast.show.risk import probability_name
@@ -204,7 +204,7 @@ def _rule_line(rule: Rule, positive: int | None) -> str:
 
 
 def _condition(condition: Condition) -> str:
-    return condition_text(condition, most=SHORT_LIST)
+    return condition_text(condition, counts=True, most=FULL_LIST)
 
 
 def _cost_text(cost: float) -> str:
@@ -215,7 +215,9 @@ def _cost_text(cost: float) -> str:
 
 
 def _row_sections(rows: RowChanges) -> Iterator[Section]:
-    yield Section(f"What it means for {counted(rows.n_rows, 'row')}", grid=_frozen(_row_grid(rows)))
+    has_truth = not isnan(rows.negative_flips) and rows.metric is None
+    lines = (learned_sentence(rows).strip(),) if has_truth and rows.new_learned else ()
+    yield Section(f"What it means for {counted(rows.n_rows, 'row')}", lines, _frozen(_row_grid(rows)))
     if rows.boxes:
         who = "Whose prediction moves" if isnan(rows.flips) else "Who gets another class"
         yield Section(f"{who}, the most first", tuple(_box_lines(rows)))
@@ -265,8 +267,13 @@ def _difference_line(rows: RowChanges) -> str:
     better = "less" if rows.metric.is_loss else "more"
     return (
         f"{verdict}: {rows.metric.title} of the new tree less that of the old one is {difference}, 95 % "
-        f"interval {low} to {high} ({better} is better)"
+        f"interval {low} to {high} ({better} is better).{learned_sentence(rows) or _unknown_rows(rows)}"
     )
+
+
+def _unknown_rows(rows: RowChanges) -> str:
+    """When the scores hold, where it is not known what the trees have learned from."""
+    return "" if rows.new_learned is not None else " It holds if neither tree has learned from these rows."
 
 
 def _score_grid(rows: RowChanges) -> _Grid:
@@ -276,19 +283,21 @@ def _score_grid(rows: RowChanges) -> _Grid:
         shown = [rows.metric.shown(each) for each in (rows.old_score, rows.new_score)]
         scores = with_errors(shown, [rows.old_error, rows.new_error])
         grid.append([f"{rows.metric.title} (± standard error)", *scores])
-    old, new = rows.old_calibration, rows.new_calibration
+    both = rows.old_calibration, rows.new_calibration
     for title, pair in (
-        ("calibration intercept (0 is right)", (old.intercept, new.intercept)),
-        ("calibration slope (1 is right)", (old.slope, new.slope)),
-        ("observed over expected (1 is right)", (old.ratio, new.ratio)),
+        ("calibration intercept (0 is right)", [(each.intercept, each.intercept_error) for each in both]),
+        ("calibration slope (1 is right)", [(each.slope, each.slope_error) for each in both]),
+        ("observed over expected (1 is right)", [(each.ratio, nan) for each in both]),
     ):
-        if not all(map(isnan, pair)):
-            grid.append([title, *(_figure(each) for each in pair)])
+        if not all(isnan(value) for value, _ in pair):
+            grid.append([title, *(_figure(*each) for each in pair)])
     return grid
 
 
-def _figure(value: float) -> str:
-    return "unknown" if isnan(value) else fixed_text(value, 2)
+def _figure(value: float, error: float) -> str:
+    if isnan(value):
+        return "unknown"
+    return fixed_text(value, 2) if isnan(error) else f"{fixed_text(value, 2)} ± {fixed_text(error, 2)}"
 
 
 def _box_lines(rows: RowChanges) -> Iterator[str]:

@@ -3,9 +3,10 @@
 from math import isfinite
 
 from holdfast.distance.diff.conditions import ConditionChange
+from holdfast.distance.diff.rules import RuleChange
 from holdfast.distance.diff.splits import SplitChange
 from holdfast.distance.diff.tree_diff import TreeDiff
-from holdfast.show.conditions import SHORT_LIST, condition_text
+from holdfast.show.conditions import FULL_LIST, SHORT_LIST, condition_text
 from holdfast.show.risk import probability_name, told_probability
 from holdfast.show.rules import rule_outcome_text
 from holdfast.text.lines import item_text, printable
@@ -63,7 +64,7 @@ def _set_texts(old: Condition, new: Condition) -> tuple[str, str]:
 
 
 def _told(condition: Condition) -> str:
-    return condition_text(condition, most=SHORT_LIST)
+    return condition_text(condition, most=FULL_LIST)
 
 
 def split_texts(diff: TreeDiff, split: SplitChange) -> tuple[str, str, str]:
@@ -126,3 +127,8 @@ def outcome_change_text(old: Rule, new: Rule, positive: int | None) -> str:
     if classes[0] != classes[1]:
         return f"{said} (was {classes[0]}, {chances[0]})"
     return said + (f" (was {chances[0].split()[-1]})" if chances[0] != chances[1] else "")
+
+
+def other_classes(diff: TreeDiff) -> list[RuleChange]:
+    """The rules whose conditions stay, and which predict another class."""
+    return [change for change in diff.of_kind("outcome") if {*change.kinds} <= {"outcome", "value"}]

@@ -7,7 +7,7 @@ from holdfast.distance.diff.rows import RowChanges
 from holdfast.distance.diff.rules import RuleChange
 from holdfast.distance.diff.splits import SplitChange
 from holdfast.distance.diff.tree_diff import TreeDiff
-from holdfast.show.conditions import condition_text
+from holdfast.show.conditions import FULL_LIST, condition_text
 from holdfast.show.diff_phrases import DIGITS, MOST_DIGITS, only_bound
 from holdfast.text.lines import label_text, printable
 from holdfast.text.numbers import (
@@ -23,7 +23,8 @@ from holdfast.text.numbers import (
 )
 from holdfast.tree.tree import LEAF, Tree
 
-MOST_LABELS = 4  # categories that a phrase lists
+ALL = 0.995  # a share of the rows that counts as all of them
+FEW_LEARNED = 0.02  # of the rows: a tree that has learned from fewer has learned from other rows
 DEGREES = ("outcome", "question", "moved", "new", "gone", "alike")  # of what became of a rule
 # What became of one rule, and of several.
 VERBS = {
@@ -167,7 +168,7 @@ def _who_text(rows: RowChanges) -> str:
     """Where most of the change is: the groups that cover it, and how much changes in each."""
     texts = []
     for group in rows.groups:
-        where = _joined([condition_text(each, most=MOST_LABELS) for each in group.rule.conditions])
+        where = _joined([condition_text(each, counts=True, most=FULL_LIST) for each in group.rule.conditions])
         if isnan(rows.flips):
             size = f"{rounded_percent(group.covered)} of the moves are where"
             rate = f"by {number_text(group.rate, 3)} there"
@@ -193,8 +194,21 @@ def _score_sentence(rows: RowChanges) -> str:
     figures = f"{new}, as before" if new == old else f"{new} instead of {old}"
     return (
         f"{words}: {rows.metric.title} {figures} ({difference}; with 95 % confidence between {low} and "
-        f"{high})."
+        f"{high}).{learned_sentence(rows)}"
     )
+
+
+def learned_sentence(rows: RowChanges) -> str:
+    """Which tree has learned from the rows that it is scored on, after a blank; "" if none is known to."""
+    shares = {"old": rows.old_learned or 0.0, "new": rows.new_learned or 0.0}
+    known = [name for name, share in shares.items() if share > FEW_LEARNED]
+    if not known:
+        return ""
+    trees = "Both trees have" if len(known) == 2 else f"The {known[0]} tree has"
+    most = max(shares.values())
+    of = "these rows" if most > ALL else f"{percent_text(most)} of these rows"
+    whom = "them" if len(known) == 2 else "it"
+    return f" {trees} learned from {of}, which flatters {whom}: rows that neither tree has seen tell more."
 
 
 def score_figures(rows: RowChanges) -> tuple[str, str, str, str, str]:

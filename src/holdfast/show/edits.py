@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from textwrap import wrap
 from typing import Any
 
-from holdfast.show.conditions import SHORT_LIST, cut_list
+from holdfast.show.conditions import FULL_LIST, cut_list
 from holdfast.text.lines import item_text, label_text, printable
 from holdfast.text.numbers import number_text, probability_text
 from holdfast.tree.edit import Edit, held_edits
@@ -34,11 +34,13 @@ def node_text(node: Node) -> str:
         return f"a leaf, {_value_text(node.value)}"
     name = printable(str(node.feature))
     if node.threshold is not None:
-        return f"{name} is known" if node.threshold >= KNOWN else f"{name} <= {number_text(node.threshold)}"
+        return (
+            f"{name} is recorded" if node.threshold >= KNOWN else f"{name} <= {number_text(node.threshold)}"
+        )
     labels = [item_text(label) for label in node.categories or ()]
     if len(labels) == 1:
         return f"{name} = {labels[0]}"
-    return f"{name} in {{{', '.join(cut_list(labels, SHORT_LIST))}}}"
+    return f"{name} in {{{', '.join(cut_list(labels, FULL_LIST))}}}"
 
 
 def _value_text(value: Any) -> str:

@@ -10,7 +10,10 @@ from holdfast.text.numbers import counted
 
 def export_check_text(check: ExportCheck) -> str:
     """How many rows were compared, how many differ, and the first few of them."""
-    compared = f"{counted(check.n_rows, 'row')} and {counted(check.n_edges, 'edge')}"
+    rows = f"{counted(check.n_rows, 'row')} and " if check.n_rows else ""
+    compared = f"{rows}{counted(check.n_edges, 'edge')}"
+    if check.n_rows + check.n_edges == 0:
+        return f"{check.to} has no split to verify."
     if check.is_equal:
         within = f", numbers within {check.largest:.1e}" if check.largest else ""
         return f"{check.to} equals the model on {compared}{within} ({check.engine})."

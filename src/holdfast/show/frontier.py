@@ -7,7 +7,7 @@ from holdfast.show.html import MOST_ROWS, sentences, table, view
 from holdfast.stability.choice import Choice
 from holdfast.stability.frontier import Frontier
 from holdfast.text.lines import shortened
-from holdfast.text.numbers import percent_text, with_error
+from holdfast.text.numbers import loss_text, with_error
 from holdfast.text.table import table_lines
 
 WIDEST_TITLE = 19  # of the score
@@ -17,32 +17,29 @@ LOST = "of the teacher lost"  # heading of what a centred tree loses
 def frontier_text(frontier: Frontier) -> str:
     """The efficient candidates as lines of a table, the most stable first; all candidates of centred trees.
 
-    The one that a tolerance of the teacher chooses need not be efficient, so that none of them is left out.
+    The chosen one is marked, and is listed even if it is not efficient.
     """
     headings = _headings(frontier)
     rows = [headings, *(_cells(frontier, place) for place in shown_order(frontier).tolist())]
     widths = (9, 21, len(headings[2]), 19, 6, 5)
-    return "\n".join([_head(frontier), *table_lines(rows, sides=">>>>>>", widths=widths)])
+    legend = [] if frontier.chosen is None else ["* chosen"]
+    return "\n".join([_head(frontier), *table_lines(rows, sides=">>>>>>", widths=widths), *legend])
 
 
 def frontier_html(frontier: Frontier) -> str:
     """The same for a notebook."""
-    return view(sentences(_head(frontier)), _html(frontier, shown_order(frontier).tolist()))
+    return view(sentences(_head(frontier)), _html(frontier))
 
 
 def choice_html(choice: Choice) -> str:
     """Why the tree was chosen, and the candidates that it was chosen from, if they are known."""
     reason = sentences(f"Candidate {choice.candidate} is chosen. {choice.reason}")
-    if choice.frontier is None:
-        return view(reason)
-    order = shown_order(choice.frontier).tolist()
-    if choice.candidate not in order:
-        order.append(choice.candidate)
-    return view(reason, _html(choice.frontier, order, choice.candidate))
+    return view(reason) if choice.frontier is None else view(reason, _html(choice.frontier))
 
 
-def _html(frontier: Frontier, order: list[int], chosen: int | None = None) -> str:
+def _html(frontier: Frontier) -> str:
     """The candidates as a table, the chosen one and those around it if they are many."""
+    order, chosen = shown_order(frontier).tolist(), frontier.chosen
     at = 0 if chosen is None else order.index(chosen)
     begin = max(0, min(at - MOST_ROWS // 2, len(order) - MOST_ROWS))
     told = order[begin : begin + MOST_ROWS]
@@ -78,22 +75,25 @@ def _headings(frontier: Frontier) -> list[str]:
 def shown_order(frontier: Frontier) -> LongArray:
     """The candidates that tables list, the most stable first: the efficient ones, or all centred trees.
 
-    Of those alike in all that is listed, such as one tree found with several tolerances, the first.
+    Of those alike in all that is listed, such as one tree found with several tolerances, the chosen one or
+    the first. The chosen one is always there.
     """
-    if frontier.teacher_loss is None:
-        return frontier.efficient_order
-    known = (frontier.n_leaves, frontier.teacher_loss, -frontier.score, frontier.instability)
-    order = np.lexsort(known)
-    points = np.stack(known, axis=1)[order]
-    is_new = [not (points[:place] == point).all(axis=1).any() for place, point in enumerate(points)]
-    return order[is_new]
+    chosen = [] if frontier.chosen is None else [frontier.chosen]
+    listed = range(len(frontier)) if frontier.has_teacher else frontier.efficient_order.tolist()
+    losses = [] if frontier.teacher_loss is None else [frontier.teacher_loss]
+    known = (frontier.n_leaves, *losses, -frontier.score, frontier.instability)
+    lines: dict[tuple[float, ...], int] = {}
+    for place in (*chosen, *listed):
+        lines.setdefault(tuple(float(column[place]) for column in known), place)
+    places = np.array(list(lines.values()), np.int64)
+    return places[np.lexsort(tuple(column[places] for column in known))]
 
 
 def lost_text(frontier: Frontier, place: int) -> str:
     """What a centred tree loses of what the student has learnt from the teacher; empty without a teacher."""
     if frontier.teacher_loss is None:
         return ""
-    return percent_text(max(0.0, float(frontier.teacher_loss[place])))  # the last digit may be a gain
+    return loss_text(float(frontier.teacher_loss[place]))
 
 
 def leaves_text(frontier: Frontier, place: int) -> str:
@@ -106,7 +106,7 @@ def _cells(frontier: Frontier, place: int) -> list[str]:
     score = float(frontier.score[place])
     read = score if frontier.metric is None else frontier.metric.shown(score)
     return [
-        str(place),
+        f"{place} *" if place == frontier.chosen else str(place),
         with_error(frontier.instability[place], frontier.instability_error[place], room=7),
         lost_text(frontier, place) or f"{frontier.size_adjusted[place]:.2f}",
         with_error(read, frontier.score_error[place], room=6),

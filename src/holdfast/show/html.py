@@ -39,7 +39,7 @@ EXPLAINED: Mapping[str, str] = MappingProxyType(
         "leaves": "number of leaves of the tree",
         "depth": "greatest number of questions that any row is asked",
         "distance": "cost of the cheapest matching between the rules of two trees",
-        "fit lost": "fraction of the fit of a fresh tree that this one loses on the new rows",
+        "fit lost": "fraction of the fit of a fresh tree that it loses (all: a constant would fit better)",
         "against keeping": "difference of the score to that of the tree as it is, on the same rows",
         "churn": "mean change of the predictions",
         "flips": "fraction of the rows that get another class",
@@ -61,6 +61,16 @@ EXPLAINED: Mapping[str, str] = MappingProxyType(
         "spread": "standard deviation of the importance over the trees",
     }
 )
+
+
+def legend(headings: Iterable[str], further: Mapping[str, str] = MappingProxyType({})) -> str:
+    """What the headings mean, in one paragraph: those that are known.
+
+    >>> legend(["step", "churn"])
+    'churn: mean change of the predictions.'
+    """
+    known = {**EXPLAINED, **further}
+    return "; ".join(f"{name}: {known[name]}" for name in headings if name in known) + "."
 
 
 def view(*parts: str) -> str:

@@ -3,18 +3,16 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import isfinite
 from typing import Any
 
-from holdfast.arrays import FloatArray
 from holdfast.errors import ParameterError
-from holdfast.evidence.leaf_evidence import FEW_ROWS, node_interval
+from holdfast.evidence.leaf_evidence import FEW_ROWS
+from holdfast.evidence.outcome_at import LeafOutcome, outcome_of_class
 from holdfast.show.conditions import shorter_branches
 from holdfast.show.directions import direction_signs
 from holdfast.show.edits import edit_marks
 from holdfast.text.lines import printable
 from holdfast.text.numbers import count_text, fixed_text, number_text, rounded_percent, rows_text, told_apart
-from holdfast.tree.class_counts import class_counts
 from holdfast.tree.positive import positive_class
 from holdfast.tree.rule import Condition, known_before
 from holdfast.tree.tree import LEAF, Tree
@@ -62,11 +60,6 @@ class NodeTexts:
             raise ParameterError("beside holds a tree with another target: one scale of colours needs one.")
         texts = {int(node): printable(str(text)) for node, text in (changed or {}).items()}
         return cls(tree, positive_class(tree, positive), decimals, missing, texts, tuple(beside))
-
-    @cached_property
-    def counts(self) -> FloatArray:
-        """Rows of each class at every node."""
-        return class_counts(self.tree)
 
     @cached_property
     def marks(self) -> Mapping[int, str]:
@@ -117,11 +110,13 @@ class NodeTexts:
         return fixed_text(float(self.tree.value[node, 0]), self.decimals)
 
     def said(self, node: int) -> str:
-        """The class that a leaf predicts, where its risk stands above; the name of a quantile."""
-        return outcome_text(self.tree, node) if self.positive is not None else quantile_words(self.tree)
+        """The decision of a leaf, apart from the risk that stands above it; the name of a quantile."""
+        if self.positive is not None:
+            return f"predicts {outcome_text(self.tree, node)}"
+        return quantile_words(self.tree)
 
     def support(self, node: int) -> tuple[str, ...]:
-        """What stands behind a leaf: its rows, of two classes how many were positive, and the interval.
+        """What stands behind a leaf: its rows, what they were where that is not the estimate, the interval.
 
         A leaf of less than a dozen rows says so.
         """
@@ -130,32 +125,41 @@ class NodeTexts:
 
     def _support(self, node: int) -> tuple[str, ...]:
         rows = rows_text(float(self.tree.count[node]))
-        if not self.tree.schema.target.is_classes:
-            interval = self.interval(node)
-            return (rows, interval) if interval else (rows,)
-        if self.positive is None:
-            return (f"{self._percent(float(self.tree.value[node, self.tree.outcome[node]]))} · {rows}",)
-        seen, n_rows = self.seen(node)
-        if n_rows <= 0:
+        if self.tree.schema.target.is_classes and self.positive is None:
+            found = outcome_of_class(self.tree, node, int(self.tree.outcome[node]))
+            own = f"{self._percent(found.estimate)} · {rows}"
+            if found.is_as_observed or found.observed is None:
+                return (own,)
+            return (
+                own,
+                f"{_rows(found.count or 0.0)} of {_rows(found.n_rows)}: {self._percent(found.observed)}",
+            )
+        found = self.outcome(node)
+        if found.observed is None:
             return (rows,)
-        return (f"{_rows(seen)} of {_rows(n_rows)}", self.interval(node))
+        if found.count is not None:
+            rows = f"{_rows(found.count)} of {_rows(found.n_rows)}"
+        if not found.is_as_observed:
+            observed = self._percent if found.count is not None else self._mean
+            rows = f"{rows}{' by weight' if found.is_weighted else ''}: {observed(found.observed)}"
+        interval = self.interval(node)
+        return (rows, interval) if interval else (rows,)
 
-    def seen(self, node: int) -> tuple[float, float]:
-        """Rows of the positive class at the node, and of both."""
-        assert self.positive is not None
-        return float(self.counts[node, self.positive]), float(self.counts[node].sum())
+    def outcome(self, node: int) -> LeafOutcome:
+        """What a node predicts of the positive class, or of the number, and what its rows were."""
+        return outcome_of_class(self.tree, node, self.positive or 0)
 
     def interval(self, node: int) -> str:
-        """The 95 % interval of what a leaf says, a risk or a mean; nothing where too few rows tell it."""
-        low, high = node_interval(self.tree, node, self.positive or 0)
+        """The 95 % interval of what was observed, a rate or a mean; nothing where too few rows tell it."""
+        ends = self.outcome(node).interval
+        if ends is None:
+            return ""
         if not self.tree.schema.target.is_classes:
-            return self._means_between(low, high)
+            return self._means_between(*ends)
         decimals = self.decimals or 0
-        return f"{100 * low:.{decimals}f}–{100 * high:.{decimals}f} %"  # noqa: RUF001 (a dash between numbers)
+        return "\u2013".join(f"{100 * end:.{decimals}f}" for end in ends) + " %"
 
     def _means_between(self, low: float, high: float) -> str:
-        if not isfinite(high - low):
-            return ""
         texts = (
             told_apart(low, high)
             if self.decimals is None
@@ -163,20 +167,33 @@ class NodeTexts:
         )
         return " to ".join(texts)
 
+    def _mean(self, value: float) -> str:
+        return number_text(value, 4) if self.decimals is None else fixed_text(value, self.decimals)
+
     def key(self) -> str:
         """What the numbers in the leaves are; nothing where they speak for themselves."""
         if not self.tree.schema.target.is_classes:
             name = printable(self.tree.schema.target.name)
             if words := quantile_words(self.tree):
                 return f"In a leaf: the {words} of {name}, and its rows."
-            return f"In a leaf: the mean of {name}, its rows, and the 95 % interval of the mean."
+            if self._is_as_observed:
+                return f"In a leaf: the mean of {name}, its rows, and the 95 % interval of the mean."
+            return (
+                f"In a leaf: the tree's estimate of {name}, its rows with their mean where that is another, "
+                "and the 95 % interval of the mean of the rows."
+            )
         if self.positive is None:
             return ""
         name = class_names(self.tree.schema.target)[self.positive]
+        own = "" if self._is_as_observed else "the tree's estimate of "
         return (
-            f"In a leaf: the probability of {name}, the predicted class, how many rows were {name}, and the "
-            "95 % interval of the probability."
+            f"In a leaf: {own}the probability of {name}, the predicted class, how many rows were {name}, "
+            "and the 95 % interval of that rate."
         )
+
+    @property
+    def _is_as_observed(self) -> bool:
+        return all(self.outcome(leaf).is_as_observed for leaf in self.leaves)
 
     def _percent(self, fraction: float) -> str:
         if self.decimals is None:

@@ -2,7 +2,7 @@
 
 from holdfast.show.node_texts import NodeTexts
 from holdfast.text.lines import CUT, left_out_text, printable
-from holdfast.text.numbers import percent_text, probability_text, rows_text
+from holdfast.text.numbers import percent_text, probability_text, rounded_percent, rows_text
 from holdfast.tree.rule import fraction_of_rows
 from holdfast.tree.wording import class_names, outcome_text
 
@@ -32,7 +32,9 @@ def _fraction_lines(texts: NodeTexts, node: int) -> list[str]:
     if tree.schema.target.is_classes:
         fractions = zip(class_names(tree.schema.target), tree.value[node].tolist(), strict=True)
         lines += [f"p({name}) = {probability_text(fraction)}" for name, fraction in fractions]
-    if texts.positive is not None and len(support := texts.support(node)) == 2:
+    if texts.positive is not None and len(support := texts.support(node)) >= 2:
         name = class_names(tree.schema.target)[texts.positive]
-        lines.append(f"{support[0]} rows were {name}, 95 % interval {support[1]}")
+        found = texts.outcome(node)
+        rate = rounded_percent(found.observed or 0.0)
+        lines.append(f"{support[0].split(':')[0]} rows were {name}: {rate}, 95 % interval {support[1]}")
     return [*lines, f"{rows_text(float(tree.count[node]))}, {percent_text(fraction_of_rows(tree, node))}"]

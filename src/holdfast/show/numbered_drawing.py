@@ -3,17 +3,16 @@
 from textwrap import wrap
 from typing import Any
 
-from holdfast.show.conditions import shorter_answers
 from holdfast.show.directions import direction_lines
 from holdfast.show.edits import edit_marks, wrapped_edits
 from holdfast.show.risk import probability_name, told_probability
-from holdfast.show.tree_text import NARROWEST, WIDEST_INDENT, WIDTH, fitted_answer
+from holdfast.show.tree_text import NARROWEST, WIDEST_INDENT, WIDTH, condition_lines, set_lines
 from holdfast.text.lines import CUT, left_out_text, printable
 from holdfast.text.numbers import probability_text, rows_text
 from holdfast.tree.positive import positive_class
 from holdfast.tree.rule import known_before
 from holdfast.tree.tree import LEAF, Tree
-from holdfast.tree.wording import all_notes, outcome_text
+from holdfast.tree.wording import all_notes, outcome_text, warnings_of
 
 
 def numbered_drawing(
@@ -26,20 +25,25 @@ def numbered_drawing(
     known, marks = known_before(tree), edit_marks(tree, at_answers=False)
     place = positive_class(tree, positive)
     digits = len(str(tree.n_nodes - 1))
+    sets: dict[str, int] = {}
     lines = []
     for node, indent in enumerate(_indents(tree)):
         start = f"{node:>{digits}}  {indent}"
         if tree.feature[node] == LEAF:
-            text = _leaf_text(tree, node, place)
+            told = [_leaf_text(tree, node, place)]
         else:
             room = max(width - len(start) - 1, NARROWEST)
-            text = fitted_answer(shorter_answers(tree, node, True, known, missing=missing), room) + "?"
-        lines.append(f"{start}{text}{marks.get(node, '')}")
+            told = condition_lines(tree, node, True, known, room, sets, missing=missing)
+            told[-1] += "?"
+        told[-1] += marks.get(node, "")
+        lines += [start + told[0], *(" " * len(start) + line for line in told[1:])]
+    lines += set_lines(sets, width)
     if any(CUT in line for line in lines):
         lines += ["", *wrap(left_out_text(whole), width)]
     for note in (*all_notes(tree), *direction_lines(tree)):
         lines += wrap(f"Note: {printable(note)}", width)
-    return "\n".join([*lines, *wrapped_edits(tree, width)])
+    first = [line for note in warnings_of(tree) for line in wrap(printable(note), width)]
+    return "\n".join([*first, *lines, *wrapped_edits(tree, width)])
 
 
 def _indents(tree: Tree) -> list[str]:

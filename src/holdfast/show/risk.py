@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from holdfast.data.schema import Target
+from holdfast.evidence.outcome_at import LeafOutcome
 from holdfast.text.lines import shortened
 from holdfast.tree.wording import class_names
 
@@ -20,3 +21,15 @@ def told_probability(fractions: Sequence[float], place: int | None, predicted: i
     Where errors cost different amounts, the predicted one need not be the most frequent.
     """
     return float(fractions[predicted if place is None else place])
+
+
+def outside_sentence(outcome: LeafOutcome) -> str:
+    """Why the estimate of a leaf lies outside the interval of what was observed; "" where it does not."""
+    if not outcome.is_outside:
+        return ""
+    reason = (
+        "it was set by hand"
+        if outcome.is_by_hand
+        else "it also draws on a teacher's predictions, the nodes above, weights or earlier rows"
+    )
+    return f"The tree's estimate lies outside this interval: {reason}."

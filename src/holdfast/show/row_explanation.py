@@ -8,16 +8,16 @@ from holdfast.evidence.one_row import Value
 from holdfast.evidence.outcome_at import LeafOutcome
 from holdfast.evidence.row_explanation import PathStep, RowExplanation
 from holdfast.show.html import heading, sentences, table, view
+from holdfast.show.risk import outside_sentence
 from holdfast.show.split_support import support_words
 from holdfast.text.lines import NO_BREAK, item_text, label_text, printable, wrapped_lines
 from holdfast.text.lists import joined
-from holdfast.text.numbers import counted, number_text, rounded_percent
+from holdfast.text.numbers import counted, number_text, rounded_percent, told_apart
 
 WIDTH = 100  # columns of the text
 WIDEST = 44  # columns of a condition
 NEAR = 0.02  # of the range: a threshold that is this near is worth a word
 DIGITS = 4  # of a number that was measured or computed
-SAME = 0.005  # the tree's risk and the fraction seen are told apart from here on
 MOST_ALTERNATIVES = 4  # categories named
 
 
@@ -66,34 +66,38 @@ _MEANINGS = {
 
 
 def _outcome_sentences(found: RowExplanation) -> list[str]:
-    """The outcome and, where it is not the most likely class that is predicted, how the tree decides."""
-    return [_outcome_sentence(found), *filter(None, [printable(found.decides)])]
+    """The outcome, why it is not the observed rate, and how the tree decides where that needs a word."""
+    texts = [_outcome_sentence(found), outside_sentence(found.outcome), printable(found.decides)]
+    return [*filter(None, texts)]
 
 
 def _outcome_sentence(found: RowExplanation) -> str:
     outcome, name = found.outcome, printable(found.target.name)
     said = f"Prediction of {name}: {_prediction(outcome)}"
+    rows = f"{counted(outcome.n_rows, 'row')} like this one"
     if outcome.label is None:
-        return f"{said}. In training there were {counted(outcome.n_rows, 'row')} like this one."
-    if outcome.interval is None or outcome.count is None:
+        return f"{said}. In training there were {rows}{_mean_words(outcome)}."
+    if outcome.observed is None or outcome.interval is None:
         return f"{said}, {_risk(outcome)}."
     interval = " (95 % interval {:.0f} to {:.0f} %)".format(*(100 * end for end in outcome.interval))
-    if _was_seen(outcome, outcome.probability):
+    if outcome.is_as_observed and not outcome.is_weighted:
         return f"{said}, {_risk(outcome)}: {_frequency(outcome)} rows like this one{interval}."
-    label, risk = label_text(outcome.label), rounded_percent(outcome.probability or 0.0)
-    of_says, of_seen = ("", interval) if _was_seen(outcome, outcome.estimate) else (interval, "")
+    label, by_weight = label_text(outcome.label), "by weight " if outcome.is_weighted else ""
     return (
-        f"{said}. The tree says {label} {risk}{of_says}. Of {counted(outcome.n_rows, 'row')} like this one, "
-        f"{_count(outcome)} {'was' if round(outcome.count) == 1 else 'were'} {label}: "
-        f"{rounded_percent(outcome.count / outcome.n_rows)}{of_seen}."
+        f"{said}. The tree's estimate for {label} is {rounded_percent(outcome.estimate)}. Of {rows}, "
+        f"{_count(outcome)} {'was' if round(outcome.count or 0.0) == 1 else 'were'} {label}: "
+        f"{by_weight}{rounded_percent(outcome.observed)}{interval}."
     )
 
 
-def _was_seen(outcome: LeafOutcome, fraction: float | None) -> bool:
-    """False if it is another risk than its rows had: a teacher's, or one by hand."""
-    if not outcome.n_rows or outcome.count is None:
-        return True
-    return abs(outcome.count / outcome.n_rows - (fraction or 0.0)) <= SAME
+def _mean_words(outcome: LeafOutcome) -> str:
+    """The mean of the rows and its interval, as far as they are known."""
+    if outcome.observed is None or (outcome.interval is None and outcome.is_as_observed):
+        return ""
+    ends = (
+        "" if outcome.interval is None else f" (95 % interval {' to '.join(told_apart(*outcome.interval))})"
+    )
+    return f", with mean {number_text(outcome.observed, DIGITS)}{ends}"
 
 
 def _prediction(outcome: LeafOutcome) -> str:
@@ -149,7 +153,7 @@ def _value_words(step: PathStep) -> str:
     if step.state == "unseen":
         return f"{name} is {_value(step.value)}, unseen in training: it goes as missing values go"
     if step.state == "missing":
-        return f"{name} is missing, and missing values go this way"
+        return f"{name} is not recorded, and such rows go this way"
     return f"{name} is {_value(step.value)}"
 
 
@@ -205,7 +209,7 @@ def _leads_to(each: Counterfactual, target: Target) -> str:
     outcome = each.outcome
     if outcome.label is None:
         return f"{printable(target.name)} {_prediction(outcome)} ({counted(outcome.n_rows, 'row')})"
-    words = "" if _was_seen(outcome, outcome.probability) else "seen: "
+    words = "" if outcome.is_as_observed else "observed: "
     seen = f" ({words}{_frequency(outcome)})" if outcome.n_rows else ""
     return f"{_prediction(outcome)}, {_risk(outcome)}{seen}"
 

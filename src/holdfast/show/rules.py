@@ -2,14 +2,13 @@
 
 from collections.abc import Iterable
 from itertools import islice
-from math import isfinite
 from textwrap import wrap
 from typing import Any
 
 import numpy as np
 
 from holdfast.errors import ParameterError
-from holdfast.evidence.leaf_evidence import node_interval
+from holdfast.evidence.outcome_at import outcome_of_class
 from holdfast.show.conditions import condition_text, cut_list
 from holdfast.show.directions import direction_lines
 from holdfast.show.edits import edit_lines
@@ -25,9 +24,9 @@ from holdfast.text.numbers import (
     told_apart,
 )
 from holdfast.tree.positive import positive_class, risk
-from holdfast.tree.rule import Condition, Rule, conditions_by_node, tree_rules
+from holdfast.tree.rule import Condition, Rule, conditions_by_node, count_rows, tree_rules
 from holdfast.tree.tree import LEAF, Tree
-from holdfast.tree.wording import all_notes, class_names
+from holdfast.tree.wording import all_notes, class_names, warnings_of
 
 WIDTH = 80  # columns of rules_text
 MARGIN = 5  # of them for IF, AND, THEN
@@ -47,9 +46,10 @@ def rules_text(
     Of two classes the probability is that of the positive one. `order="risk"` begins with the leaf where it,
     or the mean, is highest.
 
-    `missing=True` also says, at each condition, whether a missing value meets it, and `intervals=True` adds
-    the 95 % interval of each probability or mean. Nothing is left out, so that the rules can be carried out,
-    unless lists of more than `most` categories or classes are to be cut.
+    Conditions that take missing values say so where some training row lacked the value, and do not list
+    categories that no training row had there; `missing=True` tells both wherever they are allowed, so that
+    nothing is left out, unless lists of more than `most` categories or classes are to be cut.
+    `intervals=True` adds the observed rate, or the mean, of the rows of each leaf with its 95 % interval.
     """
     texts, support = _Texts(missing, most), _Support(tree, positive, intervals)
     blocks = [
@@ -60,7 +60,8 @@ def rules_text(
         "\n".join(_indented("NOTE ", printable(note))) for note in (*all_notes(tree), *direction_lines(tree))
     ]
     edits = ["\n".join(_indented("EDIT ", line)) for line in edit_lines(tree)]
-    return "\n\n".join(blocks + notes + edits)
+    first = ["\n".join(wrap(printable(note), WIDTH)) for note in warnings_of(tree)]
+    return "\n\n".join(first + blocks + notes + edits)
 
 
 def ordered_rules(tree: Tree, order: str = ORDERS[0], positive: Any = None) -> list[Rule]:
@@ -78,7 +79,7 @@ def ordered_rules(tree: Tree, order: str = ORDERS[0], positive: Any = None) -> l
 
 def rule_text(rule: Rule, most: int | None = None) -> str:
     """The rule on one line, without its support."""
-    conditions = " AND ".join(_Texts(False, most).of(rule.conditions))
+    conditions = " AND ".join(_Texts(False, most, counts=False).of(rule.conditions))
     return f"{f'IF {conditions} ' if conditions else ''}THEN {rule_outcome_text(rule)}"
 
 
@@ -88,7 +89,7 @@ def leaf_conditions(
     """The conditions of every leaf, lists cut as in `condition_text`; only so many as `first` says."""
     texts = _Texts(missing, most)
     return {
-        node: texts.of(islice(conditions.values(), first))
+        node: texts.of(count_rows(tree, node, *each) for each in islice(conditions.items(), first))
         for node, conditions in enumerate(conditions_by_node(tree))
         if tree.feature[node] == LEAF
     }
@@ -97,8 +98,8 @@ def leaf_conditions(
 class _Texts:
     """Conditions as text, each worked out once: leaves of a deep tree have most of theirs in common."""
 
-    def __init__(self, missing: bool, most: int | None) -> None:
-        self.missing, self.most = missing, most
+    def __init__(self, missing: bool, most: int | None, counts: bool = True) -> None:
+        self.missing, self.most, self.counts = missing, most, counts
         # By identity, which is faster than by value; each is kept, lest another one get its number.
         self._known: dict[int, tuple[Condition, str]] = {}
 
@@ -108,7 +109,7 @@ class _Texts:
 
     def _text(self, condition: Condition) -> str:
         if id(condition) not in self._known:
-            text = condition_text(condition, missing=self.missing, most=self.most)
+            text = condition_text(condition, missing=self.missing, counts=self.counts, most=self.most)
             self._known[id(condition)] = condition, text
         return self._known[id(condition)][1]
 
@@ -147,7 +148,7 @@ def _rule_lines(rule: Rule, conditions: tuple[str, ...], said: str, most: int | 
     if len(f"{head}{outcome}   {support}") <= WIDTH:
         lines.append(f"{head}{outcome}   {support}")
     else:
-        lines += [*_indented(head, outcome), " " * MARGIN + support]
+        lines += [*_indented(head, outcome), *_indented(" " * MARGIN, support)]
     if others := other_classes_text(rule, most):
         lines += _indented(" " * MARGIN, others.replace(" ", NO_BREAK).replace(f",{NO_BREAK}", ", "))
     return lines
@@ -170,17 +171,20 @@ class _Support:
         if not rule.target.is_classes:
             return f"{between}; {rows}" if between else rows
         probability = probability_text(told_probability(rule.value, self.place, rule.predicted))
-        return f"{self.name} = {probability}{f', {between}' if between else ''}; {rows}"
+        return f"{self.name} = {probability}{f'; {between}' if between else ''}; {rows}"
 
     def _between(self, rule: Rule) -> str:
-        """The 95 % interval of what the leaf says; nothing where too few rows tell it."""
+        """What the rows of the leaf were, with the 95 % interval of it; nothing where no row tells it."""
         place = rule.predicted if self.place is None else self.place
-        low, high = node_interval(self.tree, rule.leaf, place)
-        if not isfinite(high - low):
+        found = outcome_of_class(self.tree, rule.leaf, place)
+        if found.observed is None:
             return ""
         if rule.target.is_classes:
-            return f"{probability_text(low)} to {probability_text(high)}"
-        return f"mean between {' and '.join(told_apart(low, high))}"
+            low, high = found.interval or (0.0, 1.0)
+            ends = f"{probability_text(low)} to {probability_text(high)}"
+            return f"observed {probability_text(found.observed)}, {ends}"
+        between = "" if found.interval is None else f", {' to '.join(told_apart(*found.interval))}"
+        return f"observed mean {number_text(found.observed, 4)}{between}"
 
 
 def _indented(head: str, text: str) -> list[str]:

@@ -7,7 +7,7 @@ from holdfast.data.schema import Label
 from holdfast.errors import ParameterError
 from holdfast.evidence.split_support import SplitSupport
 from holdfast.show.html import sentences, table, view
-from holdfast.text.lines import NO_BREAK, item_text, shortened, wrapped_lines
+from holdfast.text.lines import NO_BREAK, item_text, unbreakable, wrapped_lines
 from holdfast.text.numbers import number_text, rounded_percent
 
 WIDTH = 80  # columns
@@ -38,12 +38,14 @@ def split_support_text(split_support: Sequence[SplitSupport], width: int = WIDTH
     stems = [_stem(each) for each in split_support]
     long, short = _SENTENCES[split_support[0].candidates is None]
     asked = _asked_texts(split_support, long)
-    if max(map(len, stems)) + 2 + len(asked[0]) > width:
+    widest = max(_indent(each) + len(stem) for each, stem in zip(split_support, stems, strict=True))
+    if widest + 2 + len(asked[0]) > width:
         asked = _asked_texts(split_support, short)
-    column = min(max(map(len, stems)), width - 2 - len(asked[0]))
+    column = min(widest, width - 2 - len(asked[0]))
     lines = []
     for each, stem, text in zip(split_support, stems, asked, strict=True):
-        lines.append(f"{shortened(stem, column):{column}}  {text}")
+        first, *more = wrapped_lines(stem, column, first=" " * _indent(each), rest=" " * (_indent(each) + 4))
+        lines += [f"{first:{column}}  {text}", *more]
         lines += _indented(support_detail(each), _indent(each) + 4, width)
     return "\n".join(lines)
 
@@ -85,7 +87,7 @@ def support_words(support: SplitSupport) -> str:
 
 
 def _stem(support: SplitSupport) -> str:
-    return " " * _indent(support) + _answer(support) + (support.short or support.question)
+    return _answer(support) + unbreakable(support.short or support.question)
 
 
 def _answer(support: SplitSupport) -> str:
@@ -115,7 +117,7 @@ def support_detail(support: SplitSupport) -> str:
     parts = []
     if n_known:
         ask = "asks" if n_known == 1 and n_others else "ask"
-        parts.append(f"{n_known if n_others else 'all'} of them {ask} whether it is known")
+        parts.append(f"{n_known if n_others else 'all'} of them {ask} whether it is recorded")
     if support.thresholds is not None:
         often = _often_text(n_others, "the others" if n_known else "them")
         parts.append(f"{_thresholds_text(support.thresholds, support.levels)} {often}")

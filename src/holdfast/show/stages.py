@@ -4,10 +4,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from math import isnan
 
-from holdfast.distance.diff.rules import RuleChange
 from holdfast.distance.diff.tree_diff import TreeDiff
 from holdfast.show.conditions import condition_text
-from holdfast.show.diff_phrases import outcome_change_text, split_texts
+from holdfast.show.diff_phrases import other_classes, outcome_change_text, split_texts
 from holdfast.show.html import bullets, heading, sentences, table, view
 from holdfast.stability.stages.names import SHORTEST_PATH
 from holdfast.stability.stages.sequence import (
@@ -22,7 +21,7 @@ from holdfast.stability.stages.sequence import (
     total_distance,
 )
 from holdfast.text.lines import printable, wrapped_lines
-from holdfast.text.numbers import counted, fixed_text, number_text, percent_text
+from holdfast.text.numbers import counted, fixed_text, loss_text, number_text
 from holdfast.text.table import Rows, aligned, table_lines
 
 WIDTH = 100  # letters of a line
@@ -130,7 +129,7 @@ def _mean_text(sequence: StageSequence, stages: Sequence[Stage]) -> str:
 
 HEADINGS = ("stage", "rows", "what changed", "moved by", "fit lost", "churn")
 ANEW = ("| anew: moved by", "churn")
-CURVE = "What is lost and moved in all, by what movement costs"
+CURVE = "Fit lost and distance moved, by what movement costs"
 
 
 def _table_lines(sequence: StageSequence) -> list[str]:
@@ -148,7 +147,7 @@ def stage_rows(sequence: StageSequence) -> Rows:
             f"{stage.n_rows:,}",
             _changed_text(sequence, number),
             _number(stage.distance, 2),
-            percent_text(max(stage.loss, 0.0)),
+            loss_text(stage.loss),
             _number(stage.churn, 3),
             _score_text(sequence, then),
         ]
@@ -171,15 +170,12 @@ def _changed_text(sequence: StageSequence, number: int) -> str:
     ]
     if not told:
         told = ["nothing" if stage.kind == SAME else "values of leaves"]
-    n_classes = len(_other_classes(sequence.diffs[number - 1]))
+    diff = sequence.diffs[number - 1]
+    n_classes = len(other_classes(diff))
     if n_classes:
-        told.append(f"{counted(n_classes, 'rule')} with another class")
+        each = f"{'each ' if n_classes > 1 else ''}{diff.distance.label_weight:g}"
+        told.append(f"{counted(n_classes, 'rule')} with another class (distance {each})")
     return ", ".join(told)
-
-
-def _other_classes(diff: TreeDiff) -> list[RuleChange]:
-    """The rules that ask what they asked, and say another class."""
-    return [change for change in diff.of_kind("outcome") if {*change.kinds} <= {"outcome", "value"}]
 
 
 def _number(value: float, decimals: int) -> str:
@@ -195,11 +191,11 @@ def _score_text(sequence: StageSequence, stage: Stage) -> str:
 
 def curve_rows(sequence: StageSequence) -> Rows:
     """One row per movement weight: what the sequence loses and moves in all."""
-    rows = [["movement weight", "fit lost, all stages", "moved by"]]
+    rows = [["movement weight", "fit lost, mean", "moved by"]]
     for point in sequence.curve:
         mark = "-> " if point.movement_weight == sequence.settings.weight else ""
         weight = f"{mark}{number_text(point.movement_weight)}"
-        rows.append([weight, percent_text(max(point.loss, 0.0)), f"{point.movement:.2f}"])
+        rows.append([weight, loss_text(point.loss / len(sequence)), f"{point.movement:.2f}"])
     return rows
 
 
@@ -214,7 +210,7 @@ def _changes(diff: TreeDiff) -> Iterator[str]:
     for split in diff.splits:
         where, what, size = split_texts(diff, split)
         yield f"{where}: {what}" + (f" ({size})" if size else "")
-    for change in _other_classes(diff):
+    for change in other_classes(diff):
         if change.old is not None and change.new is not None:
             where = " and ".join(map(condition_text, change.new.conditions))
             yield f"where {where}: {outcome_change_text(change.old, change.new, diff.positive_place)}"

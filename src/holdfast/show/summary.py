@@ -12,6 +12,7 @@ def summary_text(summary: TreeSummary) -> str:
     """The features asked about, the size, the deviance and, for classes, the misclassification rate."""
     by_weight = ", by weight" if summary.by_weight else ""
     lines = [
+        *(line for warning in summary.warnings for line in wrap(warning, WIDTH)),
         *wrap(
             f"Features asked about: {', '.join(summary.features) or 'none'}", WIDTH, subsequent_indent="  "
         ),

@@ -14,7 +14,8 @@ LINE = 16  # from one line of text to the next
 PAD = 10  # between the side of a box and its text
 PAGE = 1200  # a tree that is wider grows to the right, if that makes it narrower
 WIDEST, MOST_LINES = 190, 3  # of the text in a box
-WIDEST_BRANCH, MOST_BRANCH_LINES = 124, (3, 2)  # of the condition on a branch: down, and right
+WIDEST_BRANCH, MOST_BRANCH_LINES = 124, 3  # of the condition on a branch
+MOST_LEAF_LINES = 2  # of the condition that leads right to a leaf, which has one lane
 BAR = 6  # height of the bar of probabilities
 LEVEL = 34  # from the boxes of a level to the conditions that lead to the next
 GAP = 12  # between neighbours, and between two texts on one line
@@ -138,8 +139,10 @@ def _branch_lines(texts: NodeTexts, node: int) -> tuple[tuple[str, ...], tuple[s
     """The condition on the branch to the node: where the tree grows down, and where it grows to the right."""
     if not node:
         return (), ()
+    is_leaf = texts.tree.feature[node] == LEAF
     downwards, rightwards = (
-        tuple(_lines(texts.branches(node), WIDEST_BRANCH, most, SMALL)) for most in MOST_BRANCH_LINES
+        tuple(_lines(texts.branches(node), WIDEST_BRANCH, most, SMALL))
+        for most in (MOST_BRANCH_LINES, MOST_LEAF_LINES if is_leaf else MOST_BRANCH_LINES)
     )
     return downwards, rightwards
 

@@ -40,7 +40,7 @@ from holdfast.text.lines import printable
 from holdfast.text.numbers import number_text
 from holdfast.tree.rule import fraction_of_rows
 from holdfast.tree.tree import Tree
-from holdfast.tree.wording import all_notes, class_names
+from holdfast.tree.wording import all_notes, class_names, warnings_of
 
 SWATCHES = 5  # of a scale of colours
 NEWS = darker(RED, 0.75)  # of letters on a light ground
@@ -71,7 +71,7 @@ def tree_svg(
     tree_width = extent(boxes)
     heading, full_width, top = _heading(texts, tree_width, title)
     bottom = top + max(box.y + box.height for box in boxes)
-    noted = [f"Note: {printable(note)}" for note in all_notes(tree)]
+    noted = [*map(printable, warnings_of(tree)), *(f"Note: {printable(note)}" for note in all_notes(tree))]
     below = [texts.key(), *direction_lines(tree, signs=True), *noted, *edit_lines(tree)]
     notes = [line for text in below if text for line in wrapped(text, full_width - 2 * MARGIN)]
     height = bottom + MARGIN + (LINE * len(notes) + 8 if notes else 0)
@@ -164,7 +164,7 @@ def _edge(texts: NodeTexts, boxes: list[Box], node: int, sideways: bool) -> str:
         end_y -= box.branch_height
         bend = f"{x:.1f} {(y + end_y) / 2:.1f} {end_x:.1f} {(y + end_y) / 2:.1f}"
         label = [text_at(end_x, end_y + 13 + 15 * place, line) for place, line in enumerate(box.branch)]
-    condition = answer_text(tree, parent, is_yes, missing=True, known=texts.known)
+    condition = answer_text(tree, parent, is_yes, missing=True, counts=True, known=texts.known)
     thickness = 1.5 + 8.5 * fraction_of_rows(tree, node)
     return (
         f'<g data-edge="{node}" data-parent="{parent}" '

@@ -2,18 +2,17 @@
 
 from math import isnan
 
-from holdfast.distance.diff.tree_diff import tree_diff
-from holdfast.show.diff_phrases import split_texts
-from holdfast.show.html import sentences, table, view
+from holdfast.distance.diff.tree_diff import TreeDiff, tree_diff
+from holdfast.scoring.calibration import ObservedExpected
+from holdfast.show.diff_phrases import other_classes, split_texts
+from holdfast.show.html import legend, sentences, table, view
 from holdfast.show.policy import verdict_parts
 from holdfast.stability.update.path import CANDIDATE, CHANGE, FRESH, KEEP, REFIT, RETRAIN, SLACK
 from holdfast.stability.update.update import TreeUpdate, UpdateStep
-from holdfast.text.lines import NO_BREAK, shortened, wrapped_lines
-from holdfast.text.numbers import decimals_of_errors, fixed_text, percent_text
-from holdfast.text.table import Rows, fitting, table_lines
+from holdfast.text.lines import NO_BREAK, wrapped_lines
+from holdfast.text.numbers import counted, decimals_of_errors, fixed_text, loss_text, percent_text
+from holdfast.text.table import Rows, table_lines
 
-WIDEST, NARROWEST = 44, 24  # letters of what changes
-WHOLE = 10_000  # of a page, which has room
 WIDTH = 100  # letters of a line
 
 WORDS = {
@@ -23,7 +22,12 @@ WORDS = {
     RETRAIN: "all: a stable tree trained anew",
     CANDIDATE: "all: the nearest of bootstrap trees",
 }
-SPARE = ("fit lost", "distance")
+SENTENCES = {
+    KEEP: "keeps the tree as it is",
+    FRESH: "is a fresh tree",
+    RETRAIN: "is a stable tree trained again",
+    CANDIDATE: "is the nearest of the bootstrap trees",
+}
 HEADINGS = ("step", "what changes", "distance", "fit lost")
 
 
@@ -42,7 +46,7 @@ def update_html(update: TreeUpdate) -> str:
 
 def path_table(update: TreeUpdate) -> str:
     """The table of the steps for a page, the one that is taken marked."""
-    return table(path_rows(update, WHOLE), taken=[update.taken])
+    return table(path_rows(update), taken=[update.taken])
 
 
 def update_summary(update: TreeUpdate) -> str:
@@ -55,6 +59,8 @@ def update_summary(update: TreeUpdate) -> str:
         sentences = ["The update is taken by force, against the policy.", *sentences]
     if taken is not keep:
         sentences.append(_score_sentence(update))
+    if calibrated := calibration_sentence(update):
+        sentences.append(calibrated)
     if update.verdict is not None and update.n_scored:
         sentences.append(f"Scores and calibration are judged by the {update.n_scored:,} rows held out.")
     return " ".join(sentences)
@@ -74,12 +80,38 @@ def _score_sentence(update: TreeUpdate) -> str:
     return f"Against keeping the tree as it is, {gain} ± {error} of the {what}{less}."
 
 
+def observed_expected_text(found: ObservedExpected) -> str:
+    """The ratio with its interval: 0.98 (0.94 to 1.11)."""
+    return f"{fixed_text(found.ratio, 2)} ({fixed_text(found.low, 2)} to {fixed_text(found.high, 2)})"
+
+
+def calibration_sentence(update: TreeUpdate) -> str:
+    """Observed over expected with its interval, and what to do where it is off; nothing if it is unknown."""
+    taken, keep = (update.steps[place].observed_expected for place in (update.taken, 0))
+    if taken is None or keep is None or isnan(taken.low) or not update.n_scored:
+        return ""
+    was = "" if update.taken == 0 else f"; the tree as it is: {observed_expected_text(keep)}"
+    told = f"Observed over expected on {_scored_text(update)}: {observed_expected_text(taken)}{was}."
+    if not taken.is_off:
+        return told
+    much = "little" if taken.ratio > 1 else "much"
+    refit = next((i for i, step in enumerate(update.steps) if step.kind == REFIT), None)
+    way_out = (
+        f"step {refit} of the path gives the leaves new values"
+        if update.taken == 0 and refit is not None
+        else "prior=0 lets the new rows alone decide"
+    )
+    return f"{told} The tree predicts too {much}: {way_out}."
+
+
 def taken_sentence(update: TreeUpdate) -> str:
     """What is taken, and why that is enough."""
     taken, limit = update.steps[update.taken], percent_text(update.settings.tolerance)
     within = f"within {limit} of a fresh tree"
     if taken.kind == KEEP:
-        return "The tree is kept as it is."
+        if update.settings.how == "keep":
+            return "The tree is kept as it is, as asked."
+        return "Keeping the tree is as good: nothing changed."
     if taken.kind == REFIT:
         asked = " as asked" if update.settings.how == "refit" else ""
         if asked or not _fits(update):
@@ -106,7 +138,7 @@ def taken_sentence(update: TreeUpdate) -> str:
 def _fits(update: TreeUpdate, step: UpdateStep | None = None) -> bool:
     """True if the step, by default the one that is taken, fits well enough."""
     step = step or update.steps[update.taken]
-    least = update.own_loss if step.kind == REFIT else 0.0
+    least = update.own_loss if step.kind in (KEEP, REFIT) else 0.0
     return step.loss <= max(update.settings.tolerance, least) + SLACK
 
 
@@ -122,12 +154,18 @@ def _decimals(update: TreeUpdate) -> int:
 
 
 def path_lines(update: TreeUpdate, width: int = WIDTH) -> list[str]:
-    """The table of the steps, line by line; where it is too wide, without the fit or the distance."""
-    rows = fitting(path_rows(update, WIDEST - max(0, WIDTH - width)), width, SPARE)
-    return table_lines(rows, sides="><".ljust(len(rows[0]), ">"))
+    """The figures of the steps, what each changes in sentences, and a legend, line by line."""
+    rows = [[row[0], *row[2:]] for row in path_rows(update)]
+    lines = [*table_lines(rows, sides=">" * len(rows[0])), ""]
+    for number in range(len(update.steps)):
+        first, *changes = step_sentences(update, number)
+        lines += wrapped_lines(first, width, "", "    ")
+        for change in changes:
+            lines += wrapped_lines(change, width, "    ", "        ")
+    return [*lines, "", *wrapped_lines(legend(rows[0]), width)]
 
 
-def path_rows(update: TreeUpdate, widest: int = WIDEST) -> Rows:
+def path_rows(update: TreeUpdate) -> Rows:
     """The table of the steps: what each changes, and its figures; an arrow marks the one that is taken."""
     decimals = _decimals(update)
     rows = [[*HEADINGS, update.metric.title, "against keeping"]]
@@ -139,9 +177,9 @@ def path_rows(update: TreeUpdate, widest: int = WIDEST) -> Rows:
         rows.append(
             [
                 f"{'-> ' if number == update.taken else ''}{number}",
-                changes_text(update, number, max(widest, NARROWEST)),
+                changes_text(update, number),
                 f"{step.distance:.2f}",
-                percent_text(max(step.loss, 0.0)),
+                loss_text(step.loss),
                 "" if isnan(step.score) else fixed_text(update.metric.shown(step.score), decimals),
                 against,
             ]
@@ -149,24 +187,40 @@ def path_rows(update: TreeUpdate, widest: int = WIDEST) -> Rows:
     return rows
 
 
-def changes_text(update: TreeUpdate, number: int, widest: int = WIDEST) -> str:
+def changes_text(update: TreeUpdate, number: int) -> str:
     """What a step changes, compared with the step before it."""
     step = update.steps[number]
-    if step.kind != CHANGE:
+    if step.kind == KEEP or step.kind not in (CHANGE, REFIT):
         return WORDS[step.kind]
     diff = tree_diff(update.steps[number - 1].tree, step.tree)
-    told = [split_texts(diff, split)[1] for split in diff.splits]
-    if not told:
-        return WORDS[REFIT]
-    return _first_of(told, widest)
+    told = [split_texts(diff, split)[1] for split in diff.splits] or [WORDS[REFIT]]
+    return "; ".join([*told, *_class_texts(update, diff)])
 
 
-def _first_of(told: list[str], widest: int) -> str:
-    """As many of the texts as there is room for, and how many more there are."""
-    for number in range(len(told), 0, -1):
-        more = f"; {len(told) - number} more" if number < len(told) else ""
-        text = "; ".join(told[:number]) + more
-        if len(text) <= widest:
-            return text
-    more = f"; {len(told) - 1} more" if len(told) > 1 else ""
-    return f"{shortened(told[0], widest - len(more))}{more}"
+def step_sentences(update: TreeUpdate, number: int) -> list[str]:
+    """What a step does, in a sentence; for changed splits, and leaves of another class, one more for each."""
+    step, name = update.steps[number], f"Step {number}"
+    if step.kind in SENTENCES:
+        return [f"{name} {SENTENCES[step.kind]}."]
+    diff = tree_diff(update.steps[number - 1].tree, step.tree)
+    told = []
+    for split in diff.splits:
+        where, what, size = split_texts(diff, split)
+        told.append(f"{where}: {what}" + (f" ({size})" if size else ""))
+    told += _class_texts(update, diff)
+    if not diff.splits:
+        return [f"{name} changes the values of the leaves{''.join(f'; {each}' for each in told)}."]
+    before = "" if number == 1 else f", compared with step {number - 1}"
+    return [f"{name} changes {counted(len(diff.splits), 'split')}{before}:", *told]
+
+
+def _class_texts(update: TreeUpdate, diff: TreeDiff) -> list[str]:
+    """How many leaves change their class, and what that adds to the distance."""
+    n_leaves = len(other_classes(diff))
+    if not n_leaves:
+        return []
+    verb = "changes its" if n_leaves == 1 else "change their"
+    times = "" if n_leaves == 1 else f"{n_leaves} times "
+    weight = f"{times}the label weight of {update.distances.label_weight:g}"
+    added = f", which adds {weight} to the distance" if update.distances.outcome == "label" else ""
+    return [f"{counted(n_leaves, 'leaf', 'leaves')} {verb} class{added}"]

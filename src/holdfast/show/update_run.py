@@ -18,7 +18,7 @@ POLICY = "The policy, line by line"
 def update_run_text(run: UpdateRun, width: int = WIDTH) -> str:
     """What is taken, whom it touches and the verdict; then the path, what changes, and the policy."""
     paragraphs = ["\n".join(wrapped_lines(_unbroken(each), width)) for each in words(run)]
-    path = "\n".join([PATH, *(f"  {line}" for line in path_lines(run.update, width - 2))])
+    path = "\n".join([PATH, *(f"  {line}".rstrip() for line in path_lines(run.update, width - 2))])
     return "\n\n".join([*paragraphs, path, *change_blocks(run, width), *policy_blocks(run)])
 
 

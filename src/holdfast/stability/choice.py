@@ -10,8 +10,15 @@ from holdfast.arrays import LongArray, without_last_digits
 from holdfast.errors import ParameterError
 from holdfast.scoring.metric import Metric
 from holdfast.shown import shown
-from holdfast.stability.frontier import Frontier
-from holdfast.stability.selection import NOISE_AWARE, RULES, SCORE_TOLERANCE, TEACHER_TOLERANCE, UNITS
+from holdfast.stability.frontier import Frontier, pareto_frontier
+from holdfast.stability.selection import (
+    BY_NUMBER,
+    NOISE_AWARE,
+    RULES,
+    SCORE_TOLERANCE,
+    TEACHER_TOLERANCE,
+    UNITS,
+)
 from holdfast.text.lists import joined, listed
 from holdfast.text.numbers import counted, number_text, percent_text, told_apart
 
@@ -23,7 +30,7 @@ class Choice:
     candidate: int  # its place among the candidates
     selection_rule: str
     reason: str
-    frontier: Frontier | None = field(default=None, compare=False)  # that it was chosen from; no file has it
+    frontier: Frontier | None = field(default=None, compare=False)  # that it was chosen from
 
     def __repr__(self) -> str:
         return f"Candidate {self.candidate}. {self.reason}"
@@ -40,7 +47,8 @@ class SelectionRule:
     tolerance: float | None = None  # None: what is usual for the unit
     tolerance_unit: str | None = None  # None: what suits the metric
     gamma: float | None = None  # score that one unit of instability is worth, for "weighted"
-    max_leaf_nodes: int | None = None  # of centred trees: only those looked for with at most so many leaves
+    max_leaf_nodes: int | None = None  # of centred trees: only those with at most this limit of leaves
+    candidate: int | None = None  # take this one, whatever the rule
 
     def __post_init__(self) -> None:
         if self.selection_rule not in RULES:
@@ -53,9 +61,10 @@ class SelectionRule:
             )
         if self.tolerance is not None:
             _check_at_least_0("tolerance", self.tolerance)
-        size = self.max_leaf_nodes
-        if size is not None and (not isinstance(size, Integral) or isinstance(size, bool)):
-            raise ParameterError(f"max_leaf_nodes={size!r} is no integer: choose a size of the frontier.")
+        for name, what in (("max_leaf_nodes", "size"), ("candidate", "row")):
+            number = getattr(self, name)
+            if number is not None and (not isinstance(number, Integral) or isinstance(number, bool)):
+                raise ParameterError(f"{name}={number!r} is no integer: choose a {what} of the frontier.")
         if self.selection_rule == "weighted":
             if self.gamma is None:
                 raise ParameterError(
@@ -66,11 +75,17 @@ class SelectionRule:
 
 
 def choose(frontier: Frontier, metric: Metric, rule: SelectionRule) -> Choice:
-    """The candidate that the rule takes: an efficient one, unless the tolerance is of the teacher.
+    """Choose the candidate that the rule takes.
 
-    Of centred trees, a tolerance of the teacher takes one of the most leaves that the rule allows; all other
-    rules look at those of fewer leaves, too.
+    It is an efficient one, unless one is named, or the rule allows a loss to the teacher: then none that
+    loses no more is both more stable and better.
+
+    With a limit of leaves, candidates are compared with those that keep to it.
     """
+    if rule.candidate is not None:
+        return _named(frontier, metric, rule.candidate)
+    if (constant := _constant(frontier, rule)) is not None:
+        return constant
     places, whole = _allowed(frontier, rule), frontier
     if len(places) < len(frontier):
         frontier = frontier.taken(places)
@@ -82,8 +97,48 @@ def choose(frontier: Frontier, metric: Metric, rule: SelectionRule) -> Choice:
         "knee": _knee,
     }
     candidate, because = rules[rule.selection_rule](frontier, metric, rule)
+    place = int(places[candidate])
     reason = f"{because} {_compared(frontier, metric, candidate)}"
-    return Choice(int(places[candidate]), rule.selection_rule, reason, whole)
+    return Choice(place, rule.selection_rule, reason, replace(whole, chosen=place))
+
+
+def _named(frontier: Frontier, metric: Metric, candidate: int) -> Choice:
+    """The candidate of this number."""
+    place = int(candidate)
+    if not 0 <= place < len(frontier):
+        raise ParameterError(
+            f"candidate={place} is not on the frontier, which has the candidates 0 to {len(frontier) - 1}."
+        )
+    asked = "It was asked for by its number."
+    reason = " ".join(
+        filter(None, [asked, _compared(frontier, metric, place), _beaten(frontier, metric, place)])
+    )
+    return Choice(place, BY_NUMBER, reason, replace(frontier, chosen=place))
+
+
+def _constant(frontier: Frontier, rule: SelectionRule) -> Choice | None:
+    """The tree of one leaf, if no tree is better than it and the rule asks for no size; else None."""
+    no_better = frontier.baseline is not None and not frontier.baseline.is_better
+    if not no_better or 1 not in frontier.sizes or rule.max_leaf_nodes or rule.selection_rule != RULES[0]:
+        return None
+    place = len(frontier) - 1
+    reason = (
+        "It is one leaf: on held-out rows no tree is better than a constant by more than its error. Name a "
+        "number of leaves or a candidate to see a tree all the same."
+    )
+    return Choice(place, rule.selection_rule, reason, replace(frontier, chosen=place))
+
+
+def _beaten(frontier: Frontier, metric: Metric, place: int) -> str:
+    """The most stable of the candidates that beat it in both; empty if none does."""
+    if frontier.efficient[place]:
+        return ""
+    d, a = frontier.instability, frontier.score
+    better = _nearest(frontier, np.flatnonzero(frontier.efficient & (d <= d[place]) & (a >= a[place])))
+    return (
+        f"Candidate {better} beats it: instability {number_text(float(d[better]), 4)}, {metric.title} "
+        f"{score_text(metric, float(a[better]))}, {_leaves_text(frontier, better)}."
+    )
 
 
 def _allowed(frontier: Frontier, rule: SelectionRule) -> LongArray:
@@ -102,7 +157,9 @@ def _allowed(frontier: Frontier, rule: SelectionRule) -> LongArray:
             f"{joined(list(map(str, frontier.sizes)))} leaves: choose one of these, or fit again with "
             f"max_leaf_nodes={size}."
         )
-    return everything[frontier.max_leaf_nodes <= size]
+    limits = frontier.max_leaf_nodes
+    # A size is asked for where one leaf would do: the tree of one leaf is left out, unless it is the size.
+    return everything[(limits <= size) & ((limits > 1) | (size == 1))]
 
 
 # -- the rules ------------------------------------------------------------------------------------------
@@ -130,7 +187,7 @@ def _weighted(frontier: Frontier, metric: Metric, rule: SelectionRule) -> tuple[
 
 def _within_tolerance(frontier: Frontier, metric: Metric, rule: SelectionRule) -> tuple[int, str]:
     if (rule.tolerance_unit or default_unit(frontier, metric, rule.tolerance)) == "teacher":
-        return _within_teacher(frontier, rule)
+        return _within_teacher(frontier, metric, rule)
     best = _best(frontier)
     top = float(frontier.score[best])
     loss, unit = _loss_allowed(frontier, metric, rule, best)
@@ -144,22 +201,43 @@ def _within_tolerance(frontier: Frontier, metric: Metric, rule: SelectionRule) -
     return _nearest(frontier, near), because
 
 
-def _within_teacher(frontier: Frontier, rule: SelectionRule) -> tuple[int, str]:
-    """The most stable of the largest that lose little of what their student has learnt from the teacher."""
-    if frontier.student_loss is None or frontier.max_leaf_nodes is None:
+def _within_teacher(frontier: Frontier, metric: Metric, rule: SelectionRule) -> tuple[int, str]:
+    """The most stable tree with many leaves that loses little to the teacher, unless another beats it.
+
+    Another beats it if it loses no more than the tolerance, is more stable, and scores no lower. Of those
+    that do, and that none beats, the most stable with the largest limit of leaves is taken.
+    """
+    if frontier.teacher_loss is None or frontier.max_leaf_nodes is None:
         raise ParameterError(
             "tolerance_unit='teacher' is for method='centred': other methods have no teacher."
         )
     tolerance = TEACHER_TOLERANCE if rule.tolerance is None else rule.tolerance
-    is_largest = frontier.max_leaf_nodes == frontier.max_leaf_nodes.max()
-    near = np.flatnonzero(is_largest & (frontier.student_loss <= tolerance + 1e-9))
-    most = int(frontier.max_leaf_nodes.max()) if rule.max_leaf_nodes is None else rule.max_leaf_nodes
-    size = f" with at most {most} leaves" if len(frontier.sizes) > 1 or rule.max_leaf_nodes else ""
-    because = (
-        f"It is the most stable of the trees found{size} that lose at most {percent_text(tolerance)} of what "
-        "the student has learnt from the teacher."
+    d, a, losses = frontier.instability, frontier.score, frontier.teacher_loss
+    tolerance = max(tolerance, float(losses.min()))
+    near = np.flatnonzero(losses <= tolerance + 1e-9)
+    usual, limit = _nearest_of_largest(frontier, near)
+    with_limit = f" with a limit of {limit} leaves" if len(frontier.sizes) > 1 else ""
+    described = (
+        f"the most stable tree{with_limit} that loses at most {percent_text(tolerance)} of what the student "
+        "has learned from the teacher"
     )
-    return _nearest(frontier, near), because
+    none_beats = (
+        f"Of the candidates that lose no more, none is both more stable and better in {metric.title}."
+    )
+    efficient = near[pareto_frontier(d[near], a[near])]
+    if usual in efficient:
+        return usual, f"It is {described}. {none_beats}"
+    beating = efficient[(d[efficient] <= d[usual]) & (a[efficient] >= a[usual])]
+    candidate, _ = _nearest_of_largest(frontier, beating)
+    because = f"It beats {described}: it is at least as stable, and at least as good in {metric.title}."
+    return candidate, f"{because} {none_beats}"
+
+
+def _nearest_of_largest(frontier: Frontier, places: LongArray) -> tuple[int, int]:
+    """The most stable of the candidates with the largest limit of leaves, and that limit."""
+    assert frontier.max_leaf_nodes is not None
+    limits = frontier.max_leaf_nodes[places]
+    return _nearest(frontier, places[limits == limits.max()]), int(limits.max())
 
 
 def _knee(frontier: Frontier, metric: Metric, rule: SelectionRule) -> tuple[int, str]:

@@ -13,6 +13,7 @@ from holdfast.data.split.resampling import Units, all_counts
 from holdfast.errors import GrowthWarning
 from holdfast.growth.learner import Combination, Learner
 from holdfast.random_streams import Branch, derived_seeds
+from holdfast.stability.division import Division
 from holdfast.stability.rows import PreparedRows
 from holdfast.stability.settings import StabilitySettings
 from holdfast.tree.tree import Tree
@@ -29,6 +30,13 @@ class Collection:
 
     def __len__(self) -> int:
         return len(self.trees)
+
+    def by_division(self, division: Division) -> list[tuple[BoolArray, list[Tree]]]:
+        """The rows that each division holds out, and the trees grown without them."""
+        return [
+            (held_out, [self.trees[place] for place in np.flatnonzero(self.division == number).tolist()])
+            for number, held_out in enumerate(division.validation)
+        ]
 
     def __repr__(self) -> str:
         return f"<Collection: {len(self)} trees, {len(self.combinations)} combinations>"

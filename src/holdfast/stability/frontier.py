@@ -11,6 +11,7 @@ from holdfast.distance.settings import DistanceSettings
 from holdfast.errors import DataError
 from holdfast.scoring.metric import Metric
 from holdfast.shown import plotted, shown
+from holdfast.stability.baseline import BaselineTest
 from holdfast.stability.methods.method import Grown
 from holdfast.tree.tree import Tree
 
@@ -65,6 +66,8 @@ class Frontier:
     teacher_loss: FloatArray | None = None
     student_loss: FloatArray | None = None
     max_leaf_nodes: LongArray | None = None
+    chosen: int | None = None  # the candidate that is in use, which tables and plots mark
+    baseline: BaselineTest | None = None  # the candidates against a constant, where rows were held out
 
     def __post_init__(self) -> None:
         for name in self._arrays:
@@ -100,10 +103,16 @@ class Frontier:
 
     def taken(self, places: LongArray) -> "Frontier":
         """The frontier of some of the candidates, which are compared among themselves alone."""
-        columns = {name: getattr(self, name)[places] for name in self._arrays}
+        columns: dict[str, Any] = {name: getattr(self, name)[places] for name in self._arrays}
         columns["efficient"] = pareto_frontier(columns["instability"], columns["score"])
         columns["size_adjusted"] = _size_adjusted(columns["instability"], columns["n_leaves"])
-        return replace(self, **columns)
+        if self.teacher_loss is not None and self.max_leaf_nodes is not None:
+            # Of what the largest student that is left explains, e: 1 - e / E, and E from its own tree.
+            at = np.flatnonzero(columns["max_leaf_nodes"] == columns["max_leaf_nodes"].max())[0]
+            explained = (1.0 - columns["teacher_loss"][at]) / (1.0 - columns["student_loss"][at])
+            if explained > 0:
+                columns["teacher_loss"] = 1.0 - (1.0 - columns["teacher_loss"]) / explained
+        return replace(self, **columns, chosen=None)
 
     @property
     def efficient_order(self) -> LongArray:
@@ -165,6 +174,7 @@ def frontier_of(
         teacher_loss=grown.teacher_loss,
         student_loss=None if sizes is None else sizes.student_loss,
         max_leaf_nodes=None if sizes is None else sizes.max_leaf_nodes,
+        baseline=grown.baseline,
     )
 
 

@@ -1,6 +1,7 @@
 """The selection rules and the units of a tolerance by name. Light, so that --help need not wait."""
 
 RULES = ("within-tolerance", "best-score", "most-stable", "weighted", "knee")
+BY_NUMBER = "candidate"  # the rule of a candidate that was named
 NOISE_AWARE = "or-standard-error"  # what is usual for the metric or, if that is more, one standard error
 UNITS = ("absolute", "relative", "standard-error", NOISE_AWARE, "teacher")
 

@@ -106,6 +106,9 @@ def train_divided(
     distance_settings = DistanceSettings.of_depth(
         _greatest_depth(grown), settings.matching, outcome, settings.label_weight
     )
+    if grown.baseline is not None and grown.baseline.warning:
+        noted = [tree.replace(notes=(*tree.notes, grown.baseline.warning)) for tree in grown.candidates.trees]
+        grown = grown._replace(candidates=replace(grown.candidates, trees=tuple(noted)))
     distances = _distances(grown, distance_settings, settings)
     frontier = frontier_of(grown, distances, distance_settings, metric)
     reliability = grown.scores.reliability

@@ -58,6 +58,11 @@ class NodesPart(Part):
     observed: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET  # only where value and count do not tell it
     effective: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET  # only where rows weigh unlike, or have groups
     deviation: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET  # only where the impurity does not tell it
+    rows_mean: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET  # only where observed and value do not tell it
+    # Leaf, feature and rows that lack its value: not one entry for each node. Only where it is known.
+    not_recorded: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+    # Those of the categories that training rows had at the node; only where that is known.
+    categories_seen: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
 
 
 class EditedNodePart(Part):
@@ -187,6 +192,9 @@ FORMS = {
     "observed": LISTS,
     "effective": NUMBERS,
     "deviation": NUMBERS,
+    "rows_mean": LISTS,
+    "not_recorded": LISTS,
+    "categories_seen": GAPPED_LISTS,
     "start": NUMBERS,
     "weights": NUMBERS,
     "outputs": INDICES,

@@ -300,5 +300,8 @@ def _remember_tree(estimator: Any, part: EstimatorPart, tree: Tree) -> None:
         choice, frontier = part.choice, estimator.frontier_
         if choice.candidate >= len(frontier):
             raise ModelFileError(f"its choice is candidate {choice.candidate}, and it has {len(frontier)}.")
-        estimator.choice_ = Choice(choice.candidate, choice.selection_rule, choice.reason)
+        estimator.frontier_ = replace(frontier, chosen=choice.candidate)
+        estimator.choice_ = Choice(
+            choice.candidate, choice.selection_rule, choice.reason, estimator.frontier_
+        )
         estimator.instability_ = float(frontier.instability[choice.candidate])

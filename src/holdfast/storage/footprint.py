@@ -119,5 +119,6 @@ def _check_lengths(nodes: NodesPart, place: str) -> None:
         if holds_text(array):
             for _ in pieces(array, FORMS[name], f"{place}.{name}"):
                 pass  # it says which entry is text
-        if (length := n_entries(array, FORMS[name])) != n_nodes:
+        # Rows that lack values are listed by leaf and feature, of which there may be any number.
+        if name != "not_recorded" and (length := n_entries(array, FORMS[name])) != n_nodes:
             raise ModelFileError(f"at {place}: {name} has {length} nodes and feature has {n_nodes}.")

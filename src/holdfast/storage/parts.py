@@ -150,9 +150,6 @@ def _target_part(target: Target) -> TargetPart:
 
 
 def _nodes_part(tree: Tree) -> NodesPart:
-    categories: list[list[int] | None] = [None] * tree.n_nodes
-    for node in np.flatnonzero(tree.set_start >= 0).tolist():
-        categories[node] = np.flatnonzero(tree.left_categories(node)).tolist()
     threshold = [None if number != number else number for number in tree.threshold.tolist()]
     return NodesPart(
         feature=raw_array(tree.feature.tolist()),
@@ -160,7 +157,7 @@ def _nodes_part(tree: Tree) -> NodesPart:
         left=raw_array(tree.left.tolist()),
         right=raw_array(tree.right.tolist()),
         missing_left=raw_array(tree.missing_left.tolist()),
-        categories_left=raw_array(categories),
+        categories_left=_raw_sets(tree, tree.in_set),
         value=raw_array(tree.value.tolist()),
         outcome=raw_array(tree.outcome.tolist() if tree.schema.target.is_classes else [-1] * tree.n_nodes),
         count=raw_array(tree.count.tolist()),
@@ -169,7 +166,20 @@ def _nodes_part(tree: Tree) -> NodesPart:
         observed=_raw_or_unset(tree.observed),
         effective=_raw_or_unset(tree.effective),
         deviation=_raw_or_unset(tree.deviation),
+        rows_mean=_raw_or_unset(tree.rows_mean),
+        not_recorded=_raw_or_unset(tree.not_recorded),
+        categories_seen=UNSET if tree.seen is None else _raw_sets(tree, tree.seen),
     )
+
+
+def _raw_sets(tree: Tree, flags: BoolArray) -> msgspec.Raw:
+    """The categories that are flagged at every node; null where it has no set."""
+    categories: list[list[int] | None] = [None] * tree.n_nodes
+    for node in np.flatnonzero(tree.set_start >= 0).tolist():
+        start = int(tree.set_start[node])
+        own = flags[start : start + len(tree.schema.features[tree.feature[node]].categories)]
+        categories[node] = np.flatnonzero(own).tolist()
+    return raw_array(categories)
 
 
 def _raw_or_unset(array: FloatArray | None) -> msgspec.Raw | msgspec.UnsetType:
@@ -199,17 +209,19 @@ def trees_in(
     The features are checked once, however many trees there are.
     """
     check_schema(schema)
-    sizes = SetSizes.of(schema)
+    sizes, shared = SetSizes.of(schema), schema
     trees: list[Tree] = []
     for position, (part, target) in enumerate(zip(parts, targets, strict=True)):
         try:
-            own = schema if target is schema.target else Schema(schema.features, target)
-            if own is not schema:
+            own = shared if target is schema.target else Schema(schema.features, target)
+            if own is not shared:
                 check_target(target)
             tree = tree_in(part, own, sizes, max_flags, f"trees[{position}].nodes")
             tree = sound_tree(tree, sizes)
         except BrokenTreeError as error:
             raise ModelFileError(f"its tree {position} is not sound: {error}") from error
+        if own is shared:  # an old file may lack the positive class: all trees then have that of the first
+            shared = tree.schema
         max_flags -= len(tree.in_set)
         trees.append(tree)
     return trees
@@ -231,7 +243,12 @@ def tree_in(
 
     feature = array("feature", np.int32)
     check_features(schema, feature)
-    set_start, in_set = _sets_in(part.nodes, feature, sizes, max_flags, place)
+
+    def sets(name: str) -> tuple[LongArray, BoolArray]:
+        return _sets_in(getattr(part.nodes, name), name, feature, sizes, max_flags, place)
+
+    set_start, in_set = sets("categories_left")
+    not_recorded, rows_mean = part.nodes.not_recorded, part.nodes.rows_mean
     return Tree(
         schema,
         feature,
@@ -254,6 +271,11 @@ def tree_in(
         monotone_in(part.monotone),
         numbers_if_any("effective"),
         numbers_if_any("deviation"),
+        None
+        if rows_mean is UNSET
+        else _lists_in(rows_mean, "rows_mean", max(len(schema.target.classes), 1), place),
+        None if not_recorded is UNSET else _lists_in(not_recorded, "not_recorded", 3, place),
+        None if part.nodes.categories_seen is UNSET else sets("categories_seen")[1],
     )
 
 
@@ -268,26 +290,25 @@ def sound_tree(tree: Tree, sizes: SetSizes) -> Tree:
 
 
 def _sets_in(
-    nodes: NodesPart, feature: IntArray, sizes: SetSizes, max_flags: int, place: str
+    array: msgspec.Raw, name: str, feature: IntArray, sizes: SetSizes, max_flags: int, place: str
 ) -> tuple[LongArray, BoolArray]:
     has_set, lengths = sizes.of_nodes(feature)
     # A few bytes are enough for that: many categories, and many nodes with an empty set.
     if lengths.sum() > max_flags:
-        raise BrokenTreeError(f"categories_left needs {lengths.sum()} flags: the limit is {max_flags}.")
+        raise BrokenTreeError(f"{name} needs {lengths.sum()} flags: the limit is {max_flags}.")
     starts = np.cumsum(lengths) - lengths
     in_set = np.zeros(lengths.sum(), np.bool_)
-    form = FORMS["categories_left"]
-    sets = chain.from_iterable(pieces(nodes.categories_left, form, f"{place}.categories_left"))
+    sets = chain.from_iterable(pieces(array, FORMS[name], f"{place}.{name}"))
     for node, (indices, is_set) in enumerate(zip(sets, has_set.tolist(), strict=True)):
         if (indices is not None) != is_set:
             found = "null" if indices is None else _clipped(indices)
             split = "a split on categories" if is_set else "no split on categories"
-            raise BrokenTreeError(f"categories_left[{node}] is {found}: node {node} is {split}.")
+            raise BrokenTreeError(f"{name}[{node}] is {found}: node {node} is {split}.")
         if indices:
             if indices != sorted(set(indices)) or indices[-1] >= lengths[node]:
                 raise BrokenTreeError(
-                    f"categories_left[{node}] is {_clipped(indices)}: it must list what goes left, each "
-                    f"category once and in order, and there are {lengths[node]} of them."
+                    f"{name}[{node}] is {_clipped(indices)}: it must list categories, each once and in "
+                    f"order, and there are {lengths[node]} of them."
                 )
             in_set[starts[node] + np.array(indices)] = True
     return np.where(has_set, starts, -1), in_set

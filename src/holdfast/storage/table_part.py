@@ -34,6 +34,7 @@ _TYPES: dict[Any, tuple[type, tuple[type, ...]]] = {
 _TYPES |= {kind | None: entries for kind, entries in _TYPES.items()}  # columns that may be missing
 # One row for each entry.
 _MATRICES = (("max_features_table_", "scores"), ("size_choice_", "scores"), ("size_table_", "scores"))
+_APART = ("metric", "chosen", "baseline")  # fields that another part of the document has
 _GAPPED = ("oob_curve_",)  # a few trees may have no score
 
 
@@ -52,7 +53,7 @@ def table_in(name: str, part: TablePart, target: Target) -> Any:
     """The table of the attribute `name` that the part describes."""
     kind, place = TABLES[name], f"at estimator.tables.{name}"
     known = [field for field in fields(kind) if field.type in _TYPES]
-    texts = [field for field in fields(kind) if field not in known and field.name != "metric"]
+    texts = [field for field in fields(kind) if field not in known and field.name not in _APART]
     columns = [field for field in known if field.default is not None or field.name in part.columns]
     for found, wanted in ((part.columns, columns), (part.texts, texts)):
         if set(found) != {field.name for field in wanted}:

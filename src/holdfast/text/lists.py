@@ -1,7 +1,8 @@
 """Short lists of names and rows for messages: a few of them, and how many more there are."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
@@ -71,3 +72,25 @@ def first_rows(wanted: BoolArray, rows: RowLabels | None = None, limit: int = 3)
 
 def _label(label: Any) -> str:
     return repr(label) if isinstance(label, str) else str(label)
+
+
+def closest(name: str, known: Iterable[str]) -> str | None:
+    """The name that was probably meant: the same but for capitals, or one that is spelt almost alike.
+
+    >>> closest("Severity", ["age", "severity"]), closest("hue", ["age"])
+    ('severity', None)
+    """
+    names = {each.lower(): each for each in reversed(list(known))}
+    near = get_close_matches(name.lower(), list(names), 1, 0.6)
+    return names[near[0]] if near else None
+
+
+def columns_text(absent: Iterable[str], known: Sequence[str]) -> str:
+    """What was probably meant by a name that is no column, and the columns that there are.
+
+    >>> columns_text(["Age"], ["age", "sex"])
+    "Did you mean 'age'? The columns are 'age', 'sex'."
+    """
+    meant = [near for name in absent if (near := closest(str(name), map(str, known))) is not None]
+    question = f"Did you mean {listed(meant)}? " if meant else ""
+    return f"{question}The columns are {listed(known, 30)}."

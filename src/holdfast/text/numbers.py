@@ -124,6 +124,15 @@ def probability_text(fraction: float) -> str:
     return text
 
 
+def loss_text(loss: float) -> str:
+    """A fraction of a fit that is lost, from none to all of it: beyond that, a constant would fit better.
+
+    >>> loss_text(0.021), loss_text(-1e-9), loss_text(1.876)
+    ('2.1 %', '0.0 %', 'all')
+    """
+    return "all" if loss >= 1.0 else percent_text(max(loss, 0.0))
+
+
 def percent_text(fraction: float) -> str:
     """The fraction in percent, to one decimal."""
     return "< 0.1 %" if 0 < fraction < 0.0005 else f"{100 * fraction:.1f} %"

@@ -32,6 +32,7 @@ class Nodes:
     observed: FloatArray | None = None
     effective: FloatArray | None = None
     deviation: FloatArray | None = None
+    rows_mean: FloatArray | None = None
 
 
 def preorder(nodes: Nodes, schema: Schema, criterion: str = "gini", notes: tuple[str, ...] = ()) -> Tree:
@@ -65,6 +66,7 @@ def preorder(nodes: Nodes, schema: Schema, criterion: str = "gini", notes: tuple
         observed=None if nodes.observed is None else nodes.observed[order],
         effective=None if nodes.effective is None else nodes.effective[order],
         deviation=None if nodes.deviation is None else nodes.deviation[order],
+        rows_mean=None if nodes.rows_mean is None else nodes.rows_mean[order],
     )
     check_tree(tree)
     if nodes.outcome is None:

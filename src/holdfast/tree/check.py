@@ -77,6 +77,8 @@ def check_nodes(tree: Tree, sizes: "SetSizes") -> None:
     _check_weights(tree)
     _check_observed(tree)
     _check_evidence(tree)
+    _check_rows_mean(tree)
+    _check_recorded(tree)
     if tree.monotone is not None:
         from holdfast.tree.monotone_check import check_monotone
 
@@ -361,6 +363,60 @@ def _check_evidence(tree: Tree) -> None:
                 f"{tree.n_nodes} nodes."
             )
         _refuse(~(np.isfinite(array) & (array >= 0)), name, array, "it is finite and at least 0")
+
+
+def _check_rows_mean(tree: Tree) -> None:
+    """What the rows of nodes were has the shape of their values; of classes it is a fraction."""
+    mean = tree.rows_mean
+    if mean is None:
+        return
+    if mean.dtype != np.float64 or mean.shape != tree.value.shape:
+        raise BrokenTreeError(
+            f"rows_mean holds {mean.dtype} {mean.shape}: it has the shape of value, {tree.value.shape}."
+        )
+    is_fraction = (mean >= 0) & (mean <= 1 + TOLERANCE)
+    is_sound = is_fraction if tree.schema.target.is_classes else np.isfinite(mean)
+    _refuse(~is_sound, "rows_mean", mean, "it is finite, and between 0 and 1 where it is a fraction")
+
+
+def _check_recorded(tree: Tree) -> None:
+    """Entries of leaf, feature and rows, in order, below splits on the feature; a flag for each category."""
+    if tree.seen is not None and (tree.seen.dtype != np.bool_ or tree.seen.shape != tree.in_set.shape):
+        raise BrokenTreeError(
+            f"seen holds {tree.seen.dtype} {tree.seen.shape}: it has a flag for each of {len(tree.in_set)}."
+        )
+    entries = tree.not_recorded
+    if entries is None:
+        return
+    if entries.dtype != np.float64 or entries.ndim != 2 or entries.shape[1] != 3 or not len(entries):
+        raise BrokenTreeError(
+            f"not_recorded holds {entries.dtype} {entries.shape}: each entry is a leaf, a feature and rows."
+        )
+    _refuse(~np.isfinite(entries), "not_recorded", entries, "every number must be finite")
+    leaf, feature, rows = entries.T
+    is_index = (leaf == np.floor(leaf)) & (feature == np.floor(feature)) & (leaf >= 0) & (feature >= 0)
+    is_index &= (leaf < tree.n_nodes) & (feature < len(tree.schema.features))
+    _refuse(~is_index, "not_recorded", entries, "it names a leaf and a feature by their numbers")
+    leaves, features = leaf.astype(np.int64), feature.astype(np.int64)
+    is_asked = np.zeros(len(entries), np.bool_)
+    for each in np.unique(features).tolist():
+        own = features == each
+        is_asked[own] = below_splits(tree, each)[leaves[own]]
+    _refuse(~is_asked, "not_recorded", entries, "no split on the feature leads there")
+    _refuse(tree.feature[leaves] != LEAF, "not_recorded", entries, "the node is no leaf")
+    most = tree.count[leaves] * (1.0 + TOLERANCE) + TOLERANCE
+    _refuse((rows < 0) | (rows > most), "not_recorded", entries, "its rows are 0 to those of the leaf")
+    steps = np.diff(leaves * np.int64(len(tree.schema.features)) + features, prepend=-1)
+    _refuse(steps <= 0, "not_recorded", entries, "entries stand in the order of leaf and feature, each once")
+
+
+def below_splits(tree: Tree, feature: int) -> BoolArray:
+    """True for the nodes that a split on the feature leads to."""
+    change = np.zeros(tree.n_nodes + 1, np.int64)
+    nodes = np.flatnonzero(tree.feature == feature)
+    np.add.at(change, nodes + 1, 1)
+    np.add.at(change, tree.subtree_end[nodes], -1)
+    return np.asarray(np.cumsum(change)[:-1] > 0, np.bool_)
 
 
 def _refuse(broken: BoolArray, name: str, array: NDArray[Any], reason: str) -> None:

@@ -1,4 +1,4 @@
-"""How many rows of each class reached every node: what natural frequencies and intervals are made from."""
+"""What the rows of every node were: how many of each class, or their mean, whatever the tree predicts."""
 
 import numpy as np
 
@@ -12,7 +12,8 @@ def class_counts(tree: Tree) -> FloatArray:
     """Rows of each class at every node, as (nodes, classes): of the rows that the leaf values were fitted to.
 
     They are numbers of rows, whatever the rows weigh and whatever a teacher says of them. After an update
-    they are of the rows of the update. Of a tree from elsewhere they are what its fractions and counts tell.
+    they are of the earlier rows and the new ones. Of a tree from elsewhere they are what its fractions and
+    counts tell.
 
     >>> from holdfast import Table, grow
     >>> class_counts(grow(Table.from_arrays([[1.0], [2.0], [2.0]], ["no", "no", "yes"])))[0]
@@ -31,5 +32,7 @@ def with_class_counts(tree: Tree, counts: FloatArray) -> Tree:
 
 
 def with_own_counts(tree: Tree) -> Tree:
-    """The tree with its class counts written down: before its values become others than those of its rows."""
-    return tree.replace(observed=class_counts(tree)) if tree.schema.target.is_classes else tree
+    """The tree with what its rows were written down, before its values become others than theirs."""
+    if tree.schema.target.is_classes:
+        return tree.replace(observed=class_counts(tree))
+    return tree.replace(rows_mean=tree.observed_mean)

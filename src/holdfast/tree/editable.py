@@ -94,7 +94,7 @@ class Editable:
     def with_leaf_value(
         self, node: int, value: Any, table: "Table | None" = None, **said: Unpack[Said]
     ) -> "Tree":
-        """The tree whose leaf says this: the probability of the second of two classes, a mapping, a number.
+        """The tree whose leaf says this: the probability of the positive of two classes, a mapping, a number.
 
         A mapping has the fractions of the classes; of one class, what is left to 1. No later fit to rows
         changes the value.

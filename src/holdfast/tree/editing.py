@@ -235,7 +235,7 @@ def _value_line(node: int, given: Any, target: Target) -> FloatArray:
                 f"The value for node {node} is {given!r}, and {target.name!r} has {len(target.classes)} "
                 "classes: give a mapping from classes to fractions."
             )
-        given = {target.classes[1]: given}
+        given = {target.classes[1] if target.positive is None else target.positive: given}
     amounts = {plain_label(label): _number(node, amount) for label, amount in given.items()}
     if unknown := [label for label in amounts if label not in target.classes]:
         raise EditError(

@@ -31,7 +31,9 @@ def asking(tree: Tree, node: int, split: Split, missing_left: bool) -> Tree:
         tree, replace(loose, feature=feature, threshold=threshold, missing_left=missing, sets=sets)
     )
     _check_reach(tree, changed, node)
-    return changed
+    if split.feature != tree.feature[node]:  # what is recorded of another feature, only rows can tell
+        return changed
+    return changed.replace(not_recorded=tree.not_recorded, seen=tree.seen)
 
 
 def _check_reach(old: Tree, new: Tree, node: int) -> None:
@@ -136,7 +138,7 @@ def grafted(tree: Tree, node: int, subtree: Tree) -> Tree:
 
 def _uncounted(tree: Tree) -> Tree:
     nothing = np.zeros(tree.n_nodes)
-    return tree.replace(count=nothing, weight=nothing, observed=None, effective=None)
+    return tree.replace(count=nothing, weight=nothing, observed=None, effective=None, rows_mean=None)
 
 
 # -- loose nodes ------------------------------------------------------------------------------------------
@@ -159,6 +161,7 @@ def _loose(tree: Tree) -> Nodes:
         observed=tree.observed,
         effective=tree.effective,
         deviation=tree.deviation,
+        rows_mean=tree.rows_mean,
     )
 
 

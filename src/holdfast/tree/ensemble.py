@@ -50,6 +50,20 @@ class Ensemble:
         for name, kind in (("weights", np.float64), ("outputs", np.int32), ("start", np.float64)):
             object.__setattr__(self, name, frozen(np.array(getattr(self, name), kind)))
         check_ensemble(self)
+        target = self.schema.target
+        if target.positive is None and len(target.classes) == 2:  # of an old file, or of another library
+            target = target.with_rarer_positive(self._root_prediction().tolist())
+            object.__setattr__(self, "schema", replace(self.schema, target=target))
+
+    def _root_prediction(self) -> FloatArray:
+        """The fractions of the classes that the roots of the trees predict together."""
+        scores = self.start.copy()
+        for tree, weight, output in zip(
+            self.trees, self.weights.tolist(), self.outputs.tolist(), strict=True
+        ):
+            scores[output : output + tree.value.shape[1]] += weight * tree.value[0]
+        fractions: FloatArray = self.linked(scores[None, :])[0]
+        return fractions
 
     def __getstate__(self) -> dict[str, Any]:
         # Without what can be worked out again: the packed nodes are as large as all the trees.

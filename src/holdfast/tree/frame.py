@@ -11,6 +11,7 @@ from holdfast.arrays import scaled, unscaled
 from holdfast.data.schema import Label, Target
 from holdfast.errors import DataError
 from holdfast.shown import shown
+from holdfast.tree.quantile import quantile_of
 from holdfast.tree.rule import Condition, fraction_of_rows, known_before
 from holdfast.tree.tree import LEAF, Tree
 from holdfast.tree.wording import class_names
@@ -23,7 +24,8 @@ def node_columns(tree: Tree) -> dict[str, list[Any]]:
 
     `question` is the condition for the left child and `condition` the one that leads to the node itself; a
     column that says nothing at a node has None there, and -1 stands for "no such node". `fraction` is of all
-    rows, `gain` the decrease of impurity as a fraction of the root's weight.
+    rows, `gain` the decrease of impurity as a fraction of the root's weight. `observed` is what the training
+    rows of the node were, their mean or the fraction of each class, from which its value may differ.
     """
     nodes = range(tree.n_nodes)
     is_leaf = (tree.feature == LEAF).tolist()
@@ -39,6 +41,7 @@ def node_columns(tree: Tree) -> dict[str, list[Any]]:
         "missing_goes": [_missing_goes(tree, node) for node in nodes],
         "outcome": _outcomes(tree),
         **_probabilities(tree),
+        **_observed(tree),
         "rows": tree.count.tolist(),
         "weight": tree.weight.tolist(),
         "fraction": [fraction_of_rows(tree, node) for node in nodes],
@@ -110,6 +113,14 @@ def _is_uniform(target: Target) -> bool:
 def _probabilities(tree: Tree) -> dict[str, list[float]]:
     names = class_names(tree.schema.target)  # none for regression
     return {f"p({name})": tree.value[:, place].tolist() for place, name in enumerate(names)}
+
+
+def _observed(tree: Tree) -> dict[str, list[float]]:
+    """Fractions of the classes among the rows of every node, or their mean; none of a quantile."""
+    if quantile_of(tree.criterion) is not None:
+        return {}
+    names = [f"observed({name})" for name in class_names(tree.schema.target)] or ["observed"]
+    return {name: tree.observed_mean[:, place].tolist() for place, name in enumerate(names)}
 
 
 def _gains(tree: Tree) -> list[float | None]:

@@ -1,26 +1,23 @@
 """The class that matters, where there are two: what drawings, rules and pages tell the risk of."""
 
-from typing import Any
-
-import numpy as np
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from holdfast.arrays import FloatArray
-from holdfast.tree.class_counts import class_counts
 from holdfast.tree.tree import Tree
 
+if TYPE_CHECKING:
+    from holdfast.tree.ensemble import Ensemble
 
-def positive_class(tree: Tree, positive: Any = None) -> int | None:
-    """Index of the positive class: the one asked for, or remembered, or the rarer; None unless there are two.
 
-    Of two classes alike in number the second is taken, as scikit-learn does.
+def positive_class(model: "Tree | Ensemble", positive: Any = None) -> int | None:
+    """Index of the positive class: the one asked for, or the one that the target remembers.
+
+    None unless there are two. Which one it is was chosen when the first table or tree was made: see `Target`.
     """
-    place = _said(tree, positive)
-    if len(tree.schema.target.classes) != 2 or tree.criterion == "density":  # whose clusters are no outcomes
-        return None
-    if place is not None:
-        return place
-    first, second = np.round(class_counts(tree)[0], 6).tolist()
-    return int(second <= first)
+    place = _asked_or_kept(model, positive)
+    is_density = isinstance(model, Tree) and model.criterion == "density"  # whose clusters are no outcomes
+    return None if is_density or len(model.schema.target.classes) != 2 else place
 
 
 def risk(tree: Tree, positive: Any = None) -> FloatArray | None:
@@ -30,14 +27,21 @@ def risk(tree: Tree, positive: Any = None) -> FloatArray | None:
     """
     place = positive_class(tree, positive)
     if place is None:
-        place = _said(tree, positive)
+        place = _asked_or_kept(tree, positive)
     if tree.schema.target.is_classes:
         return None if place is None else tree.value[:, place]
     return tree.value[:, 0]
 
 
-def _said(tree: Tree, positive: Any) -> int | None:
+def with_positive(tree: Tree, positive: Any) -> Tree:
+    """The tree whose target remembers this class from now on; as it is, if `positive` is None."""
+    if positive is None:
+        return tree
+    return tree.replace(schema=replace(tree.schema, target=tree.schema.target.with_positive(positive)))
+
+
+def _asked_or_kept(model: "Tree | Ensemble", positive: Any) -> int | None:
     """The class that was asked for, or that the target remembers; a ParameterError if there is no such."""
-    target = tree.schema.target
+    target = model.schema.target
     said = target.positive if positive is None else positive
     return None if said is None else target.class_place(said)

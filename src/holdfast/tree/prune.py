@@ -3,6 +3,7 @@
 import numpy as np
 
 from holdfast.arrays import BoolArray, FloatArray, IntArray, LongArray
+from holdfast.tree.check import below_splits
 from holdfast.tree.monotone import in_order
 from holdfast.tree.tree import LEAF, Tree
 
@@ -27,7 +28,8 @@ def cut_back(tree: Tree, is_leaf: BoolArray) -> Tree:
     asks = np.where(stays, kept, LEAF)
     left = place[np.where(stays, tree.left[kept], LEAF)]
     right = place[np.where(stays, tree.right[kept], LEAF)]
-    return rearranged(tree, kept, asks, left, right)
+    smaller = rearranged(tree, kept, asks, left, right)
+    return smaller.replace(not_recorded=_not_recorded(tree, smaller, kept), seen=_seen(tree, asks))
 
 
 def cheapest(tree: Tree, cost: FloatArray) -> Tree:
@@ -53,7 +55,7 @@ def rearranged(tree: Tree, values: LongArray, asks: LongArray, left: IntArray, r
     """
     inner = asks != LEAF
     starts = np.where(inner, tree.set_start[asks], -1)
-    set_start, in_set = _gathered_sets(tree, asks, starts)
+    set_start, flags = _gathered_sets(tree, asks, starts)
     smaller = tree.replace(
         feature=np.where(inner, tree.feature[asks], LEAF).astype(np.int32),
         threshold=np.where(inner, tree.threshold[asks], np.nan),
@@ -61,7 +63,7 @@ def rearranged(tree: Tree, values: LongArray, asks: LongArray, left: IntArray, r
         right=right.astype(np.int32),
         missing_left=inner & tree.missing_left[asks],
         set_start=set_start,
-        in_set=in_set,
+        in_set=tree.in_set[flags],
         value=tree.value[values],
         count=tree.count[values],
         weight=tree.weight[values],
@@ -70,6 +72,9 @@ def rearranged(tree: Tree, values: LongArray, asks: LongArray, left: IntArray, r
         observed=None if tree.observed is None else tree.observed[values],
         effective=None if tree.effective is None else tree.effective[values],
         deviation=None if tree.deviation is None else tree.deviation[values],
+        rows_mean=None if tree.rows_mean is None else tree.rows_mean[values],
+        not_recorded=None,
+        seen=None,
     )
     return in_order(smaller)
 
@@ -86,8 +91,32 @@ def _reached(tree: Tree, ends: BoolArray) -> LongArray:
     return np.flatnonzero(~is_below)
 
 
-def _gathered_sets(tree: Tree, asks: LongArray, starts: LongArray) -> tuple[LongArray, BoolArray]:
-    """Where the sets of the new nodes begin, and the sets one after the other."""
+def _not_recorded(tree: Tree, smaller: Tree, kept: LongArray) -> FloatArray | None:
+    """The rows that lack a value at the leaves of a smaller tree, whose nodes are those that are kept."""
+    if tree.not_recorded is None:
+        return None
+    leaves = np.flatnonzero(smaller.feature == LEAF)
+    owner = leaves[np.searchsorted(kept[leaves], tree.not_recorded[:, 0], side="right") - 1]
+    rows: dict[tuple[int, int], float] = {}
+    for leaf, (_, feature, number) in zip(owner.tolist(), tree.not_recorded.tolist(), strict=True):
+        key = leaf, int(feature)
+        rows[key] = 0.0 if rows.get(key) == 0.0 or number == 0.0 else rows.get(key, 0.0) + number
+    asked = {feature: below_splits(smaller, feature) for feature in {feature for _, feature in rows}}
+    entries = [(*key, number) for key, number in sorted(rows.items()) if asked[key[1]][key[0]]]
+    return np.array(entries, np.float64) if entries else None
+
+
+def _seen(tree: Tree, asks: LongArray) -> BoolArray | None:
+    """The categories seen at the nodes whose splits are kept."""
+    if tree.seen is None:
+        return None
+    starts = np.where(asks != LEAF, tree.set_start[asks], -1)
+    seen = tree.seen[_gathered_sets(tree, asks, starts)[1]]
+    return None if seen.all() else seen
+
+
+def _gathered_sets(tree: Tree, asks: LongArray, starts: LongArray) -> tuple[LongArray, LongArray]:
+    """Where the sets of the new nodes begin, and the places of their flags one after the other."""
     set_start = np.full(len(asks), -1, np.int64)
     nodes = np.flatnonzero(starts >= 0)
     n_categories = np.array([len(feature.categories) for feature in tree.schema.features], np.int64)
@@ -95,4 +124,4 @@ def _gathered_sets(tree: Tree, asks: LongArray, starts: LongArray) -> tuple[Long
     ends = np.cumsum(sizes)
     set_start[nodes] = ends - sizes
     within = np.arange(ends[-1] if len(ends) else 0) - np.repeat(ends - sizes, sizes)
-    return set_start, tree.in_set[np.repeat(starts[nodes], sizes) + within]
+    return set_start, np.repeat(starts[nodes], sizes) + within

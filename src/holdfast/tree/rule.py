@@ -4,7 +4,7 @@ Text, distances and exports are made from them.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import inf
 
@@ -28,6 +28,11 @@ class Condition:
     high: float = inf
     categories: tuple[Label, ...] = ()  # the allowed ones, in the feature's order; none if it is numeric
     missing: bool = False  # is a missing value allowed?
+    # What training rows tell of it, where a tree knows: how many have a value, how many lack one (NaN: some
+    # do), and the categories that some row had. They matter for words alone.
+    n_known: float | None = field(default=None, compare=False)
+    n_missing: float | None = field(default=None, compare=False)
+    seen: tuple[Label, ...] | None = field(default=None, compare=False)
 
     def __repr__(self) -> str:
         return f"<Condition: {shown('condition_text', self, missing=True)}>"
@@ -73,12 +78,18 @@ class Condition:
         if categories:
             allowed = set(outer.categories)
             categories = tuple(label for label in categories if label in allowed)
+        missing = self.missing and outer.missing
+        counts = (
+            (outer.n_known, outer.n_missing) if self.n_missing is None else (self.n_known, self.n_missing)
+        )
         return Condition(
             self.feature,
             min(max(self.low, outer.low), outer.high),
             max(min(self.high, outer.high), outer.low),
             categories,
-            self.missing and outer.missing,
+            missing,
+            *(counts if missing else (None, None)),
+            outer.seen if self.seen is None else self.seen,
         )
 
 
@@ -140,7 +151,13 @@ def tree_rules(tree: Tree) -> tuple[Rule, ...]:
 def _rule(tree: Tree, leaf: int, conditions: Mapping[int, Condition]) -> Rule:
     target, value = tree.schema.target, tree.value[leaf].tolist()
     return Rule(
-        conditions=tuple([condition for condition in conditions.values() if not condition.allows_all]),
+        conditions=tuple(
+            [
+                count_rows(tree, leaf, feature, condition)
+                for feature, condition in conditions.items()
+                if not condition.allows_all
+            ]
+        ),
         target=target,
         outcome=target.classes[int(tree.outcome[leaf])] if target.is_classes else value[0],
         value=tuple(value),
@@ -162,18 +179,39 @@ def fraction_of_rows(tree: Tree, node: int) -> float:
 
 def answer(tree: Tree, node: int, side: bool) -> Condition:
     """The condition that the question of an inner node makes on its yes side (True, left) or its no side."""
-    feature = tree.schema.features[tree.feature[node]]
+    index = int(tree.feature[node])
+    feature, child = tree.schema.features[index], (tree.left if side else tree.right)[node]
     missing = bool(tree.missing_left[node]) == side
     if feature.is_subset:
         flags = zip(feature.categories, tree.left_categories(node).tolist(), strict=True)
         allowed = tuple(label for label, goes_left in flags if goes_left == side)
-        return Condition(feature, categories=allowed, missing=missing)
+        condition = Condition(feature, categories=allowed, missing=missing, seen=_seen(tree, node, feature))
+        return count_rows(tree, int(child), index, condition)
     threshold = float(tree.threshold[node])
     if threshold >= KNOWN:  # every number is at most this
         threshold = inf
     low, high = (-inf, threshold) if side else (threshold, inf)
     allowed = tuple(label for place, label in enumerate(feature.categories) if low < place <= high)
-    return Condition(feature, low, high, allowed, missing)
+    return count_rows(tree, int(child), index, Condition(feature, low, high, allowed, missing))
+
+
+def count_rows(tree: Tree, node: int, feature: int, condition: Condition) -> Condition:
+    """The condition on a feature with the rows of the node that have a value, and those that lack it."""
+    if tree.not_recorded is None or not condition.missing:
+        return condition
+    n_missing = tree.rows_not_recorded.get((node, feature), 0.0)
+    if n_missing == condition.n_missing == 0.0:
+        return condition  # which leaves of a deep tree share
+    return replace(condition, n_known=float(tree.count[node]) - n_missing, n_missing=n_missing)
+
+
+def _seen(tree: Tree, node: int, feature: Feature) -> tuple[Label, ...] | None:
+    """The categories of the rows that reached the node; None where the tree does not know."""
+    if tree.seen is None:
+        return None
+    start = int(tree.set_start[node])
+    flags = tree.seen[start : start + len(feature.categories)].tolist()
+    return tuple(label for label, is_seen in zip(feature.categories, flags, strict=True) if is_seen)
 
 
 def conditions_at(tree: Tree, node: int) -> dict[int, Condition]:

@@ -8,6 +8,7 @@ import numpy as np
 from holdfast.arrays import FloatArray, scaled, unscaled
 from holdfast.shown import shown
 from holdfast.tree.tree import LEAF, Tree
+from holdfast.tree.wording import warnings_of
 
 # From the impurity of a row to its deviance, where the criterion has one.
 _FACTORS = {"squared_error": 1.0, "friedman_mse": 1.0, "poisson": 2.0}
@@ -24,6 +25,7 @@ class TreeSummary:
     deviance: float  # minus twice the log likelihood, squared error, or Poisson deviance; NaN if not known
     n_errors: float | None  # rows of another class than predicted; None for numbers
     by_weight: bool  # rows count by their weights, scaled to as many as there are
+    warnings: tuple[str, ...] = ()  # what must be known of the tree before its figures
 
     @property
     def residual_mean_deviance(self) -> float:
@@ -75,6 +77,7 @@ def _summary(tree: Tree) -> TreeSummary:
         deviance=deviance,
         n_errors=n_errors,
         by_weight=not np.array_equal(tree.count, tree.weight),
+        warnings=warnings_of(tree),
     )
 
 

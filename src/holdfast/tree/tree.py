@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import nan
 from sys import float_info
 from typing import TYPE_CHECKING, Any
 
@@ -63,15 +64,29 @@ class Tree(Editable):
     effective: FloatArray | None = None
     # The standard deviation of the numbers at every node, where its impurity is not that of these numbers.
     deviation: FloatArray | None = None
+    # (nodes, classes or 1) fractions or mean of the rows by weight, where `observed` and `value` do not tell:
+    # `observed_mean` works them out.
+    rows_mean: FloatArray | None = None
+    # (entries, 3) leaf, feature, rows: how many rows of the leaf lack a value that the way to it splits on; 0
+    # rows where some do and it is not known how many. None where none does, or nothing is known of it.
+    not_recorded: FloatArray | None = None
+    # For each flag of `in_set`: did a training row with this category reach it? None: all, or not known.
+    seen: BoolArray | None = None
 
     def __post_init__(self) -> None:
         own = vars(self)
         own.update({name: frozen(entry) for name, entry in own.items() if isinstance(entry, np.ndarray)})
+        target = self.schema.target
+        if target.positive is None and len(target.classes) == 2 and self.criterion != "density":
+            # A tree on a schema that no table chose it for: written by hand, adopted, or of an old file.
+            rows = self.value[:1] * self.count[:1, None] if self.observed is None else self.observed[:1]
+            target = target.with_rarer_positive(rows.sum(axis=0).tolist())
+            own["schema"] = replace(self.schema, target=target)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         # Copies and unpickled arrays can be written to, and would make the kernels compile once more.
-        for name, entry in state.items():
-            object.__setattr__(self, name, frozen(entry) if isinstance(entry, np.ndarray) else entry)
+        vars(self).update(state)
+        self.__post_init__()
 
     @classmethod
     def from_nodes(cls, schema: Schema, nodes: Any) -> "Tree":
@@ -117,6 +132,20 @@ class Tree(Editable):
         return frozen(parent)
 
     @cached_property
+    def observed_mean(self) -> FloatArray:
+        """Fractions of the classes among the rows of every node, or their mean, in the shape of `value`.
+
+        The value of a leaf may be another: a teacher's, one drawn towards the nodes above, or one set by
+        hand. A node without rows has its value.
+        """
+        if self.rows_mean is not None:
+            return self.rows_mean
+        if self.observed is None:
+            return self.value
+        total = self.observed.sum(axis=1, keepdims=True)
+        return frozen(np.where(total > 0, self.observed / np.where(total > 0, total, 1.0), self.value))
+
+    @cached_property
     def node_depth(self) -> IntArray:
         """Number of questions asked on the way to each node."""
         depth = [0] * self.n_nodes
@@ -153,6 +182,23 @@ class Tree(Editable):
         """One flag per category of the node's feature: does it go left?"""
         start = self.set_start[node]
         return self.in_set[start : start + len(self.schema.features[self.feature[node]].categories)]
+
+    @cached_property
+    def rows_not_recorded(self) -> Mapping[tuple[int, int], float]:
+        """Rows at a node that lack the value of a feature, by node and feature, below splits on the feature.
+
+        NaN where some do and it is not known how many; there is no entry where none does.
+        """
+        at_node: dict[tuple[int, int], float] = {}
+        entries = () if self.not_recorded is None else self.not_recorded.tolist()
+        parent = self.parent.tolist()
+        for leaf, feature, rows in entries:
+            node = int(leaf)
+            while node != -1:
+                key = node, int(feature)
+                at_node[key] = at_node.get(key, 0.0) + (rows or nan)
+                node = parent[node]
+        return at_node
 
     @cached_property
     def outcome(self) -> IntArray:
@@ -237,10 +283,12 @@ class Tree(Editable):
     ) -> str:
         """One IF ... THEN rule per leaf, with its support and probabilities.
 
-        `missing=True` also says, at each condition, whether a missing value meets it. Of two classes the
-        probability is that of the positive one: `positive`, or the one that the target remembers, or the
-        rarer. `order="risk"` begins with the leaf where it, or the mean, is highest; of three or more classes
-        it needs `positive`. `intervals=True` adds the 95 % interval of each probability, or mean.
+        Where training rows lacked a value, the condition that takes them says "or not recorded", with the
+        number of rows. `missing=True` says it of every condition that takes missing values, and adds the
+        categories that it takes although no training row had them there. Of two classes the probability is
+        that of the positive one: `positive`, or the one that the target remembers. `order="risk"` begins with
+        the leaf where it, or the mean, is highest; of three or more classes it needs `positive`.
+        `intervals=True` adds the observed rate, or mean, of the rows with its 95 % interval.
         """
         options = {"missing": missing, "positive": positive, "order": order, "intervals": intervals}
         return shown("rules_text", self, **options)
@@ -286,7 +334,8 @@ class Tree(Editable):
         Of two classes every leaf shows the probability of the positive one (see `rules`), how many of its
         rows were of that class (`class_counts`), and the 95 % interval of that fraction. `title` stands in
         place of the name of the target; `decimals` are those of percentages and means; `width` is in pixels;
-        `missing=True` says on the branches which way missing values go; `changed` says something of some
+        `missing=True` says on every split which way missing values go, even where no training row lacked the
+        value; `changed` says something of some
         nodes, by their numbers, and marks them: {0: "was 45"}; `beside` are trees that are looked at together
         with this one, so that one colour means the same in all of them.
         """

@@ -36,9 +36,12 @@ def remeasured(tree: Tree, schema: Schema) -> Tree:
         threshold=_thresholds(tree, schema, feature),
         set_start=set_start,
         in_set=in_set,
+        seen=None if tree.seen is None else _moved_flags(tree, schema, feature, tree.seen, is_seen=True),
+        not_recorded=_moved_entries(tree, moved),
         loss_matrix=_losses(tree, schema.target),
         value=_by_class(tree, schema.target, tree.value),
         observed=None if tree.observed is None else _by_class(tree, schema.target, tree.observed),
+        rows_mean=None if tree.rows_mean is None else _by_class(tree, schema.target, tree.rows_mean),
     )
     moved_tree = moved_tree.replace(edits=carried(tree.edits, tree, moved_tree))
     if not schema.target.is_classes:
@@ -63,17 +66,33 @@ def _thresholds(tree: Tree, schema: Schema, feature: IntArray) -> FloatArray:
 
 def _sets(tree: Tree, schema: Schema, feature: IntArray) -> tuple[LongArray, BoolArray]:
     """Where each node's categories begin among the flags, and the flags."""
-    set_start = tree.set_start.copy()
-    sets: list[BoolArray] = [np.empty(0, np.bool_)]
-    size = 0
+    has_set = tree.set_start >= 0
+    sizes = np.array([len(schema.features[each].categories) if each != LEAF else 0 for each in feature])
+    ends = np.cumsum(np.where(has_set, sizes, 0))
+    return np.where(has_set, ends - sizes, -1), _moved_flags(tree, schema, feature, tree.in_set)
+
+
+def _moved_flags(
+    tree: Tree, schema: Schema, feature: IntArray, flags: BoolArray, *, is_seen: bool = False
+) -> BoolArray:
+    """Flags of categories in their new places; a new category goes as missing values do, and is unseen."""
+    moved: list[BoolArray] = [np.empty(0, np.bool_)]
     for node in np.flatnonzero(tree.set_start >= 0).tolist():
         old, new = tree.schema.features[tree.feature[node]], schema.features[feature[node]]
-        flags = np.full(len(new.categories), tree.missing_left[node])
-        flags[_places(old.categories, new.categories)] = tree.left_categories(node)
-        set_start[node] = size
-        sets.append(flags)
-        size += len(flags)
-    return set_start, np.concatenate(sets)
+        start = tree.set_start[node]
+        own = np.full(len(new.categories), tree.missing_left[node] and not is_seen)
+        own[_places(old.categories, new.categories)] = flags[start : start + len(old.categories)]
+        moved.append(own)
+    return np.concatenate(moved)
+
+
+def _moved_entries(tree: Tree, moved: IntArray) -> FloatArray | None:
+    """The rows that lack values, with the features numbered as in the new schema."""
+    if tree.not_recorded is None:
+        return None
+    leaf, feature, rows = tree.not_recorded.T
+    entries = np.column_stack([leaf, moved[feature.astype(np.int64)], rows])
+    return entries[np.lexsort((entries[:, 1], entries[:, 0]))]
 
 
 def _by_class(tree: Tree, target: Target, numbers: FloatArray) -> FloatArray:

@@ -35,10 +35,19 @@ def quantile_words(tree: Tree) -> str:
     return statistic_words(tree.criterion)
 
 
+WARNING = "Warning: "  # a note that begins with it stands before the tree
+
+
+def warnings_of(model: "Tree | Ensemble") -> tuple[str, ...]:
+    """The notes that the reader must see first."""
+    return tuple(note for note in model.notes if note.startswith(WARNING))
+
+
 def all_notes(model: "Tree | Ensemble") -> tuple[str, ...]:
-    """What the reader of the model must know, how it decides included, if not by the greatest probability."""
+    """What stands below the model, how it decides included, if not by the greatest probability."""
+    notes = tuple(note for note in model.notes if not note.startswith(WARNING))
     decides = decision_text(model)
-    return (*model.notes, decides) if decides else model.notes
+    return (*notes, decides) if decides else notes
 
 
 def decision_text(model: "Tree | Ensemble", positive: Label | None = None) -> str:
@@ -54,9 +63,8 @@ def decision_text(model: "Tree | Ensemble", positive: Label | None = None) -> st
         return ""
     if len(losses) != 2:
         return "Errors cost different amounts: the class of least expected loss is predicted."
-    place = positive_class(model, positive) if isinstance(model, Tree) else None
-    if place is None:  # the class that is dearer to miss
-        place = int(threshold_of(losses, 1) <= 0.5)
+    place = positive_class(model, positive)
+    assert place is not None  # of two classes
     threshold = probability_text(threshold_of(losses, place))
     return f"{class_names(target)[place]} is predicted where its probability is at least {threshold}."
 

@@ -48,7 +48,7 @@ def test_duplicate_column_names_are_listed(frame):
 
 
 def test_a_missing_target_column_lists_the_columns():
-    with pytest.raises(DataError, match=r"no column 'died' in the data. Its columns are 'age', 'sex'"):
+    with pytest.raises(DataError, match=r"no column 'died' in the data. The columns are 'age', 'sex'"):
         Table.from_frame(pl.DataFrame({"age": [1], "sex": ["f"]}), target="died")
 
 

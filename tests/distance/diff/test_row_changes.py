@@ -8,7 +8,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from holdfast import DataError, DataWarning, Feature, ParameterError, SchemaMismatch, Table, Target, tree_diff
+from holdfast import (
+    DataError,
+    DataWarning,
+    Feature,
+    ParameterError,
+    SchemaMismatch,
+    StableTreeClassifier,
+    Table,
+    Target,
+    tree_diff,
+)
 from holdfast.distance.diff.rows import RowChanges, interval, row_changes
 from holdfast.tree.tree import Tree
 from reference.trees import PAIN, leaf, split, tree_of
@@ -139,6 +149,28 @@ def test_a_clear_difference_has_a_verdict() -> None:
     truth = np.where(ages > 60, "yes", "no")
     assert tree_diff(at(20.0), at(60.0), frame(ages.tolist()), truth).rows.verdict == "better"
     assert tree_diff(at(60.0), at(20.0), frame(ages.tolist()), truth).rows.verdict == "worse"
+
+
+def test_models_that_remember_their_rows_say_which_of_them_they_are_scored_on() -> None:
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(240, 2)), columns=["a", "b"])
+    y = np.where(X["a"] + rng.normal(size=240) > 0, "yes", "no")
+    small = {"teacher": "linear", "n_estimators": 4, "validation": None, "max_leaf_nodes": 4}
+    old, new = (StableTreeClassifier(**small).fit(X[:100], y[:100]) for _ in range(2))
+    new.update(X[100:200], y[100:200], how="refit", validation=None)
+
+    def learned(first: int, last: int) -> tuple[float | None, float | None]:
+        rows = tree_diff(old, new, X[first:last], y[first:last]).rows
+        assert rows is not None
+        return rows.old_learned, rows.new_learned
+
+    assert learned(0, 100) == (1.0, 1.0)
+    assert learned(100, 200) == (0.0, 1.0)
+    assert learned(200, 240) == (0.0, 0.0)
+    assert learned(150, 240) == (0.0, pytest.approx(5 / 9))
+    assert "The new tree has learned from these rows" in str(tree_diff(old, new, X[100:200], y[100:200]))
+    assert "learned" not in str(tree_diff(old, new, X[200:], y[200:]))
+    assert tree_diff(old.tree_, new.tree_, X, y).rows.new_learned is None  # trees remember no rows
 
 
 def test_rows_of_one_class_have_no_auc() -> None:

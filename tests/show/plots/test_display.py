@@ -13,21 +13,31 @@ from matplotlib import pyplot as plt
 
 import holdfast as hf
 from holdfast.errors import DataError
-from holdfast.show.plots.display import Display
+from holdfast.show.plots.display import LATER, Display
 from reference import plot_results as made
 from reference.plot_results import ODD
 
 SVG = "{http://www.w3.org/2000/svg}"
 DISPLAYS: dict[str, Display] = {
-    "frontier": hf.FrontierDisplay.from_result(made.frontier([1, 2, 3, 2.5], [0.6, 0.8, 0.9, 0.7]), chosen=1),
-    "sizes": hf.PruningDisplay.from_result(made.sizes([4, 2, 1], [0.8, 0.9, 0.5], [0.1, 0.05, 0.0])),
-    "support": hf.SplitSupportDisplay.from_result([made.support("age <= 30"), made.support(ODD, 1)]),
-    "comparison": hf.ComparisonDisplay.from_result(made.comparison({"tree": [0.8, 0.9], ODD: [0.6, 0.7]})),
-    "audit": hf.AuditDisplay.from_result(made.audit({"tree": (0.8, 0.1, 5.0), ODD: (0.9, 0.05, np.nan)})),
+    "frontier": hf.FrontierDisplay.from_result(
+        made.frontier([1, 2, 3, 2.5], [0.6, 0.8, 0.9, 0.7]), chosen=1, ax=LATER
+    ),
+    "sizes": hf.PruningDisplay.from_result(
+        made.sizes([4, 2, 1], [0.8, 0.9, 0.5], [0.1, 0.05, 0.0]), ax=LATER
+    ),
+    "support": hf.SplitSupportDisplay.from_result(
+        [made.support("age <= 30"), made.support(ODD, 1)], ax=LATER
+    ),
+    "comparison": hf.ComparisonDisplay.from_result(
+        made.comparison({"tree": [0.8, 0.9], ODD: [0.6, 0.7]}), ax=LATER
+    ),
+    "audit": hf.AuditDisplay.from_result(
+        made.audit({"tree": (0.8, 0.1, 5.0), ODD: (0.9, 0.05, np.nan)}), ax=LATER
+    ),
     "decision curve": hf.DecisionCurveDisplay(
         np.array([0.2, 0.4]), ("tree", ODD), np.ones((2, 2)), np.ones((2, 2)), np.zeros(2), ODD, 10
     ),
-    "replications": hf.ReplicationsDisplay.from_result(made.replications()),
+    "replications": hf.ReplicationsDisplay.from_result(made.replications(), ax=LATER),
     "matrix": hf.DistanceDisplay(np.array([[0.0, 2.0], [2.0, 0.0]]), names=("tree", ODD)),
     "map": hf.DistanceDisplay(np.array([[0.0, 2.0], [2.0, 0.0]]), kind="map", marked={1: ODD}),
 }
@@ -47,6 +57,19 @@ def svg(display: Display) -> str:
 
 def texts(text: str) -> list[str]:
     return [each.text or "" for each in ElementTree.fromstring(text).iter(f"{SVG}text")]
+
+
+def test_what_makes_a_display_draws_it_at_once() -> None:
+    plt.close("all")
+    found = made.comparison({"tree": [0.8, 0.9], "other": [0.6, 0.7]})
+    display = hf.ComparisonDisplay.from_result(found)
+    assert plt.get_fignums() == [display.figure_.number]  # type: ignore[union-attr]
+    _, ax = plt.subplots()
+    assert hf.ComparisonDisplay.from_result(found, ax=ax).ax_ is ax
+    first = display.ax_
+    assert display.plot(ax=ax).ax_ is ax
+    assert display.figure_ is ax.figure
+    assert first is not ax
 
 
 @every_display

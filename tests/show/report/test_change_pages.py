@@ -27,6 +27,7 @@ from holdfast.show.report.page import MOST_BYTES
 from holdfast.show.report.write import page_of as page_for
 
 PAGES = ["taken", "forbidden", "of_numbers", "diff", "audit", "comparison", "stages"]
+PAIRS = ((0.2, 0.8), (0.7, 0.3))  # probabilities of two leaves
 RECORD = (
     "policy",
     "performance",
@@ -153,6 +154,22 @@ def test_rules_before_and_after_are_those_of_both_trees() -> None:
     rules = facts_of("taken")["sections"]["rules"]["rules"]
     assert sum(rule["before"] is not None for rule in rules) == run.diff.old.n_leaves
     assert sum(rule["after"] is not None for rule in rules) == run.diff.new.n_leaves
+
+
+@pytest.mark.parametrize("run", [taken, forbidden])
+def test_the_box_has_the_fields_of_the_tree_in_use(run: Any) -> None:
+    schema = run().update.deployed.schema
+    first, second = [each for each in schema.features if each.kind == "numeric"][:2]
+
+    def stump(feature: Feature) -> Tree:
+        leaves = [{"value": dict(zip(schema.target.classes, p, strict=True)), "count": 9} for p in PAIRS]
+        cut = {"feature": feature.name, "threshold": (feature.low + feature.high) / 2}
+        return Tree.from_nodes(schema, {**cut, "left": leaves[0], "right": leaves[1]})
+
+    changed = replace(run(), diff=tree_diff(stump(first), stump(second)))
+    case = next(each for each in page_for(changed, Given()).sections if each.id == "case")
+    fields = {field["name"]: field["first"] for field in case.facts["fields"]}
+    assert fields == {first.name: not run().is_taken, second.name: run().is_taken}
 
 
 def test_other_words_about_the_model_can_be_given_with_the_page() -> None:

@@ -41,7 +41,7 @@ from holdfast import (
     open_run,
     write_report,
 )
-from holdfast.scoring.intervals import wilson_interval
+from holdfast.scoring.intervals import t_interval, wilson_interval
 from holdfast.show.report.environment import rendered
 from holdfast.show.report.given import Given
 from holdfast.show.report.page import MOST_BYTES, Page, Section
@@ -178,7 +178,8 @@ def test_each_rule_tells_how_many_rows_like_this_there_were_and_how_many_had_it(
 def test_of_numbers_each_rule_tells_the_mean() -> None:
     rules = facts_of("number_tree")["sections"]["rules"]["rules"]
     assert sum(rule["rows"] for rule in rules) == len(patients())
-    assert all(rule["sentence"].endswith(f"the tree says days {rule['says']}.") for rule in rules)
+    assert all(f"mean days {rule['says']}" in rule["sentence"] for rule in rules)
+    assert all(rule["interval"][0] < rule["observed"] < rule["interval"][1] for rule in rules)
 
 
 @cache
@@ -196,11 +197,14 @@ def test_of_numbers_the_sentence_tells_the_mean_of_the_rows_and_the_figure_what_
     page = page_of(run)
     section = page.all_facts["sections"]["rules"]
     assert section["by_teacher"]
-    assert "held back from the extremes, by its teacher" in Outline(page.html).said
+    assert "the tree's estimate" in Outline(page.html).said
     for rule in section["rules"]:
         own = training.target[leaves == rule["leaf"]]
         assert rule["value"] == run.model.value[rule["leaf"], 0]
-        assert rule["seen"] == pytest.approx(own.mean())
+        assert (rule["seen"], rule["observed"]) == pytest.approx((own.mean(), own.mean()))
+        assert rule["interval"] == pytest.approx(t_interval(own.mean(), own.std(), len(own)))
+        is_outside = not rule["interval"][0] <= rule["value"] <= rule["interval"][1]
+        assert bool(rule["outside"]) == is_outside
         assert rule["sentence"].startswith(f"{len(own)} cases like this: mean days {own.mean():.4g}")
     values = run.model.value[run.model.feature < 0, 0]
     assert f"from {values.min():.3g} in the lowest group to {values.max():.3g} in the" in page.headline[0]

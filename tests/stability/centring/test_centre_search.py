@@ -81,10 +81,9 @@ def test_starts_are_the_student_and_the_nearest_references_within_the_tolerance(
 
 def central_tree(table: Table, answers: FloatArray) -> Tree:
     """The central tree of a table."""
-    lesson = Lesson.of(
-        table, answers, np.ones(table.n_rows), GrowthRules(max_leaf_nodes=4, min_samples_leaf=4)
-    )
     ones = np.ones(table.n_rows, np.int32)
+    rules = GrowthRules(max_leaf_nodes=4, min_samples_leaf=4)
+    lesson = Lesson.of(table, answers, ones, np.ones(table.n_rows), rules)
     student = lesson.grow(ones)
     references = lesson.grow_many(ones, Units.of(table), (0, 10), 5, 1, "")
     settings = DistanceSettings.of_depth(3, "paper", "label", 3.0)

@@ -157,7 +157,8 @@ def test_the_fewest_rows_of_a_leaf_are_kept_to():
 
 def test_one_stage_is_no_stage():
     X, y = patients()
-    assert fast(validation=0.3).fit(X, y, stage=np.ones(len(X))).rules() == fast().fit(X, y).rules()
+    quick = fast(validation=0.3)
+    assert quick.fit(X, y, stage=np.ones(len(X))).rules() == fast(validation=0.3).fit(X, y).rules()
 
 
 def test_a_tolerance_of_the_score_chooses_by_the_score():

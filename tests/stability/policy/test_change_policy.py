@@ -46,6 +46,7 @@ def test_the_template_loads_to_its_documented_values(tmp_path: Path) -> None:
         max_negative_flips=0.02,
         score_margin=0.02,
         subgroup_margin=0.05,
+        observed_expected=(0.8, 1.25),
         calibration_intercept=(-0.5, 0.5),
         calibration_slope=(0.7, 2.0),
         min_leaf_rows=5,

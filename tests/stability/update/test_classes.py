@@ -28,7 +28,7 @@ def rows_of(*chances: float) -> Taught:
     table = Table(SCHEMA, (x,), (np.arange(30) % 2).astype(np.int32))
     said = np.repeat(chances, 10)
     answers = rounded_answers(np.stack([1 - said, said], axis=1))
-    lesson = Lesson.of(table, answers, np.ones(30), GrowthRules(min_samples_leaf=1))
+    lesson = Lesson.of(table, answers, np.ones(30, np.int32), np.ones(30), GrowthRules(min_samples_leaf=1))
     return Taught(lesson, np.ones(30, np.int32), 0)
 
 

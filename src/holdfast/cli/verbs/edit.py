@@ -19,7 +19,7 @@ from holdfast.runs.data_settings import CellSettings
 @click.option(
     "--value",
     metavar="P",
-    help="The leaf says this: the probability of the second of two classes, CLASS=P,..., or a number.",
+    help="The leaf says this: the probability of the positive of two classes, CLASS=P,..., or a number.",
 )
 @click.option(
     "--round",

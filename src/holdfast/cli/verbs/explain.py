@@ -28,7 +28,7 @@ from holdfast.runs.data_settings import CellSettings
 @click.option("--only-decrease", multiple=True, metavar="COLUMN", help="A column that may only shrink.")
 @click.option("--wanted", metavar="CLASS", help="What a change is to lead to; of numbers, up or down.")
 @click.option("--threshold", type=float, help="A change is to lead to the other side of this risk.")
-@click.option("--positive", metavar="CLASS", help="The class of the risk.  [default: the rarer of two]")
+@click.option("--positive", metavar="CLASS", help="The class of the risk.  [default: that of the model]")
 @click.option("--changes", type=click.IntRange(0), default=3, show_default=True, help="Changes to tell.")
 @click.option(
     "-o",

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from holdfast.cli.endings import check_there
 from holdfast.cli.options import fit_options, given_options, report_option, restart_option
@@ -15,17 +16,29 @@ from holdfast.runs.settings import RunSettings
 @fit_options
 @report_option
 @restart_option
-def command(data: Path, output: Path, no_report: bool, restart: bool, **options: Any) -> None:
+@click.option(
+    "--force",
+    is_flag=True,
+    help="Without -o, replace a run of other data or of another target.",
+)
+def command(data: Path, output: Path, no_report: bool, restart: bool, force: bool, **options: Any) -> None:
     """Choose one tree, accurate and stable, for the rows of DATA: CSV, Parquet, or a folder of Parquet.
 
     A teacher, the mean of several models, learns from the rows, and a tree of few leaves learns from the
     teacher; so do 100 reference trees, on bootstrap samples. The tree moves to the midst of them, as far as
     it goes on saying what the teacher says. --method and --model ask for other trees and models.
+
+    On two cores a fit takes about 10 seconds for up to 5,000 rows and half a minute for 40,000; once after
+    the installation, compiling takes a minute more. For a quick look: --teacher linear --n-estimators 25.
     """
-    settings = RunSettings.of(given_options(click.get_current_context(), options))
+    context = click.get_current_context()
+    settings = RunSettings.of(given_options(context, options))
+    is_named = context.get_parameter_source("output") is not ParameterSource.DEFAULT
     check_there(data)
     from rich.console import Console
 
     from holdfast.cli.fit import run
 
-    run(data, output, settings, Console(highlight=False), report=not no_report, restart=restart)
+    console = Console(highlight=False)
+    replace = force or is_named
+    run(data, output, settings, console, report=not no_report, restart=restart, replace=replace)

@@ -24,7 +24,7 @@ EPILOG = "\b\nWhat can be drawn, and of what:\n" + "\n".join(_LINES)
 )
 @click.option("--data", type=click.Path(path_type=Path), help="File of rows, for plots that need some.")
 @click.option("--target", help="Column of the true values among them.  [default: as in the model]")
-@click.option("--positive", help="Class whose probability is shown.  [default: the rarer of two]")
+@click.option("--positive", help="Class whose probability is shown.  [default: that of the model]")
 @cell_options
 def command(model: Path, what: str, output: Path | None, **options: Any) -> None:
     """Draw what is known of the run folder MODEL, or of the model file, to a picture."""

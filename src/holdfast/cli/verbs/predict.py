@@ -26,7 +26,9 @@ def command(model: Path, data: Path, output: Path | None, raw: bool, **options: 
 
     Columns are matched by name, and stay as they are; only those that the tree asks about are needed. Text
     that a spreadsheet would take for a formula gets an apostrophe in front, unless you say --raw. A class
-    comes with a column p(class) for each class: its fraction among the training rows in the same leaf.
+    comes with a column p(class) for each class: the tree's estimate, which is the value of
+    the leaf that the row falls into. It need not be the fraction of the class among the training rows of the
+    leaf: leaf values may come from a teacher, be drawn towards the nodes above, or count rows by weight.
     """
     check_there(model, data)
     from holdfast.cli.predict import run

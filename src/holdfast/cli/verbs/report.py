@@ -19,7 +19,7 @@ import click
     type=click.Path(path_type=Path),
     help="File about.toml with your own words: intended_use, population, outcome, case.",
 )
-@click.option("--positive", help="The class that matters.  [default: the rarer of two]")
+@click.option("--positive", help="The class that matters.  [default: that of the model]")
 @click.option("--title", help="What the page is called.")
 def command(model: Path, output: Path, about: Path | None, positive: str | None, title: str | None) -> None:
     """Write one page of HTML on the run in the folder MODEL, or on the model in a file.

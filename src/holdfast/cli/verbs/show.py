@@ -22,7 +22,7 @@ from holdfast.show.orders import ORDERS
 )
 @click.option("--nodes", is_flag=True, help="A drawing with the number of every node, as edits go by.")
 @click.option(
-    "--positive", metavar="CLASS", help="The class whose probability is shown.  [default: the rarer of two]"
+    "--positive", metavar="CLASS", help="The class whose probability is shown.  [default: that of the model]"
 )
 @click.option(
     "--order",

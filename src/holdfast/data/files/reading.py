@@ -21,7 +21,7 @@ from holdfast.data.files.problems import Problem, UnreadableColumn, problems_tex
 from holdfast.data.files.reading_options import ReadingOptions
 from holdfast.data.input.frame import Frame, frame_of
 from holdfast.errors import DataError, DataWarning
-from holdfast.text.lists import RowLabels, listed
+from holdfast.text.lists import RowLabels, columns_text, listed
 
 
 @dataclass(frozen=True)
@@ -99,8 +99,7 @@ def _check_choices(choices: Choices, dates: Sequence[DateColumn], names: Sequenc
         absent = [name for name in chosen if name not in names]
         if absent:
             raise DataError(
-                f"{choice} names {listed(absent)}, and there is no such column. "
-                f"The columns are {listed(names, 30)}."
+                f"{choice} names {listed(absent)}, and there is no such column. {columns_text(absent, names)}"
             )
     if set(names) <= set(choices.drop):
         raise DataError(f"drop names all {len(names)} columns: none is left.")

@@ -9,10 +9,10 @@ from holdfast.arrays import BoolArray, FloatArray
 from holdfast.data.expressions.question import parse_questions
 from holdfast.data.input.columns import Reading
 from holdfast.data.input.frame import Frame
-from holdfast.data.input.matching import named_by
+from holdfast.data.input.matching import named_by, warn_of_unknown
 from holdfast.data.input.target import Task
 from holdfast.data.input.zero_weight import defined_column, matched_column, matched_target
-from holdfast.data.schema import Feature, Schema
+from holdfast.data.schema import Feature, Label, Schema
 from holdfast.data.schema_differences import SchemaDifferences
 from holdfast.errors import DataError, SchemaMismatch
 from holdfast.text.lists import listed
@@ -33,12 +33,21 @@ def defined_columns(
 
 
 def matched_columns(
-    schema: Schema, frame: Frame, vector: Any, task: Task | None, weighted: BoolArray | None
+    schema: Schema,
+    frame: Frame,
+    vector: Any,
+    task: Task | None,
+    weighted: BoolArray | None,
+    unknown: str = "error",
 ) -> tuple[tuple[FloatArray, ...], NDArray[Any]]:
-    """The columns and the target as the schema encodes them; a SchemaMismatch shows all that does not fit."""
+    """The columns and the target as the schema encodes them; a SchemaMismatch shows all that does not fit.
+
+    With `unknown="missing"` categories that the schema does not hold count as missing, with a warning.
+    """
     frame = named_by(schema, frame)
     differences = SchemaDifferences.of_names((feature.name for feature in schema.columns), frame.names)
     columns = []
+    unseen: dict[str, dict[Label, int]] = {}
     for feature in schema.columns:
         if feature.name in differences.missing:
             continue
@@ -47,9 +56,12 @@ def matched_columns(
         if match.clash:
             differences.kinds[feature.name] = match.clash
         elif match.unknown:
-            differences.categories[feature.name] = list(match.unknown)
+            unseen[feature.name] = match.unknown
+    if unknown == "error":
+        differences.categories = {name: list(counts) for name, counts in unseen.items()}
     values = matched_target(vector, schema.target, task, weighted, differences, frame.rows)
     differences.raise_if_any()
+    warn_of_unknown(unseen, " widen=True takes them in.")
     return (*columns, *_answers(schema.questions, schema.columns, columns)), values
 
 

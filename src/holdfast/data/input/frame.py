@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from holdfast.arrays import BoolArray, LongArray
 from holdfast.data.input.ordered import OrderedText
 from holdfast.errors import DataError
-from holdfast.text.lists import RowLabels, listed
+from holdfast.text.lists import RowLabels, columns_text, listed
 
 RESHAPE = (
     "Reshape your data with X.reshape(-1, 1) if it is a single feature, or with X.reshape(1, -1) if it is a "
@@ -40,9 +40,7 @@ class Frame:
     def column(self, name: str) -> Any:
         """The column of that name; a DataError with the names there are if there is none."""
         if name not in self._positions:
-            raise DataError(
-                f"There is no column {name!r} in the data. Its columns are {listed(self.names, 30)}."
-            )
+            raise DataError(f"There is no column {name!r} in the data. {columns_text([name], self.names)}")
         return self.columns[self._positions[name]]
 
     def without(self, names: Iterable[str]) -> "Frame":

@@ -1,6 +1,7 @@
 """A column of new data in the codes of the schema, and what of it the schema does not hold."""
 
-from collections.abc import Iterable, Sequence
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import nan
 from typing import Any
@@ -11,8 +12,9 @@ from holdfast.arrays import FloatArray
 from holdfast.data.input.columns import Column, read_column
 from holdfast.data.input.frame import Frame
 from holdfast.data.schema import Feature, Label, Schema
-from holdfast.errors import SchemaMismatch
-from holdfast.text.lists import RowLabels, listed, row_name
+from holdfast.errors import DataWarning, SchemaMismatch
+from holdfast.text.lists import RowLabels, joined, listed, row_name
+from holdfast.text.numbers import counted
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +55,22 @@ def named_by(schema: Schema, frame: Frame) -> Frame:
             f"They are {listed(names)}."
         )
     return replace(frame, names=names)
+
+
+def warn_of_unknown(unseen: Mapping[str, Mapping[Label, int]], way_out: str = "") -> None:
+    """Warn that categories count as missing: by column, with the rows of each."""
+    if not unseen:
+        return
+    columns = [
+        f"column {name!r}: "
+        + joined([f"{label!r} ({counted(count, 'row')})" for label, count in counts.items()])
+        for name, counts in unseen.items()
+    ]
+    warnings.warn(
+        f"categories that the model has not seen count as missing: {joined(columns)}.{way_out}",
+        DataWarning,
+        stacklevel=4,
+    )
 
 
 def labels_matched(

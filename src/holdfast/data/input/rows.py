@@ -1,6 +1,5 @@
 """New rows as the matrix a tree reads: just the features it asks about, encoded by its schema."""
 
-import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,11 +10,11 @@ from holdfast.arrays import FloatArray
 from holdfast.data.expressions.question import Question, parse_questions
 from holdfast.data.input.columns import infinity_error
 from holdfast.data.input.frame import Frame, frame_of
-from holdfast.data.input.matching import Match, matched, named_by
+from holdfast.data.input.matching import Match, matched, named_by, warn_of_unknown
 from holdfast.data.schema import Label, Schema
 from holdfast.data.schema_differences import SchemaDifferences
-from holdfast.errors import DataError, DataWarning
-from holdfast.text.lists import first_rows, joined, listed
+from holdfast.errors import DataError
+from holdfast.text.lists import first_rows, listed
 
 
 def encoded(
@@ -143,26 +142,8 @@ def _matched_columns(
     if unknown == "error":
         differences.categories = {name: list(counts) for name, counts in unseen.items()}
     differences.raise_if_any()
-    _warn_of_unknown(unseen)
+    warn_of_unknown(unseen)
     return {index: match.values for index, match in matches.items()}
-
-
-def _warn_of_unknown(unseen: dict[str, dict[Label, int]]) -> None:
-    if not unseen:
-        return
-    columns = [
-        f"column {name!r}: " + joined([f"{label!r} ({_rows_text(count)})" for label, count in counts.items()])
-        for name, counts in unseen.items()
-    ]
-    warnings.warn(
-        f"categories that the model has not seen count as missing: {joined(columns)}.",
-        DataWarning,
-        stacklevel=4,
-    )
-
-
-def _rows_text(count: int) -> str:
-    return "1 row" if count == 1 else f"{count} rows"
 
 
 def _raise_for_missing(schema: Schema, columns: Mapping[int, FloatArray], frame: Frame) -> None:

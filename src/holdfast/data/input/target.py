@@ -36,6 +36,26 @@ def read_vector(y: Any, n_rows: int, names: tuple[str, str] = ("X", "y")) -> Any
     return vector
 
 
+class NamedVector(np.ndarray[Any, Any]):
+    """An array that bears the name of its column, as a series does."""
+
+    name: str
+
+    def __array_finalize__(self, source: Any) -> None:
+        self.name = getattr(source, "name", "")
+
+
+def with_name(values: NDArray[Any], name: str) -> NamedVector:
+    """The values under the name of their column.
+
+    >>> name_of(with_name(np.array([0, 1]), "died")[1:])
+    'died'
+    """
+    vector = values.view(NamedVector)
+    vector.name = name
+    return vector
+
+
 def name_of(y: Any) -> str:
     """The name that a series bears, for messages and rules to speak of; else y."""
     name = getattr(y, "name", None)

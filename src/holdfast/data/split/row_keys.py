@@ -25,6 +25,7 @@ CLASS_STEP = np.uint64(0xD1342543DE82EF95)  # between those of rows that differ 
 _FACTORS = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)  # of splitmix64
 _MISSING = np.uint64(0x7FF8000000000000)  # one NaN for all
 _ALL_BITS = 2**64 - 1
+MOST_SKETCHED = 1024  # hashes of rows, that a model remembers
 LEADING_BITS = 12  # of a random number: so many beginnings are a table that fits in the cache
 _BLOCK = 2**13  # rows hashed at a time, which stay in the processor's cache
 
@@ -283,3 +284,41 @@ def permutation(keys: KeyArray, stream: Stream) -> LongArray:
     taken = np.empty(len(keys), np.int64)
     taken[order] = np.roll(order, 1)
     return taken
+
+
+def unique_hashes(table: Table) -> KeyArray:
+    """Hashes of the rows, target included, that no other row equals; none if most rows have an equal.
+
+    Where rows are often alike, as in a table of few categories, an equal row need not be the same one.
+    """
+    found, counts = np.unique(labelled_hashes(table), return_counts=True)
+    alone = found[counts == 1]
+    return alone if len(alone) > table.n_rows / 2 else np.zeros(0, np.uint64)
+
+
+def labelled_hashes(table: Table) -> KeyArray:
+    """A hash of what every row says, target included: the same for equal rows, whatever their order."""
+    hashes = row_hashes(table)
+    if table.schema.target.is_classes:
+        hashes = mix(hashes + label_keys(table.schema.target.classes)[table.target])
+    return hashes
+
+
+def sketch_of(hashes: KeyArray) -> KeyArray:
+    """The least of the hashes: as good as drawn at random, and the same ones whatever else is there.
+
+    They tell which fraction of rows is given again, and take the same room for any number of rows.
+    """
+    return np.unique(hashes)[:MOST_SKETCHED]
+
+
+def share_in_sketch(hashes: KeyArray, sketch: KeyArray) -> float | None:
+    """The fraction of the hashes that are among those that a sketch was made of, about; None if none tells.
+
+    >>> sketch = sketch_of(np.arange(0, 10000, 2, dtype=np.uint64))
+    >>> share_in_sketch(np.arange(1000, dtype=np.uint64), sketch)
+    0.5
+    """
+    last = sketch[-1] if len(sketch) == MOST_SKETCHED else _ALL_BITS
+    known = hashes[hashes <= last]
+    return float(np.isin(known, sketch).mean()) if len(known) and len(sketch) else None

@@ -39,7 +39,7 @@ from holdfast.data.stored.table import (
 from holdfast.data.table import Table, warn_of_data
 from holdfast.errors import DataError, ParameterError
 from holdfast.files import replace_file
-from holdfast.text.lists import listed
+from holdfast.text.lists import columns_text, listed
 
 BYTES_OF_ROW = 64  # while a column is read and coded, and while rows are given their keys
 SPILLED = "parts"  # the folder for frames that come one after another
@@ -120,7 +120,7 @@ def _feature_names(parts: Parts, aside: Sequence[str]) -> tuple[str, ...]:
     absent = [name for name in aside if name not in parts.names]
     if absent:
         raise DataError(
-            f"There is no column {listed(absent)} in the data. Its columns are {listed(parts.names, 30)}."
+            f"There is no column {listed(absent)} in the data. {columns_text(absent, parts.names)}"
         )
     names = tuple(name for name in parts.names if name not in aside)
     if not names:

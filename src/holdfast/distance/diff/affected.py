@@ -1,10 +1,10 @@
 """Who gets another answer: the boxes that their rows lie in, and a few rules that cover most of them."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from holdfast.arrays import FloatArray
+from holdfast.arrays import BoolArray, FloatArray
 from holdfast.data.schema import Label, Schema
 from holdfast.data.table import Table
 from holdfast.distance.diff.crossings import Crossings
@@ -49,7 +49,7 @@ class RowGroup:
         return self.rule.value[0]
 
 
-def changed_boxes(crossings: Crossings) -> tuple[RowBox, ...]:
+def changed_boxes(crossings: Crossings, table: Table) -> tuple[RowBox, ...]:
     """The boxes of rows that get another class, or another number, those of the most change first."""
     is_classes = crossings.old.schema.target.is_classes
     change = crossings.weight * (crossings.flipped if is_classes else crossings.moved)
@@ -59,7 +59,8 @@ def changed_boxes(crossings: Crossings) -> tuple[RowBox, ...]:
     for pair in order[:MOST_BOXES]:
         old, new = rules[0][int(crossings.leaves[pair, 0])], rules[1][int(crossings.leaves[pair, 1])]
         fraction = float(crossings.weight[pair]) / crossings.total
-        boxes.append(RowBox(old, new, joined_conditions(old, new), int(crossings.n_rows[pair]), fraction))
+        where = count_missing(joined_conditions(old, new), table, crossings.pair == pair)
+        boxes.append(RowBox(old, new, where, int(crossings.n_rows[pair]), fraction))
     return tuple(boxes)
 
 
@@ -70,6 +71,18 @@ def joined_conditions(old: Rule, new: Rule) -> tuple[Condition, ...]:
         before = joined.get(condition.name)
         joined[condition.name] = condition if before is None else condition.within(before)
     return tuple(joined.values())
+
+
+def count_missing(conditions: tuple[Condition, ...], table: Table, rows: BoolArray) -> tuple[Condition, ...]:
+    """The conditions with the numbers of the rows that have a value, and of those that lack it."""
+    place = {name: index for index, name in enumerate(table.schema.names)}
+    counted = []
+    for condition in conditions:
+        if condition.missing and condition.name in place:
+            n_missing = int(np.isnan(table.rows([place[condition.name]])[rows, 0]).sum())
+            condition = replace(condition, n_known=float(rows.sum()) - n_missing, n_missing=float(n_missing))
+        counted.append(condition)
+    return tuple(counted)
 
 
 def changed_groups(crossings: Crossings, table: Table) -> tuple[RowGroup, ...]:

@@ -139,6 +139,8 @@ def _rows(rows: RowChanges) -> dict[str, Any]:
         "metric": None if rows.metric is None else rows.metric.name,
         "score_interval": [_number(end) for end in rows.score_interval],
         "verdict": rows.verdict,
+        "old_learned": rows.old_learned,
+        "new_learned": rows.new_learned,
         "old_calibration": _calibration(rows.old_calibration),
         "new_calibration": _calibration(rows.new_calibration),
         "leaf_shares": [vars(share) for share in rows.leaf_shares],

@@ -12,7 +12,7 @@ from holdfast.data.input.weight import are_repetitions
 from holdfast.data.schema import Feature
 from holdfast.data.table import Table
 from holdfast.errors import SchemaMismatch
-from holdfast.text.lists import listed
+from holdfast.text.lists import columns_text
 from holdfast.tree.route import Routes
 from holdfast.tree.tree import LEAF, Tree
 
@@ -112,8 +112,8 @@ def leaves_of_table(tree: Tree, table: Table) -> IntArray:
         feature = tree.schema.features[index]
         if feature.name not in place:
             raise SchemaMismatch(
-                f"The tree asks about {feature.name!r}, and the table has no such column: its columns are "
-                f"{listed(table.schema.names, 30)}."
+                f"The tree asks about {feature.name!r}, and the table has no such column. "
+                f"{columns_text([feature.name], table.schema.names)}"
             )
         at = place[feature.name]
         matrix[:, column] = _recoded(table.columns[at], table.schema.features[at], feature)

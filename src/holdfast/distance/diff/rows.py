@@ -58,6 +58,9 @@ class RowChanges:
     column_index: Mapping[str, float] = field(
         default_factory=dict
     )  # by column, if rows from before are known
+    # Fractions of the rows that the trees have learned from; None where it is not known.
+    old_learned: float | None = None
+    new_learned: float | None = None
 
     @property
     def score_interval(self) -> tuple[float, float]:
@@ -119,7 +122,7 @@ def row_changes(
         **_calibrations(crossings, truth, place),
         leaf_index=fsum(share.index for share in shares),
         leaf_shares=shares,
-        boxes=changed_boxes(crossings),
+        boxes=changed_boxes(crossings, table),
         groups=changed_groups(crossings, table) if describe else (),
     )
 

@@ -5,7 +5,10 @@ from functools import cached_property
 from typing import Any
 
 from holdfast.adapters import as_tree
-from holdfast.data.schema import Label
+from holdfast.data.input.frame import frame_of
+from holdfast.data.input.target import Task
+from holdfast.data.schema import Label, Schema
+from holdfast.data.split.row_keys import share_in_sketch, unique_hashes
 from holdfast.data.table import Table
 from holdfast.distance.diff.data import compared_table
 from holdfast.distance.diff.population import column_indices
@@ -15,6 +18,7 @@ from holdfast.distance.diff.splits import SplitChange, SplitCounts, split_change
 from holdfast.distance.distances import tree_distance
 from holdfast.distance.matching import TreeDistance
 from holdfast.distance.reference_schema import on_wider_schema
+from holdfast.errors import HoldfastError
 from holdfast.shown import shown
 from holdfast.tree.positive import positive_class
 from holdfast.tree.tree import Tree
@@ -104,7 +108,8 @@ def tree_diff(
     options, and their costs add up to the distance.
 
     With rows X it also tells which of them get another answer, and with their target y which tree is better:
-    take rows that neither tree was fitted to. `positive` is the class whose probability is told of both
+    take rows that neither tree was fitted to. It says so where a fitted model remembers that it has learned
+    from them. `positive` is the class whose probability is told of both
     trees, and that swap-ins come to: by default that of the old tree. `scoring` is the metric, by default AUC
     or R². `X_before`, the rows that the old tree was fitted to, tells which columns have changed.
 
@@ -115,6 +120,9 @@ def tree_diff(
     ([('threshold',), ('threshold',)], 0.05)
     """
     before, after = on_wider_schema(as_tree(old), as_tree(new))
+    rows = None if X is None else _rows(before, after, (X, y, sample_weight, X_before), positive, scoring)
+    if rows is not None and y is not None:
+        rows = replace(rows, old_learned=_share_learned(old, X, y), new_learned=_share_learned(new, X, y))
     distance = tree_distance(before, after, matching=matching, label_weight=label_weight, outcome=outcome)
     rules, place = rule_changes(distance), positive_class(before, positive)
     return TreeDiff(
@@ -124,7 +132,7 @@ def tree_diff(
         changes=tuple(sorted((each for each in rules if not each.is_same), key=lambda each: -each.cost)),
         same=tuple(each for each in rules if each.is_same),
         splits=split_changes(before, after),
-        rows=None if X is None else _rows(before, after, (X, y, sample_weight, X_before), positive, scoring),
+        rows=rows,
         positive=None if place is None else before.schema.target.classes[place],
     )
 
@@ -137,3 +145,17 @@ def _rows(old: Tree, new: Tree, data: tuple[Any, Any, Any, Any], positive: Any, 
     if X_before is None:
         return rows
     return replace(rows, column_index=column_indices(compared_table(old, new, X_before), table))
+
+
+def _share_learned(model: Any, X: Any, y: Any) -> float | None:
+    """The fraction of the rows that a fitted model has learned from; None unless it remembers its rows."""
+    sketch = getattr(model, "_row_hashes", None)
+    if sketch is None:
+        return None
+    schema: Schema = model.schema_
+    task: Task = "classification" if schema.target.is_classes else "regression"
+    try:
+        table = Table.from_arrays(frame_of(X), y, task=task, schema=schema)
+    except (HoldfastError, ValueError):  # rows with the columns that the trees ask about alone
+        return None
+    return share_in_sketch(unique_hashes(table), sketch)

@@ -21,6 +21,7 @@ from holdfast.growth.rules import ClassWeight, GrowthRules
 from holdfast.growth.sample import FixedPointSample, fixed_point_sample
 from holdfast.growth.values import with_values
 from holdfast.tree.prune import TIED, cheapest, cut_back, rearranged
+from holdfast.tree.recorded import with_recorded
 from holdfast.tree.route import Routes
 from holdfast.tree.tree import LEAF, Tree
 
@@ -80,7 +81,8 @@ def prune_pessimistic(
             f"the classes are {_listed(fractions[0])}, and at its root {_listed(tree.value[0])}. Give the "
             "table and the class_weight that it was grown with, or no table."
         )
-    return _raised(tree, table, fixed, fixed.repeats, confidence)
+    smaller = _raised(tree, table, fixed, fixed.repeats, confidence)
+    return tree if smaller is tree else with_recorded(smaller, table)
 
 
 def _listed(fractions: FloatArray) -> str:

@@ -72,6 +72,8 @@ def narrow(
 @inner
 def price_outcome(points: Points, n_features: int, stats: FloatArray, costs: FloatArray) -> None:
     """Add what the outcome of a leaf costs; `stats` are its rows, its weight and the sums of its answers."""
+    if stats[1] <= 0.0:
+        return  # no row reaches it: its value is not of these rows
     n_values = len(stats) - 2
     if not points.is_label:
         for s in range(n_values):

@@ -55,7 +55,7 @@ class Decision:
 
 
 def decision_of(tree: Tree, positive: str | None, threshold: float | None) -> Decision:
-    """The decision that is stated about a model, by default for the rarer of two classes."""
+    """The decision that is stated about a model, by default for its positive class."""
     target = tree.schema.target
     if positive is not None and not target.is_classes:
         raise AboutError(f"The line positive is {positive!r}, and {target.name!r} is a number: leave it out.")

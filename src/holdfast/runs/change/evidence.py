@@ -9,8 +9,8 @@ import numpy as np
 
 from holdfast.arrays import BoolArray
 from holdfast.data.input.columns import Column, read_column
+from holdfast.data.split.row_keys import labelled_hashes
 from holdfast.data.table import Table
-from holdfast.estimators.updating import labelled_hashes
 from holdfast.runs.about import About
 from holdfast.runs.change.decisions import Decision, decision_of
 from holdfast.runs.change.outputs import Outputs

@@ -16,7 +16,7 @@ import numpy as np
 from holdfast.arrays import BoolArray, frozen
 from holdfast.data.input.columns import Column
 from holdfast.data.table import Table
-from holdfast.distance.diff.affected import joined_conditions
+from holdfast.distance.diff.affected import count_missing, joined_conditions
 from holdfast.distance.diff.crossings import Crossings
 from holdfast.distance.diff.rows import RowChanges, interval, row_changes, true_values
 from holdfast.runs.change.decisions import Decided, Decision
@@ -30,7 +30,7 @@ from holdfast.tree.rule import tree_rules
 from holdfast.tree.tree import Tree
 
 MOST_TOUCHED = 12  # groups of rows that are told
-MOST_CATEGORIES = 6  # of a condition
+MOST_CATEGORIES = 24  # of a condition
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,9 +130,10 @@ class Outputs:
         rules = [{rule.leaf: rule for rule in tree_rules(tree)} for tree in (self.deployed, self.proposed)]
         told = [pair for pair in order.tolist() if change[pair] > 0 or before[pair] != after[pair]]
         for pair in told[:MOST_TOUCHED]:
-            where = joined_conditions(rules[0][int(old[pair])], rules[1][int(new[pair])])
+            joined = joined_conditions(rules[0][int(old[pair])], rules[1][int(new[pair])])
+            where = count_missing(joined, self.table, crossings.pair == pair)
             yield {
-                "who": [shown("condition_text", each, most=MOST_CATEGORIES) for each in where],
+                "who": [shown("condition_text", each, counts=True, most=MOST_CATEGORIES) for each in where],
                 "rows": int(crossings.n_rows[pair]),
                 "fraction": float(crossings.weight[pair]) / crossings.total,
                 "before": float(said[0][pair]),
@@ -209,6 +210,8 @@ class Outputs:
         truth = true_values(tree.schema.target, table)
         shift = overall_shift(tree.value[leaves], truth, self.decision.place or 0)
         figures = {**vars(found), "ratio": found.ratio, "in_the_large": shift}
+        if found.is_vague:
+            figures |= {"slope": nan, "intercept": nan}
         return {name: _number(value) for name, value in figures.items()}
 
 

@@ -28,7 +28,9 @@ class AuditDisplay(Display):
     change: str
 
     @classmethod
-    def from_result(cls, audit: RetrainAudit, *, against: str = "churn", change: str | None = None) -> Self:
+    def from_result(
+        cls, audit: RetrainAudit, *, against: str = "churn", change: str | None = None, ax: Any = None
+    ) -> Self:
         """The score against the "churn", the "distance" or any other measure, under one of the changes."""
         change = audit.changes[0] if change is None else change
         titles = {measure.name: measure.title for measure in audit.measures}
@@ -47,7 +49,7 @@ class AuditDisplay(Display):
             x_title=titles[against],
             y_title=score.title,
             change=change,
-        )
+        )._drawn_on(ax)
 
     @property
     def heading(self) -> str:

@@ -28,12 +28,14 @@ class BoostingDisplay(Display):
     measure: str = "loss"
 
     @classmethod
-    def from_result(cls, result: Boosting, *, measure: str = "loss") -> Self:
+    def from_result(cls, result: Boosting, *, measure: str = "loss", ax: Any = None) -> Self:
         """The losses that boosting took down."""
-        return cls(result.train_loss, result.validation_loss, result.oob_scores, result.n_estimators, measure)
+        return cls(
+            result.train_loss, result.validation_loss, result.oob_scores, result.n_estimators, measure
+        )._drawn_on(ax)
 
     @classmethod
-    def from_estimator(cls, model: Any) -> Self:
+    def from_estimator(cls, model: Any, *, ax: Any = None) -> Self:
         """The losses of a fitted `BoostingClassifier` or `BoostingRegressor`.
 
         With early stopping there are also those of the rows held out, or their mean over the folds, and with
@@ -45,7 +47,9 @@ class BoostingDisplay(Display):
                 "BoostingRegressor."
             )
         measure = f"mean {model.loss.replace('_', ' ')}"
-        return cls(model.train_loss_, model.validation_loss_, model.oob_scores_, model.n_estimators_, measure)
+        return cls(
+            model.train_loss_, model.validation_loss_, model.oob_scores_, model.n_estimators_, measure
+        )._drawn_on(ax)
 
     @property
     def n_tried(self) -> int:

@@ -41,12 +41,12 @@ class CalibrationDisplay(Display):
 
     @classmethod
     def from_estimator(
-        cls, model: Any, X: Any, y: Any, *, positive: Label | None = None, level: float = 0.95
+        cls, model: Any, X: Any, y: Any, *, positive: Label | None = None, level: float = 0.95, ax: Any = None
     ) -> Self:
         """The calibration on rows X, of classes y, that the model has not seen.
 
         A tree has a point for each of its leaves that some row reaches. Another model has ten bins of equally
-        many rows. `positive` is by default the rarer of two classes. Intervals are Wilson's.
+        many rows. `positive` is by default that of the model. Intervals are Wilson's.
         """
         place = positive_index(model, y, positive)
         name = classes_of(model)[place]
@@ -56,7 +56,7 @@ class CalibrationDisplay(Display):
         leaves = leaves_of_rows(model, X)
         parts = _bins(predicted) if leaves is None else np.unique(leaves, return_inverse=True)[1]
         points = [_point(predicted[parts == part], truth[parts == part], level) for part in np.unique(parts)]
-        return cls(tuple(sorted(points)), label_text(name), level, leaves is not None)
+        return cls(tuple(sorted(points)), label_text(name), level, leaves is not None)._drawn_on(ax)
 
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw the points with their intervals, and the diagonal, on which predictions come true."""

@@ -29,7 +29,7 @@ class ComparisonDisplay(Display):
     is_loss: bool
 
     @classmethod
-    def from_result(cls, comparison: ModelComparison) -> Self:
+    def from_result(cls, comparison: ModelComparison, *, ax: Any = None) -> Self:
         """The scores by the metric that decides; `comparison.by("log_loss")` puts another first."""
         order, metric = comparison.order, comparison.metric
         sign = -1.0 if metric.is_loss else 1.0
@@ -42,7 +42,7 @@ class ComparisonDisplay(Display):
             baseline=comparison.baseline,
             title=label(metric.title),
             is_loss=metric.is_loss,
-        )
+        )._drawn_on(ax)
 
     @property
     def heading(self) -> str:

@@ -31,7 +31,7 @@ class DecisionCurveDisplay(Display):
     n_rows: int
 
     @classmethod
-    def from_result(cls, result: DecisionCurve) -> Self:
+    def from_result(cls, result: DecisionCurve, *, ax: Any = None) -> Self:
         """The curves as `decision_curve` found them."""
         return cls(
             result.thresholds,
@@ -41,12 +41,14 @@ class DecisionCurveDisplay(Display):
             result.act_on_all,
             label_text(result.positive),
             result.n_rows,
-        )
+        )._drawn_on(ax)
 
     @classmethod
-    def from_estimator(cls, model: Any, X: Any, y: Any, *, positive: Label | None = None) -> Self:
+    def from_estimator(
+        cls, model: Any, X: Any, y: Any, *, positive: Label | None = None, ax: Any = None
+    ) -> Self:
         """The curve of a model, or those of a mapping of names to several, on rows new to them."""
-        return cls.from_result(decision_curve(model, X, y, positive=positive))
+        return cls.from_result(decision_curve(model, X, y, positive=positive), ax=ax)
 
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw a curve for each model, with its standard error, and those of acting on all or none."""

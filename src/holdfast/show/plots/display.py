@@ -1,7 +1,7 @@
 """What all plots share: scikit-learn's Display convention, one style, and labels that fit.
 
-A display holds plain data. `from_estimator(model)` or `from_result(result)` makes it; `plot(ax=None)` draws
-it and returns it, with `ax_` and `figure_`.
+`from_estimator(model)` or `from_result(result)` makes a display and draws it, on the axes `ax` or on a new
+figure. It holds plain data, `ax_` and `figure_`; `plot(ax=None)` draws it again.
 """
 
 import os
@@ -35,6 +35,8 @@ _METADATA: dict[str, dict[str, Any]] = {
 }
 # In the place of axes: those of a new figure that no window or notebook shows.
 ON_PAPER: Any = object()
+# In the place of axes: nothing is drawn yet.
+LATER: Any = object()
 
 # Text stays text in SVG files, which can then be searched, read aloud, and drawn in the reader's font.
 STYLE: Any = {
@@ -66,7 +68,7 @@ STYLE: Any = {
 
 
 class Display:
-    """A picture of a result: plain data until `plot` draws it."""
+    """A picture of a result, and the data that it shows."""
 
     ax_: Axes
     figure_: Figure | SubFigure
@@ -79,6 +81,10 @@ class Display:
     def plot(self, ax: Any = None) -> Self:
         """Draw it on the axes, or on a new figure, and return the display with `ax_` and `figure_`."""
         raise NotImplementedError
+
+    def _drawn_on(self, ax: Any) -> Self:
+        """The display, drawn on the axes, or on a new figure, unless that is for later."""
+        return self if ax is LATER else self.plot(ax=ax)
 
     def to_svg(self) -> str:
         """The picture as the text of an SVG file, without showing it: the same for the same data."""

@@ -55,30 +55,43 @@ class DistanceDisplay(Display):
         names: Sequence[str] = (),
         groups: Sequence[str] = (),
         marked: Mapping[int, str] | None = None,
+        ax: Any = None,
         **options: Any,
     ) -> Self:
         """The distances of these trees; options are those of `distance_matrix`, such as the label weight."""
         distances = distance_matrix(trees, **options)
-        return cls(distances, tuple(names), kind, tuple(groups), dict(marked or {}))
+        return cls(distances, tuple(names), kind, tuple(groups), dict(marked or {}))._drawn_on(ax)
 
     @classmethod
-    def from_estimator(cls, model: Any, *, kind: Literal["matrix", "map"] = "map", **options: Any) -> Self:
+    def from_estimator(
+        cls, model: Any, *, kind: Literal["matrix", "map"] = "map", ax: Any = None, **options: Any
+    ) -> Self:
         """The reference trees of a fitted stable tree, and the chosen tree among them."""
-        return cls.from_trees([*model.reference_trees_, model.tree_], **_with_chosen(model, kind), **options)
+        return cls.from_trees(
+            [*model.reference_trees_, model.tree_], **_with_chosen(model, kind), **options, ax=ax
+        )
 
     @classmethod
-    def from_run(cls, run: Any, *, kind: Literal["matrix", "map"] = "map") -> Self:
-        """The reference trees of a run, and the chosen tree among them, at the distances of the run."""
+    def from_run(cls, run: Any, *, kind: Literal["matrix", "map"] = "map", ax: Any = None) -> Self:
+        """The reference trees of a run and the chosen tree, or the steps of an update, at its distances."""
         used = {name: run.facts["distance"][name] for name in ("matching", "label_weight", "outcome")}
+        if run.is_update:
+            names = [f"step {number}" for number in range(len(run.candidates))]
+            marked = {
+                int(run.facts["step"]): "step that was taken" if run.facts["taken"] else "proposed step"
+            }
+            return cls.from_trees(run.candidates, kind=kind, names=names, marked=marked, **used, ax=ax)
         n_references = len(run.references)
         groups = [*["reference trees"] * n_references, "chosen tree"]
         trees = [*run.references, run.model]
-        return cls.from_trees(trees, kind=kind, groups=groups, marked={n_references: "chosen tree"}, **used)
+        return cls.from_trees(
+            trees, kind=kind, groups=groups, marked={n_references: "chosen tree"}, **used, ax=ax
+        )
 
     @classmethod
-    def from_result(cls, distances: Any, **options: Any) -> Self:
+    def from_result(cls, distances: Any, *, ax: Any = None, **options: Any) -> Self:
         """A matrix of distances, as `distance_matrix` returns it; options are the other fields."""
-        return cls(distances, **options)
+        return cls(distances, **options)._drawn_on(ax)
 
     @property
     def heading(self) -> str:

@@ -13,7 +13,7 @@ from holdfast.show.palette import BLUE, GREY, INK, OUTLINE, PAPER, RED, nth_colo
 from holdfast.show.plots.display import MARKERS, Display, label, legend_below
 from holdfast.stability.frontier import Frontier
 from holdfast.text.lists import listed
-from holdfast.text.numbers import counted, number_text, percent_text, with_error
+from holdfast.text.numbers import counted, loss_text, number_text, with_error
 
 Across = Literal["instability", "size_adjusted", "normalised", "per_rule"]
 Upward = Literal["score", "measured_score", "teacher_loss"]
@@ -51,20 +51,29 @@ class FrontierDisplay(Display):
     is_joined: bool = True  # both axes are those that candidates are efficient by
 
     @classmethod
-    def from_estimator(cls, model: Any, *, x: Across = "instability", y: Upward = "score") -> Self:
+    def from_estimator(
+        cls, model: Any, *, x: Across = "instability", y: Upward = "score", ax: Any = None
+    ) -> Self:
         """The frontier of a fitted `StableTreeClassifier` or `StableTreeRegressor`."""
-        return cls.from_result(model.frontier_, chosen=model.choice_.candidate, x=x, y=y)
+        return cls.from_result(model.frontier_, x=x, y=y, ax=ax)
 
     @classmethod
-    def from_run(cls, run: Any, *, x: Across = "instability", y: Upward = "score") -> Self:
+    def from_run(cls, run: Any, *, x: Across = "instability", y: Upward = "score", ax: Any = None) -> Self:
         """The frontier of a run, with the tree that it chose."""
-        return cls.from_result(run.frontier, chosen=run.facts["choice"]["candidate"], x=x, y=y)
+        return cls.from_result(run.frontier, x=x, y=y, ax=ax)
 
     @classmethod
     def from_result(
-        cls, frontier: Frontier, *, chosen: int | None = None, x: Across = "instability", y: Upward = "score"
+        cls,
+        frontier: Frontier,
+        *,
+        chosen: int | None = None,
+        x: Across = "instability",
+        y: Upward = "score",
+        ax: Any = None,
     ) -> Self:
-        """The frontier, of which one candidate may be the chosen one."""
+        """The frontier, with the candidate that is chosen, or another one to mark."""
+        chosen = frontier.chosen if chosen is None else chosen
         for name, value, known in (("x", x, ACROSS), ("y", y, UPWARD)):
             if value not in known:
                 raise ParameterError(f"{name}={value!r} is unknown: choose one of {listed(tuple(known))}.")
@@ -89,7 +98,7 @@ class FrontierDisplay(Display):
             is_loss=y == "teacher_loss" or (metric is not None and metric.is_loss),
             sizes=frontier.max_leaf_nodes,
             is_joined=(x, y) == ("instability", "score"),
-        )
+        )._drawn_on(ax)
 
     @property
     def heading(self) -> str:
@@ -231,7 +240,7 @@ def _figures(frontier: Frontier, place: int) -> str:
     lost = (
         ""
         if frontier.teacher_loss is None
-        else (f";\n{percent_text(max(0.0, float(frontier.teacher_loss[place])))} of the teacher lost")
+        else (f";\n{loss_text(float(frontier.teacher_loss[place]))} of the teacher lost")
     )
     away = number_text(float(frontier.instability[place]), 3)
     return f"candidate {place}, {leaves} {leaf}, {title} {text}, instability {away}{lost}"

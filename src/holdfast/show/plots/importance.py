@@ -11,7 +11,7 @@ from holdfast.ensembles.importance_table import Importances, Spread
 from holdfast.errors import ModelError, ParameterError
 from holdfast.evidence.feature_use import FeatureUse, FeatureUses
 from holdfast.show.palette import BLUE, GREY, INK, PAPER, RED, lighter
-from holdfast.show.plots.display import Display
+from holdfast.show.plots.display import LATER, Display
 from holdfast.show.plots.labels import label_with_note, name_ticks
 from holdfast.text.numbers import counted
 from holdfast.tree.tree import Tree
@@ -39,16 +39,18 @@ class ImportanceDisplay(Display):
             raise ParameterError(f"max_features={self.max_features!r} is out of range: it is at least 1.")
 
     @classmethod
-    def from_result(cls, result: Any, *, kind: str | None = None, max_features: int = MOST_FEATURES) -> Self:
+    def from_result(
+        cls, result: Any, *, kind: str | None = None, max_features: int = MOST_FEATURES, ax: Any = None
+    ) -> Self:
         """The figures of `Importances`, of the features that trees use, or of a tree.
 
         `kind` is one of the columns of `Importances`: "total_decrease", "decrease_per_split" or
         "permutation". By default it is the last, if it was measured, and otherwise the first.
         """
         if isinstance(result, Importances):
-            return cls._from_table(result, kind, max_features)
+            return cls._from_table(result, kind, max_features)._drawn_on(ax)
         if isinstance(result, Tree):
-            return cls(result.schema.names, result.importances, max_features=max_features)
+            return cls(result.schema.names, result.importances, max_features=max_features)._drawn_on(ax)
         uses: list[FeatureUse] = list(result)
         return cls(
             names=tuple(use.name for use in uses),
@@ -56,7 +58,7 @@ class ImportanceDisplay(Display):
             spread=np.array([use.spread for use in uses]),
             n_trees=0,
             max_features=max_features,
-        )
+        )._drawn_on(ax)
 
     @classmethod
     def _from_table(cls, table: Importances, kind: str | None, max_features: int) -> Self:
@@ -72,28 +74,28 @@ class ImportanceDisplay(Display):
         )
 
     @classmethod
-    def from_estimator(cls, model: Any, *, max_features: int = MOST_FEATURES) -> Self:
+    def from_estimator(cls, model: Any, *, max_features: int = MOST_FEATURES, ax: Any = None) -> Self:
         """The importances of any fitted estimator that has some.
 
         Of a forest or bagging they are `importances_`. Of a stable tree they are those of all trees that it
         was chosen from, and a diamond marks its own. Of others they are `feature_importances_`.
         """
         if isinstance(found := getattr(model, "importances_", None), Importances):
-            return cls.from_result(found, max_features=max_features)
+            return cls.from_result(found, max_features=max_features, ax=ax)
         if hasattr(model, "feature_use") and hasattr(model, "trained_"):
-            return cls._from_stable(model, max_features)
+            return cls._from_stable(model, max_features)._drawn_on(ax)
         figures = getattr(model, "feature_importances_", None)
         if figures is None:
             raise ModelError(f"{type(model).__name__} has no importances: fit it, or give another model.")
         names = getattr(model, "feature_names_in_", None)
         if names is None:
             names = [f"x{place}" for place in range(len(figures))]
-        return cls(tuple(map(str, names)), np.asarray(figures), max_features=max_features)
+        return cls(tuple(map(str, names)), np.asarray(figures), max_features=max_features)._drawn_on(ax)
 
     @classmethod
     def _from_stable(cls, model: Any, max_features: int) -> Self:
         uses: FeatureUses = model.feature_use()
-        display = cls.from_result(uses, max_features=max_features)
+        display = cls.from_result(uses, max_features=max_features, ax=LATER)
         own = dict(zip(model.tree_.schema.names, model.tree_.importances.tolist(), strict=True))
         display.chosen = np.array([own[name] for name in display.names])
         return display

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -27,7 +27,9 @@ class ImpurityDisplay(Display):
     scaled: bool = False  # each as high as the Gini index: one half at its top
 
     @classmethod
-    def from_criteria(cls, criteria: Sequence[str] = CRITERIA, *, scaled: bool = False) -> Self:
+    def from_criteria(
+        cls, criteria: Sequence[str] = CRITERIA, *, scaled: bool = False, ax: Any = None
+    ) -> Self:
         """The curves of the criteria of these names, as trees are grown by them.
 
         `scaled` makes all of them one half at their top, as textbooks do: what counts is the shape.
@@ -37,7 +39,7 @@ class ImpurityDisplay(Display):
         curves = {name: class_impurity(criterion_of(name, True), both) for name in criteria}
         if scaled:
             curves = {name: curve * (0.5 / curve.max()) for name, curve in curves.items()}
-        return cls(fractions, curves, scaled)
+        return cls(fractions, curves, scaled)._drawn_on(ax)
 
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw the curves."""

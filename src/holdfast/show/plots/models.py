@@ -7,7 +7,6 @@ import numpy as np
 from holdfast.arrays import FloatArray, IntArray
 from holdfast.data.schema import Label
 from holdfast.errors import ModelError, ParameterError
-from holdfast.tree.positive import positive_class
 from holdfast.tree.tree import Tree
 
 
@@ -30,7 +29,7 @@ def classes_of(model: Any) -> tuple[Label, ...]:
 
 
 def positive_index(model: Any, y: Any, positive: Label | None) -> int:
-    """Index of the class that matters: the one asked for, or the rarer of two, in the tree or else in y."""
+    """Index of the positive class: the one asked for, or the model's; of other libraries, the rarer in y."""
     classes = classes_of(model)
     if positive is not None and positive not in classes:
         raise ParameterError(f"positive={positive!r} is no class of the model: {list(classes)}.")
@@ -40,8 +39,9 @@ def positive_index(model: Any, y: Any, positive: Label | None) -> int:
         raise ParameterError(
             f"The model has {len(classes)} classes: say with positive= which one is shown against the rest."
         )
-    if isinstance(tree := getattr(model, "tree_", model), Tree):
-        return positive_class(tree) or 0
+    schema = getattr(model, "schema", getattr(model, "schema_", None))
+    if schema is not None:
+        return int(schema.target.class_place(schema.target.positive))
     return int(2 * np.count_nonzero(is_class(y, classes[1])) <= len(y))
 
 

@@ -27,7 +27,7 @@ class OutOfBagDisplay(Display):
     name: str = ""  # of the model, where several stand on one plot
 
     @classmethod
-    def from_estimator(cls, model: Any, *, name: str = "") -> Self:
+    def from_estimator(cls, model: Any, *, name: str = "", ax: Any = None) -> Self:
         """The curve that a fitted forest or bagging keeps where `oob_score` asks for it.
 
         Accuracy is shown as error, 1 - accuracy, and losses as they are: lower is better. Other scores are
@@ -40,12 +40,12 @@ class OutOfBagDisplay(Display):
                 "oob_score=True, or the metric to score by."
             )
         metric = oob_metric(model.oob_score, model.schema_.target)
-        return cls(curve.n_estimators, *_shown(curve.scores, metric), name)
+        return cls(curve.n_estimators, *_shown(curve.scores, metric), name)._drawn_on(ax)
 
     @classmethod
-    def from_result(cls, curve: Curve, *, name: str = "") -> Self:
+    def from_result(cls, curve: Curve, *, name: str = "", ax: Any = None) -> Self:
         """The scores of a curve as they are, higher being better: it does not know its metric."""
-        return cls(curve.n_estimators, curve.scores, name=name)
+        return cls(curve.n_estimators, curve.scores, name=name)._drawn_on(ax)
 
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw the curve, with its last value in words."""

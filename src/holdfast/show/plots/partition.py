@@ -60,13 +60,14 @@ class PartitionDisplay(Display):
         features: Sequence[str] | None = None,
         at: Mapping[str, Any] | None = None,
         positive: Label | None = None,
+        ax: Any = None,
     ) -> Self:
         """The partition of a tree, or of a fitted estimator of one tree, with the rows X in it.
 
         `features` are the names of one or two; by default the two most important ones. The others that the
         tree asks about are held at the values that `at` gives by name or else, of the rows X, at the lower
         median or the most frequent category. The rectangles are exact: they come from the rules of the tree.
-        Of two classes the probability of `positive` is told, by default the rarer one.
+        Of two classes the probability of `positive` is told, by default that of the tree.
         """
         tree = tree_of(model)
         shown = features_shown(tree, features)
@@ -87,7 +88,7 @@ class PartitionDisplay(Display):
             target=None if y is None else _target(tree, y, len(rows)),
             n_elsewhere=rows_elsewhere(tree, rows, used, held),
             positive=positive_class(tree, positive),
-        )
+        )._drawn_on(ax)
 
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw the regions and the rows."""

@@ -43,18 +43,24 @@ class PruningDisplay(Display):
     by: str = "n_leaves"  # what the lower axis shows
 
     @classmethod
-    def from_estimator(cls, model: Any, *, by: Literal["n_leaves", "parameter"] = "n_leaves") -> Self:
+    def from_estimator(
+        cls, model: Any, *, by: Literal["n_leaves", "parameter"] = "n_leaves", ax: Any = None
+    ) -> Self:
         """The sizes of an estimator that was fitted with "cv" or "cv-1se" for one of its limits."""
         if getattr(model, "size_table_", None) is None:
             raise ModelError(
                 "The model has no sizes to draw: none was chosen by rows held out. Fit it with "
                 'ccp_alpha="cv", max_depth="cv" or max_leaf_nodes="cv".'
             )
-        return cls.from_result(model.size_table_, by=by)
+        return cls.from_result(model.size_table_, by=by, ax=ax)
 
     @classmethod
     def from_result(
-        cls, result: SizeTable | PruningPath, *, by: Literal["n_leaves", "parameter"] = "n_leaves"
+        cls,
+        result: SizeTable | PruningPath,
+        *,
+        by: Literal["n_leaves", "parameter"] = "n_leaves",
+        ax: Any = None,
     ) -> Self:
         """The sizes of a table, or the subtrees of a path with their risks on the rows they grew on."""
         if by not in ("n_leaves", "parameter"):
@@ -65,7 +71,9 @@ class PruningDisplay(Display):
             "parameter": result.parameter,
         }
         if isinstance(result, PruningPath):
-            return cls(**common, mean=result.risks, error=None, title="risk", is_loss=True, by=by)
+            return cls(**common, mean=result.risks, error=None, title="risk", is_loss=True, by=by)._drawn_on(
+                ax
+            )
         means = np.array([result.metric.shown(score) for score in result.score.tolist()])
         return cls(
             **common,
@@ -78,19 +86,21 @@ class PruningDisplay(Display):
             chosen=result.chosen,
             n_folds=result.scores.shape[1],
             by=by,
-        )
+        )._drawn_on(ax)
 
     @classmethod
-    def from_run(cls, run: Any, *, by: Literal["n_leaves", "parameter"] = "n_leaves") -> Self:
+    def from_run(cls, run: Any, *, by: Literal["n_leaves", "parameter"] = "n_leaves", ax: Any = None) -> Self:
         """The sizes of a run whose tree was pruned by folds; of another tree, the risks of its subtrees."""
         found = run.facts.get("model", {}).get("sizes")
         if found is None:
-            return cls.from_result(pruning_path(run.model), by=by)
+            return cls.from_result(pruning_path(run.model), by=by, ax=ax)
         names = ("n_leaves", "values", "mean", "error")
         arrays: dict[str, Any] = {name: np.array(found[name]) for name in names}
         others = {name: found[name] for name in ("parameter", "best", "chosen", "n_folds")}
         metric = run.facts["metric"]
-        return cls(**arrays, **others, title=label(metric["title"]), is_loss=metric["loss"], by=by)
+        return cls(**arrays, **others, title=label(metric["title"]), is_loss=metric["loss"], by=by)._drawn_on(
+            ax
+        )
 
     @property
     def heading(self) -> str:

@@ -26,7 +26,7 @@ class ReplicationsDisplay(Display):
     is_loss: bool
 
     @classmethod
-    def from_result(cls, replications: Replications) -> Self:
+    def from_result(cls, replications: Replications, *, ax: Any = None) -> Self:
         """The results of all replications."""
         metric = replications.metric
         own = {model: replications.of(model) for model in MODELS}
@@ -43,7 +43,7 @@ class ReplicationsDisplay(Display):
             },
             title=label(metric.title),
             is_loss=metric.is_loss,
-        )
+        )._drawn_on(ax)
 
     @property
     def heading(self) -> str:

@@ -24,10 +24,12 @@ class RocDisplay(Display):
     by_leaf: bool = True  # a tree: each point adds a leaf, the likeliest first
 
     @classmethod
-    def from_estimator(cls, model: Any, X: Any, y: Any, *, positive: Label | None = None) -> Self:
+    def from_estimator(
+        cls, model: Any, X: Any, y: Any, *, positive: Label | None = None, ax: Any = None
+    ) -> Self:
         """The curve of a fitted model or a tree on rows X, of classes y, that it has not seen.
 
-        `positive` is by default the rarer of two classes; of more it must be said.
+        `positive` is by default that of the model, where there are two classes; of more it must be said.
         """
         from sklearn.metrics import auc, roc_curve
 
@@ -37,7 +39,7 @@ class RocDisplay(Display):
         fpr, tpr, _ = roc_curve(
             is_class(y, name), probabilities(model, X, place), drop_intermediate=not is_tree
         )
-        return cls(fpr, tpr, float(auc(fpr, tpr)), label_text(name), is_tree)
+        return cls(fpr, tpr, float(auc(fpr, tpr)), label_text(name), is_tree)._drawn_on(ax)
 
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw the curve, with a mark for each leaf of a tree."""

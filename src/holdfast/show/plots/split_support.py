@@ -31,20 +31,20 @@ class SplitSupportDisplay(Display):
     supports: tuple[SplitSupport, ...]
 
     @classmethod
-    def from_estimator(cls, model: Any) -> Self:
+    def from_estimator(cls, model: Any, *, ax: Any = None) -> Self:
         """The splits of the tree of a fitted stable tree."""
-        return cls.from_result(model.split_support())
+        return cls.from_result(model.split_support(), ax=ax)
 
     @classmethod
-    def from_run(cls, run: Any) -> Self:
+    def from_run(cls, run: Any, *, ax: Any = None) -> Self:
         """The splits of the tree of a run, by its reference trees and, where they are samples, candidates."""
         candidates = () if run.frontier.has_teacher else run.candidates
-        return cls.from_result(split_support(run.model, run.references, candidates))
+        return cls.from_result(split_support(run.model, run.references, candidates), ax=ax)
 
     @classmethod
-    def from_result(cls, supports: Sequence[SplitSupport]) -> Self:
+    def from_result(cls, supports: Sequence[SplitSupport], *, ax: Any = None) -> Self:
         """What `split_support` found."""
-        return cls(tuple(supports))
+        return cls(tuple(supports))._drawn_on(ax)
 
     @property
     def drawn(self) -> tuple[SplitSupport, ...]:

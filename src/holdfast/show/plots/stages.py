@@ -61,15 +61,15 @@ class StagesDisplay(Display):
     target: str
 
     @classmethod
-    def from_estimator(cls, model: Any) -> Self:
+    def from_estimator(cls, model: Any, *, ax: Any = None) -> Self:
         """The stages of a model that was fitted by `fit_stages`."""
-        return cls.from_result(model.stages_)
+        return cls.from_result(model.stages_, ax=ax)
 
     @classmethod
-    def from_result(cls, sequence: StageSequence) -> Self:
+    def from_result(cls, sequence: StageSequence, *, ax: Any = None) -> Self:
         """The trees of a sequence, stage by stage."""
         target = printable(sequence.trees[0].schema.target.name)
-        return cls(sequence.stages, tuple(_columns(sequence)), sequence.summary, target)
+        return cls(sequence.stages, tuple(_columns(sequence)), sequence.summary, target)._drawn_on(ax)
 
     @property
     def heading(self) -> str:

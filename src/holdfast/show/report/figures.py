@@ -4,7 +4,7 @@ A display of show/plots is drawn on a figure of its own, never through pyplot, w
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from colorsys import hls_to_rgb, rgb_to_hls
 from io import StringIO
 from typing import Any
@@ -12,8 +12,12 @@ from xml.sax.saxutils import quoteattr
 
 from markupsafe import Markup
 
+from holdfast.data.schema import Label
+from holdfast.show.conditions import FULL_LIST, answer_text
+from holdfast.show.node_texts import NodeTexts
 from holdfast.show.palette import EDGE, GREY, INK, OUTLINE, PAPER, SHADE
 from holdfast.text.lines import CUT
+from holdfast.tree.tree import LEAF, Tree
 
 # The colours of text, lines and paper when it is dark; every other colour changes its lightness.
 DARK = {
@@ -26,7 +30,7 @@ DARK = {
     "#000000": "#e6ebf1",
 }
 LONGEST_TITLE = 600  # letters that appear when one points at a node
-SMALLEST = 0.78  # of the least width that a drawing asks for: then it fits more screens as a whole
+SMALLEST = 0.72  # of the least width that a drawing asks for: then it fits more screens as a whole
 _COLOUR = re.compile(r"(?<![&\w])#([0-9a-fA-F]{6})\b")
 _TAG = re.compile(r"<[^>]*>")
 
@@ -69,6 +73,30 @@ def inline_svg(svg: str, name: str, alt: str = "") -> Markup:
         start = re.sub(r'\s(?:role|aria-label)="[^"]*"', "", text[: text.index(">")])
         text = f'{start} role="img" aria-label={quoteattr(alt)}{text[text.index(">") :]}'
     return Markup(text)  # the pictures escape what they write
+
+
+def outline(
+    tree: Tree, positive: Label | None, changed: Mapping[int, str] | None = None
+) -> list[dict[str, Any]]:
+    """The tree as an indented list, a line a node: it stands for the drawing on a narrow screen."""
+    texts = NodeTexts.of(tree, positive=positive, changed=changed)
+    lines = []
+    for node in range(1, tree.n_nodes):
+        parent = int(tree.parent[node])
+        is_yes, is_leaf = bool(tree.left[parent] == node), tree.feature[node] == LEAF
+        condition = answer_text(tree, parent, is_yes, counts=True, most=FULL_LIST, known=texts.known)
+        support = [texts.said(node), *texts.support(node)] if is_leaf else [texts.inner_support(node)]
+        lines.append(
+            {
+                "node": node,
+                "depth": int(tree.node_depth[node]) - 1,
+                "condition": condition,
+                "says": texts.large(node) if is_leaf else "",
+                "support": " · ".join(filter(None, support)),
+                "below": texts.changed.get(node, ""),
+            }
+        )
+    return lines
 
 
 def with_short_titles(svg: Markup, longest: int) -> Markup:

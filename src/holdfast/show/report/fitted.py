@@ -108,11 +108,11 @@ def _of_run(run: Run, given: Given) -> Fitted:
     stable = details if isinstance(details, StableFit) else None
     return Fitted(
         model=model,
-        positive=_positive(model, given),
+        positive=positive_class(model, given.positive),
         metric=details.metric if details is not None else _metric(run.facts["metric"]["name"], model),
         frontier=run.frontier,
         chosen=run.facts["choice"]["candidate"] if is_stable else None,
-        reason=run.facts.get("choice", run.facts.get("model", {})).get("reason") or "",
+        reason=run.reason,
         candidates=run.candidates,
         references=run.references,
         sampled_candidates=sampled,
@@ -135,7 +135,7 @@ def _of_model(subject: Any, given: Given) -> Fitted:
     settings = subject.get_params(deep=False) if hasattr(subject, "get_params") else {}
     return Fitted(
         model=model,
-        positive=_positive(model, given),
+        positive=positive_class(model, given.positive),
         metric=trained.metric if trained is not None else metric_of(None, model.schema.target),
         frontier=getattr(subject, "frontier_", None),
         chosen=None if choice is None else choice.candidate,
@@ -166,28 +166,6 @@ def _model_of(subject: Any) -> Tree | Ensemble:
             model: Tree | Ensemble = getattr(subject, name)
             return model
     raise ParameterError(f"This {type(subject).__name__} is not fitted: call fit before you report on it.")
-
-
-def _positive(model: Tree | Ensemble, given: Given) -> int | None:
-    if isinstance(model, Tree):
-        return positive_class(model, given.positive)
-    target = model.schema.target
-    said = target.positive if given.positive is None else given.positive
-    place = None if said is None else target.class_place(said)
-    if len(target.classes) != 2:
-        return None
-    return _rarer(model) if place is None else place
-
-
-def _rarer(ensemble: Ensemble) -> int:
-    """The rarer of two classes, by what the roots of the trees say together; of two alike the second."""
-    scores = ensemble.start.copy()
-    for tree, weight, output in zip(
-        ensemble.trees, ensemble.weights.tolist(), ensemble.outputs.tolist(), strict=True
-    ):
-        scores[output : output + tree.value.shape[1]] += weight * tree.value[0]
-    first, second = np.round(ensemble.linked(scores[None, :])[0], 6).tolist()
-    return int(second <= first)
 
 
 def _metric(name: str, model: Tree | Ensemble) -> Metric:

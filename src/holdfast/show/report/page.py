@@ -58,6 +58,7 @@ class Page:
     key_figures: tuple[KeyFigure, ...]
     sections: tuple[Section, ...]
     facts: Mapping[str, Any] = field(default_factory=dict)  # that belong to no section
+    warnings: tuple[str, ...] = ()  # above everything else
     answers: tuple[tuple[str, str], ...] = ()  # below the key figures: what a reader asks, and the answer
 
     @property
@@ -78,6 +79,7 @@ class Page:
             "page": self.kind,
             "title": self.title,
             "subtitle": self.subtitle,
+            "warnings": list(self.warnings),
             "headline": list(self.headline),
             "key_figures": [[each.value, each.label, each.note] for each in self.key_figures],
             "answers": [list(each) for each in self.answers],

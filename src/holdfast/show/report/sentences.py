@@ -7,8 +7,9 @@ import numpy as np
 from holdfast.arrays import FloatArray
 from holdfast.data.schema import Target
 from holdfast.evidence.leaf_evidence import FEW_ROWS
+from holdfast.evidence.outcome_at import LeafOutcome
 from holdfast.text.lines import printable
-from holdfast.text.numbers import number_text, rounded_percent
+from holdfast.text.numbers import number_text, rounded_percent, told_apart
 from holdfast.tree.wording import class_names
 
 MOST_CLASSES = 3  # that a sentence names besides the first
@@ -55,24 +56,29 @@ def frequency_sentence(
     counts: FloatArray,
     noun: str,
     place: int,
+    found: LeafOutcome | None = None,
     *,
-    interval: tuple[float, float] | None = None,
     with_others: bool = False,
 ) -> str:
     """How many rows of a leaf are of the class at this place and, `with_others`, of each other class.
 
+    What was found of the leaf adds the interval, and the rate by weight where rows weigh unlike.
+
     >>> target = Target("stroke", classes=("no", "yes"))
-    >>> frequency_sentence(target, np.array([27.0, 17.0]), "patient", 1, interval=(0.257, 0.534))
+    >>> found = LeafOutcome(1, "no", 44, "yes", 0.35, 17, observed=17 / 44, interval=(0.257, 0.534))
+    >>> frequency_sentence(target, np.array([27.0, 17.0]), "patient", 1, found)
     'Of 44 patients like this, 17 had stroke = yes: 39 % (26 to 53 %).'
     """
     total, names = float(counts.sum()), class_names(target)
     if total <= 0:
         return f"No {noun} like this is known."
-    found = float(counts[place])
-    between = "" if interval is None else f" ({interval_text(*interval)})"
+    rate, between, by_weight = float(counts[place]) / total, "", ""
+    if found is not None and found.observed is not None and found.interval is not None:
+        rate, between = found.observed, f" ({interval_text(*found.interval)})"
+        by_weight = "by weight " if found.is_weighted else ""
     text = (
-        f"Of {rows_of(total, noun)} like this, {count_of(found)} had {printable(target.name)} = "
-        f"{names[place]}: {rounded_percent(found / total)}{between}"
+        f"Of {rows_of(total, noun)} like this, {count_of(float(counts[place]))} had "
+        f"{printable(target.name)} = {names[place]}: {by_weight}{rounded_percent(rate)}{between}"
     )
     if not with_others:
         return f"{text}."
@@ -98,32 +104,46 @@ def few_rows_sentence(count: float) -> str:
     return "It rests on few rows." if 0 < count < FEW_ROWS else ""
 
 
-def mean_sentence(target: Target, values: FloatArray, mean: float, noun: str, statistic: str = "mean") -> str:
-    """The mean, or a quantile, of the rows of a leaf, and where the middle half of them lies.
+def mean_sentence(
+    target: Target,
+    values: FloatArray,
+    mean: float,
+    noun: str,
+    statistic: str = "mean",
+    *,
+    interval: tuple[float, float] | None = None,
+) -> str:
+    """The mean, or a quantile, of the rows of a leaf with its interval, and the middle half of them.
 
-    >>> mean_sentence(Target("days"), np.array([1.0, 2.0, 3.0, 4.0]), 2.5, "patient")
-    '4 patients like this: mean days 2.5, half of them between 1.75 and 3.25.'
+    >>> mean_sentence(Target("days"), np.array([1.0, 2.0, 3.0, 4.0]), 2.5, "patient", interval=(0.4, 4.6))
+    '4 patients like this: mean days 2.5 (0.4 to 4.6), half of them between 1.75 and 3.25.'
     """
     if not len(values):
         return f"No {noun} like this is known."
     low, high = (number_text(float(each), 4) for each in np.quantile(values, [0.25, 0.75]))
     return (
         f"{rows_of(len(values), noun)} like this: {statistic} {printable(target.name)} "
-        f"{number_text(mean, 4)}, half of them between {low} and {high}."
+        f"{number_text(mean, 4)}{_between(interval)}, half of them between {low} and {high}."
     )
 
 
-def said_sentence(target: Target, count: float, value: float, noun: str) -> str:
-    """What a tree says of a number where its rows are not known: that may be their mean, or a teacher's.
+def observed_sentence(target: Target, found: LeafOutcome, noun: str) -> str:
+    """The mean of the rows of a leaf where only the tree tells it.
 
-    >>> said_sentence(Target("days"), 4, 2.5, "patient")
-    '4 patients like this; the tree says days 2.5.'
+    >>> found = LeafOutcome(1, 2.5, 4, observed=2.0, interval=(0.4, 3.6))
+    >>> observed_sentence(Target("days"), found, "patient")
+    '4 patients like this: mean days 2 (0.4 to 3.6).'
     """
-    if count <= 0:
+    if found.n_rows <= 0:
         return f"No {noun} like this is known."
-    return (
-        f"{rows_of(count, noun)} like this; the tree says {printable(target.name)} {number_text(value, 4)}."
-    )
+    if found.observed is None:
+        return f"{rows_of(found.n_rows, noun)} like this."
+    mean = f"mean {printable(target.name)} {number_text(found.observed, 4)}"
+    return f"{rows_of(found.n_rows, noun)} like this: {mean}{_between(found.interval)}."
+
+
+def _between(interval: tuple[float, float] | None) -> str:
+    return "" if interval is None else f" ({' to '.join(told_apart(*interval))})"
 
 
 def listing(parts: Iterable[str]) -> str:

@@ -1,5 +1,6 @@
 """Trees that learn what a teacher says of the rows, instead of what happened to them."""
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple
@@ -12,11 +13,13 @@ from holdfast.data.schema import Target
 from holdfast.data.split.resampling import Units, all_counts
 from holdfast.data.table import Table
 from holdfast.growth.constraints import monotone_of, number_rules
+from holdfast.growth.criteria import criterion_of
 from holdfast.growth.grow import grow_samples
 from holdfast.growth.leaf_values import refit_all_leaf_values
 from holdfast.growth.pruning.path import leaves_path
+from holdfast.growth.recorded_splits import ask_if_recorded
 from holdfast.growth.rules import GrowthRules
-from holdfast.growth.sample import FixedPointSample, fixed_point_sample
+from holdfast.growth.sample import FixedPointSample, fixed_point, relative
 from holdfast.random_streams import Stream
 from holdfast.tree.monotone import in_order
 from holdfast.tree.prune import cut_back
@@ -72,21 +75,33 @@ class Lesson:
     fixed: FixedPointSample
 
     @classmethod
-    def of(cls, table: Table, answers: FloatArray, weight: FloatArray, rules: GrowthRules) -> "Lesson":
-        """The lesson of a teacher's answers, for trees that keep to the rules."""
+    def of(
+        cls,
+        table: Table,
+        answers: FloatArray,
+        repeats: IntArray,
+        importance: FloatArray,
+        rules: GrowthRules,
+    ) -> "Lesson":
+        """The lesson of a teacher's answers, for trees that keep to the rules.
+
+        `repeats` are the rows that each row stands for, `importance` is the weight of one of them.
+        """
         n_classes = len(table.schema.target.classes)
-        given = None if table.weight is None and (weight == 1.0).all() else weight
+        weight = repeats * importance
         if n_classes <= 2:
             # Of one class alone there is nothing to learn.
-            learnt = answers[:, -1] if n_classes != 1 else np.ones(table.n_rows)
+            target = answers[:, -1] if n_classes != 1 else np.ones(table.n_rows)
             schema = replace(table.schema, target=Target("teacher"))
-            lesson = Table(schema, table.columns, learnt, given)
+            given = None if table.weight is None and (weight == 1.0).all() else weight
+            lesson = Table(schema, table.columns, target, given)
             rules = replace(number_rules(table.schema, rules), criterion="squared_error")
         else:
             row = np.repeat(np.arange(table.n_rows), n_classes)
             label = np.tile(np.arange(n_classes, dtype=np.int32), table.n_rows)
             columns = tuple(column[row] for column in table.columns)
-            lesson = Table(table.schema, columns, label, answers.ravel() * weight[row])
+            repeats, importance = repeats[row] * (answers.ravel() > 0), importance[row] * answers.ravel()
+            lesson = Table(table.schema, columns, label, repeats * importance)
             rules = replace(
                 rules,
                 criterion="gini",
@@ -94,7 +109,14 @@ class Lesson:
                 # Rows of several classes are never pure: where all have the same fractions, growth must end.
                 min_impurity_decrease=max(rules.min_impurity_decrease, UNIT**2),
             )
-        return cls(table, answers, weight, lesson, rules, fixed_point_sample(lesson, rules))
+        repeats, exponent = repeats.astype(np.int32), 0
+        if (importance[repeats > 0] != 1.0).any():
+            importance, exponent = relative(importance, repeats)
+        criterion = criterion_of(rules.criterion_name, n_classes > 2)
+        fixed = fixed_point(
+            lesson.target, n_classes if n_classes > 2 else 0, criterion, repeats, importance, exponent
+        )
+        return cls(table, answers, weight, lesson, rules, fixed)
 
     @property
     def n_copies(self) -> int:
@@ -156,6 +178,10 @@ class Lesson:
             trees = [tree.replace(schema=self.lesson.schema, monotone=promise) for tree in trees]
         fitted = refit_all_leaf_values(trees, self.lesson, [self.fixed] * len(trees), n_jobs=n_jobs)
         return [self._delivered(tree) for tree in fitted]
+
+    def ask_if_recorded(self, tree: Tree, keep: Collection[int] = ()) -> Tree:
+        """Replace splits that separate missing values, and few others, by "is the value recorded?"."""
+        return ask_if_recorded(tree, self.lesson, self.rules, self.fixed, self.fixed.repeats, keep)
 
     def _delivered(self, tree: Tree) -> Tree:
         target = self.table.schema.target

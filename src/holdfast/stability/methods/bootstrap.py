@@ -6,6 +6,7 @@ from holdfast.growth.leaf_values import refit_all_leaf_values
 from holdfast.growth.learner import Learner
 from holdfast.growth.shrinkage import shrunk
 from holdfast.scoring.metric import Metric
+from holdfast.stability.baseline import baseline_test
 from holdfast.stability.collection import Collection, grow_candidates, grow_references
 from holdfast.stability.learners import learner_for
 from holdfast.stability.methods.method import Grown, Method
@@ -20,7 +21,8 @@ def grow(rows: PreparedRows, settings: StabilitySettings, metric: Metric) -> Gro
     references = grow_references(learner, rows, settings)
     grown = grow_candidates(learner, rows, settings)
     candidates, scores, strength = _scored(grown, learner, rows, settings, metric)
-    return Grown(references, candidates, scores, strength=strength)
+    baseline = baseline_test(rows, metric, grown.by_division(rows.division))
+    return Grown(references, candidates, scores, strength=strength, baseline=baseline)
 
 
 def _scored(

@@ -13,15 +13,14 @@ from typing import NamedTuple
 import numpy as np
 
 from holdfast.arrays import FloatArray, IntArray, LongArray, without_last_digits
-from holdfast.data.input.weight import effective_rows
+from holdfast.data.split.folds import drawn_folds
 from holdfast.data.split.groups import of_rows
 from holdfast.data.split.resampling import Units
 from holdfast.data.table import Table
-from holdfast.distance.costs import fraction_of_range
 from holdfast.distance.settings import DistanceSettings, checked_outcome
 from holdfast.errors import ParameterError
 from holdfast.growth.class_costs import losses_of
-from holdfast.growth.leaf_values import refit_all_leaf_values
+from holdfast.growth.leaf_values import refit_all_leaf_values, refit_leaf_values
 from holdfast.growth.rounding import with_round_thresholds
 from holdfast.growth.rules import GrowthRules, rows_needed
 from holdfast.growth.sample import fixed_point_sample, weights_of
@@ -30,6 +29,7 @@ from holdfast.growth.values import rows_by_class
 from holdfast.random_streams import Branch
 from holdfast.scoring.metric import Metric, TrueValues
 from holdfast.scoring.predictions import predictions_for
+from holdfast.stability.baseline import CLEAR_AT_ONCE, OPEN, BaselineTest, baseline_test
 from holdfast.stability.centring.centred_trees import CentredTrees
 from holdfast.stability.centring.names import LEAF_VALUES, MOST_LEAVES
 from holdfast.stability.centring.problem import Found
@@ -37,14 +37,24 @@ from holdfast.stability.centring.search import CentreSearch
 from holdfast.stability.centring.size_folds import choose_size
 from holdfast.stability.centring.students import Lesson, Student, rounded_answers
 from holdfast.stability.centring.teacher import check_teacher, pupils_of, taught
-from holdfast.stability.division import FRACTION_HELD_OUT, Division, RowInfo
+from holdfast.stability.collection import Collection
+from holdfast.stability.division import (
+    FOLDS,
+    FRACTION_HELD_OUT,
+    MOST_CROSS_FITTED,
+    REPEATS,
+    Division,
+    RowInfo,
+)
 from holdfast.stability.division import divide as divide_evenly
 from holdfast.stability.methods.method import Grown, Method, Sizes
 from holdfast.stability.rows import PreparedRows
 from holdfast.stability.selection import TEACHER_TOLERANCE
 from holdfast.stability.settings import StabilitySettings
+from holdfast.stability.update.prior import Prior
 from holdfast.stability.validation import Scores
 from holdfast.tree.class_counts import with_class_counts
+from holdfast.tree.prune import cut_back
 from holdfast.tree.threshold import with_losses
 from holdfast.tree.tree import Tree
 
@@ -94,14 +104,78 @@ def grow(rows: PreparedRows, settings: StabilitySettings, metric: Metric) -> Gro
     if settings.leaf_values == "shrunk":
         strength = _strength(rows, learnt)
         whole, learnt = whole.shrunk(strength), [each.shrunk(strength) for each in learnt]
-    return Grown(
+    grown = Grown(
         whole.reference_collection(depth),
         whole.candidates,
-        _scores(rows, metric, learnt),
+        _scores(rows, metric, [each.all_trees for each in learnt]),
         whole.teacher_losses,
         sizes,
         strength,
+        _baseline(rows, metric, settings, learnt),
     )
+    if grown.baseline is None or grown.baseline.is_better or settings.rules.first_splits is not None:
+        return grown
+    return _with_one_leaf(grown, rows, settings, metric)
+
+
+def _baseline(
+    rows: PreparedRows, metric: Metric, settings: StabilitySettings, learnt: Sequence[CentredTrees]
+) -> BaselineTest | None:
+    """The test against a constant: on the rows held out or, where these leave it open, on all rows by folds.
+
+    Students stand for the centred trees of the folds: to search for these would take far longer.
+    """
+    trees = [each.all_trees for each in learnt]
+    found = baseline_test(rows, metric, zip(rows.division.validation, trees, strict=True))
+    if found is None or rows.division.is_cross_fitted or rows.table.n_rows > MOST_CROSS_FITTED:
+        return found
+    limit, parts = most_leaves(settings), []
+    sizes = [limit, *(size for size in SMALLER if size < limit)]
+    for repeat in range(REPEATS):
+        if found.ratio >= CLEAR_AT_ONCE or (repeat and found.ratio < OPEN):
+            break
+        stream = (settings.seed, Branch.BASELINE_TEST_FOLDS, repeat)
+        for fold in drawn_folds(rows.table, rows.groups, FOLDS, stream):
+            training, groups = rows.table.taken(fold.training), of_rows(rows.groups, fold.training)
+            parts.append((fold.held_out, students_of_sizes(settings, sizes, training, groups)))
+        found = baseline_test(rows, metric, parts) or found
+    return found
+
+
+def _with_one_leaf(grown: Grown, rows: PreparedRows, settings: StabilitySettings, metric: Metric) -> Grown:
+    """The same with one candidate more: the constant, amid references of one leaf."""
+    assert grown.sizes is not None
+    assert grown.teacher_loss is not None
+    candidates, sizes, tree = grown.candidates, grown.sizes, grown.candidates.trees[0]
+    constants = [[_constant(tree, rows.table.taken(each), settings)] for each in rows.division.training]
+    own = _scores(rows, metric, constants)
+    names = ("value", "error", "measured", "measured_error")
+    scores = {name: np.append(getattr(grown.scores, name), getattr(own, name)) for name in names}
+    roots = tuple(cut_back(each, np.ones(each.n_nodes, np.bool_)) for each in grown.references.trees)
+    return grown._replace(
+        candidates=Collection(
+            (*candidates.trees, _constant(tree, rows.table, settings)),
+            (*candidates.combinations, {"tolerance": 0.0, "max_leaf_nodes": 1}),
+            np.arange(len(candidates) + 1),
+            np.zeros(len(candidates) + 1, np.int64),
+        ),
+        scores=Scores(**scores, reliability=1.0),
+        teacher_loss=np.append(grown.teacher_loss, 1.0),
+        sizes=sizes._replace(
+            max_leaf_nodes=np.append(sizes.max_leaf_nodes, 1),
+            student_loss=np.append(sizes.student_loss, 0.0),
+            smaller_references={**sizes.smaller_references, 1: replace(grown.references, trees=roots)},
+        ),
+    )
+
+
+def _constant(tree: Tree, table: Table, settings: StabilitySettings) -> Tree:
+    """A tree of one leaf, with the base rate, the mean or the quantile of the rows."""
+    root = cut_back(tree, np.ones(tree.n_nodes, np.bool_))
+    rules = settings.rules
+    if not rules.says_quantiles:
+        rules = replace(rules, criterion=_criterion(table))
+    return refit_leaf_values(root, table, rules)
 
 
 # -- one set of rows ------------------------------------------------------------------------------------
@@ -115,27 +189,9 @@ class Taught(NamedTuple):
     exponent: int  # weights of the lesson are the given ones times 2 ** -exponent
 
 
-class Prior(NamedTuple):
-    """What was known before: a tree that stands for rows of such a weight, which are no longer there."""
-
-    tree: Tree
-    weight: float
-
-    def blended(self, answers: FloatArray, table: Table, weight: float) -> FloatArray:
-        """The answers of a teacher of rows of that weight, and those of the tree, each by its weight."""
-        said, target = self.tree.value[self.tree.apply(table)], table.schema.target
-        if not target.is_classes:
-            is_spread = target.low < target.high
-            said = fraction_of_range(said, target.low, target.low, target.high) if is_spread else 0.0 * said
-        share = self.weight / (self.weight + weight)
-        return (1.0 - share) * answers + share * said
-
-
-def taught_by(
-    table: Table, groups: LongArray | None, settings: StabilitySettings, prior: Prior | None = None
-) -> Taught:
+def taught_by(table: Table, groups: LongArray | None, settings: StabilitySettings) -> Taught:
     """The lesson of the rows: the teacher learns from them, and says what it thinks of each."""
-    return lesson_of(table, teacher_answers(table, groups, settings), settings, prior)
+    return lesson_of(table, teacher_answers(table, groups, settings), settings)
 
 
 def teacher_answers(table: Table, groups: LongArray | None, settings: StabilitySettings) -> FloatArray:
@@ -149,11 +205,11 @@ def lesson_of(
 ) -> Taught:
     """The lesson of what a teacher says, weighed against what was known before."""
     repeats, importance, exponent = weights_of(table, settings.rules)
-    if prior is not None and prior.weight > 0:
-        answers = prior.blended(answers, table, effective_rows(table.weight, table.n_rows))
+    if prior is not None and prior.n_rows > 0:
+        answers, importance = prior.blend(answers, table, repeats, importance)
     answers = rounded_answers(answers)
     rules = student_rules(settings, int(repeats.sum()))
-    return Taught(Lesson.of(table, answers, repeats * importance, rules), repeats, exponent)
+    return Taught(Lesson.of(table, answers, repeats, importance, rules), repeats, exponent)
 
 
 def centred_trees(table: Table, groups: LongArray | None, settings: StabilitySettings) -> CentredTrees:
@@ -211,7 +267,9 @@ def _central(
     if settings.rules.min_samples_leaf != 1:  # what was asked for is kept to
         search = replace(search, least_rows=float(lesson.least_rows))
     found = _found(search, tolerances, chosen_tolerance(settings), settings.n_jobs)
-    shapes = [search.problem.questions.tree_of(each.nodes, each.n_leaves) for each in found]
+    shapes = [
+        lesson.ask_if_recorded(search.problem.questions.tree_of(each.nodes, each.n_leaves)) for each in found
+    ]
     rounded = [with_round_thresholds(tree, lesson.table, search.prescribed) for tree in shapes]
     trees = delivered(rounded, rows, settings)
     references = _with_weights(references, rows.exponent)
@@ -256,7 +314,7 @@ def _with_observed(tree: Tree, rows: Taught) -> Tree:
         return tree
     n_classes = len(table.schema.target.classes)
     counts = rows_by_class(tree, tree.apply(table), table.target, rows.repeats, n_classes)
-    # Of three classes or more, the lesson has taken copies of a row for one, of a larger weight.
+    # Of three classes or more, the lesson counts a row only for the classes that the teacher allows.
     return with_class_counts(tree.replace(count=counts.sum(axis=1)), counts)
 
 
@@ -382,13 +440,13 @@ def _strength(rows: PreparedRows, learnt: Sequence[CentredTrees]) -> float:
     return shared_strength(rows.table, pairs)
 
 
-def _scores(rows: PreparedRows, metric: Metric, made: Sequence[CentredTrees]) -> Scores:
+def _scores(rows: PreparedRows, metric: Metric, made: Sequence[Sequence[Tree]]) -> Scores:
     """For each candidate the score of a tree made the same way without the rows that it is scored on."""
     values, errors = [], []
     for learnt, held_out in zip(made, rows.division.validation, strict=True):
         part = rows.table.taken(held_out)
         true_values = TrueValues.of(part, of_rows(rows.groups, held_out))
-        scored = [metric.score(predictions_for(metric, tree, part), true_values) for tree in learnt.all_trees]
+        scored = [metric.score(predictions_for(metric, tree, part), true_values) for tree in learnt]
         values.append([each.value for each in scored])
         errors.append([each.error for each in scored])
     value = without_last_digits(np.mean(values, axis=0))

@@ -9,6 +9,7 @@ import numpy as np
 from holdfast.arrays import FloatArray, LongArray
 from holdfast.data.table import Table
 from holdfast.scoring.metric import Metric
+from holdfast.stability.baseline import BaselineTest
 from holdfast.stability.centring.size_choice import SizeChoice
 from holdfast.stability.collection import Collection
 from holdfast.stability.division import Division, RowInfo, divide
@@ -39,6 +40,7 @@ class Grown(NamedTuple):
     teacher_loss: FloatArray | None = None  # of each candidate, for "centred": see Frontier
     sizes: Sizes | None = None  # for "centred"
     strength: float | None = None  # of shrinkage, in rows, where leaf values are shrunk
+    baseline: BaselineTest | None = None  # against a constant; None where no rows are held out
 
     def references_of(self, candidate: int) -> Collection:
         """The reference trees that a candidate is measured to: of centred trees, those of its own size."""

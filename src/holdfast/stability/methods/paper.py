@@ -16,6 +16,7 @@ from holdfast.data.table import Table
 from holdfast.errors import ParameterError
 from holdfast.random_streams import Branch
 from holdfast.scoring.metric import Metric
+from holdfast.stability.baseline import baseline_test
 from holdfast.stability.collection import grow_candidates, grow_references
 from holdfast.stability.division import FRACTION_HELD_OUT, Division, RowInfo
 from holdfast.stability.learners import learner_for
@@ -55,7 +56,8 @@ def grow(rows: PreparedRows, settings: StabilitySettings, metric: Metric) -> Gro
     references = grow_references(learner, rows, settings)
     candidates = grow_candidates(learner, rows, settings)
     as_measured = Scoring(metric, refit=(), shrink=False, seed=settings.seed, n_jobs=settings.n_jobs)
-    return Grown(references, candidates, score_candidates(candidates, rows, as_measured))
+    baseline = baseline_test(rows, metric, candidates.by_division(rows.division))
+    return Grown(references, candidates, score_candidates(candidates, rows, as_measured), baseline=baseline)
 
 
 def _fraction(validation: Any, info: RowInfo) -> float:

@@ -13,6 +13,7 @@ from holdfast.growth.sample import fixed_point_sample
 from holdfast.growth.size.folds import Folds
 from holdfast.growth.size.search import SizeSearch, path_scores, sizes_to_score, values_between
 from holdfast.scoring.metric import Metric
+from holdfast.stability.baseline import baseline_test
 from holdfast.stability.collection import Collection, grow_references
 from holdfast.stability.learners import learner_for
 from holdfast.stability.methods.method import Grown, Method
@@ -42,7 +43,13 @@ def grow(rows: PreparedRows, settings: StabilitySettings, metric: Metric) -> Gro
         division=np.zeros(len(sizes), np.int64),
     )
     alphas = values_between(path)[sizes]
-    return Grown(references, candidates, _scores(alphas, rules, rows, settings, metric))
+    scores = _scores(alphas, rules, rows, settings, metric)
+    samples = [sample.repeats * training for training in rows.division.training]
+    grown = grow_samples(rows.table, rules, sample, samples, [settings.seed] * len(samples))
+    paths = [pruning_path(tree, rules.ccp_risk) for tree in grown]
+    trees = [[each[size] for size in sizes_to_score(each, settings.n_trees).tolist()] for each in paths]
+    baseline = baseline_test(rows, metric, zip(rows.division.validation, trees, strict=True))
+    return Grown(references, candidates, scores, baseline=baseline)
 
 
 def _scores(

@@ -36,6 +36,7 @@ JUDGES: dict[str, Judge] = {
     "max_negative_flips": judged_rows.max_negative_flips,
     "score_margin": judged_rows.score_margin,
     "subgroups": judged_rows.subgroups,
+    "observed_expected": judged_rows.observed_expected,
     "calibration_intercept": judged_rows.calibration_intercept,
     "calibration_slope": judged_rows.calibration_slope,
     "min_leaf_rows": judged_rows.min_leaf_rows,

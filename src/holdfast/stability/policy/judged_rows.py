@@ -101,12 +101,21 @@ def calibration_intercept(name: str, change: Change) -> Iterator[PolicyLine]:
         yield within(name, new, change.limit(name), words, subject)
 
 
+def observed_expected(name: str, change: Change) -> Iterator[PolicyLine]:
+    """What came true over what the new tree expects; of more than two classes, of each."""
+    return _of_calibration(name, change, "ratio")
+
+
 def calibration_slope(name: str, change: Change) -> Iterator[PolicyLine]:
     """What the predictions of the new tree should be multiplied by; of more than two classes, of each."""
+    return _of_calibration(name, change, "slope")
+
+
+def _of_calibration(name: str, change: Change, figure: str) -> Iterator[PolicyLine]:
     classes = change.diff.new.schema.target.classes
     for place, subject in _calibrated(change):
         rows = change.rows if not subject else change.rows_of(change.table, positive=classes[place])
-        old, new = rows.old_calibration.slope, rows.new_calibration.slope
+        old, new = (getattr(each, figure) for each in (rows.old_calibration, rows.new_calibration))
         words = "1 is right" + ("" if isnan(old) else f"; was {fixed_text(old, 3)}")
         yield within(name, new, change.limit(name), words, subject)
 

@@ -1,9 +1,8 @@
 """What was meant: the nearest of the names that there are."""
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 
-from holdfast.text.lists import listed
+from holdfast.text.lists import closest, listed
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
@@ -13,5 +12,5 @@ def nearest(name: str, known: Iterable[str]) -> str:
     ("did you mean 'max_churn'?", "choose of 'age'.")
     """
     names = list(known)
-    near = get_close_matches(name.lower(), names, 1, 0.6)
-    return f"did you mean {near[0]!r}?" if near else f"choose of {listed(names, 30)}."
+    near = closest(name, names)
+    return f"choose of {listed(names, 30)}." if near is None else f"did you mean {near!r}?"

@@ -124,6 +124,13 @@ class ChangePolicy:
     )
     subgroup_bands: int = line(4, SOME, 4, "Into how many bands the rows are divided by a number.")
     min_subgroup_rows: int = line(200, SOME, 200, "A subgroup of fewer rows is reported, and not judged.")
+    observed_expected: Interval | None = line(
+        None,
+        Between(),
+        (0.8, 1.25),
+        "What came true over what the new tree expects, such as the rate of a class over its mean "
+        "probability; 1 is right, and 2 means that the tree predicts half of what happens.",
+    )
     calibration_intercept: Interval | None = line(
         None,
         Between(),

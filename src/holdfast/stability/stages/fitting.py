@@ -84,10 +84,11 @@ def _updates(
             n_again = rows.size(number - 1, stages) if stages.memory == "all" else 0.0
             prior = usual_prior(used.n_behind, n_again) if stages.prior is None else float(stages.prior)
             more = first.references if number == 1 else ()
-            how = UpdateSettings(tolerance=stages.update_tolerance, validation=None, prior=prior)
-            taken, path = lesson.update(used, how, more)
-            known = prior if stages.prior is not None else max(used.n_behind - n_again, 0.0)
-            used = InUse(taken.tree, taken.loss, known + lesson.n_rows)
+            carried = None if stages.prior is not None else max(used.n_behind - n_again, 0.0)
+            how = UpdateSettings(
+                tolerance=stages.update_tolerance, validation=None, prior=prior, carried=carried
+            )
+            used, path = lesson.update(used, how, more)
         yield Step(lesson, used, path)
 
 

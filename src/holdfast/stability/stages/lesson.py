@@ -11,7 +11,6 @@ from holdfast.arrays import FloatArray, without_last_digits
 from holdfast.stability.centring.centred_trees import CentredTrees
 from holdfast.stability.choice import SelectionRule, choose
 from holdfast.stability.methods.centred import (
-    Prior,
     Taught,
     centred_by,
     chosen_tolerance,
@@ -24,7 +23,7 @@ from holdfast.stability.settings import StabilitySettings
 from holdfast.stability.stages.rows import RowsLearnt, StageRows
 from holdfast.stability.stages.settings import StageSettings
 from holdfast.stability.training import StableTrees, train
-from holdfast.stability.update.path import Context, Point, allowed_loss, path_by, taken_point
+from holdfast.stability.update.path import KEEP, Context, Point, allowed_loss, path_by, taken_point
 from holdfast.stability.update.search import UpdateSearch
 from holdfast.stability.update.settings import UpdateSettings
 from holdfast.tree.tree import Tree
@@ -80,15 +79,15 @@ class StageLesson:
 
     def update(
         self, used: InUse, update: UpdateSettings, more: tuple[Tree, ...]
-    ) -> tuple[Point, list[Point]]:
+    ) -> tuple[InUse, list[Point]]:
         """The tree that an update of the one in use takes, and all points of the path to it."""
-        rows = lesson_of(self.learnt.table, self.answers, self.settings, Prior(used.tree, update.prior))
         distances = distance_settings(self.settings, [used.tree])
-        search = UpdateSearch(rows, used.tree, rows.lesson.grow(rows.repeats), distances, more)
         own_loss = allowed_loss(used.loss, self.n_rows, update.prior)
         context = Context(self.settings, update, distances, more, own_loss)
-        path = path_by(search, self.learnt.groups, context)
-        return path[taken_point(path, context)], path
+        path = path_by(used.tree, self.learnt.table, self.learnt.groups, self.answers, context)
+        taken = path.points[taken_point(path, context)]
+        is_kept = taken.kind == KEEP
+        return InUse(taken.tree, taken.loss, used.n_behind if is_kept else path.n_behind), path.points
 
 
 # -- trees that know nothing of other stages ----------------------------------------------------------------
@@ -109,7 +108,7 @@ def first_tree(
 ) -> First:
     """The stable tree of the first stage."""
     trained, candidate = _trained(rows, 0, settings, stages, rule)
-    losses, references = trained.frontier.student_loss, trained.references_of(candidate)
+    losses, references = trained.frontier.teacher_loss, trained.references_of(candidate)
     loss = 0.0 if losses is None else float(losses[candidate])
     return First(trained, trained.candidates.trees[candidate], loss, references.trees)
 

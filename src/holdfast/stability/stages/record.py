@@ -15,6 +15,7 @@ from holdfast.scoring.predictions import predictions_for
 from holdfast.stability.stages.rows import StageRows
 from holdfast.stability.stages.sequence import FIRST, Stage, kind_of
 from holdfast.stability.stages.settings import StageSettings
+from holdfast.tree.recorded import with_recorded
 from holdfast.tree.tree import Tree
 
 
@@ -29,7 +30,19 @@ class Record:
 
     def stages(self, trees: Sequence[Tree], losses: Sequence[float]) -> tuple[Stage, ...]:
         """The stages of a sequence, one tree for each."""
-        return tuple(self._stage(number, trees, losses[number]) for number in range(len(trees)))
+        told = self._with_recorded(trees)
+        return tuple(self._stage(number, told, losses[number]) for number in range(len(told)))
+
+    def _with_recorded(self, trees: Sequence[Tree]) -> list[Tree]:
+        """The trees with what the rows of their stage and before recorded; one that stays keeps its own."""
+        told: list[Tree] = []
+        for number, tree in enumerate(trees):
+            if number and tree is trees[number - 1]:
+                told.append(told[-1])
+            else:
+                table = self.rows.learnt(number, self.settings).table
+                told.append(with_recorded(tree, table, told[-1] if told else None))
+        return told
 
     def _stage(self, number: int, trees: Sequence[Tree], loss: float) -> Stage:
         tree = trees[number]

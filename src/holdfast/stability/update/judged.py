@@ -13,7 +13,7 @@ from holdfast.stability.policy.policy import ChangePolicy
 from holdfast.stability.policy.verdict import PolicyVerdict
 from holdfast.tree.tree import Tree
 
-BY_TRUTH = ("score_margin", "subgroups", "calibration_intercept", "calibration_slope")
+BY_TRUTH = ("score_margin", "subgroups", "observed_expected", "calibration_intercept", "calibration_slope")
 
 
 def n_scored(held_out: Table) -> int:

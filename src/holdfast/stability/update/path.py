@@ -1,34 +1,39 @@
 """The path from a deployed tree to a fresh one: what could be deployed next, nearest first."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
-from holdfast.arrays import LongArray
+from holdfast.arrays import FloatArray, LongArray
 from holdfast.backends.tasks import run_kept
 from holdfast.data.table import Table
 from holdfast.distance.distances import distances_between
 from holdfast.distance.settings import DistanceSettings
 from holdfast.growth.rounding import with_round_thresholds
+from holdfast.kernels.centring.problem import MOST_PATH
+from holdfast.stability.centring.students import Lesson
 from holdfast.stability.choice import SelectionRule, choose
 from holdfast.stability.methods.centred import (
-    Prior,
     Taught,
     delivered,
     distance_settings,
+    lesson_of,
     most_leaves,
-    taught_by,
+    teacher_answers,
 )
 from holdfast.stability.settings import StabilitySettings
 from holdfast.stability.training import train
 from holdfast.stability.update.classes import steadied
-from holdfast.stability.update.search import UpdateSearch, paths_above, paths_of
+from holdfast.stability.update.prior import Prior
+from holdfast.stability.update.search import UpdateSearch
 from holdfast.stability.update.settings import UpdateSettings
 from holdfast.tree.class_counts import with_own_counts
 from holdfast.tree.edit import with_notes
 from holdfast.tree.monotone import in_order
+from holdfast.tree.paths import paths_above, paths_of
 from holdfast.tree.threshold import with_losses
 from holdfast.tree.tree import LEAF, Tree
 
@@ -53,6 +58,14 @@ def allowed_loss(own_loss: float, n_rows: float, prior: float) -> float:
     return own_loss * MORE * (n_rows / (n_rows + prior)) ** 2
 
 
+class UpdatePath(NamedTuple):
+    """The trees that could be deployed next, nearest first."""
+
+    points: list[Point]
+    has_drift: bool  # rates of leaves have clearly moved
+    n_behind: float  # rows that an updated tree stands for
+
+
 class Context(NamedTuple):
     """What the path depends on besides the tree and the rows."""
 
@@ -65,35 +78,63 @@ class Context(NamedTuple):
 
     def most_loss(self, kind: str) -> float:
         """What a point of this kind may lose."""
-        return max(self.update.tolerance, self.own_loss if kind == REFIT else 0.0)
+        return max(self.update.tolerance, self.own_loss if kind in (KEEP, REFIT) else 0.0)
 
     def fits(self, point: Point) -> bool:
         """True if the point fits well enough to be deployed."""
         return point.loss <= self.most_loss(point.kind) + SLACK
 
 
-def update_path(deployed: Tree, table: Table, groups: LongArray | None, context: Context) -> list[Point]:
+def update_path(deployed: Tree, table: Table, groups: LongArray | None, context: Context) -> UpdatePath:
     """The points of the path, nearest first, without those that others beat in both distance and fit."""
-    prior = Prior(deployed, context.update.prior)
-    rows = taught_by(table, groups, with_room(context.settings, deployed), prior)
+    settings = with_room(context.settings, deployed)
+    answers = teacher_answers(table, groups, settings)
+    return path_by(deployed, table, groups, answers, context._replace(settings=settings))
+
+
+def path_by(
+    deployed: Tree, table: Table, groups: LongArray | None, answers: FloatArray, context: Context
+) -> UpdatePath:
+    """The same, from the predictions of a teacher of the rows."""
+    update, settings = context.update, context.settings
+    prior = Prior(deployed, update.prior, update.n_carried)
+    rows = lesson_of(table, answers, settings, prior)
+    frozen = (*update.frozen, *prior.leaves_to_keep(table, rows.repeats))
     search = UpdateSearch(
         rows,
         deployed,
         rows.lesson.grow(rows.repeats),
         context.distances,
         context.more,
-        paths_above(deployed, context.update.frozen),
-        is_least_given=context.settings.rules.min_samples_leaf != 1,
+        frozenset(path for path in paths_above(deployed, frozen) if path <= MOST_PATH),
+        is_least_given=settings.rules.min_samples_leaf != 1,
     )
-    return path_by(search, groups, context)
+    leaves = LeafValues(lesson_of(table, answers, settings), prior, prior.discounts(table, rows.repeats))
+    points = run_kept("Update", partial(_points, leaves=leaves, groups=groups, context=context), search)
+    has_drift = bool((leaves.discounts < 1).any())
+    return UpdatePath(points, has_drift, prior.n_behind(table, leaves.discounts))
 
 
-def path_by(search: UpdateSearch, groups: LongArray | None, context: Context) -> list[Point]:
-    """The points of the path of a search."""
-    return run_kept("Update", partial(_points, groups=groups, context=context), search)
+class LeafValues(NamedTuple):
+    """What leaf values are made of: the new rows, and the rows behind the deployed tree."""
+
+    rows: Taught  # the teacher's predictions alone
+    prior: Prior
+    discounts: FloatArray  # what an old row counts for, at every leaf of the deployed tree
+
+    def fit(self, trees: list[Tree], settings: StabilitySettings) -> list[Tree]:
+        """The trees with values and counts of new and old rows."""
+        table, repeats = self.rows.lesson.table, self.rows.repeats
+        by_teacher = settings.leaf_values == "teacher"
+        return [
+            self.prior.add_to(tree, table, repeats, self.discounts, by_teacher=by_teacher)
+            for tree in delivered(trees, self.rows, settings)
+        ]
 
 
-def _points(search: UpdateSearch, *, groups: LongArray | None, context: Context) -> list[Point]:
+def _points(
+    search: UpdateSearch, *, leaves: LeafValues, groups: LongArray | None, context: Context
+) -> list[Point]:
     settings, update, rows, deployed = context.settings, context.update, search.rows, search.deployed
     table = rows.lesson.table
     found: list[tuple[str, Tree]] = [(KEEP, deployed), (REFIT, search.refitted)]
@@ -104,8 +145,9 @@ def _points(search: UpdateSearch, *, groups: LongArray | None, context: Context)
     elif update.how == "candidate":
         found.append((CANDIDATE, _candidate(deployed, table, groups, settings, update)))
     kinds = [kind for kind, _ in found]
+    # Of the splits: leaf values may follow the new rows faster than these do.
     losses = [search.loss(tree) for _, tree in found]
-    trees = _delivered(found, deployed, rows, settings)
+    trees = _delivered(found, deployed, leaves, settings)
     decided = [_deciding_like(tree, deployed) for tree in trees[1:]]
     trees = [trees[0], *(_kept(tree, deployed, update.frozen) for tree in decided)]
     if settings.leaf_values == "teacher":
@@ -114,7 +156,6 @@ def _points(search: UpdateSearch, *, groups: LongArray | None, context: Context)
             steadied(tree, deployed, rows, room * search.learnt) if kind in (REFIT, CHANGE) else tree
             for kind, tree, room in zip(kinds, trees, spare, strict=True)
         ]
-        losses = [search.loss(tree) for tree in trees]
     away = distances_between(trees, [deployed], context.distances)[:, 0].tolist()
     points = [Point(*each) for each in zip(kinds, trees, losses, away, strict=True)]
     return _efficient(points, context.update.how)
@@ -173,18 +214,27 @@ def _efficient(points: list[Point], how: str) -> list[Point]:
     return sorted(kept, key=lambda point: point.kind != KEEP)
 
 
-def taken_point(path: list[Point], context: Context) -> int:
-    """The place of the refitted tree if it fits; else of the nearest that does; else of the best fit."""
-    kinds = [point.kind for point in path]
+def taken_point(path: UpdatePath, context: Context, helps: Sequence[bool] | None = None) -> int:
+    """The place of the point to take: the nearest that fits, and is no worse than keeping the tree.
+
+    `helps` tells of every point whether it is no worse than the tree as it is on rows held out; None: there
+    are none. If the tree fits as it is, and no rate has clearly moved, it is kept. If no point fits, the one
+    that fits best is taken of those that are no worse.
+    """
+    points = path.points
+    kinds = [point.kind for point in points]
     if context.update.how != "nearest":
         return kinds.index(context.update.how)
-    if REFIT in kinds and context.fits(path[kinds.index(REFIT)]):
-        return kinds.index(REFIT)
-    changed = range(1, len(path))
-    within = [i for i in changed if context.fits(path[i])]
+    if not path.has_drift and context.fits(points[0]):
+        return 0
+    able = [i for i in range(1, len(points)) if helps is None or helps[i]]
+    refit = kinds.index(REFIT) if REFIT in kinds else None
+    if refit in able and context.fits(points[refit]):
+        return refit
+    within = [i for i in able if context.fits(points[i])]
     if within:
-        return min(within, key=lambda i: (path[i].distance, path[i].loss))
-    return min(changed, key=lambda i: path[i].loss)
+        return min(within, key=lambda i: (points[i].distance, points[i].loss))
+    return min(able, key=lambda i: points[i].loss, default=0)
 
 
 def with_room(settings: StabilitySettings, deployed: Tree) -> StabilitySettings:
@@ -200,14 +250,14 @@ def _distances(deployed: Tree, settings: StabilitySettings) -> DistanceSettings:
 
 
 def _delivered(
-    found: list[tuple[str, Tree]], deployed: Tree, rows: Taught, settings: StabilitySettings
+    found: list[tuple[str, Tree]], deployed: Tree, leaves: LeafValues, settings: StabilitySettings
 ) -> list[Tree]:
     """The trees as they could be deployed: new thresholds rounded, and leaf values as the settings say.
 
     The deployed tree, and trees that another method has made, are as they should be.
     """
     moved = [i for i, (kind, _) in enumerate(found) if kind in (REFIT, CHANGE, FRESH)]
-    made = delivered([_rounded(found[i][1], deployed, rows.lesson.table) for i in moved], rows, settings)
+    made = leaves.fit([_readable(found[i][1], deployed, leaves.rows.lesson) for i in moved], settings)
     trees = dict(zip(moved, made, strict=True))
     return [trees.get(i, tree) for i, (_, tree) in enumerate(found)]
 
@@ -230,9 +280,12 @@ def _kept(tree: Tree, deployed: Tree, frozen: tuple[int, ...]) -> Tree:
     return with_notes(in_order(kept))
 
 
-def _rounded(tree: Tree, deployed: Tree, table: Table) -> Tree:
-    """The tree with round thresholds, but for those that the deployed tree has."""
+def _readable(tree: Tree, deployed: Tree, lesson: Lesson) -> Tree:
+    """The tree with round thresholds and questions whether values are recorded, but for splits of before."""
     known = set(zip(deployed.feature.tolist(), deployed.threshold.tolist(), strict=True))
     is_known = [each in known for each in zip(tree.feature.tolist(), tree.threshold.tolist(), strict=True)]
-    rounded = with_round_thresholds(tree, table)
-    return tree.replace(threshold=np.where(is_known, tree.threshold, rounded.threshold))
+    rounded = with_round_thresholds(tree, lesson.table)
+    threshold = np.where(is_known, tree.threshold, rounded.threshold)
+    # Of sets, the thresholds are no numbers: they all stay.
+    keep = np.flatnonzero(np.array(is_known) | (tree.set_start >= 0)).tolist()
+    return lesson.ask_if_recorded(tree.replace(threshold=threshold), keep)

@@ -18,6 +18,7 @@ from holdfast.kernels.centring.problem import MOST_PATH
 from holdfast.stability.centring.problem import CentreProblem, Found
 from holdfast.stability.centring.search import LEAST_SHARE, CentreSearch
 from holdfast.stability.methods.centred import Taught
+from holdfast.tree.paths import paths_of, subtree_sizes
 from holdfast.tree.tree import LEAF, Tree
 
 MOST_STEPS = 24
@@ -27,7 +28,7 @@ MOST_STEPS = 24
 class UpdateSearch:
     """A deployed tree, and what the teacher of the new rows says."""
 
-    rows: Taught
+    rows: Taught  # the teacher's predictions, weighed against those of the deployed tree
     deployed: Tree  # on the schema of the rows, as it is in use
     student: Tree  # freshly grown on the new rows
     distances: DistanceSettings
@@ -150,28 +151,6 @@ class UpdateSearch:
             for n_leaves in sorted({below, below + 1, most - tree.n_leaves + below} - {1}):
                 if n_leaves <= most - tree.n_leaves + below and sample.any():
                     yield lesson.grow_parts([sample.astype(np.int32)], n_leaves, deepest)[0], path
-
-
-def paths_of(tree: Tree) -> dict[int, int]:
-    """The nodes by their paths: 1 is the root, 2 p and 2 p + 1 are the children of p."""
-    path = {0: 1}
-    for node in np.flatnonzero(tree.feature != LEAF).tolist():
-        path[int(tree.left[node])], path[int(tree.right[node])] = 2 * path[node], 2 * path[node] + 1
-    return {number: node for node, number in path.items()}
-
-
-def paths_above(tree: Tree, nodes: Sequence[int]) -> frozenset[int]:
-    """The paths of some nodes and of all nodes above them."""
-    path = {node: number for number, node in paths_of(tree).items()}
-    return frozenset(path[node] >> up for node in nodes for up in range(path[node].bit_length()))
-
-
-def subtree_sizes(tree: Tree) -> list[int]:
-    """The number of nodes from each node downwards."""
-    size = [1] * tree.n_nodes
-    for node in range(tree.n_nodes - 1, 0, -1):
-        size[int(tree.parent[node])] += size[node]
-    return size
 
 
 def same_question(one: Tree, node: int, other: Tree, place: int) -> bool:

@@ -20,6 +20,7 @@ class UpdateSettings:
     frozen: tuple[int, ...] = ()  # nodes of the deployed tree that must ask, or say, what they do
     validation: float | None = 1 / 3  # of the new rows: held out to score by; None: none are
     prior: float = 0.0  # rows that the deployed tree stands for, besides those that are given
+    carried: float | None = None  # of these, rows that leaf values and counts take over; None: all
 
     def __post_init__(self) -> None:
         if self.how not in HOWS:
@@ -35,6 +36,11 @@ class UpdateSettings:
             raise ParameterError(
                 f"validation={fraction!r} is out of range: it must be a fraction between 0 and 1, or None."
             )
+
+    @property
+    def n_carried(self) -> float:
+        """The rows behind the deployed tree that leaf values and counts take over."""
+        return self.prior if self.carried is None else self.carried
 
     def check_frozen(self, tree: Tree) -> None:
         """Raise a ParameterError unless the frozen nodes are nodes of the tree."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import nan
+from math import isnan, nan
 from numbers import Integral
 from typing import Any, NamedTuple
 
@@ -18,8 +18,9 @@ from holdfast.data.table import Table
 from holdfast.distance.settings import DistanceSettings
 from holdfast.errors import ParameterError
 from holdfast.random_streams import Branch
+from holdfast.scoring.calibration import ObservedExpected, observed_expected
 from holdfast.scoring.differences import score_difference
-from holdfast.scoring.metric import Metric, TrueValues, metric_of
+from holdfast.scoring.metric import Metric, Score, TrueValues, metric_of
 from holdfast.scoring.predictions import predictions_for
 from holdfast.shown import shown
 from holdfast.stability.choice import SelectionRule
@@ -33,6 +34,7 @@ from holdfast.stability.update.judged import JudgedRows, n_scored
 from holdfast.stability.update.path import (
     CHANGE,
     KEEP,
+    REFIT,
     Context,
     Point,
     allowed_loss,
@@ -40,8 +42,12 @@ from holdfast.stability.update.path import (
     update_path,
 )
 from holdfast.stability.update.settings import UpdateSettings
+from holdfast.tree.positive import positive_class
 from holdfast.tree.quantile import quantile_of, statistic_words
+from holdfast.tree.recorded import with_recorded
 from holdfast.tree.tree import Tree
+
+LAST_DIGITS = 1e-12  # of a score
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +62,10 @@ class UpdateStep:
     difference: float  # of that score to the one of the deployed tree as it is
     error: float  # standard error of the difference
     alike: Tree  # the tree made the same way without the rows that are scored on
+    likelihood: (
+        Score  # difference to the deployed tree of the mean log likelihood, or of minus the squared error
+    )
+    observed_expected: ObservedExpected | None  # on the same rows; None of three classes or more
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -73,6 +83,7 @@ class TreeUpdate:
     distances: DistanceSettings
     own_loss: float  # what the deployed tree lost on the rows that it was trained on
     n_rows: int  # learnt from
+    n_behind: float  # rows that an updated tree stands for, those of before included
     n_scored: int  # held out to score by; 0: the scores are those on the rows that were learnt from
     rows: JudgedRows | None  # None in another process, or after it was pickled
     verdict: PolicyVerdict | None = None  # on the step that is taken, if there is a policy
@@ -164,20 +175,18 @@ def update_tree(
         learnt = ~held_out
         like = update_path(deployed, rows.table.taken(learnt), of_rows(rows.groups, learnt), context)
     scored_rows = held_out if held_out.any() else rows.is_new
-    scores = _scores(path, like, rows, scored_rows, metric)
-    steps = tuple(
-        UpdateStep(point.kind, point.tree, point.distance, point.loss, *score)
-        for point, score in zip(path, scores, strict=True)
-    )
+    steps = _steps(path.points, like.points, rows, scored_rows, metric)
+    helps = [_is_no_worse(step, deployed) for step in steps] if held_out.any() else None
     return TreeUpdate(
         deployed,
         steps,
-        taken_point(path, context),
+        taken_point(path, context, helps),
         update,
         metric,
         distances,
         own_loss,
         n_rows=given.table.n_rows,
+        n_behind=path.n_behind,
         n_scored=n_scored(rows.table.taken(held_out)),
         rows=JudgedRows(_new_rows(given), rows.table.taken(scored_rows)),
     )
@@ -209,24 +218,58 @@ def _held_out(rows: NewRows, settings: StabilitySettings, update: UpdateSettings
     return held_out if not held_out.all() else np.zeros_like(held_out)
 
 
-def _scores(
+def _steps(
     path: list[Point], like: list[Point], rows: NewRows, scored: BoolArray, metric: Metric
-) -> list[tuple[float, float, float, Tree]]:
-    """Of each point: the score of the tree made alike, the difference to keeping, its error, the tree."""
+) -> tuple[UpdateStep, ...]:
+    """The steps of the path, each with the scores of the tree made alike, against keeping the tree."""
     part = rows.table.taken(scored)
     true_values = TrueValues.of(part, of_rows(rows.groups, scored))
-    said = [predictions_for(metric, point.tree, part) for point in like]
+    target = part.schema.target
+    proper = metric_of("log_loss" if target.is_classes else "squared_error", target)
+    positive = positive_class(path[0].tree)
     is_known = len(np.unique(part.target)) >= metric.least_values  # an AUC of one class is none
-    found = []
+    kept = like[0].tree
+    steps = []
     for point in path:
-        place = like.index(_alike(point, like))
-        if not is_known:
-            found.append((nan, nan, nan, like[place].tree))
-            continue
-        difference = score_difference(metric, said[0], said[place], true_values)
-        value = metric.value(said[place], true_values)
-        found.append((value, difference.value, difference.error, like[place].tree))
-    return found
+        told = point.tree if point.kind == KEEP else with_recorded(point.tree, rows.table, kept)
+        tree = _alike(point, like).tree
+        old, new = (predictions_for(metric, each, part) for each in (kept, tree))
+        difference = score_difference(metric, old, new, true_values) if is_known else Score(nan, nan)
+        old_values, new_values = (each.value[each.apply(part)] for each in (kept, tree))
+        steps.append(
+            UpdateStep(
+                point.kind,
+                told,
+                point.distance,
+                point.loss,
+                metric.value(new, true_values) if is_known else nan,
+                difference.value,
+                difference.error,
+                tree,
+                score_difference(proper, old_values, new_values, true_values),
+                observed_expected(new_values, true_values, positive),
+            )
+        )
+    return tuple(steps)
+
+
+def _is_no_worse(step: UpdateStep, deployed: Tree) -> bool:
+    """True if a step is as good as keeping the tree, by its score on rows held out.
+
+    The likelihood of the rows must not be clearly less: a score such as the AUC does not see whether risks
+    have the right size. Other leaf values, and splits whose score is lower by chance, are as good if it is
+    clearly greater. A tree of one leaf is a constant that nothing was better than: splits must be better by
+    more than twice their error.
+    """
+    if deployed.n_leaves == 1 and step.kind not in (KEEP, REFIT):
+        return step.difference > 2 * step.error
+    likelihood, error = step.likelihood
+    if isnan(step.difference):
+        return likelihood >= -LAST_DIGITS
+    if step.difference >= -LAST_DIGITS:
+        return likelihood >= -error - LAST_DIGITS
+    is_by_chance = step.kind == REFIT or step.difference >= -step.error
+    return is_by_chance and likelihood > error
 
 
 def _alike(point: Point, like: list[Point]) -> Point:

@@ -8,6 +8,7 @@ from markupsafe import Markup
 from holdfast.audit.table import RetrainAudit
 from holdfast.show.audit import audit_grids, audit_legend, moving_groups
 from holdfast.show.plots.audit import AuditDisplay
+from holdfast.show.plots.display import LATER
 from holdfast.show.report.figures import inline_svg
 from holdfast.show.report.given import Given
 from holdfast.show.report.page import KeyFigure, Page, Section
@@ -59,7 +60,7 @@ def _sections(audit: RetrainAudit) -> Iterator[Section]:
 
 
 def _picture(audit: RetrainAudit, against: str) -> Markup:
-    display = AuditDisplay.from_result(audit, against=against)
+    display = AuditDisplay.from_result(audit, against=against, ax=LATER)
     return inline_svg(display.to_svg(), f"audit-{against}", display.heading)
 
 

@@ -14,6 +14,7 @@ from holdfast.show.comparison import (
     reading_sentences,
 )
 from holdfast.show.plots.comparison import ComparisonDisplay
+from holdfast.show.plots.display import LATER
 from holdfast.show.report.figures import inline_svg
 from holdfast.show.report.given import Given
 from holdfast.show.report.page import KeyFigure, Page, Section
@@ -47,7 +48,7 @@ def comparison_facts(comparison: ModelComparison) -> list[dict[str, Any]]:
 
 
 def _sections(comparison: ModelComparison) -> Iterator[Section]:
-    display = ComparisonDisplay.from_result(comparison)
+    display = ComparisonDisplay.from_result(comparison, ax=LATER)
     picture = {"scores": inline_svg(display.to_svg(), "comparison", display.heading)}
     yield tables_section(
         "scores",

@@ -32,7 +32,7 @@ def page_of(diff: TreeDiff, given: Given) -> Page:
 
 
 def diff_place(diff: TreeDiff, given: Given) -> int | None:
-    """The class that matters: the one asked for, the one that swap-ins come to, or the rarer one."""
+    """The class that matters: the one asked for, the one that swap-ins come to, or that of the old tree."""
     asked = given.positive
     if asked is None and diff.rows is not None:
         asked = diff.rows.positive
@@ -48,7 +48,7 @@ def _sections(diff: TreeDiff, place: int | None, noun: str) -> Iterator[Section]
         data = [
             tree_data(name, tree, place, noun) for name, tree in zip(("Before", "After"), trees, strict=True)
         ]
-        yield replace(case_section(data, trees, place, noun), audience=CHANGE)
+        yield replace(case_section(data, trees, place, noun, in_use=1), audience=CHANGE)
     if diff.rows is not None:
         found = list(row_sections(diff))
         tables = [(each.title, each.grid) for each in found if each.grid]
@@ -77,5 +77,6 @@ def _row_figures(rows: RowChanges) -> Iterator[KeyFigure]:
     yield KeyFigure(fixed_text(rows.churn, 3), "Churn", f"mean change of the answers {of}")
     if rows.metric is not None and rows.verdict != "unknown":
         old, new, difference, low, high = score_figures(rows)
-        tone = {"better": "good", "worse": "bad"}.get(rows.verdict, "")
-        yield KeyFigure(new, rows.metric.title, f"was {old}; {difference} ({low} to {high})", tone)
+        tone = "" if rows.new_learned else {"better": "good", "worse": "bad"}.get(rows.verdict, "")
+        where = "; rows learned from" if rows.new_learned else ""
+        yield KeyFigure(new, rows.metric.title, f"was {old}; {difference} ({low} to {high}){where}", tone)

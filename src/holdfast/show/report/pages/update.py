@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from math import isnan
 from typing import Any
 
 from holdfast.runs.update_result import UpdateRun
@@ -63,11 +64,11 @@ def _sections(run: UpdateRun, about: dict[str, Any]) -> Iterator[Section]:
 
 
 def _case_section(run: UpdateRun, noun: str) -> Section:
-    """One case through both trees."""
+    """One case through both trees, with the fields of the tree that is in use."""
     trees, place = (run.diff.old, run.diff.new), _place(run)
     names = "Before", "After" if run.is_taken else "As proposed"
     data = [tree_data(name, tree, place, noun) for name, tree in zip(names, trees, strict=True)]
-    return replace(case_section(data, trees, place, noun), audience=CHANGE)
+    return replace(case_section(data, trees, place, noun, in_use=int(run.is_taken)), audience=CHANGE)
 
 
 def _place(run: UpdateRun) -> int | None:
@@ -228,10 +229,25 @@ def _score_figures(run: UpdateRun) -> Iterator[KeyFigure]:
     where = "rows held out" if run.facts["outputs"]["scored_on_rows_held_out"] else "rows learnt from"
     tone = {"better": "good", "worse": "bad"}.get(difference["verdict"], "")
     yield KeyFigure(new, metric["title"], f"was {old}{apart}; {scores['rows']:,} {where}", tone)
-    calibration, before = scores["new_calibration"], scores["old_calibration"]
-    if calibration is not None and calibration["ratio"] is not None:
-        was = "" if before["ratio"] is None else f"was {fixed_text(before['ratio'], 2)}; "
-        yield KeyFigure(fixed_text(calibration["ratio"], 2), "Observed over expected", f"{was}1 is right")
+    if figure := _calibration_figure(run):
+        yield figure
+
+
+def _calibration_figure(run: UpdateRun) -> KeyFigure | None:
+    """Observed over expected with its interval; in the warning colour, with the remedy, where it is off."""
+    update = run.update
+    keep, step = (update.steps[place].observed_expected for place in (0, update.taken))
+    found = step if update.is_taken else keep
+    if found is None or keep is None or isnan(found.low):
+        return None
+    interval = f"{fixed_text(found.low, 2)} to {fixed_text(found.high, 2)}; 1 is right"
+    was = "" if found is keep else f"; was {fixed_text(keep.ratio, 2)}"
+    if not found.is_off:
+        return KeyFigure(fixed_text(found.ratio, 2), "Observed over expected", f"{interval}{was}")
+    much = "too little" if found.ratio > 1 else "too much"
+    remedy = "take a step that gives the leaves new values" if found is keep else "update with --prior 0"
+    note = f"{interval}{was}. The tree in use predicts {much}: {remedy}"
+    return KeyFigure(fixed_text(found.ratio, 2), "Observed over expected", note, "bad")
 
 
 def _population_figure(run: UpdateRun) -> KeyFigure:

@@ -7,7 +7,7 @@ from holdfast.distance.diff.splits import SplitChange
 from holdfast.distance.diff.tree_diff import TreeDiff
 from holdfast.show.conditions import condition_text
 from holdfast.show.diff_phrases import both_texts, only_bound, split_texts
-from holdfast.show.report.figures import inline_svg
+from holdfast.show.report.figures import inline_svg, outline
 from holdfast.show.report.page import Section
 from holdfast.text.lines import shortened
 from holdfast.text.numbers import percent_text
@@ -32,6 +32,7 @@ def both_trees_section(
         "depth": [diff.old.depth, diff.new.depth],
         "distance": diff.distance.total,
         "changed": not diff.is_empty,
+        "outlines": [outline(diff.old, positive), outline(diff.new, positive, _marks(diff))],
         "splits": [_split_facts(diff, place) for place in range(len(diff.splits))],
     }
     figures = {

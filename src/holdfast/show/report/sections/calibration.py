@@ -7,6 +7,7 @@ from markupsafe import Markup
 
 from holdfast.arrays import FloatArray
 from holdfast.scoring.calibration import calibration
+from holdfast.scoring.enough import describe_too_few
 from holdfast.scoring.intervals import wilson_interval
 from holdfast.show.palette import BLUE, EDGE, GREY
 from holdfast.show.report.charts import Axis, Chart
@@ -20,8 +21,8 @@ MOST_CLASSES = 20  # of a table of classes
 
 
 def calibration_section(fitted: Fitted) -> Section | None:
-    """Predictions against what came true, on rows with known values; None without such rows."""
-    if fitted.test is None:
+    """Predictions against what came true, on rows with known values; None without enough such rows."""
+    if fitted.test is None or describe_too_few(fitted.test.true_values):
         return None
     if fitted.target.is_classes and fitted.positive is None:
         return _confusion_section(fitted, fitted.test)
@@ -36,6 +37,9 @@ def calibration_section(fitted: Fitted) -> Section | None:
         "groups": groups,
         "intercept": found.intercept,
         "slope": found.slope,
+        "intercept_error": found.intercept_error,
+        "slope_error": found.slope_error,
+        "is_vague": found.is_vague,
         "observed": found.observed,
         "expected": found.expected,
         "ratio": found.ratio,

@@ -50,8 +50,9 @@ def case_section(
     positive: int | None,
     noun: str,
     training: Table | None = None,
+    in_use: int = 0,
 ) -> Section:
-    """The box for several trees on one schema, each also as `tree_data`: the first is asked for first.
+    """The box for several trees on one schema, each also as `tree_data`: the tree in use is asked for first.
 
     Their drawings have the ids `drawing-0`, `drawing-1`, ...
     """
@@ -69,7 +70,8 @@ def case_section(
         "classes": list(class_names(target)),
         "positive": positive,
         "fields": [
-            _field(schema, index, training, is_first) for index, is_first in _columns_asked(trees, questions)
+            _field(schema, index, training, is_first)
+            for index, is_first in _columns_asked(trees, questions, in_use)
         ],
         "questions": {str(index): _expression(each) for index, each in questions.items()},
         "trees": list(data),
@@ -92,7 +94,15 @@ def tree_data(
     """A tree as the script walks it, with what it says of every node in words."""
     inner = np.flatnonzero(tree.feature != LEAF).tolist()
     known = known_before(tree)
-    told = ("says", "class", "sentence", "warning", "conditions")  # a number has no class
+    told = (
+        "says",
+        "class",
+        "decision",
+        "sentence",
+        "outside",
+        "warning",
+        "conditions",
+    )  # a number has no class
     rules = {
         str(each["leaf"]): {part: each[part] for part in told if part in each}
         for each in rule_facts(tree, positive, noun, training)
@@ -111,7 +121,10 @@ def tree_data(
             str(node): tree.value[node].tolist() for node in np.flatnonzero(tree.feature == LEAF).tolist()
         },
         "answers": {
-            str(node): [answer_text(tree, node, side, most=FULL_LIST, known=known) for side in (True, False)]
+            str(node): [
+                answer_text(tree, node, side, counts=True, most=FULL_LIST, known=known)
+                for side in (True, False)
+            ]
             for node in inner
         },
         "leaves": rules,
@@ -141,14 +154,16 @@ def _support(support: SplitSupport) -> dict[str, Any]:
 # -- fields -----------------------------------------------------------------------------------------------
 
 
-def _columns_asked(trees: Sequence[Tree], questions: dict[int, Question]) -> list[tuple[int, bool]]:
-    """The columns that the trees ask about, in the order of asking; does the first tree ask?"""
+def _columns_asked(
+    trees: Sequence[Tree], questions: dict[int, Question], in_use: int
+) -> list[tuple[int, bool]]:
+    """The columns that the trees ask about, those of the tree in use first; does that tree ask?"""
     first: dict[int, bool] = {}
-    for place, tree in enumerate(trees):
-        for index in tree.feature.tolist():
+    for place in sorted(range(len(trees)), key=lambda place: place != in_use):
+        for index in trees[place].feature.tolist():
             columns = questions[index].columns if index in questions else [index] if index != LEAF else []
             for column in columns:
-                first.setdefault(int(column), place == 0)
+                first.setdefault(int(column), place == in_use)
     return list(first.items())
 
 

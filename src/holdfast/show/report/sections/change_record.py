@@ -6,7 +6,7 @@ from typing import Any
 from holdfast.runs.update_result import UpdateRun
 from holdfast.show.report.page import Section
 from holdfast.show.report.sections.policy import RISK
-from holdfast.show.update import WHOLE, path_rows
+from holdfast.show.update import path_rows
 from holdfast.text.numbers import counted
 
 USES = {
@@ -30,7 +30,7 @@ def use_section(about: dict[str, Any]) -> Section:
 
 def path_section(run: UpdateRun) -> Section:
     """The steps that could have been taken, from the tree as it is to a fresh one."""
-    headings, *rows = (list(row) for row in path_rows(run.update, WHOLE))
+    headings, *rows = (list(row) for row in path_rows(run.update))
     taken = run.update.taken
     cells = [[str(number), *row[1:]] for number, row in enumerate(rows)]
     facts = {"headings": headings, "rows": cells, "taken": taken, "is_taken": run.is_taken}

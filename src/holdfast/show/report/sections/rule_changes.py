@@ -4,7 +4,7 @@ from typing import Any
 
 from holdfast.distance.diff.rules import RuleChange
 from holdfast.distance.diff.tree_diff import TreeDiff
-from holdfast.show.conditions import SHORT_LIST, condition_text
+from holdfast.show.conditions import FULL_LIST, condition_text
 from holdfast.show.diff_phrases import condition_change_parts
 from holdfast.show.diff_words import DEGREES, degree_of
 from holdfast.show.report.page import Section
@@ -37,6 +37,7 @@ def rule_changes_section(diff: TreeDiff, place: int | None) -> Section:
         "rules": rules,
         "words": WORDS,
         "is_classes": target.is_classes,
+        "is_risk": place is not None,
         "answer": _answer_title(diff, place),
         "scale": [min([0.0, *known]), max([*known, 0.0]) or 1.0],
         "counts": {degree: sum(rule["degree"] == degree for rule in rules) for degree in (*DEGREES, SAME)},
@@ -68,8 +69,8 @@ def _facts(diff: TreeDiff, change: RuleChange, degree: str, place: int | None) -
         "dropped": [text for text, _ in moved.values()] if change.new is not None else [],
         "before": _answer(change.old, place),
         "after": _answer(change.new, place),
-        "said_before": _said(change.old, place),
-        "said_after": _said(change.new, place),
+        "said_before": _said(change.old),
+        "said_after": _said(change.new),
         "rows_before": None if change.old is None else change.old.count,
         "rows_after": None if change.new is None else change.new.count,
     }
@@ -99,7 +100,7 @@ def _path(tree: Tree, leaf: int) -> list[int]:
 
 
 def _condition(condition: Condition) -> str:
-    return condition_text(condition, most=SHORT_LIST)
+    return condition_text(condition, counts=True, most=FULL_LIST)
 
 
 def _answer(rule: Rule | None, place: int | None) -> float | None:
@@ -111,6 +112,6 @@ def _answer(rule: Rule | None, place: int | None) -> float | None:
     return rule.value[rule.predicted if place is None else place]
 
 
-def _said(rule: Rule | None, place: int | None) -> str:
-    """The class, where its probability alone would not tell it."""
-    return "" if rule is None or place is not None or not rule.target.is_classes else rule_outcome_text(rule)
+def _said(rule: Rule | None) -> str:
+    """The class that the rule predicts."""
+    return rule_outcome_text(rule) if rule is not None and rule.target.is_classes else ""

@@ -1,7 +1,6 @@
 """The rules of a tree as sentences, with natural frequencies and intervals, the highest risk first."""
 
 from dataclasses import dataclass, replace
-from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -9,20 +8,20 @@ import numpy as np
 from holdfast.arrays import FloatArray
 from holdfast.data.schema import Label
 from holdfast.data.table import Table
-from holdfast.evidence.leaf_evidence import estimate, node_interval
+from holdfast.evidence.outcome_at import SAME_MEAN, outcome_of_class
 from holdfast.show.conditions import FULL_LIST, condition_text
 from holdfast.show.report.fitted import Fitted
 from holdfast.show.report.page import Section
 from holdfast.show.report.sentences import (
     few_rows_sentence,
     frequency_sentence,
-    interval_text,
     mean_sentence,
-    said_sentence,
+    observed_sentence,
 )
+from holdfast.show.risk import outside_sentence
 from holdfast.show.rules import rule_outcome_text, rules_text
 from holdfast.text.lines import left_out_text
-from holdfast.text.numbers import number_text, rounded_percent, told_apart
+from holdfast.text.numbers import number_text, rounded_percent
 from holdfast.tree.class_counts import class_counts
 from holdfast.tree.outcome import class_merits
 from holdfast.tree.quantile import quantile_of, statistic_words, weighted_quantile
@@ -32,8 +31,6 @@ from holdfast.tree.wording import class_names, decision_text
 
 MOST_RULES = 30  # on a page that grows too long
 MOST_LABELS = 5000  # categories of all splits that the rules as text spell out
-SAME = 0.005  # the tree's risk and the fraction seen are told apart from here on
-SAME_MEAN = 1e-6  # of the highest: what a sum in another order may change
 
 
 def rules_section(fitted: Fitted) -> Section:
@@ -109,7 +106,7 @@ def tested_sentences(fitted: Fitted) -> dict[int, str]:
 def rule_facts(
     tree: Tree, positive: int | None, noun: str, training: Table | None = None
 ) -> list[dict[str, Any]]:
-    """Each rule as plain data: conditions, sentence, what the tree says, what was seen, and an interval."""
+    """Each rule as plain data: conditions, estimate, decision, and what the rows were, with its interval."""
     counts = class_counts(tree) if tree.schema.target.is_classes else None
     rows = {} if training is None else _seen(tree, training)
     rules = sorted(tree_rules(tree), key=lambda rule: -_risk(rule, positive, tree))
@@ -124,55 +121,47 @@ def _fact(
     noun: str,
     seen_rows: dict[int, "_Seen"],
 ) -> dict[str, Any]:
+    found = outcome_of_class(tree, rule.leaf, rule.predicted if positive is None else positive)
     fact: dict[str, Any] = {
         "leaf": rule.leaf,
-        "conditions": [condition_text(each, most=FULL_LIST) for each in rule.conditions],
+        "conditions": [condition_text(each, counts=True, most=FULL_LIST) for each in rule.conditions],
         "rows": rule.count,
         "share": rule.fraction,
+        "value": found.estimate,
+        "observed": found.observed,
+        "interval": None if found.interval is None else list(found.interval),
+        "outside": outside_sentence(found),
     }
     target = rule.target
     if counts is None:
         own = seen_rows.get(rule.leaf)
+        statistic = rule.statistic or "mean"
+        is_of_rows = own is not None and (
+            found.observed is None or abs(own.said - found.observed) <= SAME_MEAN * abs(own.said)
+        )
         sentence = (
-            said_sentence(target, rule.count, rule.value[0], noun)
-            if own is None
-            else mean_sentence(target, own.values, own.said, noun, rule.statistic or "mean")
+            observed_sentence(target, found, noun)
+            if own is None or not is_of_rows  # an updated tree stands for earlier rows too
+            else mean_sentence(target, own.values, own.said, noun, statistic, interval=found.interval)
         )
         return {
             **fact,
-            "value": rule.value[0],
             "warning": few_rows_sentence(rule.count),
             "says": rule_outcome_text(rule),
-            "between": _means_between(*node_interval(tree, rule.leaf)),
             "sentence": sentence,
             "seen": None if own is None else own.said,
         }
-    place = target.classes.index(rule.outcome) if positive is None else positive
-    seen, total = float(counts[rule.leaf, place]), float(counts[rule.leaf].sum())
-    value, interval = rule.value[place], node_interval(tree, rule.leaf, place)
-    is_of_seen = total > 0 and abs(seen / total - estimate(tree, rule.leaf, place)) <= SAME
-    told = interval if is_of_seen else None  # else it is told beside what the tree says
-    sentence = frequency_sentence(
-        target, counts[rule.leaf], noun, place, interval=told, with_others=positive is None
-    )
+    place = rule.predicted if positive is None else positive
+    others, warnings = positive is None, [_warning(rule, counts[rule.leaf], tree.loss_matrix)]
     return {
         **fact,
         "class": class_names(target)[place],
-        "value": value,
-        "says": rounded_percent(value),
-        "sentence": sentence,
-        "warning": " ".join(
-            filter(None, [_warning(rule, counts[rule.leaf], tree.loss_matrix), few_rows_sentence(rule.count)])
-        ),
-        "seen": seen,
-        "interval": list(interval),
-        "between": "" if is_of_seen else interval_text(*interval),
+        "decision": "" if positive is None else class_names(target)[rule.predicted],
+        "says": rounded_percent(found.estimate),
+        "sentence": frequency_sentence(target, counts[rule.leaf], noun, place, found, with_others=others),
+        "warning": " ".join(filter(None, [*warnings, few_rows_sentence(rule.count)])),
+        "seen": found.count,
     }
-
-
-def _means_between(low: float, high: float) -> str:
-    """The interval of a mean in words; nothing where too few rows tell it."""
-    return " to ".join(told_apart(low, high)) if isfinite(high - low) else ""
 
 
 def _warning(rule: Rule, counts: FloatArray, losses: FloatArray | None) -> str:
@@ -233,11 +222,10 @@ def _statistic(tree: Tree, values: FloatArray, weight: FloatArray) -> float:
 
 def says_other_than_seen(tree: Tree, training: Table | None = None) -> bool:
     """True if leaf values are not those of the rows, as far as these are known: of a teacher, or by hand."""
-    leaves = tree.feature == LEAF
-    if not tree.schema.target.is_classes:
-        seen = {} if training is None else _seen(tree, training)
-        least = SAME_MEAN * float(np.abs(tree.value[leaves]).max())
-        return any(abs(each.said - tree.value[leaf, 0]) > least for leaf, each in seen.items())
-    counts = class_counts(tree)
-    fractions = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1e-300)
-    return bool((np.abs(fractions - tree.value)[leaves] > SAME).any())
+    leaves = np.flatnonzero(tree.feature == LEAF).tolist()
+    if quantile_of(tree.criterion) is None:
+        places = range(tree.value.shape[1])
+        return any(not outcome_of_class(tree, leaf, k).is_as_observed for leaf in leaves for k in places)
+    seen = {} if training is None else _seen(tree, training)
+    least = SAME_MEAN * float(np.abs(tree.value[leaves]).max())
+    return any(abs(each.said - tree.value[leaf, 0]) > least for leaf, each in seen.items())

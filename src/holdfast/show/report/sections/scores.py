@@ -3,10 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
+from holdfast.scoring.enough import describe_too_few
 from holdfast.show.report.fitted import Fitted
 from holdfast.show.report.page import Section
 from holdfast.text.lines import printable
-from holdfast.text.numbers import rounded_percent, with_errors
+from holdfast.text.numbers import fixed_text, rounded_percent, with_errors
 from holdfast.tree.wording import class_names
 
 NAMES = {
@@ -22,6 +23,8 @@ def scores_section(fitted: Fitted) -> Section | None:
     rows = [each for each in _rows(fitted) if each["expected"] is not None or each["test"] is not None]
     if not rows:
         return None
+    for row in rows:
+        row["against"] = _against_text(row["optimism"], fitted.metric.is_loss)
     facts = {
         "metric": fitted.metric.title,
         "is_loss": fitted.metric.is_loss,
@@ -48,7 +51,7 @@ def _rows(fitted: Fitted) -> list[dict[str, Any]]:
     test = facts.get("model", {}).get("test")
     if fitted.frontier is not None and fitted.chosen is not None:
         expected = _expected(fitted, fitted.chosen)
-    if test is None and fitted.test is not None:
+    if test is None and fitted.test is not None and not describe_too_few(fitted.test.true_values):
         score = metric.score(_predictions(fitted), fitted.test.true_values)
         test = {"score": metric.shown(score.value), "standard_error": score.error}
     found = {"test": test, "earlier_test": facts.get("model", {}).get("earlier_test")}
@@ -82,6 +85,16 @@ def _row(name: str, expected: Any, tested: Mapping[str, Any], leaves: int | None
         "texts": [_text(expected), _text(test), _text(earlier)],
         "optimism": optimism,
     }
+
+
+def _against_text(optimism: float | None, is_loss: bool) -> str:
+    """How the test came out against what was expected, in words."""
+    if optimism is None:
+        return ""
+    size = fixed_text(abs(optimism), 3)
+    if float(size) == 0.0:
+        return "as expected"
+    return f"{size} {'worse' if (optimism > 0) != is_loss else 'better'}"
 
 
 def _text(score: Any) -> str:

@@ -34,7 +34,9 @@ def sizes_section(fitted: Fitted) -> Section:
         }
         for size in np.unique(frontier.n_leaves).tolist()
     ]
-    facts = {"sizes": sizes, "size_adjusted": float(frontier.size_adjusted[chosen])}
+    of_size = next(each for each in sizes if each["leaves"] == leaves[chosen])
+    known = float(frontier.size_adjusted[chosen]) if of_size["trees"] > 1 else None  # of one tree it is 1
+    facts = {"sizes": sizes, "size_adjusted": known}
     alt = f"{counted(len(frontier), 'candidate tree')} by leaves and instability"
     figures = {"sizes": chart.svg("sizes", alt)}
     return Section("sizes", "Size against instability", "data scientist", "sizes.html", facts, figures)

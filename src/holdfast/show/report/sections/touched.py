@@ -35,6 +35,7 @@ def touched_section(run: UpdateRun) -> Section:
         "positive": None if outputs["positive"] is None else label_text(outputs["positive"]),
         "is_classes": run.update.deployed.schema.target.is_classes,
         "rows": outputs["all"]["rows"],
+        "is_learned": run.diff.rows is not None and bool(run.diff.rows.new_learned),
         "decisions": [_counted(name, decisions[name]) for name in COUNTED if name in decisions],
         "groups": outputs["touched"],
         "threshold": outputs["threshold"],

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from holdfast.show.report.figures import inline_svg, with_short_titles
+from holdfast.show.report.figures import inline_svg, outline, with_short_titles
 from holdfast.show.report.fitted import Fitted
 from holdfast.show.report.page import Section, replaced_by_note
 from holdfast.show.report.sections.frontier import drawn_trees
@@ -19,7 +19,12 @@ def tree_section(fitted: Fitted) -> Section:
     """The drawing of the tree."""
     tree = fitted.model
     assert isinstance(tree, Tree)
-    facts = {"leaves": tree.n_leaves, "depth": tree.depth, "drawing": "tree"}
+    facts = {
+        "leaves": tree.n_leaves,
+        "depth": tree.depth,
+        "drawing": "tree",
+        "outline": outline(tree, fitted.positive_label),
+    }
     drawing = tree.to_svg(positive=fitted.positive_label, beside=drawn_trees(fitted))
     figures = {"tree": inline_svg(drawing, "tree")}
     section = Section("tree", "The tree", "clinician", "tree.html", facts, figures)

@@ -86,15 +86,16 @@ const cases = (() => {
   };
   const outcome = (tree, nodes) => {
     const leaf = tree.leaves[nodes.at(-1)], head = made("p", "", "outcome");
-    head.append(made("strong", leaf.says), made("span", "class" in leaf ? `${box.target} = ${leaf.class}` : box.target));
-    return [head, made("p", leaf.sentence), ...(leaf.warning ? [made("p", leaf.warning, "warn")] : [])];
+    head.append(made("strong", leaf.says), made("span", "class" in leaf ? `${leaf.decision ? "probability of " : ""}${box.target} = ${leaf.class}` : box.target));
+    if (leaf.decision) head.append(made("span", `predicts ${leaf.decision}`, "decision"));
+    return [head, made("p", [leaf.sentence, leaf.outside].filter(Boolean).join(" ")), ...(leaf.warning ? [made("p", leaf.warning, "warn")] : [])];
   };
   const light = (place, nodes) => {
     const drawing = byId(`drawing-${place}`);
     if (!drawing) return;
     drawing.classList.toggle("lit", nodes.length > 0);
-    drawing.querySelectorAll("[data-node],[data-edge]").forEach((part) =>
-      part.classList.toggle("on", nodes.includes(Number(part.dataset.node ?? part.dataset.edge))));
+    drawing.querySelectorAll("[data-node],[data-edge],[data-item]").forEach((part) =>
+      part.classList.toggle("on", nodes.includes(Number(part.dataset.node ?? part.dataset.edge ?? part.dataset.item))));
   };
   const show = () => {
     const row = {}, empty = inputs.every((input) => input.value === "");

@@ -1,0 +1,132 @@
+"""A split that hardly does more than separate missing values asks whether the value is recorded."""
+
+from collections.abc import Collection, Iterator
+
+import numpy as np
+
+from holdfast.arrays import FloatArray, IntArray
+from holdfast.data.table import Table
+from holdfast.growth.first_splits import paths_of as prescribed_paths
+from holdfast.growth.first_splits import prescribed
+from holdfast.growth.rules import GrowthRules, rows_needed
+from holdfast.growth.sample import FixedPointSample
+from holdfast.growth.values import with_values
+from holdfast.tree.paths import paths_of
+from holdfast.tree.prune import rearranged
+from holdfast.tree.tree import KNOWN, LEAF, NOTHING, Tree
+
+FEW_KNOWN = 0.05  # of the rows on the side that takes the missing values
+MOST_LOST = 0.15  # of what the split gains
+
+
+def ask_if_recorded(
+    tree: Tree,
+    table: Table,
+    rules: GrowthRules,
+    fixed: FixedPointSample,
+    counts: IntArray,
+    keep: Collection[int] = (),
+) -> Tree:
+    """Replace splits that separate missing values, and few others, by "is the value recorded?".
+
+    A split is replaced if at most 5 % of the rows that go with the missing values have a value, if the leaves
+    then lose at most 15 % of what the split gains (a threshold that is chosen for few rows gains that much by
+    chance), and if all nodes keep as many rows as the rules ask for. Splits that are prescribed, or named by
+    `keep`, stay, and so do those on features with a monotonic direction. `counts` says how
+    often each row of the table counts.
+    """
+    nodes = [node for node in _separating_nodes(tree, table, counts) if node not in keep]
+    if rules.first_splits is not None:
+        paths = prescribed_paths(prescribed(table.schema, rules.first_splits)).values()
+        prescribed_nodes = {node for path, node in paths_of(tree).items() if path in paths}
+        nodes = [node for node in nodes if node not in prescribed_nodes]
+    if not nodes:
+        return tree
+    current = with_values(tree, table, fixed, counts)
+    # From the last node to the first: a new split renumbers only what stands below it.
+    for node in sorted(nodes, reverse=True):
+        other = with_values(_asking(current, node, table, counts), table, fixed, counts)
+        if _keeps_to(rules, other, node) and _loses_little(other, current, node):
+            tree = current = other
+    return tree
+
+
+def _separating_nodes(tree: Tree, table: Table, counts: IntArray) -> Iterator[int]:
+    """The nodes where few rows with a value go with those that lack it."""
+    features = np.unique(tree.feature[tree.feature != LEAF])
+    if tree.monotone is not None:
+        features = features[tree.monotone.by_feature(tree)[features] == 0]
+    gaps = {feature: np.isnan(table.rows([feature])[:, 0]) for feature in features.tolist()}
+    gaps = {feature: missing for feature, missing in gaps.items() if missing.any()}
+    if not gaps:
+        return
+    leaves = tree.apply(table)
+    all_rows = _until(tree, leaves, counts)
+    for feature, missing in gaps.items():
+        without = _until(tree, leaves[missing], counts[missing])
+        nodes = np.flatnonzero(tree.feature == feature)
+        left, right, end = tree.left[nodes], tree.right[nodes], tree.subtree_end[nodes]
+        start, end = np.where(tree.missing_left[nodes], (left, right), (right, end))
+        n_rows, n_missing = (until[end] - until[start] for until in (all_rows, without))
+        n_known = n_rows - n_missing
+        # A set without a known category, and "is recorded", read as they should already.
+        is_done = (n_known == 0) & ((tree.set_start[nodes] >= 0) | (tree.threshold[nodes] >= KNOWN))
+        is_candidate = (n_missing > 0) & (n_known <= FEW_KNOWN * n_rows) & ~is_done
+        for place in np.flatnonzero(is_candidate).tolist():
+            # Below, the feature would have no value to split on.
+            if feature not in tree.feature[start[place] : end[place]]:
+                yield int(nodes[place])
+
+
+def _until(tree: Tree, leaves: IntArray, counts: IntArray) -> FloatArray:
+    """For every node, and the end: the rows at leaves before it."""
+    return np.concatenate([[0.0], np.cumsum(np.bincount(leaves, counts, tree.n_nodes))])
+
+
+def _asking(tree: Tree, node: int, table: Table, counts: IntArray) -> Tree:
+    """The tree that asks at the node whether the value is recorded.
+
+    Categories that no row has there go the way they went, which is that of missing values.
+    """
+    if tree.set_start[node] >= 0:
+        in_set, start = tree.in_set.copy(), int(tree.set_start[node])
+        leaves = tree.apply(table)
+        rows = (leaves >= node) & (leaves < tree.subtree_end[node]) & (counts > 0)
+        codes = table.rows([int(tree.feature[node])])[rows, 0]
+        in_set[start + codes[~np.isnan(codes)].astype(np.int64)] = not tree.missing_left[node]
+        return tree.replace(in_set=in_set)
+    threshold, missing_left = tree.threshold.copy(), tree.missing_left.copy()
+    threshold[node], missing_left[node] = KNOWN, False
+    asking = tree.replace(threshold=threshold, missing_left=missing_left)
+    return _with_children_swapped(asking, node) if tree.missing_left[node] else asking
+
+
+def _with_children_swapped(tree: Tree, node: int) -> Tree:
+    left, right, end = int(tree.left[node]), int(tree.right[node]), int(tree.subtree_end[node])
+    order = np.r_[0:left, right:end, left:right, end : tree.n_nodes].astype(np.int64)
+    place = np.full(tree.n_nodes + 1, LEAF, np.int32)  # LEAF is -1: the last entry
+    place[order] = np.arange(tree.n_nodes)
+    lefts, rights = place[tree.left[order]], place[tree.right[order]]
+    lefts[node], rights[node] = rights[node], lefts[node]
+    return rearranged(tree, order, np.where(tree.feature[order] == LEAF, LEAF, order), lefts, rights)
+
+
+def _keeps_to(rules: GrowthRules, tree: Tree, node: int) -> bool:
+    """True if leaves and splits from the node on downwards have as many rows as the rules ask for."""
+    below = slice(node, int(tree.subtree_end[node]))
+    is_leaf, count, weight = tree.feature[below] == LEAF, tree.count[below], tree.weight[below]
+    n_rows = tree.count[0]
+    return bool(
+        count[is_leaf].min() >= max(rows_needed(rules.min_samples_leaf, n_rows), 1)
+        and count[~is_leaf].min() >= rows_needed(rules.min_samples_split, n_rows)
+        and weight[is_leaf].min() >= rules.min_weight_fraction_leaf * tree.weight[0]
+    )
+
+
+def _loses_little(other: Tree, tree: Tree, node: int) -> bool:
+    """True if the leaves lose little of what the split of the node gains."""
+    unit = max(float(tree.impurity.max()), float(other.impurity.max())) or 1.0  # products must be finite
+    risk, then = (each.weight / tree.weight[0] * (each.impurity / unit) for each in (tree, other))
+    gained = risk[node] - risk[tree.left[node]] - risk[tree.right[node]]
+    lost = then[other.feature == LEAF].sum() - risk[tree.feature == LEAF].sum()
+    return bool(lost <= MOST_LOST * max(gained, 0.0) + NOTHING * risk[0])

@@ -1,0 +1,29 @@
+"""The place of a node in its tree as a number, and sizes of subtrees."""
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from holdfast.tree.tree import LEAF, Tree
+
+
+def paths_of(tree: Tree) -> dict[int, int]:
+    """The nodes by their paths: 1 is the root, 2 p and 2 p + 1 are the children of p."""
+    path = {0: 1}
+    for node in np.flatnonzero(tree.feature != LEAF).tolist():
+        path[int(tree.left[node])], path[int(tree.right[node])] = 2 * path[node], 2 * path[node] + 1
+    return {number: node for node, number in path.items()}
+
+
+def paths_above(tree: Tree, nodes: Iterable[int]) -> frozenset[int]:
+    """The paths of some nodes and of all nodes above them."""
+    path = {node: number for number, node in paths_of(tree).items()}
+    return frozenset(path[node] >> up for node in nodes for up in range(path[node].bit_length()))
+
+
+def subtree_sizes(tree: Tree) -> list[int]:
+    """The number of nodes from each node downwards."""
+    size = [1] * tree.n_nodes
+    for node in range(tree.n_nodes - 1, 0, -1):
+        size[int(tree.parent[node])] += size[node]
+    return size

@@ -1,0 +1,132 @@
+"""Updates lose nothing: a region without new rows keeps what the deployed tree knows of it."""
+
+import os
+import sys
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from holdfast import DataWarning, StableTreeClassifier, StableTreeRegressor, load, save
+from holdfast.tree.check import check_tree
+from holdfast.tree.class_counts import class_counts
+from holdfast.tree.tree import LEAF
+
+N_UPDATES = int(os.environ.get("HOLDFAST_UPDATES", "24"))  # 2,000 before a release
+HOWS = ("nearest", "nearest", "nearest", "refit", "keep")
+
+
+def random_rows(rng, n_rows, target, *, part=False):
+    """Two numbers, a category and missing values; `part` leaves regions of these without rows."""
+    x, z = rng.uniform(0, 10, n_rows).round(1), rng.normal(0, 1, n_rows).round(2)
+    ward = rng.choice(["a", "b", "c"], n_rows)
+    if part:
+        x, ward = x * rng.choice([0.2, 0.4, 0.7]), np.where(rng.random() < 0.5, "a", ward)
+    z[rng.random(n_rows) < 0.1] = np.nan
+    signal = np.sin(x * rng.choice([0.5, 1.0])) + 0.8 * (ward == "b") + 0.3 * np.nan_to_num(z)
+    noisy = signal + rng.normal(0, 0.7, n_rows)
+    if target == "number":
+        y = noisy * 100.0
+    else:
+        y = np.array(["low", "middle", "high"])[np.digitize(noisy, [0.2, 1.0] if target == 3 else [0.4])]
+    return pd.DataFrame({"x": x, "z": z, "ward": ward}), y
+
+
+def random_update(seed):
+    """A fitted model, the tree that it was deployed with, and its update by rows of some regions."""
+    rng = np.random.default_rng(seed)
+    target = (2, 2, 3, "number")[seed % 4]
+    make = StableTreeRegressor if target == "number" else StableTreeClassifier
+    model = make(
+        n_estimators=4,
+        teacher="linear",
+        validation=None,
+        max_leaf_nodes=int(rng.integers(3, 9)),
+        leaf_values=("teacher", "labels")[seed % 2],
+        random_state=seed,
+    )
+    weights = [None, None]
+    if rng.random() < 0.3:
+        weights = [rng.uniform(0.5, 2.0, 150), rng.integers(1, 4, 80).astype(float)]
+    X, y = random_rows(rng, 150, target)
+    model.fit(X, y, weights[0])
+    deployed = model.tree_
+    new = random_rows(rng, 80, target, part=rng.random() < 0.8)
+    warnings.simplefilter("ignore", DataWarning)  # of a column that has one value in the new rows
+    model.update(
+        *new,
+        weights[1],
+        how=str(rng.choice(HOWS)),
+        prior=[None, None, 0, 40][rng.integers(4)],
+        validation=[None, 1 / 3][seed % 2],
+        force=True,
+    )
+    return model, deployed, new[0]
+
+
+def check_update(seed, tmp_path):
+    model, deployed, new = random_update(seed)
+    rng = np.random.default_rng(seed)
+    probes = random_rows(rng, 400, 2)[0]
+    reached = set(deployed.apply(new).tolist())
+    before = deployed.apply(probes)
+    is_without = ~np.isin(before, list(reached))
+    for step in model.update_.steps:
+        tree = step.tree
+        check_tree(tree)
+        assert (tree.weight > 0).all()
+        assert (tree.count > 0).all()
+        leaf = tree.apply(probes)
+        kept, source = leaf[is_without], before[is_without]
+        assert np.array_equal(tree.value[kept], deployed.value[source]), (seed, step.kind)
+        assert np.array_equal(tree.count[kept], deployed.count[source]), (seed, step.kind)
+        if tree.schema.target.is_classes:
+            assert np.allclose(class_counts(tree)[kept], class_counts(deployed)[source])
+            assert np.array_equal(tree.outcome[kept], deployed.outcome[source])
+    for number in range(len(model.update_.steps)):
+        assert model.take(number, force=True).tree_.n_leaves == model.update_.steps[number].tree.n_leaves
+    save(model, tmp_path / "model.json")
+    assert np.array_equal(load(tmp_path / "model.json").tree_.value, model.tree_.value)
+
+
+@pytest.mark.parametrize("seed", range(N_UPDATES))
+def test_a_region_without_new_rows_keeps_what_is_known_of_it(seed, tmp_path):
+    check_update(seed, tmp_path)
+
+
+@pytest.mark.parametrize("seed", [3, 4, 5, 6])
+def test_no_rows_are_refused_and_change_nothing(seed):
+    model, _, new = random_update(seed)
+    before = model.tree_
+    with pytest.raises(ValueError, match="0 sample"):
+        model.update(new[:0], [])
+    assert model.tree_ is before
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_stages_keep_regions_without_rows(seed):
+    rng = np.random.default_rng(seed)
+    target = (2, 2, 3, "number")[seed]
+    make = StableTreeRegressor if target == "number" else StableTreeClassifier
+    parts = [random_rows(rng, 150, target), random_rows(rng, 60, target, part=True)]
+    X, y = pd.concat([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
+    model = make(n_estimators=4, teacher="linear", validation=None, max_leaf_nodes=6, random_state=seed)
+    model.fit_stages(X, y, stage=np.repeat([1, 2], [150, 60]), memory="stage")
+    first, last = (stage.tree for stage in model.stages_.stages)
+    assert (last.weight > 0).all()
+    probes = random_rows(rng, 400, 2)[0]
+    is_without = ~np.isin(first.apply(probes), first.apply(parts[1][0]))
+    kept = last.apply(probes)[is_without]
+    assert np.array_equal(last.value[kept], first.value[first.apply(probes)[is_without]])
+    assert last.n_leaves == np.count_nonzero(last.feature == LEAF)
+
+
+if __name__ == "__main__":  # python tests/properties/test_update_properties.py 0 2000
+    import pathlib
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        for each in range(int(sys.argv[1]), int(sys.argv[2])):
+            check_update(each, pathlib.Path(folder))
+    print(f"{int(sys.argv[2]) - int(sys.argv[1])} updates lose nothing.")
