@@ -1,7 +1,9 @@
 """Its presence puts `tests` on the path, where they find the slow twins: `from reference.walk import ...`."""
 
 import os
+from math import inf
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 # The same examples in every run: a check passes today if it passed yesterday. HYPOTHESIS_PROFILE=explore
@@ -10,3 +12,15 @@ _CALM = {"deadline": None, "suppress_health_check": [HealthCheck.filter_too_much
 settings.register_profile("repeat", derandomize=True, **_CALM)
 settings.register_profile("explore", **_CALM)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeat"))
+
+
+@pytest.fixture(autouse=True)
+def no_progress_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Show no progress, however slow the machine is: what a test reads does not depend on time."""
+    monkeypatch.setattr("holdfast.backends.progress.INTERVAL", inf)
+
+
+@pytest.fixture
+def eager_progress(no_progress_lines: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Show progress at every step, without waiting ten seconds."""
+    monkeypatch.setattr("holdfast.backends.progress.INTERVAL", 0.0)

@@ -159,10 +159,10 @@ def test_a_result_that_cannot_travel_is_told_in_words() -> None:
         run_all(lambda _: (number for number in range(3)), [0, 1])
 
 
-@pytest.mark.usefixtures("config")
-def test_a_bar_shows_how_far_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.usefixtures("config", "eager_progress")
+def test_progress_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_all(abs, [-1, -2, -3], progress="Absolute") == [1, 2, 3]
-    assert "Absolute" in capsys.readouterr().out
+    assert "Absolute: 3 of 3" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("config")

@@ -5,6 +5,11 @@ import pytest
 from holdfast.backends.progress import ProgressLines, with_bar
 
 
+@pytest.fixture(autouse=True)
+def ten_seconds(monkeypatch: pytest.MonkeyPatch, no_progress_lines: None) -> None:
+    monkeypatch.setattr("holdfast.backends.progress.INTERVAL", 10.0)
+
+
 class Clock:
     """A clock that the test sets."""
 

@@ -270,9 +270,10 @@ def test_a_forest_of_numbers_becomes_one_of_scikit_learn():
     assert theirs.predict_proba(WINE) == pytest.approx(model.predict_proba(WINE))
 
 
-def test_a_progress_bar_is_shown_on_request(capsys):
+@pytest.mark.usefixtures("eager_progress")
+def test_progress_is_shown_on_request(capsys):
     ForestClassifier(5, verbose=1, random_state=0).fit(WINE, CULTIVAR)
-    assert "Growing trees" in capsys.readouterr().out
+    assert "Growing trees: 5 of 5" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

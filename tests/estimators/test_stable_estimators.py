@@ -570,7 +570,8 @@ def test_learners_of_others_grow_the_trees():
 # -- progress ---------------------------------------------------------------------------------------------
 
 
-def test_a_fit_is_silent_unless_it_is_asked_to_speak(capsys: pytest.CaptureFixture[str]):
+@pytest.mark.usefixtures("eager_progress")
+def test_a_fit_is_silent_unless_progress_is_asked_for(capsys: pytest.CaptureFixture[str]):
     classifier().fit(PATIENTS, STAY)
     assert capsys.readouterr() == ("", "")
     classifier(verbose=True).fit(PATIENTS, STAY)
