@@ -1,7 +1,7 @@
 """Do predictions mean what they say: calibration intercept and slope, observed over expected."""
 
-from dataclasses import dataclass
-from math import exp, fsum, hypot, log, nan
+from dataclasses import dataclass, replace
+from math import exp, fsum, hypot, isnan, log, nan, sqrt
 from statistics import NormalDist
 
 import numpy as np
@@ -179,9 +179,7 @@ def _logistic_line(odds: FloatArray, weights: FloatArray, rates: FloatArray) -> 
     return nan, nan
 
 
-def _line_errors(
-    odds: FloatArray, weights: FloatArray, line: tuple[float, float]
-) -> tuple[float, float]:
+def _line_errors(odds: FloatArray, weights: FloatArray, line: tuple[float, float]) -> tuple[float, float]:
     """Standard errors of intercept and slope, by the curvature of the likelihood."""
     if isnan(line[1]):
         return nan, nan

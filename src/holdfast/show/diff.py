@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from html import escape
-from math import isnan
+from math import isnan, nan
 from re import sub
 
 from holdfast.distance.diff.rows import RowChanges

@@ -8,7 +8,7 @@ that it has learnt from.
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from math import isfinite
+from math import isfinite, nan
 from typing import Any
 
 import numpy as np
