@@ -6,6 +6,8 @@ from math import inf
 import pytest
 from hypothesis import HealthCheck, settings
 
+from holdfast.backends import progress
+
 # The same examples in every run: a check passes today if it passed yesterday. HYPOTHESIS_PROFILE=explore
 # looks for new ones.
 _CALM = {"deadline": None, "suppress_health_check": [HealthCheck.filter_too_much, HealthCheck.too_slow]}
@@ -14,13 +16,11 @@ settings.register_profile("explore", **_CALM)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeat"))
 
 
-@pytest.fixture(autouse=True)
-def no_progress_lines(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Show no progress, however slow the machine is: what a test reads does not depend on time."""
-    monkeypatch.setattr("holdfast.backends.progress.INTERVAL", inf)
+# No test shows progress, however slow the machine is: what it reads does not depend on time.
+progress.INTERVAL = inf
 
 
 @pytest.fixture
-def eager_progress(no_progress_lines: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def eager_progress(monkeypatch: pytest.MonkeyPatch) -> None:
     """Show progress at every step, without waiting ten seconds."""
-    monkeypatch.setattr("holdfast.backends.progress.INTERVAL", 0.0)
+    monkeypatch.setattr(progress, "INTERVAL", 0.0)

@@ -6,7 +6,7 @@ from holdfast.backends.progress import ProgressLines, with_bar
 
 
 @pytest.fixture(autouse=True)
-def ten_seconds(monkeypatch: pytest.MonkeyPatch, no_progress_lines: None) -> None:
+def ten_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("holdfast.backends.progress.INTERVAL", 10.0)
 
 

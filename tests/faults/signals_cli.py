@@ -28,6 +28,7 @@ from small_run import PLAIN, holdfast, write_patients
 SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
 COMMAND = [sys.executable, "-m", "holdfast"]
 KEPT = re.compile(r" \d+ results? (is|are) kept: the same command goes on from there\.")
+PROGRESS = re.compile(r"^[\w ]+: [\d,]+ of [\d,]+ \(\d+ s\)\n", re.M)  # on a slow machine
 BEGINNING = 0.15  # of the time of a command, in which Python may still load what comes before it
 
 
@@ -145,7 +146,7 @@ def disturbed(shop: Workshop, case: Case, number: int, fraction: float) -> Ended
     except subprocess.TimeoutExpired:
         process.send_signal(number)
         _, errors = process.communicate()
-    return Ended(process.returncode, errors, fraction)
+    return Ended(process.returncode, PROGRESS.sub("", errors), fraction)
 
 
 def faults_of(case: Case, shop: Workshop, number: int, ended: Ended) -> list[str]:
