@@ -85,7 +85,41 @@ def test_the_same_rules_in_another_order_or_with_other_sides_for_missing_values(
     missing = told(split("age", 44.7, split("bmi", 30.0, NO, YES, True), YES))
     assert missing.startswith("The rules are the same; missing values go another way.")
     assert "where age <= 44.7: bmi <= 30: missing values now go to the yes side" in missing
-    assert "bmi <= 30 (and now missing values)" in missing
+    assert "bmi <= 30 (a missing value would now go here)" in missing  # no training row was missing
+
+
+def with_missing(tree: Tree, *entries: tuple[int, int, float]) -> Tree:
+    """The tree with training rows that lacked a value: leaf, feature and number of rows."""
+    return tree.replace(not_recorded=np.array(entries, float))
+
+
+def test_a_side_of_missing_values_that_flips_with_a_threshold_is_told_in_full() -> None:
+    old = with_missing(grown(split("age", 60.0, NO, YES, False)), (2, 0, 4.0))
+    new = with_missing(grown(split("age", 40.0, NO, YES, True)), (1, 0, 7.0))
+    text = str(tree_diff(old, new)).replace("\n", " ")
+    assert "at the top: age <= 60 -> age <= 40 or not recorded (" in text
+    assert "Missing values go to the other side of 1 split." in text
+    assert "IF age <= 40 or not recorded (was age <= 60)" in text
+    assert "IF age > 40 (was age > 60 or not recorded)" in text
+    assert tree_diff(old, new).of_kind("missing")
+    none_missing_now = grown(split("age", 40.0, NO, YES, True))
+    told_anyway = str(tree_diff(old, none_missing_now)).replace("\n", " ")
+    assert "age <= 60 -> age <= 40: missing values now go to the yes side (" in told_anyway
+
+
+def test_a_side_of_missing_values_that_flips_with_a_set_is_told_in_full() -> None:
+    wards = [split("ward", MANY.categories[:size], NO, YES, size == 8) for size in (7, 8)]
+    place = 4  # of the feature
+    old, new = with_missing(grown(wards[0]), (2, place, 3.0)), with_missing(grown(wards[1]), (1, place, 5.0))
+    text = " ".join(str(tree_diff(old, new)).split())
+    assert "w7} or not recorded (was ward in {w0" in text or "or not recorded (was ward not in" in text
+    assert text.count("or not recorded") >= 3
+
+
+def test_a_flip_that_no_missing_row_can_come_to_is_no_change() -> None:
+    inner = [split("age", 20.0, NO, YES, flag) for flag in (False, True)]
+    old, new = (grown(split("age", 50.0, each, YES)) for each in inner)  # missing ages go right at the top
+    assert not tree_diff(old, new).splits
 
 
 def test_categories_that_moved() -> None:

@@ -32,7 +32,7 @@ def condition_text(
     """
     feature, n_missing = condition.feature, condition.n_missing
     with_missing = condition.missing and (before is None or before.missing)
-    had_missing = with_missing and n_missing is not None and n_missing != 0
+    had_missing = with_missing and condition.has_missing_rows
     known, allowed, unseen = _categories(condition, before, had_missing)
     name = printable(feature.name)
     subject = f"({name})" if feature.kind == "question" else name

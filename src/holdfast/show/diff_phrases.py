@@ -2,7 +2,7 @@
 
 from math import isfinite
 
-from holdfast.distance.diff.conditions import ConditionChange
+from holdfast.distance.diff.conditions import ConditionChange, moves_missing
 from holdfast.distance.diff.rules import RuleChange
 from holdfast.distance.diff.splits import SplitChange
 from holdfast.distance.diff.tree_diff import TreeDiff
@@ -30,14 +30,17 @@ def condition_change_parts(change: ConditionChange) -> tuple[str, str]:
         return _told(change.old), ""
     if change.old is None:
         return _told(change.new), "new"
-    if change.kind == "missing":
-        return _told(change.new), f"{'and now' if change.new.missing else 'no longer'} missing values"
+    if change.kind == "missing" and not moves_missing(change.old, change.new):
+        when = "now" if change.new.missing else "no longer"
+        return _told(change.new), f"a missing value would {when} go here"
     old, new = both_texts(change.old, change.new)
     return new, f"was {old}"
 
 
 def both_texts(old: Condition, new: Condition) -> tuple[str, str]:
     """Both conditions on one feature: of the old one only what is needed to tell what it was."""
+    if moves_missing(old, new):
+        return _told(old), _told(new)
     if old.feature.kind == "nominal":
         return _set_texts(old, new)
     before, after = only_bound(old), only_bound(new)
@@ -81,11 +84,23 @@ def split_texts(diff: TreeDiff, split: SplitChange) -> tuple[str, str, str]:
     if split.kind == "replaced":
         return where, f"{_told(split.old)} -> {_told(split.new)}", f"replaced; {leaves}"
     if split.kind == "missing":
-        side = "yes" if split.new.missing else "no"
-        return where, f"{_told(split.old)}: missing values now go to the {side} side", ""
+        return where, f"{_told(split.old)}: {_side_text(split.new)}", ""
+    if split.moves_missing:
+        told = f"{_told(split.old)} -> {_told(split.new)}"
+        if not moves_missing(split.old, split.new):  # the rows that lack it are those of the no side
+            told = f"{told}: {_side_text(split.new)}"
+        return where, told, _share_text(split)
     if split.kind == "categories":
-        return where, _sides_text(split.old, split.new), f"{percent_text(split.share)} of the categories"
-    return where, _moved_text(split.old, split.new), f"{percent_text(split.share)} of the range"
+        return where, _sides_text(split.old, split.new), _share_text(split)
+    return where, _moved_text(split.old, split.new), _share_text(split)
+
+
+def _share_text(split: SplitChange) -> str:
+    return f"{percent_text(split.share)} of the {'categories' if split.kind == 'categories' else 'range'}"
+
+
+def _side_text(new: Condition) -> str:
+    return f"missing values now go to the {'yes' if new.missing else 'no'} side"
 
 
 def _moved_text(old: Condition, new: Condition) -> str:

@@ -73,7 +73,7 @@ def rules_sentence(diff: TreeDiff) -> str:
     else:
         told = f"of {in_words(whole)} {'rule' if whole == 1 else 'rules'}, {_joined(parts)}"
     new = f"; {in_words(n['new'])} {_verb('new', n['new'], True)}" if n["new"] else ""
-    return f"{told[0].upper()}{told[1:]}{new}. {_root_sentence(diff)}"
+    return f"{told[0].upper()}{told[1:]}{new}. {_root_sentence(diff)}{_missing_sentence(diff)}"
 
 
 def _part(degree: str, number: int, is_classes: bool) -> str:
@@ -118,6 +118,12 @@ def _root_sentence(diff: TreeDiff) -> str:
         return ""
     moved = diff.splits[0] if diff.splits and diff.splits[0].is_root else None
     return f"The first question is still about {old}{_root_move_text(moved)}."
+
+
+def _missing_sentence(diff: TreeDiff) -> str:
+    """At how many splits that are still there missing values go to the other side."""
+    n_splits = sum(split.moves_missing for split in diff.splits)
+    return f" Missing values go to the other side of {counted(n_splits, 'split')}." if n_splits else ""
 
 
 def _root_move_text(moved: SplitChange | None) -> str:

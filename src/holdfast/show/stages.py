@@ -162,7 +162,9 @@ def _changed_text(sequence: StageSequence, number: int) -> str:
     stage = sequence.stages[number]
     if not number:
         return f"first tree: {counted(stage.tree.n_leaves, 'leaf', 'leaves')}"
-    found = Counter(split.kind for split in sequence.diffs[number - 1].splits)
+    splits = sequence.diffs[number - 1].splits
+    found = Counter(split.kind for split in splits)
+    found["missing"] = sum(split.moves_missing for split in splits)
     told = [
         f"{found[kind]} {one if found[kind] == 1 else many}"
         for kind, (one, many) in SPLIT_WORDS.items()

@@ -66,6 +66,11 @@ class Condition:
         return min(max(self.low, least), most), min(max(self.high, least), most)
 
     @property
+    def has_missing_rows(self) -> bool:
+        """True if a missing value is allowed, and some training row is known to have lacked the value."""
+        return self.missing and self.n_missing is not None and self.n_missing != 0
+
+    @property
     def restricts(self) -> bool:
         """True if it leaves out a part of the schema's range, or categories: only then has it a distance."""
         if self.feature.is_subset:

@@ -100,6 +100,18 @@ def test_categories_and_the_side_of_missing_values() -> None:
     assert [line.name for line in policy.check(old, turned, rows()).failed] == ["missing_sides"]
 
 
+def test_a_side_of_missing_values_that_flips_with_a_threshold_counts() -> None:
+    old, new = stump(60), stump(40)
+    new = new.replace(missing_left=~old.missing_left & (old.feature >= 0))
+    policy = ChangePolicy(missing_sides="never")
+    assert policy.check(old, new, rows()).passed  # no training row was missing
+    child = 1 if old.missing_left[0] else 2
+    old = old.replace(not_recorded=np.array([[child, old.feature[0], 4.0]]))
+    verdict = policy.check(old, new, rows())
+    assert [line.name for line in verdict.failed] == ["missing_sides"]
+    assert "age <= 40 (missing values now go to" in verdict.failed[0].words
+
+
 def test_weights_count_as_rows_and_rows_without_weight_do_not() -> None:
     weight = np.ones(100)
     weight[50:60], weight[:10] = 3.0, 0.0

@@ -70,6 +70,13 @@ def same_threshold(one: float, other: float) -> bool:
     return one == other or isclose(one, other, rel_tol=LAST_DIGITS, abs_tol=0.0)
 
 
+def moves_missing(old: Condition | None, new: Condition | None) -> bool:
+    """True if only one of two conditions allows missing values, and training rows were missing there."""
+    if old is None or new is None or old.missing == new.missing:
+        return False
+    return old.has_missing_rows or new.has_missing_rows
+
+
 def share_changed(old: Condition | None, new: Condition | None) -> float:
     """The fraction of the range, or of the categories, that only one of two conditions allows.
 

@@ -3,7 +3,12 @@
 import sys
 from dataclasses import dataclass
 
-from holdfast.distance.diff.conditions import CONDITION_KINDS, ConditionChange, condition_changes
+from holdfast.distance.diff.conditions import (
+    CONDITION_KINDS,
+    ConditionChange,
+    condition_changes,
+    moves_missing,
+)
 from holdfast.distance.matching import RulePair, TreeDistance, UnmatchedRule
 from holdfast.tree.rule import Rule
 
@@ -58,6 +63,8 @@ def _pair_change(pair: RulePair) -> RuleChange:
     width = 1.0 if old.target.is_classes else min(old.target.high - old.target.low, sys.float_info.max)
     conditions = condition_changes(old, new, {part.feature: part.cost for part in pair.parts})
     kinds = {change.kind for change in conditions}
+    if any(moves_missing(each.old, each.new) for each in conditions):
+        kinds.add("missing")
     if old.target.is_classes and old.outcome != new.outcome:
         kinds.add("outcome")
     elif any(abs(a - b) > NOTHING * max(width, abs(a)) for a, b in zip(old.value, new.value, strict=True)):

@@ -25,6 +25,7 @@ class SplitChange:
     share: float  # of the range, or of the categories, that changed side; 1 if another question is asked
     fraction: float  # of the old tree's rows, that came by
     leaves: tuple[int, int]  # below the old and the new node
+    moves_missing: bool = False  # the same feature sends missing values, which rows had, to the other side
 
     @property
     def is_root(self) -> bool:
@@ -106,17 +107,31 @@ def _walked(old: Tree, new: Tree) -> Iterator[SplitChange]:
 
 def _change(kind: str, old: Tree, new: Tree, nodes: tuple[int, int], side: bool, share: float) -> SplitChange:
     one, other = nodes
+    before = None if old.feature[one] == LEAF else answer(old, one, True)
+    after = None if new.feature[other] == LEAF else answer(new, other, side)
     where = tuple(each for each in conditions_at(old, one).values() if not each.allows_all)
     return SplitChange(
         kind=kind,
         old_node=one,
         new_node=other,
-        old=None if old.feature[one] == LEAF else answer(old, one, True),
-        new=None if new.feature[other] == LEAF else answer(new, other, side),
+        old=before,
+        new=after,
         where=where,
         share=share,
         fraction=fraction_of_rows(old, one),
         leaves=(_leaves_below(old, one), _leaves_below(new, other)),
+        moves_missing=kind == "missing"
+        or (kind in ("threshold", "categories") and _moves_missing(old, new, one, other, side)),
+    )
+
+
+def _moves_missing(old: Tree, new: Tree, one: int, other: int, side: bool) -> bool:
+    """True if missing values, which some training row of either tree had there, go to the other side."""
+    if bool(old.missing_left[one]) == (bool(new.missing_left[other]) == side):
+        return False
+    return any(
+        answer(tree, node, bool(tree.missing_left[node])).has_missing_rows
+        for tree, node in ((old, one), (new, other))
     )
 
 
@@ -146,7 +161,14 @@ def _moved(old: Tree, new: Tree, one: int, other: int, side: bool) -> tuple[str,
         width = feature.high - feature.low
         whole = (feature.low, feature.high)
         return "threshold", float(fraction_of_range(high, other_high, *whole)) if width > 0 else 0.0
-    return ("missing", 0.0) if before.missing != after.missing else ("", 0.0)
+    moves = before.missing != after.missing and (_missing_reach(old, one) or _missing_reach(new, other))
+    return ("missing", 0.0) if moves else ("", 0.0)
+
+
+def _missing_reach(tree: Tree, node: int) -> bool:
+    """True if a row that lacks the value of the split can come to the node."""
+    known = conditions_at(tree, node).get(int(tree.feature[node]))
+    return known is None or known.missing
 
 
 def _reaching(old: Tree, new: Tree, one: int, other: int) -> set[Label]:

@@ -46,11 +46,13 @@ def leaf_values(name: str, change: Change) -> Iterator[PolicyLine]:
 def splits(name: str, change: Change) -> Iterator[PolicyLine]:
     """The splits that changed in the way that the line is about."""
     kinds, singular, plural = _SPLITS[name]
-    found = [each for each in change.diff.splits if each.kind in kinds]
+    is_missing = name == "missing_sides"
+    found = [each for each in change.diff.splits if each.kind in kinds or (is_missing and each.moves_missing)]
     n_splits = sum(_n_splits(each) for each in found)
     words = f"{n_splits or 'no'} {singular if n_splits == 1 else plural}"
     if found:
-        words += f": {joined([_split_text(each) for each in found], MOST_NAMED)}"
+        texts = [_missing_text(each) if is_missing else _split_text(each) for each in found]
+        words += f": {joined(texts, MOST_NAMED)}"
     if name != "new_splits":
         words += _replaced_text(change)
     yield permitted(name, n_splits, change.limit(name), words)
@@ -84,10 +86,15 @@ def _split_text(split: SplitChange) -> str:
     before, after = (
         "a leaf" if each is None else shown("condition_text", each) for each in (split.old, split.new)
     )
-    if split.kind == "missing":
-        return before
     share = f" ({percent_text(split.share)} of the range)" if split.kind == "threshold" else ""
     return f"{before} becomes {after}{share}"
+
+
+def _missing_text(split: SplitChange) -> str:
+    before, after = (shown("condition_text", each) for each in (split.old, split.new) if each is not None)
+    side = "yes" if split.new is not None and split.new.missing else "no"
+    told = before if before == after else f"{before} becomes {after}"
+    return f"{told} (missing values now go to {side})"
 
 
 def _first_column(tree: Tree) -> str:

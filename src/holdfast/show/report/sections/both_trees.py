@@ -62,7 +62,8 @@ def _mark(split: SplitChange) -> str:
         return "new"
     if split.kind == "missing":
         return "missing values moved"
-    if split.kind == "threshold" and split.new is not None and only_bound(split.old):
+    is_moved = split.kind == "threshold" and not split.moves_missing
+    if is_moved and split.new is not None and only_bound(split.old):
         return f"was {both_texts(split.old, split.new)[0]}"
     return shortened(f"was {condition_text(split.old, most=MOST_CATEGORIES)}", LONGEST)
 
