@@ -91,6 +91,34 @@ def test_missing_values_and_unseen_categories_go_as_missing_values_go() -> None:
     assert found.outcome.prediction == predicted(TREE, {**ROW, "age": None, "ward": None})
 
 
+def test_a_category_that_no_training_row_of_the_node_had_is_named() -> None:
+    by_ward = split("ward", ("A", "C"), leaf(10, 0.2, 0.8), leaf(10, 1.0, 0.0))
+    tree = tree_of(split("age", 50.0, by_ward, leaf(9, 0.5, 0.5)), (AGE, WARD), SURVIVED)
+    tree = tree.replace(seen=np.array([True, True, False]))
+    found = explain_row(tree, {"age": 40, "ward": "C"})
+    assert [(step.feature, step.state) for step in found.steps] == [("age", "known"), ("ward", "unseen here")]
+    assert "ward is C, which no training row here had" in " ".join(str(found).split())
+    assert explain_row(tree, {"age": 40, "ward": "A"}).steps[-1].state == "known"
+
+
+def test_changes_that_rest_on_unrecorded_rows_say_so_and_come_last() -> None:
+    lab, age = np.full(100, np.nan), np.full(100, 40.0)
+    lab[:20], lab[20:40], lab[40:44] = 10.0, 50.0, 90.0  # 56 rows of the yes side have no lab
+    age[:10] = 70.0
+    y = np.where((lab < 70.0) & (age < 60.0), "no", "yes")
+    model = TreeClassifier().fit(pd.DataFrame({"lab": lab, "age": age}), y)
+    found = explain_row(model, {"lab": 50.0, "age": 40.0})
+    assert found.outcome.prediction == "no"
+    by_column = {tuple(each.values): each for each in found.counterfactuals}
+    lab_change = by_column["lab",]
+    assert (lab_change.changes[0].n_recorded, lab_change.outcome.n_rows) == (4, 60)
+    assert "; 4 of 60 had lab recorded" in " ".join(str(found).split())
+    assert found.counterfactuals[-1] is lab_change
+    assert len(by_column) > 1
+    assert explain_row(model, {"lab": np.nan, "age": 40.0}).to_dict()["counterfactuals"][0]["changes"]
+    assert "lab from not recorded to" in str(explain_row(model, {"lab": np.nan, "age": 40.0}))
+
+
 def test_a_row_may_be_a_mapping_a_frame_a_series_or_a_list() -> None:
     frame = pd.DataFrame({name: [value] for name, value in ROW.items()})
     model = TreeClassifier(max_depth=2).fit([[1.0, 5.0], [2.0, 6.0], [3.0, 5.0]], ["a", "b", "b"])

@@ -16,7 +16,7 @@ from holdfast.errors import ParameterError
 from holdfast.evidence.one_row import RowValues, Value, decoded
 from holdfast.evidence.outcome_at import LeafOutcome, leaf_outcome
 from holdfast.text.lists import columns_text
-from holdfast.tree.rule import Condition, conditions_at
+from holdfast.tree.rule import Condition, conditions_at, count_rows
 from holdfast.tree.tree import KNOWN, Tree
 
 ROUNDING = 0.005  # of the range: what a number may go past its threshold to be a round one
@@ -32,6 +32,9 @@ class Change:
     new: Label
     cost: float  # a fraction of the range of numbers; of categories, what a change of one costs
     alternatives: tuple[Label, ...] = ()  # other categories that would do as well
+    # Training rows of the leaf that had the column recorded, where some had not: NaN if they were not
+    # counted, None if all had it or the tree does not know.
+    n_recorded: float | None = None
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,12 @@ class Counterfactual:
     def values(self) -> dict[str, Label]:
         """The new values by column: `{**row, **counterfactual.values}` is the changed row."""
         return {change.column: change.new for change in self.changes}
+
+    @property
+    def is_recorded(self) -> bool:
+        """False if most rows of the leaf are known to lack a value that changes."""
+        counts = [each.n_recorded for each in self.changes if each.n_recorded is not None]
+        return not any(2 * n_recorded < self.outcome.n_rows for n_recorded in counts)
 
 
 @dataclass(frozen=True)
@@ -97,7 +106,8 @@ def counterfactuals(
     """The cheapest changes that lead the row to one of these leaves, `most` of them.
 
     One that changes all that a cheaper one changes, and more, is left out. Of two that cost the same, the one
-    that changes fewer columns comes first, then the one of the first leaf.
+    that changes fewer columns comes first, then the one of the first leaf. Those to leaves of which most
+    training rows lacked a value that changes come last.
     """
     whole = _whole_columns(row)
     found: list[Counterfactual] = []
@@ -114,7 +124,14 @@ def counterfactuals(
             )
         else:
             unanswered.update(_closed(changed, conditions))
-    found.sort(key=lambda each: (round(each.cost, LAST_DIGITS), len(each.changes), each.outcome.leaf))
+    found.sort(
+        key=lambda each: (
+            not each.is_recorded,
+            round(each.cost, LAST_DIGITS),
+            len(each.changes),
+            each.outcome.leaf,
+        )
+    )
     return Found(tuple(_different(found))[:most], tuple(sorted(unanswered)))
 
 
@@ -236,7 +253,10 @@ def _counterfactual(
     outcome: LeafOutcome,
     limits: ChangeLimits,
 ) -> Counterfactual:
-    changes = tuple(_change(row, each, code, conditions[each], limits) for each, code in codes.items())
+    changes = tuple(
+        _change(row, each, code, count_rows(row.tree, outcome.leaf, each, conditions[each]), limits)
+        for each, code in codes.items()
+    )
     return Counterfactual(changes, sum(change.cost for change in changes), outcome)
 
 
@@ -251,4 +271,5 @@ def _change(row: RowValues, place: int, code: float, condition: Condition, limit
         new=new,
         cost=abs(code - old) / _length(feature) if has_distance else limits.category_cost,
         alternatives=tuple(each for each in condition.categories if each != new) if feature.is_subset else (),
+        n_recorded=condition.n_known if condition.has_missing_rows else None,
     )

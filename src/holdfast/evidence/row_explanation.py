@@ -12,7 +12,7 @@ from holdfast.data.input.frame import Frame, frame_of
 from holdfast.data.input.rows import encoded
 from holdfast.data.schema import Label, Target
 from holdfast.errors import ParameterError
-from holdfast.evidence.counterfactuals import ChangeLimits, Counterfactual, counterfactuals
+from holdfast.evidence.counterfactuals import Change, ChangeLimits, Counterfactual, counterfactuals
 from holdfast.evidence.goal import Goal
 from holdfast.evidence.one_row import RowValues, Value, row_frame
 from holdfast.evidence.outcome_at import LeafOutcome, leaf_outcome
@@ -22,7 +22,7 @@ from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.tree import KNOWN
 from holdfast.tree.wording import decision_text
 
-State = Literal["known", "missing", "unseen"]
+State = Literal["known", "missing", "unseen", "unseen here"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +34,9 @@ class PathStep:
     condition: str  # the answer as a condition, such as "age > 60"
     answer: bool  # True for yes
     value: Value  # what the row says; None if it is missing; of a question, its answer
-    state: State  # a value that is missing, or a category unseen in training, goes the way of missing values
+    # A value that is missing, or a category unseen in training, goes the way of missing values. One that only
+    # the training rows of this node did not have goes where the tree sends it.
+    state: State
     threshold: float | None = None  # of a numeric feature
     distance: float | None = (
         None  # to the threshold, in the units of the feature; of an ordered one, in categories
@@ -52,7 +54,7 @@ class RowExplanation:
     target: Target
     steps: tuple[PathStep, ...]
     outcome: LeafOutcome
-    counterfactuals: tuple[Counterfactual, ...]  # the cheapest first
+    counterfactuals: tuple[Counterfactual, ...]  # the cheapest first; last, those that few known values back
     looked_for: str  # what the changes were to lead to, in words
     n_leaves: int  # that have such an outcome
     unanswered: tuple[str, ...] = ()  # questions over columns that closed the way to some of these leaves
@@ -77,7 +79,7 @@ class RowExplanation:
             "looked_for": self.looked_for,
             "counterfactuals": [
                 {
-                    "changes": [asdict(change) for change in each.changes],
+                    "changes": [_change_facts(change) for change in each.changes],
                     "cost": each.cost,
                     **_outcome_facts(each.outcome),
                 }
@@ -213,7 +215,7 @@ def _step(
         condition=shown("answer_text", tree, node, answer, counts=True),
         answer=answer,
         value=row.value(place),
-        state="unseen" if place in row.unseen else "missing" if isnan(code) else "known",
+        state=_state(row, node, place, code),
         threshold=cut if is_cut and feature.kind == "numeric" else None,
         distance=distance,
         share=None if distance is None else distance / (feature.high - feature.low or 1.0),
@@ -221,6 +223,17 @@ def _step(
         reads=tuple((tree.schema.features[each].name, row.value(each)) for each in reads),
         support=support,
     )
+
+
+def _state(row: RowValues, node: int, place: int, code: float) -> State:
+    tree = row.tree
+    if place in row.unseen:
+        return "unseen"
+    if isnan(code):
+        return "missing"
+    start = int(tree.set_start[node])
+    is_unseen = tree.seen is not None and start >= 0 and not tree.seen[start + int(code)]
+    return "unseen here" if is_unseen else "known"
 
 
 def _deviations(row: RowValues, data: Any) -> dict[int, float]:
@@ -235,6 +248,11 @@ def _deviations(row: RowValues, data: Any) -> dict[int, float]:
 
 
 # -- plain data -------------------------------------------------------------------------------------------
+
+
+def _change_facts(change: Change) -> dict[str, Any]:
+    is_counted = change.n_recorded is not None and not isnan(change.n_recorded)
+    return {**asdict(change), "n_recorded": change.n_recorded if is_counted else None}
 
 
 def _outcome_facts(outcome: LeafOutcome) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """Why a tree says what it says of one row: in words, and for a notebook."""
 
 from collections.abc import Sequence
+from math import isnan
 
 from holdfast.data.schema import Target
 from holdfast.evidence.counterfactuals import Change, Counterfactual
@@ -152,6 +153,8 @@ def _value_words(step: PathStep) -> str:
         )
     if step.state == "unseen":
         return f"{name} is {_value(step.value)}, unseen in training: it goes as missing values go"
+    if step.state == "unseen here":
+        return f"{name} is {_value(step.value)}, which no training row here had: the tree sends it this way"
     if step.state == "missing":
         return f"{name} is not recorded, and such rows go this way"
     return f"{name} is {_value(step.value)}"
@@ -159,7 +162,7 @@ def _value_words(step: PathStep) -> str:
 
 def _value(value: Value) -> str:
     if value is None:
-        return "missing"
+        return "not recorded"
     is_number = isinstance(value, float | int) and not isinstance(value, bool)
     return number_text(float(value)) if is_number else item_text(value)
 
@@ -207,11 +210,23 @@ def _change_words(change: Change) -> str:
 
 def _leads_to(each: Counterfactual, target: Target) -> str:
     outcome = each.outcome
+    recorded = "".join(_recorded_words(change, outcome.n_rows) for change in each.changes)
     if outcome.label is None:
-        return f"{printable(target.name)} {_prediction(outcome)} ({counted(outcome.n_rows, 'row')})"
+        rows = counted(outcome.n_rows, "row")
+        return f"{printable(target.name)} {_prediction(outcome)} ({rows}){recorded}"
     words = "" if outcome.is_as_observed else "observed: "
     seen = f" ({words}{_frequency(outcome)})" if outcome.n_rows else ""
-    return f"{_prediction(outcome)}, {_risk(outcome)}{seen}"
+    return f"{_prediction(outcome)}, {_risk(outcome)}{seen}{recorded}"
+
+
+def _recorded_words(change: Change, n_rows: float) -> str:
+    """How many of the rows there had a value of the column, where some had none."""
+    name = printable(change.column)
+    if change.n_recorded is None:
+        return ""
+    if isnan(change.n_recorded):
+        return f"; not all of these rows had {name} recorded"
+    return f"; {change.n_recorded:,.0f} of {n_rows:,.0f} had {name} recorded"
 
 
 def _remarks(found: RowExplanation) -> list[str]:
