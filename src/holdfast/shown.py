@@ -42,6 +42,7 @@ _HOME: dict[str, str] = {
     "max_features_text": "max_features",
     "moving_rows_text": "audit",
     "numbered_drawing": "numbered_drawing",
+    "question_text": "conditions",
     "reading": "comparison",
     "records_html": "audit",
     "register_check_html": "register",

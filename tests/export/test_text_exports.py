@@ -3,12 +3,14 @@
 import json
 import re
 
+import numpy as np
 import pandas as pd
 import pytest
 from exported_models import SITE, model, rows
 
 from holdfast import (
     ExportError,
+    Feature,
     Table,
     Tree,
     grow,
@@ -18,6 +20,8 @@ from holdfast import (
     to_mermaid,
     to_python,
 )
+from holdfast.show.numbered_drawing import numbered_drawing
+from reference.trees import SEX, SURVIVED, leaf, split, tree_of
 
 
 @pytest.fixture(scope="module")
@@ -54,6 +58,29 @@ def test_a_flowchart_has_a_question_and_two_ways(stump: Tree) -> None:
         '    n1["outcome = no<br>p(yes) = 0.00<br>2 rows"]',
         '    n2["outcome = yes<br>p(yes) = 1.00<br>2 rows"]',
     ]
+
+
+def test_a_set_in_a_drawing_has_all_its_categories_and_missing_values_are_told_once() -> None:
+    jobs = Feature("job", "nominal", categories=("1st", "3rd", "cook", "deck"))
+    by_job = split("job", ("1st", "deck"), leaf(4, 0.0, 1.0), leaf(8, 1.0, 0.0))
+    tree = tree_of(split("sex", ("female",), by_job, leaf(9, 0.5, 0.5)), (SEX, jobs), SURVIVED)
+    # No woman was a cook or on deck; 5 on the no side have no job recorded.
+    tree = tree.replace(
+        seen=np.array([True, True, True, True, False, False]), not_recorded=np.array([[3.0, 1.0, 5.0]])
+    )
+    flowchart, graph, numbered = (
+        next(line for line in text.splitlines() if "job" in line)
+        for text in (to_mermaid(tree), to_dot(tree), numbered_drawing(tree))
+    )
+    assert all("1st, deck" in text for text in (flowchart, graph, numbered))
+    assert "job in {1st, deck} (5 not recorded: no)?" in numbered
+    assert "not recorded" not in flowchart
+    assert to_mermaid(tree).count("no, or not recorded") == 2
+    turned = tree.replace(
+        missing_left=np.array([False, True, False, False, False]), not_recorded=np.array([[2.0, 1.0, 3.0]])
+    )
+    assert "not recorded" not in next(line for line in to_mermaid(turned).splitlines() if "job" in line)
+    assert "job in {1st, deck} (1) or not recorded (3)?" in numbered_drawing(turned)
 
 
 def test_a_graph_of_dot_has_a_question_and_two_ways(stump: Tree) -> None:

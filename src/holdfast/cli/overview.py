@@ -7,7 +7,7 @@ from typing import Any
 
 from holdfast.evidence.feature_use import feature_use, first_features
 from holdfast.runs.importances import importance_columns
-from holdfast.show.conditions import answer_text
+from holdfast.show.conditions import question_text
 from holdfast.show.feature_use import feature_table
 from holdfast.text.lines import printable, shortened
 from holdfast.text.lists import joined
@@ -112,4 +112,4 @@ def _range_text(sizes: list[int]) -> str:
 
 
 def _first_question(tree: Tree) -> str:
-    return answer_text(tree, 0, True) if tree.n_nodes > 1 else ""
+    return question_text(tree, 0) if tree.n_nodes > 1 else ""

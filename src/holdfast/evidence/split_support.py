@@ -97,8 +97,8 @@ def _split_support(
     return SplitSupport(
         node=node,
         depth=len(place),
-        question=shown("answer_text", tree, node, True),
-        short=shown("answer_text", tree, node, True, most=FULL_LIST),
+        question=shown("question_text", tree, node),
+        short=shown("question_text", tree, node, most=FULL_LIST),
         feature=feature.name,
         references=fractions[0] or 0.0,
         candidates=fractions[1],

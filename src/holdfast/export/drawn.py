@@ -1,17 +1,18 @@
 """What the nodes of a drawn tree say: shared by the formats that draw it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from holdfast.errors import ExportError
 from holdfast.export.plain_model import found_model
+from holdfast.shown import shown
 from holdfast.text.lines import label_text, printable
 from holdfast.text.numbers import number_text, probability_text, rows_text
 from holdfast.tree.frame import node_columns
 from holdfast.tree.positive import positive_class
-from holdfast.tree.rule import answer
-from holdfast.tree.tree import Tree
+from holdfast.tree.rule import Condition, answer, known_before
+from holdfast.tree.tree import LEAF, Tree
 from holdfast.tree.wording import class_names
 
 
@@ -32,14 +33,16 @@ def drawn_nodes(model: Any, form: str) -> Sequence[DrawnNode]:
             f"{form} draws one tree, and this is an ensemble of {len(tree)}: draw one of them, as "
             f"export(ensemble[0], {form.lower()!r})."
         )
-    columns = node_columns(tree)
-    return [_drawn(tree, columns, number) for number in columns["node"]]
+    columns, known = node_columns(tree), known_before(tree)
+    return [_drawn(tree, columns, known, number) for number in columns["node"]]
 
 
-def _drawn(tree: Tree, columns: dict[str, list[Any]], number: int) -> DrawnNode:
-    question = columns["question"][number]
-    if question is None:
+def _drawn(
+    tree: Tree, columns: dict[str, list[Any]], known: Mapping[int, Condition], number: int
+) -> DrawnNode:
+    if tree.feature[number] == LEAF:
         return DrawnNode(number, _leaf_lines(tree, columns, number))
+    question = shown("question_text", tree, number, known=known, branches=True)
     missing_left = columns["missing_goes"][number] == "left"
     yes = answer(tree, number, True)
     if yes.is_empty if missing_left else yes.is_whole:  # the question is whether the value is recorded

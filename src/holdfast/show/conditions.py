@@ -1,6 +1,7 @@
 """Conditions in words."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from math import inf, isnan
 
 from holdfast.data.schema import Label
@@ -78,6 +79,35 @@ def answer_text(
     """
     condition, before = _told(tree, node, side, known)
     return condition_text(condition, missing=missing, counts=counts, most=most, before=before)
+
+
+def question_text(
+    tree: Tree,
+    node: int,
+    *,
+    missing: bool = False,
+    counts: bool = False,
+    most: int | None = None,
+    known: Mapping[int, Condition] | None = None,
+    branches: bool = False,
+) -> str:
+    """The question of an inner node for forms that name the branches yes and no.
+
+    Whatever is not listed goes to no, so the set has all the categories that go to yes, also those that no
+    training row had. Where the no side takes missing values that training rows had, the text says so. With
+    `branches` nothing is said of missing values: what stands at the branches says it.
+    """
+    condition, before = _told(tree, node, True, known)
+    condition = replace(condition, seen=None)
+    if branches:
+        return condition_text(replace(condition, n_known=None, n_missing=None), most=most, before=before)
+    text = condition_text(condition, missing=missing, counts=counts, most=most, before=before)
+    other = replace(answer(tree, node, False), seen=None)
+    if not other.has_missing_rows or condition_text(other, before=before).endswith("is not recorded"):
+        return text
+    is_counted = counts and other.n_missing is not None and not isnan(other.n_missing)
+    number = f"{count_text(other.n_missing)} " if is_counted and other.n_missing else ""
+    return f"{text} ({number}not recorded: no)"
 
 
 def shorter_answers(

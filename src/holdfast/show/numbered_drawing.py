@@ -33,7 +33,7 @@ def numbered_drawing(
             told = [_leaf_text(tree, node, place)]
         else:
             room = max(width - len(start) - 1, NARROWEST)
-            told = condition_lines(tree, node, True, known, room, sets, missing=missing)
+            told = condition_lines(tree, node, True, known, room, sets, missing=missing, is_question=True)
             told[-1] += "?"
         told[-1] += marks.get(node, "")
         lines += [start + told[0], *(" " * len(start) + line for line in told[1:])]

@@ -1,13 +1,14 @@
 """A tree drawn with text: one line per node, the outcomes of the leaves in columns on the right."""
 
 from collections.abc import Mapping
+from functools import partial
 from re import sub
 from textwrap import wrap
 from typing import Any
 
 import numpy as np
 
-from holdfast.show.conditions import FULL_LIST, answer_text
+from holdfast.show.conditions import FULL_LIST, answer_text, question_text
 from holdfast.show.directions import direction_lines
 from holdfast.show.edits import edit_marks, wrapped_edits
 from holdfast.show.risk import probability_name, told_probability
@@ -114,16 +115,16 @@ def condition_lines(
     sets: dict[str, int],
     *,
     missing: bool = False,
+    is_question: bool = False,
 ) -> list[str]:
     """The answer to the question of a node in lines of at most `width` letters.
 
+    With `is_question` it is told as in `question_text`.
     The numbers of rows give way before a line is broken. Sets that would take more than a few lines are
     told by their numbers in `sets`, where new ones are added.
     """
-    texts = [
-        answer_text(tree, node, side, missing=missing, counts=counts, most=FULL_LIST, known=known)
-        for counts in (True, False)
-    ]
+    told = partial(question_text, tree, node) if is_question else partial(answer_text, tree, node, side)
+    texts = [told(missing=missing, counts=counts, most=FULL_LIST, known=known) for counts in (True, False)]
     for text in texts:
         if len(text) <= width:
             return [text]

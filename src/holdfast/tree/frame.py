@@ -34,7 +34,7 @@ def node_columns(tree: Tree) -> dict[str, list[Any]]:
         "node": list(nodes),
         "depth": tree.node_depth.tolist(),
         "parent": tree.parent.tolist(),
-        "question": [None if is_leaf[node] else _answer(tree, node, True, known) for node in nodes],
+        "question": [None if is_leaf[node] else _question(tree, node, known) for node in nodes],
         "condition": [_condition(tree, node, known) for node in nodes],
         "left": tree.left.tolist(),
         "right": tree.right.tolist(),
@@ -80,6 +80,10 @@ def _condition(tree: Tree, node: int, known: Mapping[int, Condition]) -> str | N
 
 def _answer(tree: Tree, node: int, side: bool, known: Mapping[int, Condition]) -> str:
     return shown("answer_text", tree, node, side, known=known)
+
+
+def _question(tree: Tree, node: int, known: Mapping[int, Condition]) -> str:
+    return shown("question_text", tree, node, known=known)
 
 
 def _missing_goes(tree: Tree, node: int) -> str | None:

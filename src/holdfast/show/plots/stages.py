@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
 from holdfast.distance.diff.splits import same_side, split_changes
-from holdfast.show.conditions import FULL_LIST, answer_text
+from holdfast.show.conditions import FULL_LIST, question_text
 from holdfast.show.palette import BLUE, EDGE, GREY, INK, PALETTE, RED, SHADE, lighter
 from holdfast.show.plots.display import Display
 from holdfast.show.svg import MARGIN, SMALL, TEXT, fitted, text_width
@@ -194,7 +194,7 @@ def _columns(sequence: StageSequence) -> list[dict[int, Cell]]:
 
 
 def _asked(tree: Tree, node: int, place: int, state: str) -> Cell:
-    return Cell(answer_text(tree, node, True, most=FULL_LIST), state, place.bit_length() - 1)
+    return Cell(question_text(tree, node, most=FULL_LIST), state, place.bit_length() - 1)
 
 
 def _places(tree: Tree, before: tuple[Tree, dict[int, int]] | None) -> dict[int, int]:
