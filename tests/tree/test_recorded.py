@@ -7,12 +7,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from holdfast import GrowthRules, StableTreeClassifier, StableTreeRegressor, Table, Tree, grow
+from holdfast import Feature, GrowthRules, StableTreeClassifier, StableTreeRegressor, Table, Tree, grow
 from holdfast.show.conditions import answer_text
 from holdfast.storage.model_file import tree_from_json, tree_to_json
 from holdfast.tree.prune import cut_back
+from holdfast.tree.recorded import with_recorded
 from holdfast.tree.rule import answer, tree_rules
 from holdfast.tree.tree import LEAF
+from reference.trees import SURVIVED, leaf, split, tree_of
 
 CLASSES = ("no", "yes", "perhaps")
 
@@ -131,3 +133,17 @@ def test_after_an_update_counts_add_up_to_the_rows_of_a_leaf_and_hold_the_new_on
                     assert condition.n_missing >= n_new * (tree.count[rule.leaf] >= len(own))
                 assert condition.n_known + condition.n_missing == pytest.approx(rule.count)
                 assert 0 <= condition.n_missing <= rule.count
+
+
+def test_leaves_that_mix_earlier_and_new_rows_count_both() -> None:
+    level = Feature("level", low=0.0, high=100.0)
+    before = tree_of(split("level", 50.0, leaf(100, 0.8, 0.2), leaf(40, 0.1, 0.9), True), (level,), SURVIVED)
+    before = before.replace(not_recorded=np.array([[1.0, 0.0, 60.0]]))
+    frame = pd.DataFrame({"level": [10.0] * 10 + [40.0] * 10 + [80.0] * 10 + [np.nan] * 20})
+    rows = Table.from_arrays(frame, ["no", "yes"] * 25, schema=before.schema)
+    # 10 of 40 new rows of the first leaf are at most 20: they stand for 25 of its 100 earlier rows.
+    updated = tree_of(split("level", 20.0, leaf(35, 0.8, 0.2), leaf(155, 0.1, 0.9)), (level,), SURVIVED)
+    told = answer(with_recorded(updated, rows, before), 0, False)
+    assert (told.n_known, told.n_missing) == (75, 80)  # all 60 earlier rows without a level, and 20 new ones
+    discounted = updated.replace(count=np.array([100.0, 10.0 + 12.5, 40.0 + 57.5]))
+    assert answer(with_recorded(discounted, rows, before), 0, False).n_missing == 50  # half of the 60

@@ -5,11 +5,11 @@ from math import isnan, nan
 
 import numpy as np
 
-from holdfast.arrays import BoolArray, FloatArray, IntArray
+from holdfast.arrays import BoolArray, FloatArray, IntArray, LongArray
 from holdfast.data.input.weight import are_repetitions
 from holdfast.data.table import Table
 from holdfast.tree.check import below_splits
-from holdfast.tree.rule import answer, conditions_at, conditions_by_node
+from holdfast.tree.rule import Condition, answer, conditions_at, conditions_by_node
 from holdfast.tree.tree import LEAF, Tree
 
 ALIKE = 1e-6  # rows: counts that differ by less are equal
@@ -19,7 +19,8 @@ def with_recorded(tree: Tree, table: Table, before: Tree | None = None) -> Tree:
     """Add to a tree what its training rows recorded: `not_recorded` and `seen`.
 
     `before` is the tree that this one was updated from, if any: a leaf or split that both have keeps what
-    the earlier rows recorded there, as far as the tree still counts these rows.
+    the earlier rows recorded there, as far as the tree still counts these rows. Other leaves count earlier
+    rows in proportion to the new ones that came from the same leaf, and those without a value likewise.
 
     >>> from holdfast import grow
     >>> nan = float("nan")
@@ -34,11 +35,13 @@ def with_recorded(tree: Tree, table: Table, before: Tree | None = None) -> Tree:
     found = dict(_missing_at_leaves(tree, table, leaves, times))
     seen = _seen(tree, table, leaves, times)
     if before is not None:
-        both = np.unique(np.stack([leaves, before.apply(table)], axis=1), axis=0)
+        earlier = before.apply(table)
+        both, pair = np.unique(np.stack([leaves, earlier], axis=1)[times > 0], axis=0, return_inverse=True)
         pairs = [(int(leaf), int(place)) for leaf, place in both]
         places = _places_before(tree, before)
         seen = _seen_before(tree, before, seen, places)
-        rows, found = _joined(tree, before, rows, found, _origin(tree, before, pairs, places))
+        shared = _SharedRows(table, times, pairs, pair.reshape(-1).astype(np.int64))
+        rows, found = _joined(tree, before, rows, found, shared, _unreached(tree, rows, places))
         for place in _inherited(tree, before, pairs):
             found.setdefault(place, nan)
     entries: list[tuple[int, int, float]] = [
@@ -87,32 +90,106 @@ def _seen(tree: Tree, table: Table, leaves: IntArray, times: FloatArray) -> Bool
 # -- after an update ----------------------------------------------------------------------------------------
 
 
-def _joined(
-    tree: Tree, before: Tree, rows: FloatArray, found: dict[tuple[int, int], float], origin: Mapping[int, int]
-) -> tuple[FloatArray, dict[tuple[int, int], float]]:
-    """Rows and missing values of leaves, with what they count of the leaf of the tree before.
+class _SharedRows:
+    """New rows by the pair of leaves that they reach, in the updated tree and in the one before."""
 
-    `origin` are leaves that lie in one leaf of the tree before. Such a leaf counts its new rows, and a part
-    of the earlier ones: as large a part of them lack a value as of all.
+    def __init__(
+        self, table: Table, times: FloatArray, pairs: list[tuple[int, int]], pair: LongArray
+    ) -> None:
+        self._table, self._is_counted = table, times > 0
+        self._times, self._pair, self._pairs = times[self._is_counted], pair, pairs
+        self._missing: dict[int, dict[tuple[int, int], float]] = {}
+        self.rows = self._sums(np.ones(len(pair), np.bool_))
+        self.lenders: dict[int, list[int]] = {}
+        for leaf, place in pairs:
+            self.lenders.setdefault(leaf, []).append(place)
+        self._totals: dict[int | None, dict[int, float]] = {}
+
+    def missing(self, feature: int) -> dict[tuple[int, int], float]:
+        """The rows of each pair that lack the value of the feature."""
+        if feature not in self._missing:
+            self._missing[feature] = self._sums(np.isnan(self._table.rows([feature])[self._is_counted, 0]))
+        return self._missing[feature]
+
+    def share(self, leaf: int, place: int, feature: int | None = None) -> float:
+        """Of the new rows in a leaf of the tree before, or those without a value, the part in the leaf."""
+        if feature not in self._totals:
+            totals: dict[int, float] = {}
+            for (_, earlier), number in (self.rows if feature is None else self.missing(feature)).items():
+                totals[earlier] = totals.get(earlier, 0.0) + number
+            self._totals[feature] = totals
+        rows = self.rows if feature is None else self.missing(feature)
+        total = self._totals[feature][place]
+        return rows[leaf, place] / total if total else self.share(leaf, place)
+
+    def _sums(self, flags: BoolArray) -> dict[tuple[int, int], float]:
+        numbers = np.bincount(self._pair[flags], self._times[flags], len(self._pairs))
+        return dict(zip(self._pairs, numbers.tolist(), strict=True))
+
+
+def _joined(
+    tree: Tree,
+    before: Tree,
+    rows: FloatArray,
+    found: dict[tuple[int, int], float],
+    shared: _SharedRows,
+    unreached: Mapping[int, int],
+) -> tuple[FloatArray, dict[tuple[int, int], float]]:
+    """Rows and missing values of leaves, with what they count of the leaves of the tree before.
+
+    A leaf counts its new rows, and earlier ones as the prior of an update lends them: of every leaf of the
+    tree before as large a part as of its new rows. `unreached` are leaves that both trees have, without new
+    rows.
     """
     rows, found = rows.copy(), dict(found)
-    earlier = before.rows_not_recorded
-    features = np.unique(tree.feature[tree.feature != LEAF]).tolist()
-    for leaf, place in origin.items():
-        n_carried = float(tree.count[leaf] - rows[leaf])
-        share = n_carried / float(before.count[place]) if before.count[place] else 0.0
-        if n_carried <= 0.0 or share > 1.0 + ALIKE:
+    for leaf in np.flatnonzero(tree.feature == LEAF).tolist():
+        lent = {
+            place: float(before.count[place]) * shared.share(leaf, place)
+            for place in shared.lenders.get(leaf, ())
+        }
+        if leaf in unreached:
+            lent = {unreached[leaf]: float(before.count[unreached[leaf]])}
+        n_carried, most = float(tree.count[leaf] - rows[leaf]), sum(lent.values())
+        if n_carried <= 0.0 or n_carried > most + 1.0:  # counts are whole rows
             continue
         rows[leaf] = tree.count[leaf]
-        own, other = conditions_at(tree, leaf), conditions_at(before, place)
-        for feature in features:
-            if number := earlier.get((place, feature), 0.0):
-                if own[feature] == other[feature]:
-                    number = found.get((leaf, feature), 0.0) + share * number
-                    found[leaf, feature] = min(max(round(number), 1), rows[leaf]) if number == number else nan
-                elif own[feature].missing:
-                    found[leaf, feature] = nan
+        part = min(n_carried / most, 1.0) if most else 0.0
+        for feature, condition in conditions_at(tree, leaf).items():
+            if condition.missing:
+                n_lent = sum(
+                    part * _lent_missing(before, shared, (leaf, place), feature, condition, number)
+                    for place, number in lent.items()
+                )
+                number = found.get((leaf, feature), 0.0) + n_lent
+                if number:
+                    found[leaf, feature] = nan if isnan(number) else min(max(round(number), 1), rows[leaf])
     return rows, found
+
+
+def _lent_missing(
+    before: Tree,
+    shared: _SharedRows,
+    pair: tuple[int, int],
+    feature: int,
+    condition: Condition,
+    n_lent: float,
+) -> float:
+    """How many of the rows that an earlier leaf lends to a leaf lack the value; NaN if nobody knows."""
+    earlier = conditions_at(before, pair[1]).get(feature)
+    if earlier is None:  # not counted there: as many as of the new rows
+        return n_lent * shared.missing(feature)[pair] / shared.rows[pair]
+    n_missing = before.rows_not_recorded.get((pair[1], feature), 0.0)
+    if not n_missing or not n_lent:
+        return 0.0
+    if condition == earlier:
+        return n_lent / float(before.count[pair[1]]) * n_missing
+    return n_missing if isnan(n_missing) else min(n_missing * shared.share(*pair, feature), n_lent)
+
+
+def _unreached(tree: Tree, rows: FloatArray, places: Mapping[int, int]) -> dict[int, int]:
+    """The leaves that both trees have, and no new row reaches."""
+    is_empty = (tree.feature == LEAF) & (rows == 0)
+    return {leaf: place for leaf, place in places.items() if is_empty[leaf]}
 
 
 def _seen_before(tree: Tree, before: Tree, seen: BoolArray, places: Mapping[int, int]) -> BoolArray:
@@ -130,20 +207,6 @@ def _places_before(tree: Tree, before: Tree) -> dict[int, int]:
     """The nodes that both trees have: the number in the one, and in the tree before."""
     places = {key: node for node, key in enumerate(_keys(before))}
     return {node: places[key] for node, key in enumerate(_keys(tree)) if key in places}
-
-
-def _origin(
-    tree: Tree, before: Tree, pairs: list[tuple[int, int]], places: Mapping[int, int]
-) -> dict[int, int]:
-    """Leaves that lie in one leaf of the tree before; `pairs` are the leaves in both that a row reaches."""
-    origin = {leaf: place for leaf, place in places.items() if tree.feature[leaf] == LEAF}
-    for leaf, place in pairs:
-        if leaf not in origin:
-            own = conditions_at(tree, leaf)
-            outer = conditions_at(before, place).items()
-            if all(feature in own and own[feature].within(each) == own[feature] for feature, each in outer):
-                origin[leaf] = place
-    return origin
 
 
 def _inherited(tree: Tree, before: Tree, pairs: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
