@@ -9,6 +9,7 @@ from holdfast.growth.recorded_splits import ask_if_recorded
 from holdfast.growth.sample import fixed_point_sample
 from holdfast.growth.values import with_values
 from holdfast.tree.tree import KNOWN, LEAF
+from reference.trees import leaf, split, tree_of
 
 nan = float("nan")
 
@@ -103,3 +104,24 @@ def test_no_stable_tree_hides_missing_values_behind_a_threshold() -> None:
     assert place in tree.feature
     assert all(asks_if_recorded(tree, node) for node in np.flatnonzero(tree.feature == place))
     assert tree.count[tree.feature == LEAF].sum() == tree.count[0]
+
+
+def test_a_split_on_the_feature_among_the_missing_ones_goes() -> None:
+    # x > 8.5 or missing, and below it x <= 9.5 for 2 known rows: nothing is left to split on there.
+    table = rows(
+        *((float(x), "no", 10) for x in range(1, 9)),
+        (9.0, "yes", 2),
+        (10.0, "no", 2),
+        (nan, "yes", 190),
+        (nan, "no", 10),
+    )
+    below = split("x", 9.5, leaf(2, 0.0, 1.0), leaf(202, 0.06, 0.94))
+    root = tree_of(split("x", 8.5, leaf(80, 1.0, 0.0), below), table.schema.features, table.schema.target)
+    rules = GrowthRules()
+    fixed = fixed_point_sample(table, rules)
+    tree = ask_if_recorded(root, table, rules, fixed, fixed.repeats)
+    assert asks_if_recorded(tree)
+    assert tree.count.tolist() == [284, 84, 200]
+    assert tree.predict(pd.DataFrame({"x": [9.0, 10.0, nan]})).tolist() == ["no", "no", "yes"]
+    kept = ask_if_recorded(root, table, rules, fixed, fixed.repeats, keep=[2])
+    assert kept.threshold[:3].tolist()[::2] == [8.5, 9.5]

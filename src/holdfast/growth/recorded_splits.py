@@ -33,13 +33,18 @@ def ask_if_recorded(
     then lose at most 15 % of what the split gains (a threshold that is chosen for few rows gains that much by
     chance), and if all nodes keep as many rows as the rules ask for. Splits that are prescribed, or named by
     `keep`, stay, and so do those on features with a monotonic direction. `counts` says how
-    often each row of the table counts.
+    often each row of the table counts. Splits on the same feature among the rows that lack it go: none of
+    these rows has a value to split on.
     """
-    nodes = [node for node in _separating_nodes(tree, table, counts) if node not in keep]
+    fixed_nodes = set(keep)
     if rules.first_splits is not None:
         paths = prescribed_paths(prescribed(table.schema, rules.first_splits)).values()
-        prescribed_nodes = {node for path, node in paths_of(tree).items() if path in paths}
-        nodes = [node for node in nodes if node not in prescribed_nodes]
+        fixed_nodes |= {node for path, node in paths_of(tree).items() if path in paths}
+    nodes = [
+        node
+        for node in _separating_nodes(tree, table, counts)
+        if fixed_nodes.isdisjoint([node, *_splits_without_values(tree, node)])
+    ]
     if not nodes:
         return tree
     current = with_values(tree, table, fixed, counts)
@@ -72,10 +77,14 @@ def _separating_nodes(tree: Tree, table: Table, counts: IntArray) -> Iterator[in
         # A set without a known category, and "is recorded", read as they should already.
         is_done = (n_known == 0) & ((tree.set_start[nodes] >= 0) | (tree.threshold[nodes] >= KNOWN))
         is_candidate = (n_missing > 0) & (n_known <= FEW_KNOWN * n_rows) & ~is_done
-        for place in np.flatnonzero(is_candidate).tolist():
-            # Below, the feature would have no value to split on.
-            if feature not in tree.feature[start[place] : end[place]]:
-                yield int(nodes[place])
+        yield from nodes[is_candidate].tolist()
+
+
+def _splits_without_values(tree: Tree, node: int) -> list[int]:
+    """The splits on the feature of a node below the side of its missing values."""
+    left, right, end = int(tree.left[node]), int(tree.right[node]), int(tree.subtree_end[node])
+    start, end = (left, right) if tree.missing_left[node] else (right, end)
+    return (start + np.flatnonzero(tree.feature[start:end] == tree.feature[node])).tolist()
 
 
 def _until(tree: Tree, leaves: IntArray, counts: IntArray) -> FloatArray:
@@ -88,6 +97,7 @@ def _asking(tree: Tree, node: int, table: Table, counts: IntArray) -> Tree:
 
     Categories that no row has there go the way they went, which is that of missing values.
     """
+    tree = _without_splits(tree, _splits_without_values(tree, node))
     if tree.set_start[node] >= 0:
         in_set, start = tree.in_set.copy(), int(tree.set_start[node])
         leaves = tree.apply(table)
@@ -99,6 +109,26 @@ def _asking(tree: Tree, node: int, table: Table, counts: IntArray) -> Tree:
     threshold[node], missing_left[node] = KNOWN, False
     asking = tree.replace(threshold=threshold, missing_left=missing_left)
     return _with_children_swapped(asking, node) if tree.missing_left[node] else asking
+
+
+def _without_splits(tree: Tree, nodes: Collection[int]) -> Tree:
+    """The tree without these splits: each gives way to what stands on the side of its missing values."""
+    if not nodes:
+        return tree
+    stands = np.arange(tree.n_nodes + 1)  # for every node, the one that stands in its place
+    stands[-1] = LEAF
+    for node in sorted(nodes, reverse=True):
+        stands[node] = stands[(tree.left if tree.missing_left[node] else tree.right)[node]]
+    kept, waiting = [], [int(stands[0])]
+    while waiting:
+        kept.append(node := waiting.pop())
+        if tree.feature[node] != LEAF:
+            waiting += [int(stands[tree.right[node]]), int(stands[tree.left[node]])]
+    order = np.array(kept, np.int64)
+    place = np.full(tree.n_nodes + 1, LEAF, np.int32)
+    place[order] = np.arange(len(order))
+    lefts, rights = (place[stands[side[order]]] for side in (tree.left, tree.right))
+    return rearranged(tree, order, np.where(tree.feature[order] == LEAF, LEAF, order), lefts, rights)
 
 
 def _with_children_swapped(tree: Tree, node: int) -> Tree:
