@@ -128,7 +128,7 @@ def _mean_text(sequence: StageSequence, stages: Sequence[Stage]) -> str:
 # -- tables -------------------------------------------------------------------------------------------------
 
 HEADINGS = ("stage", "rows", "what changed", "moved by", "fit lost", "churn")
-CHANGED = HEADINGS.index("what changed")
+WHAT_CHANGED = HEADINGS.index("what changed")
 AGAIN = "trained again: "  # before the headings of trees that know nothing of the stage before
 CURVE = "Fit lost and distance moved, by what movement costs"
 MEANINGS = {
@@ -139,7 +139,7 @@ MEANINGS = {
 
 def _table_blocks(sequence: StageSequence, width: int) -> Iterator[list[str]]:
     """The figures of the stages, then those of trees trained again at each, and a legend."""
-    rows = [[*row[:CHANGED], *row[CHANGED + 1 :]] for row in stage_rows(sequence)]
+    rows = [[*row[:WHAT_CHANGED], *row[WHAT_CHANGED + 1 :]] for row in stage_rows(sequence)]
     own = [place for place, title in enumerate(rows[0]) if not title.startswith(AGAIN)]
     yield table_lines([[row[place] for place in own] for row in rows])
     if sequence.retrained:

@@ -4,7 +4,7 @@ from math import isnan
 
 from holdfast.distance.diff.tree_diff import TreeDiff, tree_diff
 from holdfast.scoring.calibration import ObservedExpected
-from holdfast.show.diff_phrases import other_classes, split_texts
+from holdfast.show.diff_phrases import split_texts
 from holdfast.show.html import legend, sentences, table, view
 from holdfast.show.policy import verdict_parts
 from holdfast.stability.update.path import CANDIDATE, CHANGE, FRESH, KEEP, REFIT, RETRAIN, SLACK
@@ -258,7 +258,7 @@ def step_sentences(update: TreeUpdate, number: int) -> list[str]:
 
 def _class_texts(update: TreeUpdate, diff: TreeDiff) -> list[str]:
     """How many leaves change their class, and what that adds to the distance."""
-    n_leaves = len(other_classes(diff))
+    n_leaves = len(diff.of_kind("outcome"))
     if not n_leaves:
         return []
     verb = "changes its" if n_leaves == 1 else "change their"
