@@ -26,10 +26,16 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_row_of_a_file_is_explained_as_python_does(run: Path, rows: Path) -> None:
     import pandas as pd
 
-    result = holdfast("explain", run / "model.json", rows, "--row", 3)
+    result = holdfast("explain", run / "model.json", rows, "--row", 3, columns=100)
     assert result.exit_code == 0, result.output
     row = pd.read_csv(rows, dtype={"zip": str}).iloc[[2]]
     assert result.output == f"{explain_row(load(run / 'model.json'), row)}\n"
+
+
+def test_no_line_is_wider_than_the_terminal(run: Path, rows: Path) -> None:
+    for columns in (60, 80):
+        text = holdfast("explain", run, rows, columns=columns).output
+        assert max(map(len, text.splitlines())) <= columns
 
 
 def test_a_run_also_says_how_firmly_each_question_stands(run: Path, rows: Path) -> None:
@@ -41,7 +47,7 @@ def test_a_run_also_says_how_firmly_each_question_stands(run: Path, rows: Path) 
 def test_a_run_explains_in_python_what_it_explains_here(run: Path) -> None:
     row = {"age": 70, "lab": 7.0, "ward": "A", "zip": "01000"}
     options = [part for name, value in row.items() for part in ("--set", f"{name}={value}")]
-    assert holdfast("explain", run, *options).output == f"{open_run(run).explain_row(row)}\n"
+    assert holdfast("explain", run, *options, columns=120).output == f"{open_run(run).explain_row(row)}\n"
 
 
 def test_values_may_stand_on_the_command_line_and_in_place_of_those_of_a_row(run: Path, rows: Path) -> None:

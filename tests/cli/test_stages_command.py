@@ -35,11 +35,21 @@ def test_it_says_what_happened_and_when_which_rule_moved(visits: Path, tmp_path:
     words = " ".join(result.stdout.split())
     assert "240 rows, 3 features, 3 stages." in words
     assert "3 stages, 2001 to 2003: the tree" in words
-    assert "Which rule moved when 2002" in words
+    assert "What changed at each stage 2001: first tree" in words
     written = json.loads(output.read_text(encoding="utf-8"))
     assert written["how"] == "shortest-path"
     assert written["stages"]["label"] == ["2001", "2002", "2003"]
     assert written["summary"] in words
+
+
+def test_no_line_is_wider_than_the_terminal_and_columns_are_explained(visits: Path) -> None:
+    text = stages(visits, "--compare").stdout
+    assert max(map(len, text.splitlines())) <= 80
+    assert "trained again at each stage" in text
+    assert "| anew" not in text
+    words = " ".join(text.split())
+    assert "moved by: distance to the tree of the stage before; fit lost:" in words
+    assert "next AUC: AUC on the rows of the next stage" in words
 
 
 def test_a_page_a_picture_and_a_table_are_written_by_their_names(visits: Path, tmp_path: Path) -> None:

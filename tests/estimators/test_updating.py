@@ -2,6 +2,7 @@
 
 import warnings
 from copy import copy
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from holdfast import (
     save,
     tree_distance,
 )
+from holdfast.stability.update.update import is_no_worse
 
 FAST = {"teacher": "linear", "n_estimators": 10, "validation": None}
 
@@ -447,3 +449,34 @@ def test_what_failed_leaves_no_trace(model: StableTreeClassifier) -> None:
     with pytest.raises(ParameterError, match="tolerance=-1"):
         model.update(*frame(1), tolerance=-1)
     assert vars(model) == before
+
+
+def judged_steps(model: StableTreeClassifier, **refit: Any) -> Any:
+    """An update to a fresh tree, with other held-out figures of the step that changes leaf values."""
+    update = model.update(*frame(1, n_rows=300, shift=0.8), prior=0).update_
+    refitted = replace(update.steps[1], kind="refit", loss=0.0, **refit)
+    return replace(update, steps=(update.steps[0], refitted, update.steps[-1]), taken=2)
+
+
+def test_a_step_is_passed_over_where_its_likelihood_is_clearly_lower_and_the_words_say_so(
+    model: StableTreeClassifier,
+) -> None:
+    slightly, clearly = ((-0.0105, 0.0057), (-0.0205, 0.0057))
+    for likelihood, is_fine in ((slightly, True), (clearly, False)):
+        update = judged_steps(model, difference=0.0, error=0.0, likelihood=likelihood)
+        assert is_no_worse(update.steps[1], update.deployed) is is_fine
+    words = " ".join(str(update).split())
+    assert "as asked" not in words
+    assert "Step 1 fits too, but its log likelihood on the rows held out is worse" in words
+    assert "(-0.0205 ± 0.0057)" in words
+    update = judged_steps(model, difference=-0.03, error=0.01, likelihood=(-0.02, 0.01))
+    assert "its AUC on the rows held out is worse" in " ".join(str(update).split())
+
+
+def test_a_step_that_was_named_is_said_to_be_asked_for(model: StableTreeClassifier) -> None:
+    update = judged_steps(model, difference=0.0, error=0.0, likelihood=(0.0, 0.0))
+    words = " ".join(str(update.take(2)).split())
+    assert "A fresh tree is taken, as asked. Step 1 fits too, and is nearer" in words
+    refit = model.update(*frame(0), how="refit").update_
+    assert "No question changes as asked" not in str(refit)
+    assert "every question stays" in str(refit)

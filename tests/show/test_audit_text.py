@@ -60,6 +60,12 @@ def test_a_narrow_table_does_without_some_columns(audit: RetrainAudit) -> None:
     assert any("churn" in line and "per leaf" not in line for line in lines)
 
 
+def test_no_sentence_is_wider_than_the_terminal(audit: RetrainAudit) -> None:
+    rows = audit.text(width=60).partition("Which rows")[2]
+    assert rows
+    assert max(map(len, rows.splitlines())) <= 60
+
+
 def test_a_notebook_shows_the_same_and_names_are_text(audit: RetrainAudit) -> None:
     html = audit._repr_html_()
     assert "<table>" in html

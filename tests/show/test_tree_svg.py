@@ -9,6 +9,7 @@ from holdfast.errors import ParameterError
 from holdfast.show.palette import INK, risk_colour
 from holdfast.show.svg import text_width
 from holdfast.show.tree_svg import tree_svg
+from holdfast.text.numbers import percent_range
 from reference.trees import (
     AGE,
     FARE_KNOWN,
@@ -167,10 +168,15 @@ def test_rows_that_were_seen_are_told_where_the_leaf_says_what_a_teacher_says():
     ]
 
 
+def test_an_interval_that_ends_near_one_is_not_rounded_to_it():
+    assert percent_range(0.996, 1.0) == "> 99 to 100 %"
+    assert percent_range(1e-17, 0.09) == "0 to 9 %"
+
+
 def test_of_three_classes_the_rows_are_told_where_the_estimate_is_another():
     counts = SPECIES.value * SPECIES.count[:, None]
     taught = SPECIES.replace(observed=counts, value=np.full(SPECIES.value.shape, [0.2, 0.2, 0.6]))
-    assert texts(node_group(taught, 1)) == ["virginica", "60 % · 50 rows", "0 of 50: 0 %"]
+    assert texts(node_group(taught, 1)) == ["virginica", "60 % · 50 rows", "observed: 0 of 50, 0 %"]
 
 
 def test_a_higher_risk_has_a_deeper_colour_that_dark_letters_stand_out_from():

@@ -414,6 +414,8 @@ def test_rule_sentence_table_and_plot_agree_on_a_tree_that_none_in_the_table_bea
     expected = usual if usual in free else min(better, key=lambda i: (-limit[i], d[i], -a[i]))
     assert (limit[place], d[place]) == (limit[expected], d[expected])
     assert ("It beats" in choice.reason) == (usual not in free)
+    beaten_here = dominated(d, a)[place]  # by trees that lose more than is allowed
+    assert ("more than is allowed" in choice.reason) == beaten_here
     marked = [line for line in repr(table).splitlines() if line.split()[1:2] == ["*"]]
     assert [int(line.split()[0]) for line in marked] == [place]
     display = FrontierDisplay.from_result(table)

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 import numpy as np
+from rich.console import Console
 
 from holdfast.cli.words import plain_warnings
 from holdfast.data.files.parquet_columns import is_typed, parquet_columns
@@ -27,7 +28,7 @@ from holdfast.runs.json_file import write_json
 from holdfast.runs.new_rows import TRUTHS, is_text, read_features
 from holdfast.runs.run import open_run
 from holdfast.runs.wording import on_terminal
-from holdfast.show.row_explanation import row_explanation_text
+from holdfast.show.row_explanation import WIDTH, row_explanation_text
 from holdfast.storage.model_file import load_model
 from holdfast.text.lines import label_text, printable
 from holdfast.text.lists import columns_text, listed
@@ -68,7 +69,7 @@ def run(model: Path, rows: Path | None, asked: Asked, cells: Mapping[str, Any], 
             (name, _explained(tree, support, row, asked)) for name, row in _rows(tree, rows, asked, reading)
         ]
     if output is None:
-        click.echo(_text(found[:MOST]))
+        click.echo(_text(found[:MOST], min(WIDTH, Console().width)))
         if len(found) > MOST:
             click.echo(f"\n{MOST} of {counted(len(found), 'row')}: --row tells of others, -o FILE of all.")
     elif output.suffix.lower() == ".json":
@@ -83,9 +84,9 @@ def _check_ending(output: Path) -> None:
         raise DataError(f"Cannot write to '{output}': its name must end in .txt, .html or .json.")
 
 
-def _text(found: Explained) -> str:
+def _text(found: Explained, width: int = WIDTH) -> str:
     """The rows one below the other, each under its name if there are several."""
-    texts = [row_explanation_text(each) for _, each in found]
+    texts = [row_explanation_text(each, width) for _, each in found]
     if len(found) == 1:
         return texts[0]
     heads = [f"{printable(name)}\n{'-' * len(printable(name))}" for name, _ in found]

@@ -24,7 +24,7 @@ from holdfast.show.tree_text import drawing
 from holdfast.stability.choice import default_unit
 from holdfast.stability.selection import NOISE_AWARE, SCORE_TOLERANCE
 from holdfast.text.lists import joined
-from holdfast.text.numbers import number_text, percent_text, with_errors
+from holdfast.text.numbers import counted, number_text, percent_text, with_errors
 from holdfast.tree.tree import Tree
 from holdfast.tree.wording import warnings_of
 
@@ -114,8 +114,9 @@ def _legend(fit: StableFit, n_shown: int, scales: list[str]) -> str:
     frontier = fit.trained.frontier
     n_efficient, n_references = len(frontier.efficient_order), len(fit.trained.references)
     more = f" {n_shown} of them are shown." if n_shown < n_efficient else ""
+    candidates = counted(len(frontier), "candidate")
     return (
-        f"* chosen. {n_efficient} of {len(frontier)} candidates: no other is both nearer and better.{more} "
+        f"* chosen. {n_efficient} of {candidates}: no other is both nearer and better.{more} "
         f"Instability: {'; '.join([f'mean distance to the {n_references} reference trees', *scales])}. "
         f"{fit.trained.metric.title}: expected on new rows, from rows held out. ± one standard error."
     )
@@ -181,6 +182,8 @@ def show_test(fit: StableFit, console: Console) -> None:
     headings = ["tree", *_test_headings(fit), "instability", "leaves", "depth"]
     chosen = [place for place, each in enumerate(fit.chosen_trees) if CHOSEN in each.names]
     show_grid(console, headings, rows, bold=chosen, spare=["depth", "leaves", "instability"])
+    if note := _lost_note(fit):
+        paragraph(console, f"\n{note}", style="dim")
     if fit.roles.earlier_test is not None:
         paragraph(console, f"\n{both_legend(fit.roles)}", style="dim")
     # That later rows are others says why they give less than was expected.
@@ -188,6 +191,22 @@ def show_test(fit: StableFit, console: Console) -> None:
     less = "" if scores_disagree(fit) else disappointment(metric, fit.chosen.test, expected)
     for text in filter(None, [less, *disagreement(fit)]):
         paragraph(console, f"\n{text}")
+
+
+def _lost_note(fit: StableFit) -> str:
+    """Why the chosen tree is taken although another one of the table is more stable and no worse."""
+    frontier, chosen = fit.trained.frontier, fit.chosen.candidate
+    for each in fit.chosen_trees if frontier.has_teacher else ():
+        place = each.candidate
+        beats = frontier.instability[place] <= frontier.instability[chosen]
+        beats &= frontier.score[place] >= frontier.score[chosen]
+        if place != chosen and beats and lost_text(frontier, place) != lost_text(frontier, chosen):
+            return (
+                f"The tree of {counted(each.tree.n_leaves, 'leaf', 'leaves')} loses "
+                f"{lost_text(frontier, place)} of what the student has learned from the teacher, the chosen "
+                f"tree {lost_text(frontier, chosen)}."
+            )
+    return ""
 
 
 def _title(each: ChosenTree) -> str:

@@ -22,6 +22,7 @@ from holdfast.runs.json_file import write_json
 from holdfast.runs.notes import timed
 from holdfast.runs.rows import Rows, read_rows
 from holdfast.show.report.write import page_of
+from holdfast.show.stages import WIDTH, stages_text
 from holdfast.stability.stages.sequence import StageSequence
 from holdfast.stability.stages.settings import StageSettings
 from holdfast.text.numbers import counted, duration
@@ -51,7 +52,7 @@ def run(
             sequence, seconds = timed(lambda: _carried(rows, table, settings, console))
             if output is not None:
                 write_stages(sequence, output)
-    verbatim(console, str(sequence))
+    verbatim(console, stages_text(sequence, min(WIDTH, console.width)))
     paragraph(console, f"\nFitted in {duration(seconds)}.", style="dim")
 
 

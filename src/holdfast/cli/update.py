@@ -121,6 +121,8 @@ def _show(updated: UpdateRun, console: Console) -> None:
 def _show_outcome(updated: UpdateRun, console: Console) -> None:
     """What the folder's model is, and where the record stands."""
     which = "the updated model" if updated.is_taken else "the deployed model as it was, which stays in use"
+    if updated.is_taken and updated.diff.is_empty:
+        which = "the deployed model: its tree is unchanged"
     more = (
         "" if updated.is_taken else " --force takes the update all the same, --take another step of the path."
     )

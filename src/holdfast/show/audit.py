@@ -71,7 +71,7 @@ def audit_text(audit: RetrainAudit, *, times: bool = True, width: int | None = N
         shown = fitting(grid, width or 0, spare)
         headings += [*shown[0], title.removeprefix("Small changes: ").removesuffix(" models")]
         parts.append(f"{title}\n{aligned(shown)}")
-    parts += [_paragraph(audit_legend(audit, headings), widest), moving_rows_text(audit.rows)]
+    parts += [_paragraph(audit_legend(audit, headings), widest), moving_rows_text(audit.rows, widest)]
     return "\n\n".join(parts)
 
 
@@ -220,11 +220,13 @@ def _decimals(measure: Measure, values: list[float]) -> int:
 # -- the rows that move -----------------------------------------------------------------------------------
 
 
-def moving_rows_text(rows: MovingRows) -> str:
+def moving_rows_text(rows: MovingRows, width: int = WIDTH) -> str:
     """For each method, which rows get another answer: a line for each group of them, the most first."""
     lines = ["Which rows get another answer when the method is trained again:"]
     for name, groups in moving_groups(rows):
-        lines += [name, *(f"  {group}" for group in groups)]
+        lines.append(name)
+        for group in groups:
+            lines += wrapped_lines(group.replace(" %", f"{NO_BREAK}%"), width, "  ", "      ")
     return "\n".join(lines)
 
 

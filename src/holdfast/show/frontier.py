@@ -7,7 +7,7 @@ from holdfast.show.html import MOST_ROWS, sentences, table, view
 from holdfast.stability.choice import Choice
 from holdfast.stability.frontier import Frontier
 from holdfast.text.lines import shortened
-from holdfast.text.numbers import loss_text, with_error
+from holdfast.text.numbers import counted, loss_text, with_error
 from holdfast.text.table import table_lines
 
 WIDEST_TITLE = 19  # of the score
@@ -61,9 +61,10 @@ def _head(frontier: Frontier) -> str:
     if frontier.has_teacher:
         sizes = ", ".join(map(str, reversed(frontier.sizes)))
         each = f"number of leaves ({sizes}) and tolerance" if sizes else "tolerance"
-        return f"{len(frontier)} candidates, one for each {each}:"
+        return f"{counted(len(frontier), 'candidate')}, one for each {each}:"
     n_efficient = frontier.efficient.sum()
-    return f"{n_efficient} of {len(frontier)} candidates {'is' if n_efficient == 1 else 'are'} efficient:"
+    verb = "is" if n_efficient == 1 else "are"
+    return f"{n_efficient} of {counted(len(frontier), 'candidate')} {verb} efficient:"
 
 
 def _headings(frontier: Frontier) -> list[str]:

@@ -12,7 +12,15 @@ from holdfast.show.conditions import shorter_branches
 from holdfast.show.directions import direction_signs
 from holdfast.show.edits import edit_marks
 from holdfast.text.lines import printable
-from holdfast.text.numbers import count_text, fixed_text, number_text, rounded_percent, rows_text, told_apart
+from holdfast.text.numbers import (
+    count_text,
+    fixed_text,
+    number_text,
+    percent_range,
+    rounded_percent,
+    rows_text,
+    told_apart,
+)
 from holdfast.tree.positive import positive_class
 from holdfast.tree.rule import Condition, known_before
 from holdfast.tree.tree import LEAF, Tree
@@ -130,10 +138,8 @@ class NodeTexts:
             own = f"{self._percent(found.estimate)} · {rows}"
             if found.is_as_observed or found.observed is None:
                 return (own,)
-            return (
-                own,
-                f"{_rows(found.count or 0.0)} of {_rows(found.n_rows)}: {self._percent(found.observed)}",
-            )
+            seen = f"{_rows(found.count or 0.0)} of {_rows(found.n_rows)}"
+            return (own, f"observed: {seen}, {self._percent(found.observed)}")
         found = self.outcome(node)
         if found.observed is None:
             return (rows,)
@@ -156,7 +162,9 @@ class NodeTexts:
             return ""
         if not self.tree.schema.target.is_classes:
             return self._means_between(*ends)
-        decimals = self.decimals or 0
+        if self.decimals is None:
+            return percent_range(*ends).replace(" to ", "\u2013")
+        decimals = self.decimals
         return "\u2013".join(f"{100 * end:.{decimals}f}" for end in ends) + " %"
 
     def _means_between(self, low: float, high: float) -> str:
@@ -183,7 +191,14 @@ class NodeTexts:
                 "and the 95 % interval of the mean of the rows."
             )
         if self.positive is None:
-            return ""
+            return (
+                ""
+                if self._is_class_as_observed
+                else (
+                    "In a leaf: the predicted class, the tree's estimate of its probability, the rows, and "
+                    "how many of them were of that class."
+                )
+            )
         name = class_names(self.tree.schema.target)[self.positive]
         own = "" if self._is_as_observed else "the tree's estimate of "
         return (
@@ -194,6 +209,12 @@ class NodeTexts:
     @property
     def _is_as_observed(self) -> bool:
         return all(self.outcome(leaf).is_as_observed for leaf in self.leaves)
+
+    @property
+    def _is_class_as_observed(self) -> bool:
+        """The same for the predicted class of each leaf."""
+        found = (outcome_of_class(self.tree, leaf, int(self.tree.outcome[leaf])) for leaf in self.leaves)
+        return all(each.is_as_observed for each in found)
 
     def _percent(self, fraction: float) -> str:
         if self.decimals is None:

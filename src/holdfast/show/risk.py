@@ -27,9 +27,10 @@ def outside_sentence(outcome: LeafOutcome) -> str:
     """Why the estimate of a leaf lies outside the interval of what was observed; "" where it does not."""
     if not outcome.is_outside:
         return ""
+    weights = "weights, " if outcome.is_weighted else ""
     reason = (
         "it was set by hand"
         if outcome.is_by_hand
-        else "it also draws on a teacher's predictions, the nodes above, weights or earlier rows"
+        else f"it also draws on {weights}the teacher's predictions or the nodes above"
     )
     return f"The tree's estimate lies outside this interval: {reason}."

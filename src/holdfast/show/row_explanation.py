@@ -13,7 +13,7 @@ from holdfast.show.risk import outside_sentence
 from holdfast.show.split_support import support_words
 from holdfast.text.lines import NO_BREAK, item_text, label_text, printable, wrapped_lines
 from holdfast.text.lists import joined
-from holdfast.text.numbers import counted, number_text, rounded_percent, told_apart
+from holdfast.text.numbers import counted, number_text, percent_range, rounded_percent, told_apart
 
 WIDTH = 100  # columns of the text
 WIDEST = 44  # columns of a condition
@@ -80,7 +80,7 @@ def _outcome_sentence(found: RowExplanation) -> str:
         return f"{said}. In training there were {rows}{_mean_words(outcome)}."
     if outcome.observed is None or outcome.interval is None:
         return f"{said}, {_risk(outcome)}."
-    interval = " (95 % interval {:.0f} to {:.0f} %)".format(*(100 * end for end in outcome.interval))
+    interval = f" (95 % interval {percent_range(*outcome.interval)})"
     if outcome.is_as_observed and not outcome.is_weighted:
         return f"{said}, {_risk(outcome)}: {_frequency(outcome)} rows like this one{interval}."
     label, by_weight = label_text(outcome.label), "by weight " if outcome.is_weighted else ""

@@ -7,7 +7,7 @@ from math import isnan
 from holdfast.distance.diff.tree_diff import TreeDiff
 from holdfast.show.conditions import condition_text
 from holdfast.show.diff_phrases import other_classes, outcome_change_text, split_texts
-from holdfast.show.html import bullets, heading, sentences, table, view
+from holdfast.show.html import bullets, heading, legend, sentences, table, view
 from holdfast.stability.stages.names import SHORTEST_PATH
 from holdfast.stability.stages.sequence import (
     CHANGED,
@@ -44,16 +44,16 @@ SPLIT_WORDS = {
 
 
 def stages_text(sequence: StageSequence, width: int = WIDTH) -> str:
-    """A few sentences, the table of the stages, what moved at each, and the curve of movement weights."""
-    blocks = [wrapped_lines(sequence.summary, width), _table_lines(sequence)]
-    moves = list(stage_moves(sequence))
-    if moves:
-        lines = ["Which rule moved when"]
-        for label, changes in moves:
-            lines.append(f"  {label}")
-            for change in changes:
-                lines += wrapped_lines(change, width, "    ", "        ")
-        blocks.append(lines)
+    """A few sentences, the figures of the stages, what changed at each, and the curve of movement weights."""
+    blocks = [wrapped_lines(sequence.summary, width), *_table_blocks(sequence, width)]
+    moves = dict(stage_moves(sequence))
+    lines = ["What changed at each stage"]
+    for number, stage in enumerate(sequence.stages):
+        label = printable(stage.label)
+        lines += wrapped_lines(f"{label}: {_changed_text(sequence, number)}", width, "  ", "    ")
+        for change in moves.get(label, []):
+            lines += wrapped_lines(change, width, "    ", "        ")
+    blocks.append(lines)
     if sequence.curve:
         blocks.append([CURVE, *(f"  {line}" for line in aligned(curve_rows(sequence)).splitlines())])
     return "\n\n".join("\n".join(lines) for lines in blocks)
@@ -100,7 +100,7 @@ def _times(number: int) -> str:
 def _movement_sentence(sequence: StageSequence) -> str:
     text = f"In all it moved by {sequence.total_distance:.2f}"
     if sequence.retrained:
-        text += f"; trained anew at each stage, by {total_distance(sequence.retrained):.2f}"
+        text += f"; trained again at each stage, by {total_distance(sequence.retrained):.2f}"
     return f"{text}."
 
 
@@ -109,7 +109,7 @@ def _forward_sentences(sequence: StageSequence) -> Iterator[str]:
     if not isnan(sequence.mean_forward_score):
         text = f"On the stage after its own, its {title} is {_mean_text(sequence, sequence.then)} on average"
         if sequence.retrained:
-            text += f"; trained anew, {_mean_text(sequence, sequence.retrained)}"
+            text += f"; trained again, {_mean_text(sequence, sequence.retrained)}"
         yield f"{text}."
     if sequence.settings.how == SHORTEST_PATH:
         later = ", and may ask what only later stages suggest" if sequence.settings.hindsight else ""
@@ -128,19 +128,40 @@ def _mean_text(sequence: StageSequence, stages: Sequence[Stage]) -> str:
 # -- tables -------------------------------------------------------------------------------------------------
 
 HEADINGS = ("stage", "rows", "what changed", "moved by", "fit lost", "churn")
-ANEW = ("| anew: moved by", "churn")
+WHAT_CHANGED = HEADINGS.index("what changed")
+AGAIN = "trained again: "  # before the headings of trees that know nothing of the stage before
 CURVE = "Fit lost and distance moved, by what movement costs"
+MEANINGS = {
+    "moved by": "distance to the tree of the stage before",
+    "churn": "mean change of the predictions from the tree of the stage before",
+}
 
 
-def _table_lines(sequence: StageSequence) -> list[str]:
-    rows = stage_rows(sequence)
-    return table_lines(rows, sides="<><" + ">" * (len(rows[0]) - 3))
+def _table_blocks(sequence: StageSequence, width: int) -> Iterator[list[str]]:
+    """The figures of the stages, then those of trees trained again at each, and a legend."""
+    rows = [[*row[:WHAT_CHANGED], *row[WHAT_CHANGED + 1 :]] for row in stage_rows(sequence)]
+    own = [place for place, title in enumerate(rows[0]) if not title.startswith(AGAIN)]
+    yield table_lines([[row[place] for place in own] for row in rows])
+    if sequence.retrained:
+        again = [0, *(place for place in range(len(rows[0])) if place not in own)]
+        told = [[row[place] for place in again] for row in rows]
+        told[0] = [title.removeprefix(AGAIN) for title in told[0]]
+        yield ["The same, trained again at each stage", *table_lines(told)]
+    score = next_score(sequence)
+    further = {**MEANINGS, score: f"{sequence.metric.title} on the rows of the next stage, ± standard error"}
+    yield wrapped_lines(legend([rows[0][place] for place in own], further), width)
+
+
+def next_score(sequence: StageSequence) -> str:
+    """The heading of the score on the stage after."""
+    return f"next {sequence.metric.title}"
 
 
 def stage_rows(sequence: StageSequence) -> Rows:
     """One row per stage: what changed, how far it moved, and how well it predicts the next stage."""
-    score = f"next {sequence.metric.title}"
-    rows = [[*HEADINGS, score, *([*ANEW, score] if sequence.retrained else [])]]
+    score = next_score(sequence)
+    again = [f"{AGAIN}{title}" for title in ("moved by", "churn", score)] if sequence.retrained else []
+    rows = [[*HEADINGS, score, *again]]
     for number, (stage, then) in enumerate(zip(sequence.stages, sequence.then, strict=True)):
         row = [
             printable(stage.label),

@@ -4,11 +4,11 @@ from math import isnan
 
 from holdfast.distance.diff.tree_diff import TreeDiff, tree_diff
 from holdfast.scoring.calibration import ObservedExpected
-from holdfast.show.diff_phrases import other_classes, split_texts
+from holdfast.show.diff_phrases import split_texts
 from holdfast.show.html import legend, sentences, table, view
 from holdfast.show.policy import verdict_parts
 from holdfast.stability.update.path import CANDIDATE, CHANGE, FRESH, KEEP, REFIT, RETRAIN, SLACK
-from holdfast.stability.update.update import TreeUpdate, UpdateStep
+from holdfast.stability.update.update import LAST_DIGITS, TreeUpdate, UpdateStep, is_no_worse
 from holdfast.text.lines import NO_BREAK, wrapped_lines
 from holdfast.text.numbers import counted, decimals_of_errors, fixed_text, loss_text, percent_text
 from holdfast.text.table import Rows, table_lines
@@ -105,7 +105,11 @@ def calibration_sentence(update: TreeUpdate) -> str:
 
 
 def taken_sentence(update: TreeUpdate) -> str:
-    """What is taken, and why that is enough."""
+    """What is taken, why that is enough, and why nearer steps that fit are passed over."""
+    return " ".join([_taken_words(update), *_passed_over(update)])
+
+
+def _taken_words(update: TreeUpdate) -> str:
     taken, limit = update.steps[update.taken], percent_text(update.settings.tolerance)
     within = f"within {limit} of a fresh tree"
     if taken.kind == KEEP:
@@ -113,9 +117,10 @@ def taken_sentence(update: TreeUpdate) -> str:
             return "The tree is kept as it is, as asked."
         return "Keeping the tree is as good: nothing changed."
     if taken.kind == REFIT:
-        asked = " as asked" if update.settings.how == "refit" else ""
-        if asked or not _fits(update):
-            return f"No question changes{asked}, only the values of the leaves."
+        if update.settings.how == "refit":
+            return "As asked, only the values of the leaves change: every question stays."
+        if not _fits(update):
+            return "No question changes, only the values of the leaves."
         fit = "as well as it fitted the rows of before" if taken.loss > update.settings.tolerance else within
         return f"No question changes, only the values of the leaves: with them the tree fits {fit}."
     if taken.kind == CHANGE:
@@ -123,16 +128,53 @@ def taken_sentence(update: TreeUpdate) -> str:
         kept = f"{n_kept} of {update.deployed.n_leaves - 1} splits stay as they were"
         if not _fits(update):
             return f"The tree changes as far as it goes; {kept}, and it does not fit {within}."
-        nearer = [step for step in update.steps[1:] if step.distance < taken.distance]
-        far = "further than" if any(_fits(update, step) for step in nearer) else "as little as"
-        return f"The tree changes {far} the rows ask: {kept}, and it fits {within}."
-    nearer = [step for step in update.steps[1:] if step.distance < taken.distance]
-    fresh = ", as asked; a nearer one fits" if any(_fits(update, step) for step in nearer) else ""
+        if update.is_asked:
+            return f"The tree changes as asked: {kept}, and it fits {within}."
+        return f"The tree changes as little as possible: {kept}, and it fits {within}."
     return {
-        FRESH: f"A fresh tree is taken{fresh or ': none nearer fits as well'}.",
-        RETRAIN: "The tree is trained anew, as asked.",
+        FRESH: "A fresh tree is taken, as asked." if update.is_asked else "A fresh tree is taken.",
+        RETRAIN: "The tree is trained again, as asked.",
         CANDIDATE: "The nearest of the bootstrap trees that score well enough is taken, as asked.",
     }[taken.kind]
+
+
+def _passed_over(update: TreeUpdate) -> list[str]:
+    """Why each nearer step that fits is not taken, and that none fits if so."""
+    taken = update.steps[update.taken]
+    if update.settings.how != "nearest" or taken.kind == KEEP:
+        return []
+    nearer = [i for i, step in enumerate(update.steps[: update.taken]) if _fits(update, step)]
+    if update.is_asked:
+        if not nearer:
+            return []
+        verb, side = ("fits", "is nearer") if len(nearer) == 1 else ("fit", "are nearer")
+        return [f"{_steps_text(nearer)} {verb} too, and {side} to the tree as it is."]
+    told = [f"Step {i} fits too, but {_drawback(update, i)}." for i in nearer]
+    return told or (["No nearer step fits as well."] if taken.kind == FRESH else [])
+
+
+def _steps_text(numbers: list[int]) -> str:
+    word = "Step" if len(numbers) == 1 else "Steps"
+    return f"{word} {' and '.join(filter(None, [', '.join(map(str, numbers[:-1])), str(numbers[-1])]))}"
+
+
+def _drawback(update: TreeUpdate, number: int) -> str:
+    """Why the rule passes over a step that fits."""
+    step = update.steps[number]
+    if step.kind == KEEP:  # it would be kept otherwise
+        return "the rates of some leaves have clearly moved"
+    if not update.n_scored or is_no_worse(step, update.deployed):
+        return "it changes questions"
+    if update.deployed.n_leaves == 1:
+        return f"its {update.metric.title} is not clearly better than that of one leaf"
+    if step.difference < -LAST_DIGITS:
+        what, value, error = update.metric.title, update.metric.shown(step.difference), step.error
+    else:
+        what = "log likelihood" if update.deployed.schema.target.is_classes else "squared error, negated,"
+        value, error = step.likelihood
+    decimals = max(3, decimals_of_errors([error]) or 3)
+    figures = f"{fixed_text(value, decimals, '+')} ± {fixed_text(error, decimals)}"
+    return f"its {what} on the rows held out is worse than that of the tree as it is ({figures})"
 
 
 def _fits(update: TreeUpdate, step: UpdateStep | None = None) -> bool:
@@ -216,7 +258,7 @@ def step_sentences(update: TreeUpdate, number: int) -> list[str]:
 
 def _class_texts(update: TreeUpdate, diff: TreeDiff) -> list[str]:
     """How many leaves change their class, and what that adds to the distance."""
-    n_leaves = len(other_classes(diff))
+    n_leaves = len(diff.of_kind("outcome"))
     if not n_leaves:
         return []
     verb = "changes its" if n_leaves == 1 else "change their"

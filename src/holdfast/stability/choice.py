@@ -226,11 +226,25 @@ def _within_teacher(frontier: Frontier, metric: Metric, rule: SelectionRule) -> 
     )
     efficient = near[pareto_frontier(d[near], a[near])]
     if usual in efficient:
-        return usual, f"It is {described}. {none_beats}"
+        return usual, f"It is {described}. {none_beats}{_beaten_by_losers(frontier, metric, usual)}"
     beating = efficient[(d[efficient] <= d[usual]) & (a[efficient] >= a[usual])]
     candidate, _ = _nearest_of_largest(frontier, beating)
     because = f"It beats {described}: it is at least as stable, and at least as good in {metric.title}."
-    return candidate, f"{because} {none_beats}"
+    return candidate, f"{because} {none_beats}{_beaten_by_losers(frontier, metric, candidate)}"
+
+
+def _beaten_by_losers(frontier: Frontier, metric: Metric, place: int) -> str:
+    """That a tree which beats it loses more to the teacher than is allowed; empty if none beats it."""
+    if frontier.efficient[place]:
+        return ""
+    assert frontier.teacher_loss is not None
+    d, a = frontier.instability, frontier.score
+    better = _nearest(frontier, np.flatnonzero(frontier.efficient & (d <= d[place]) & (a >= a[place])))
+    lost = percent_text(float(frontier.teacher_loss[better]))
+    return (
+        f" A tree of {_leaves_text(frontier, better)} is at least as stable and as good in {metric.title}, "
+        f"but loses {lost}: more than is allowed."
+    )
 
 
 def _nearest_of_largest(frontier: Frontier, places: LongArray) -> tuple[int, int]:

@@ -21,6 +21,7 @@ from holdfast.stability.methods import method_of
 from holdfast.stability.methods.method import Grown, Sizes
 from holdfast.stability.rows import PreparedRows
 from holdfast.stability.settings import StabilitySettings
+from holdfast.text.numbers import counted
 from holdfast.tree.tree import Tree
 
 SHRINKING = ("centred", "bootstrap")  # methods that can shrink leaf values
@@ -49,7 +50,7 @@ class StableTrees:
         return self.references if self.sizes is None else self.sizes.references_of(candidate, self.references)
 
     def __repr__(self) -> str:
-        trees = f"{len(self.references)} reference trees, {len(self.candidates)} candidates"
+        trees = f"{len(self.references)} reference trees, {counted(len(self.candidates), 'candidate')}"
         return f"<StableTrees: {trees}, {self.frontier.efficient.sum()} efficient, {self.metric.title}>"
 
 

@@ -149,6 +149,16 @@ def rounded_percent(fraction: float) -> str:
     return "> 99 %" if 0.995 <= fraction < 1 else f"{100 * fraction:.0f} %"
 
 
+def percent_range(low: float, high: float) -> str:
+    """An interval of fractions in percent; an end that is nearly all or none is not rounded to it.
+
+    >>> percent_range(0.257, 0.534), percent_range(0.997, 1.0)
+    ('26 to 53 %', '> 99 to 100 %')
+    """
+    low, high = round(low, 9), round(high, 9)  # an interval of none ends at 1e-17
+    return f"{rounded_percent(low).removesuffix(' %')} to {rounded_percent(high)}"
+
+
 # -- counts and times -------------------------------------------------------------------------------------
 
 

@@ -63,6 +63,12 @@ def forbidden() -> UpdateRun:
 
 
 @cache
+def kept() -> UpdateRun:
+    """One that keeps the tree as it is."""
+    return _updated(centred_model(), how="keep")
+
+
+@cache
 def of_numbers() -> UpdateRun:
     """One of a model that predicts numbers, without policy and without words."""
     frame, later = patients().drop(columns="outcome"), patients(300, seed=3).drop(columns="outcome")

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from markupsafe import Markup
-from small_changes import ABOUT, audit, comparison, diff, forbidden, of_numbers, page_of, taken
+from small_changes import ABOUT, audit, comparison, diff, forbidden, kept, of_numbers, page_of, taken
 from small_reports import ARABIC, HOSTILE, Outline
 
 from holdfast import (
@@ -349,3 +349,22 @@ def test_leaves_of_one_risk_have_one_colour_in_both_drawings() -> None:
         return re.findall(r'<rect[^>]* fill="([^"]+)"', part)
 
     assert fill(figures["old"], 1) == fill(figures["new"], 1) != []
+
+
+def test_a_page_of_an_update_that_keeps_the_tree_says_that_it_is_unchanged() -> None:
+    page = page_for(kept())
+    assert page.headline[0].startswith("The tree is unchanged and stays in use.")
+    assert "from now on" not in str(page.key_figures)
+    assert "The update is taken" not in page.html
+
+
+def test_figures_of_a_refused_update_name_the_tree_that_they_are_of() -> None:
+    labels = [figure.label for figure in page_for(forbidden()).key_figures]
+    assert "AUC of the proposed tree" in labels
+    assert "Observed over expected of the tree in use" in labels
+
+
+def test_calibration_slopes_of_an_update_have_their_standard_errors() -> None:
+    now = facts_of("taken")["sections"]["performance"]["parts"][0]["scores"]["new_calibration"]
+    assert now["slope"] is not None
+    assert f"{now['slope']:.2f} ± {now['slope_error']:.2f}" in text_of("taken")

@@ -25,6 +25,10 @@ def test_no_page_of_a_change_is_wider_than_a_phone(browser: Browser, name: str) 
     browser.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", window)
     browser.open(page_of(name))
     assert browser.run("return document.documentElement.scrollWidth") <= 400
+    ends = (
+        "return [...document.querySelectorAll('.stacked')].map((each) => each.getBoundingClientRect().right)"
+    )
+    assert max(browser.run(ends), default=0) <= 400
     browser.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 

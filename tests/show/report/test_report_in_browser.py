@@ -55,6 +55,12 @@ def test_no_page_is_wider_than_its_window(browser: Browser, name: str, width: in
     )
     browser.open(report_of(name))
     assert browser.run("return document.documentElement.scrollWidth") <= width
+    ends = (
+        "return [...document.querySelectorAll('.stacked')].map((each) => each.getBoundingClientRect().right)"
+    )
+    assert max(browser.run(ends), default=0) <= width
+    boxes = "return [...document.querySelectorAll('.drawn')].map((each) => getComputedStyle(each).display)"
+    assert set(browser.run(boxes)) <= ({"none"} if width == 400 else {"inline"})
     browser.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 

@@ -9,7 +9,7 @@ from holdfast.data.schema import Target
 from holdfast.evidence.leaf_evidence import FEW_ROWS
 from holdfast.evidence.outcome_at import LeafOutcome
 from holdfast.text.lines import printable
-from holdfast.text.numbers import number_text, rounded_percent, told_apart
+from holdfast.text.numbers import number_text, percent_range, rounded_percent, told_apart
 from holdfast.tree.wording import class_names
 
 MOST_CLASSES = 3  # that a sentence names besides the first
@@ -48,7 +48,7 @@ def interval_text(low: float, high: float) -> str:
     >>> interval_text(0.257, 0.534)
     '26 to 53 %'
     """
-    return f"{100 * low:.0f} to {100 * high:.0f} %"
+    return percent_range(low, high)
 
 
 def frequency_sentence(

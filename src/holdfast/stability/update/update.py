@@ -48,6 +48,7 @@ from holdfast.tree.recorded import with_recorded
 from holdfast.tree.tree import Tree
 
 LAST_DIGITS = 1e-12  # of a score
+CLEAR = 2.0  # times its error, a difference is clear
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,6 +89,7 @@ class TreeUpdate:
     rows: JudgedRows | None  # None in another process, or after it was pickled
     verdict: PolicyVerdict | None = None  # on the step that is taken, if there is a policy
     is_forced: bool = False  # it is taken although the policy forbids it
+    is_asked: bool = False  # the step was named by `take`, not chosen by the rule
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "rows": None}  # a model on disk holds no rows
@@ -119,7 +121,7 @@ class TreeUpdate:
                 f"step={step!r} is out of range: the path has the steps 0 to {len(self.steps) - 1}."
             )
         policy = None if self.verdict is None else self.verdict.policy
-        return replace(self, taken=int(step)).judged(policy, force=force)
+        return replace(self, taken=int(step), is_asked=True).judged(policy, force=force)
 
     def __repr__(self) -> str:
         return shown("update_text", self)
@@ -176,7 +178,7 @@ def update_tree(
         like = update_path(deployed, rows.table.taken(learnt), of_rows(rows.groups, learnt), context)
     scored_rows = held_out if held_out.any() else rows.is_new
     steps = _steps(path.points, like.points, rows, scored_rows, metric)
-    helps = [_is_no_worse(step, deployed) for step in steps] if held_out.any() else None
+    helps = [is_no_worse(step, deployed) for step in steps] if held_out.any() else None
     return TreeUpdate(
         deployed,
         steps,
@@ -253,21 +255,21 @@ def _steps(
     return tuple(steps)
 
 
-def _is_no_worse(step: UpdateStep, deployed: Tree) -> bool:
+def is_no_worse(step: UpdateStep, deployed: Tree) -> bool:
     """True if a step is as good as keeping the tree, by its score on rows held out.
 
-    The likelihood of the rows must not be clearly less: a score such as the AUC does not see whether risks
-    have the right size. Other leaf values, and splits whose score is lower by chance, are as good if it is
-    clearly greater. A tree of one leaf is a constant that nothing was better than: splits must be better by
-    more than twice their error.
+    The likelihood of the rows must not be lower by more than twice its error: a score such as the AUC does
+    not see whether risks have the right size. Other leaf values, and splits whose score is lower by chance,
+    are as good if it is clearly greater. A tree of one leaf is a constant that nothing was better than:
+    splits must be better by more than twice their error.
     """
     if deployed.n_leaves == 1 and step.kind not in (KEEP, REFIT):
-        return step.difference > 2 * step.error
+        return step.difference > CLEAR * step.error
     likelihood, error = step.likelihood
     if isnan(step.difference):
         return likelihood >= -LAST_DIGITS
     if step.difference >= -LAST_DIGITS:
-        return likelihood >= -error - LAST_DIGITS
+        return likelihood >= -CLEAR * error - LAST_DIGITS
     is_by_chance = step.kind == REFIT or step.difference >= -step.error
     return is_by_chance and likelihood > error
 

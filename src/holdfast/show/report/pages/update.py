@@ -142,10 +142,11 @@ def _first(texts: list[str], most: int) -> list[str]:
 def _outcome(run: UpdateRun) -> str:
     """Whether the update goes live, in a sentence."""
     verdict = run.verdict
+    taken = "The tree is unchanged and stays in use." if run.diff.is_empty else "The update is taken."
     if verdict is None:
-        return "The update is taken. No policy was stated, so nothing was judged."
+        return f"{taken} No policy was stated, so nothing was judged."
     if verdict.passed:
-        return f"The update is taken. {verdict.summary}"
+        return f"{taken} {verdict.summary}"
     failed = f"it breaks {listing(dict.fromkeys(line.name for line in verdict.failed))}"
     if run.facts["forced"]:
         return f"The update is taken by force, against the policy: {failed}."
@@ -163,6 +164,7 @@ def _key_figures(run: UpdateRun) -> Iterator[KeyFigure]:
 def _verdict_figure(run: UpdateRun) -> KeyFigure:
     verdict = run.verdict
     use = "in use from now on" if run.is_taken else "not in use"
+    use = "the tree is unchanged" if run.diff.is_empty else use
     if verdict is None:
         return KeyFigure("No policy", "May it go live?", use, "warn")
     n_judged = len(verdict.lines) - len(verdict.not_judged)
@@ -228,7 +230,12 @@ def _score_figures(run: UpdateRun) -> Iterator[KeyFigure]:
         apart = f"; {ends[0]} ({ends[1]} to {ends[2]})"
     where = "rows held out" if run.facts["outputs"]["scored_on_rows_held_out"] else "rows learnt from"
     tone = {"better": "good", "worse": "bad"}.get(difference["verdict"], "")
-    yield KeyFigure(new, metric["title"], f"was {old}{apart}; {scores['rows']:,} {where}", tone)
+    title, before = (
+        (metric["title"], "was")
+        if run.is_taken
+        else (f"{metric['title']} of the proposed tree", "tree in use")
+    )
+    yield KeyFigure(new, title, f"{before} {old}{apart}; {scores['rows']:,} {where}", tone)
     if figure := _calibration_figure(run):
         yield figure
 
@@ -242,12 +249,13 @@ def _calibration_figure(run: UpdateRun) -> KeyFigure | None:
         return None
     interval = f"{fixed_text(found.low, 2)} to {fixed_text(found.high, 2)}; 1 is right"
     was = "" if found is keep else f"; was {fixed_text(keep.ratio, 2)}"
+    title = "Observed over expected" + ("" if run.is_taken else " of the tree in use")
     if not found.is_off:
-        return KeyFigure(fixed_text(found.ratio, 2), "Observed over expected", f"{interval}{was}")
+        return KeyFigure(fixed_text(found.ratio, 2), title, f"{interval}{was}")
     much = "too little" if found.ratio > 1 else "too much"
     remedy = "take a step that gives the leaves new values" if found is keep else "update with --prior 0"
     note = f"{interval}{was}. The tree in use predicts {much}: {remedy}"
-    return KeyFigure(fixed_text(found.ratio, 2), "Observed over expected", note, "bad")
+    return KeyFigure(fixed_text(found.ratio, 2), title, note, "bad")
 
 
 def _population_figure(run: UpdateRun) -> KeyFigure:

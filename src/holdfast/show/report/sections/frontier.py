@@ -42,6 +42,7 @@ def frontier_section(fitted: Fitted) -> Section:
         "n_efficient": len(frontier.efficient_order),
         "trees": [_tree_facts(fitted, candidate) for candidate in shown],
         "chosen_is_efficient": bool(frontier.efficient[chosen]),
+        "beaten_by_losers": _is_beaten_by_losers(frontier, chosen),
     }
     section = Section(
         "frontier",
@@ -54,6 +55,15 @@ def frontier_section(fitted: Fitted) -> Section:
         spare=tuple(f"tree-{candidate}" for candidate in _ends_last(others)),
     )
     return replace(section, shorter=(section, _shorter(section)))
+
+
+def _is_beaten_by_losers(frontier: Frontier, chosen: int) -> bool:
+    """True if all trees that beat the chosen one lose more to the teacher."""
+    if frontier.teacher_loss is None:
+        return False
+    d, a, lost = frontier.instability, frontier.score, frontier.teacher_loss
+    better = frontier.efficient & (d <= d[chosen]) & (a >= a[chosen])
+    return bool((lost[better] > lost[chosen]).all())
 
 
 def _shorter(section: Section) -> Section:
