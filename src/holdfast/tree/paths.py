@@ -27,3 +27,27 @@ def subtree_sizes(tree: Tree) -> list[int]:
     for node in range(tree.n_nodes - 1, 0, -1):
         size[int(tree.parent[node])] += size[node]
     return size
+
+
+def same_question(one: Tree, node: int, other: Tree, place: int) -> bool:
+    """True if two nodes of trees on one schema ask the same, or are both leaves."""
+    if one.feature[node] != other.feature[place]:
+        return False
+    if one.feature[node] == LEAF:
+        return True
+    if one.missing_left[node] != other.missing_left[place]:
+        return False
+    if one.set_start[node] >= 0:
+        return bool(np.array_equal(one.left_categories(node), other.left_categories(place)))
+    return bool(one.threshold[node] == other.threshold[place])
+
+
+def shared_paths(one: Tree, other: Tree) -> frozenset[int]:
+    """The paths that the same questions lead to in two trees on one schema."""
+    own, others = paths_of(one), paths_of(other)
+    shared = {1}
+    for path in sorted(own.keys() & others.keys() - {1}):
+        above = path >> 1
+        if above in shared and same_question(one, own[above], other, others[above]):
+            shared.add(path)
+    return frozenset(shared)
