@@ -112,7 +112,7 @@ def path_by(
     leaves = LeafValues(lesson_of(table, answers, settings), prior, prior.discounts(table, rows.repeats))
     points = run_kept("Update", partial(_points, leaves=leaves, groups=groups, context=context), search)
     has_drift = bool((leaves.discounts < 1).any())
-    return UpdatePath(points, has_drift, prior.n_behind(table, leaves.discounts))
+    return UpdatePath(points, has_drift, prior.n_behind(table, rows.repeats, leaves.discounts))
 
 
 class LeafValues(NamedTuple):
