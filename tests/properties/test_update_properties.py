@@ -3,6 +3,7 @@
 import os
 import sys
 import warnings
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -155,22 +156,31 @@ def test_no_rows_are_refused_and_change_nothing(seed):
     assert model.tree_ is before
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_stages_keep_regions_without_rows(seed):
+@pytest.mark.parametrize("how", ["update", "shortest-path"])
+@pytest.mark.parametrize("seed", range(8))
+def test_stages_keep_regions_without_rows(seed, how):
     rng = np.random.default_rng(seed)
-    target = (2, 2, 3, "number")[seed]
+    target = (2, 2, 3, "number")[seed % 4]
     make = StableTreeRegressor if target == "number" else StableTreeClassifier
-    parts = [random_rows(rng, 150, target), random_rows(rng, 60, target, part=True)]
+    sizes = [150, 60, 60]
+    parts = [random_rows(rng, n_rows, target, part=n_rows == 60) for n_rows in sizes]
     X, y = pd.concat([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
+    weight = rng.uniform(0.5, 2.0, len(y)) if seed % 3 == 0 else None
     model = make(n_estimators=4, teacher="linear", validation=None, max_leaf_nodes=6, random_state=seed)
-    model.fit_stages(X, y, stage=np.repeat([1, 2], [150, 60]), memory="stage")
-    first, last = (stage.tree for stage in model.stages_.stages)
-    assert (last.weight > 0).all()
+    options = {"how": how, "memory": "stage", "tolerance": [None, 0.02][seed % 2]}
+    if how == "shortest-path":
+        options["hindsight"] = seed >= 4
+    model.fit_stages(X, y, weight, stage=np.repeat([1, 2, 3], sizes), **options)
     probes = random_rows(rng, 400, 2)[0]
-    is_without = ~np.isin(first.apply(probes), first.apply(parts[1][0]))
-    kept = last.apply(probes)[is_without]
-    assert np.array_equal(last.value[kept], first.value[first.apply(probes)[is_without]])
-    assert last.n_leaves == np.count_nonzero(last.feature == LEAF)
+    for stages in (model.stages_.stages, model.stages_.then):
+        for number, (first, last) in enumerate(pairwise([stage.tree for stage in stages]), 1):
+            check_tree(last)
+            assert (last.weight > 0).all()
+            is_without = ~np.isin(first.apply(probes), first.apply(parts[number][0]))
+            kept, source = last.apply(probes)[is_without], first.apply(probes)[is_without]
+            assert np.array_equal(last.value[kept], first.value[source])
+            assert np.array_equal(last.count[kept], first.count[source])
+            assert last.n_leaves == np.count_nonzero(last.feature == LEAF)
 
 
 if __name__ == "__main__":  # python tests/properties/test_update_properties.py 0 2000

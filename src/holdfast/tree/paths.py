@@ -31,15 +31,17 @@ def subtree_sizes(tree: Tree) -> list[int]:
 
 def same_question(one: Tree, node: int, other: Tree, place: int) -> bool:
     """True if two nodes of trees on one schema ask the same, or are both leaves."""
-    if one.feature[node] != other.feature[place]:
-        return False
-    if one.feature[node] == LEAF:
-        return True
-    if one.missing_left[node] != other.missing_left[place]:
-        return False
-    if one.set_start[node] >= 0:
-        return bool(np.array_equal(one.left_categories(node), other.left_categories(place)))
-    return bool(one.threshold[node] == other.threshold[place])
+    return question_key(one, node) == question_key(other, place)
+
+
+def question_key(tree: Tree, node: int) -> tuple[object, ...]:
+    """What a node asks; the same for all leaves."""
+    feature = int(tree.feature[node])
+    if feature == LEAF:
+        return (LEAF,)
+    is_set = bool(tree.set_start[node] >= 0)
+    asked = tree.left_categories(node).tolist() if is_set else [float(tree.threshold[node])]
+    return (feature, bool(tree.missing_left[node]), is_set, *asked)
 
 
 def shared_paths(one: Tree, other: Tree) -> frozenset[int]:
