@@ -12,6 +12,7 @@ import pytest
 from holdfast import DataWarning, StableTreeClassifier, StableTreeRegressor, load, save
 from holdfast.tree.check import check_tree
 from holdfast.tree.class_counts import class_counts
+from holdfast.tree.monotone import violations
 from holdfast.tree.tree import LEAF
 
 N_UPDATES = int(os.environ.get("HOLDFAST_UPDATES", "24"))  # 2,000 before a release
@@ -131,6 +132,32 @@ def test_a_leaf_that_few_rows_reach_is_kept_although_all_rates_have_moved(target
         assert np.array_equal(step.tree.count[kept], deployed.count[source])
         assert np.allclose(step.tree.weight[kept], deployed.weight[source])
     assert model.update_.n_behind == pytest.approx(model.update_.steps[1].tree.count[0], abs=3)
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("is_ordered", [False, True])
+def test_a_second_update_keeps_weights_and_values_that_are_in_order(seed, is_ordered):
+    rng = np.random.default_rng(seed)
+    target = (2, "number")[seed % 2]
+    make = StableTreeRegressor if target == "number" else StableTreeClassifier
+    order = {"monotonic_cst": {"z": 1}} if is_ordered else {}
+    model = make(
+        n_estimators=4, teacher="linear", validation=None, max_leaf_nodes=8, random_state=seed, **order
+    )
+    model.fit(*random_rows(rng, 150, target))
+    model.update(*random_rows(rng, 80, target, part=True), force=True)
+    deployed = model.tree_
+    new = random_rows(rng, 80, target, part=True)
+    model.update(*new, force=True)
+    probes = random_rows(rng, 400, 2)[0]
+    n_reach = np.bincount(deployed.apply(new[0]), minlength=deployed.n_nodes)
+    is_without = n_reach[deployed.apply(probes)] < FEW
+    source = deployed.apply(probes)[is_without]
+    for step in model.update_.steps:
+        kept = step.tree.apply(probes)[is_without]
+        assert violations(step.tree) == 0
+        assert np.array_equal(step.tree.value[kept], deployed.value[source])
+        assert np.array_equal(step.tree.weight[kept], deployed.weight[source])
 
 
 def test_a_step_with_more_leaves_than_both_trees_is_no_error():

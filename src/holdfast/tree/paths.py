@@ -53,3 +53,15 @@ def shared_paths(one: Tree, other: Tree) -> frozenset[int]:
         if above in shared and same_question(one, own[above], other, others[above]):
             shared.add(path)
     return frozenset(shared)
+
+
+def leaves_in_common(tree: Tree, other: Tree) -> list[int]:
+    """The leaves of a tree that are leaves of another one too, at the same place and with the same value."""
+    own, others = paths_of(tree), paths_of(other)
+    pairs = [(own[path], others[path]) for path in sorted(shared_paths(tree, other))]
+    return [
+        node
+        for node, place in pairs
+        if tree.feature[node] == other.feature[place] == LEAF
+        and np.array_equal(tree.value[node], other.value[place])
+    ]

@@ -33,7 +33,7 @@ from holdfast.stability.update.settings import UpdateSettings
 from holdfast.tree.class_counts import with_own_counts
 from holdfast.tree.edit import with_notes
 from holdfast.tree.monotone import in_order
-from holdfast.tree.paths import paths_above, paths_of
+from holdfast.tree.paths import leaves_in_common, paths_above, paths_of
 from holdfast.tree.threshold import with_losses
 from holdfast.tree.tree import LEAF, Tree
 
@@ -283,7 +283,7 @@ def _kept(tree: Tree, deployed: Tree, frozen: tuple[int, ...]) -> Tree:
         if path[node] in there:
             value[there[path[node]]] = deployed.value[node]
     kept = tree.replace(value=value, edits=tuple(replace(edit, stale=False) for edit in deployed.edits))
-    return with_notes(in_order(kept))
+    return with_notes(in_order(kept, leaves_in_common(kept, deployed)))
 
 
 def _readable(tree: Tree, deployed: Tree, lesson: Lesson) -> Tree:

@@ -187,12 +187,12 @@ class Prior(NamedTuple):
             )
             variance[nodes] = np.square(_deviation(self.tree)[sources])
             deviation = None if tree.deviation is None else np.sqrt(variance)
-            return in_order(filled.replace(impurity=variance, deviation=deviation))
+            return in_order(filled.replace(impurity=variance, deviation=deviation), nodes)
         filled = filled.replace(impurity=class_impurity(criterion_of(tree.criterion, True), value))
         filled = with_class_counts(filled, sums[:, 3 : -2 * n_values])
         outcome = filled.outcome.copy()
         outcome[nodes] = self.tree.outcome[sources]
-        return in_order(with_outcome(filled, outcome))
+        return in_order(with_outcome(filled, outcome), nodes)
 
     def _kept_leaves(self, tree: Tree, keep: list[int]) -> dict[int, int]:
         """The leaves of another tree that are leaves to keep of the deployed tree, and these."""
