@@ -98,7 +98,8 @@ def test_the_scores_of_the_path_are_of_trees_that_have_not_seen_the_rows(model: 
 def test_a_deployed_tree_counts_for_the_rows_it_was_trained_on(model: StableTreeClassifier) -> None:
     few = frame(3, n_rows=30, shift=2.0)
     assert model.update(*few, how="refit").update_.settings.prior == 200
-    assert model.rows_behind_ == 230
+    # Leaves that fewer than five rows reach are kept: the 18 rows there do not count.
+    assert model.rows_behind_ == model.tree_.count[0] == 212
     again = StableTreeClassifier(**FAST).fit(*frame(0))
     for _ in range(3):  # rows that come again count once
         assert again.update(*frame(0), how="refit").update_.settings.prior == pytest.approx(200 / 3)
@@ -480,3 +481,49 @@ def test_a_step_that_was_named_is_said_to_be_asked_for(model: StableTreeClassifi
     refit = model.update(*frame(0), how="refit").update_
     assert "No question changes as asked" not in str(refit)
     assert "every question stays" in str(refit)
+
+
+def test_a_change_that_no_held_out_tree_makes_has_no_score_and_is_not_taken(
+    model: StableTreeClassifier,
+) -> None:
+    from holdfast.stability.update.path import Point
+    from holdfast.stability.update.update import _alike
+
+    tree = model.tree_
+    like = [Point("keep", tree, 0.1, 0.0), Point("refit", tree, 0.05, 0.0)]
+    assert _alike(Point("change", tree, 0.01, 2.0), like) is None
+    assert _alike(Point("fresh", tree, 0.0, 2.0), like) is None
+    assert _alike(Point("refit", tree, 0.0, 2.0), like) is like[1]
+
+    policy = ChangePolicy(score_margin=0.02, max_flips=0.5)
+    update = model.update(*frame(1, n_rows=300, shift=0.8), prior=0, policy=policy, force=True).update_
+    unknown = {"alike": None, "score": np.nan, "difference": np.nan, "error": np.nan}
+    step = replace(update.steps[-1], **unknown, likelihood=(np.nan, np.nan), observed_expected=None)
+    assert not is_no_worse(step, update.deployed)
+    update = replace(update, steps=(*update.steps[:-1], step)).take(len(update.steps) - 1)
+    assert [line.name for line in update.verdict.not_judged] == ["score_margin"]
+    words = " ".join(str(update).split())
+    assert (
+        "Nothing can be said of the AUC: without the rows held out, no tree of this kind was found." in words
+    )
+    assert f"Step {update.taken} has no score: without the rows held out" in words
+    assert "nan" not in words
+
+
+def test_a_tree_that_fits_is_kept_or_gets_new_leaf_values(model: StableTreeClassifier) -> None:
+    from holdfast.stability.methods.centred import distance_settings
+    from holdfast.stability.settings import StabilitySettings
+    from holdfast.stability.update.path import Context, Point, UpdatePath, taken_point
+    from holdfast.stability.update.settings import UpdateSettings
+
+    tree = model.tree_
+    kinds = ("keep", "refit", "change", "fresh")
+    points = [Point(kind, tree, 0.01 - place / 1000, place) for place, kind in enumerate(kinds)]
+    settings = StabilitySettings()
+    context = Context(settings, UpdateSettings(), distance_settings(settings, [tree]), (), 0.0)
+    moved = UpdatePath(points, points[1], has_drift=True, n_behind=0.0)
+    assert taken_point(moved, context, [True, True, True, True]) == 1
+    assert taken_point(moved, context, [True, False, True, True]) == 0
+    assert taken_point(moved._replace(has_drift=False), context, [True, True, True, True]) == 0
+    unfit = moved._replace(points=[points[0]._replace(loss=0.5), *points[1:]])
+    assert taken_point(unfit, context, [True, False, True, True]) == 2

@@ -7,7 +7,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from holdfast import Target
-from holdfast.scoring.calibration import calibration
+from holdfast.scoring.calibration import calibration, observed_expected
 from holdfast.scoring.metric import TrueValues
 
 CLASSES, NUMBERS = Target(classes=("no", "yes")), Target(low=0.0, high=9.0)
@@ -85,3 +85,19 @@ def test_the_order_of_the_rows_changes_no_bit() -> None:
     one = calibration(said(chances), TrueValues(CLASSES, truth, weight), 1)
     other = calibration(said(chances[order]), TrueValues(CLASSES, truth[order], weight[order]), 1)
     assert one == other
+
+
+def test_rows_of_one_class_have_an_interval_of_observed_over_expected() -> None:
+    chances = np.full(20, 0.9)
+    found = observed_expected(said(chances), TrueValues(CLASSES, np.ones(20, np.int32)), 1)
+    assert found.high == pytest.approx(1 / 0.9)
+    assert found.low == pytest.approx(0.025 ** (1 / 20) / 0.9)  # a rate of which 20 of 20 are seen once in 40
+    assert not found.is_off
+
+
+def test_numbers_that_are_all_the_same_have_no_interval_of_observed_over_expected() -> None:
+    found = observed_expected(np.full((4, 1), 2.0), TrueValues(NUMBERS, np.full(4, 3.0)))
+    assert found.ratio == 1.5
+    assert math.isnan(found.low)
+    assert math.isnan(found.high)
+    assert not found.is_off

@@ -95,8 +95,8 @@ class ObservedExpected:
 
     @property
     def is_off(self) -> bool:
-        """True if the interval does not hold 1."""
-        return not self.low <= 1.0 <= self.high
+        """True if the interval is known and does not hold 1."""
+        return self.low > 1.0 or self.high < 1.0
 
 
 def observed_expected(
@@ -105,7 +105,8 @@ def observed_expected(
     """Compare the mean of what came true with the mean of what was predicted.
 
     The interval takes the predictions as given: it is that of the observed mean over the expected one, by the
-    logarithm of the ratio, with the standard error of the mean, by groups where there are some. None for
+    logarithm of the ratio, with the standard error of the mean, by groups where there are some. It is NaN
+    where the rows do not vary; of classes that are all the same it has exact limits. The result is None for
     classes without a positive one, and for numbers of which some are below 0: a ratio says nothing of them.
 
     >>> from holdfast import Target
@@ -128,7 +129,11 @@ def observed_expected(
         return ObservedExpected(observed, expected, nan, nan)
     if observed <= 0:  # so many rows without an event: the upper limit of a Poisson mean
         return ObservedExpected(0.0, expected, 0.0, -log(0.025) / len(truth) / expected)
+    if is_classes and truth.min() > 0:  # nothing but events: the exact lower limit of a rate of 1
+        return ObservedExpected(1.0, expected, 0.025 ** (1 / rows.n_units) / expected, 1.0 / expected)
     error = standard_error(weighted_mean(truth, rows), rows) / observed
+    if error == 0:  # of a single unit, or of numbers that are all the same
+        return ObservedExpected(observed, expected, nan, nan)
     ratio, factor = observed / expected, exp(NormalDist().inv_cdf(0.975) * error)
     return ObservedExpected(observed, expected, ratio / factor, ratio * factor)
 

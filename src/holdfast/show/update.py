@@ -7,6 +7,7 @@ from holdfast.scoring.calibration import ObservedExpected
 from holdfast.show.diff_phrases import split_texts
 from holdfast.show.html import legend, sentences, table, view
 from holdfast.show.policy import verdict_parts
+from holdfast.stability.update.judged import NO_TREE_ALIKE
 from holdfast.stability.update.path import CANDIDATE, CHANGE, FRESH, KEEP, REFIT, RETRAIN, SLACK
 from holdfast.stability.update.update import LAST_DIGITS, TreeUpdate, UpdateStep, is_no_worse
 from holdfast.text.lines import NO_BREAK, wrapped_lines
@@ -70,6 +71,8 @@ def _score_sentence(update: TreeUpdate) -> str:
     """What the step that is taken brings."""
     taken, decimals = update.steps[update.taken], _decimals(update)
     what = f"{update.metric.title} of {_scored_text(update)}"
+    if taken.alike is None:
+        return f"Nothing can be said of the {update.metric.title}: {NO_TREE_ALIKE}."
     if isnan(taken.difference):
         return f"Nothing can be said of the {what}: the rows are all of one kind."
     if taken.difference == 0.0 and taken.error == 0.0:
@@ -115,6 +118,8 @@ def _taken_words(update: TreeUpdate) -> str:
     if taken.kind == KEEP:
         if update.settings.how == "keep":
             return "The tree is kept as it is, as asked."
+        if not _fits(update) and not update.is_asked:
+            return "The tree is kept: no change was found that is as good on the rows held out."
         return "Keeping the tree is as good: nothing changed."
     if taken.kind == REFIT:
         if update.settings.how == "refit":
@@ -163,6 +168,8 @@ def _drawback(update: TreeUpdate, number: int) -> str:
     step = update.steps[number]
     if step.kind == KEEP:  # it would be kept otherwise
         return "the rates of some leaves have clearly moved"
+    if step.alike is None:
+        return NO_TREE_ALIKE
     if not update.n_scored or is_no_worse(step, update.deployed):
         return "it changes questions"
     if update.deployed.n_leaves == 1:
@@ -204,6 +211,10 @@ def path_lines(update: TreeUpdate, width: int = WIDTH) -> list[str]:
         lines += wrapped_lines(first, width, "", "    ")
         for change in changes:
             lines += wrapped_lines(change, width, "    ", "        ")
+    without = [i for i, step in enumerate(update.steps) if step.alike is None]
+    if without:
+        verb = "has" if len(without) == 1 else "have"
+        lines += wrapped_lines(f"{_steps_text(without)} {verb} no score: {NO_TREE_ALIKE}.", width)
     return [*lines, "", *wrapped_lines(legend(rows[0]), width)]
 
 

@@ -5,11 +5,12 @@ the feature is a falling one). Which leaves such a row can pass between follows 
 value has no order. Values that break the order are replaced by the nearest ones that keep to it.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from holdfast.arrays import FloatArray, LongArray, frozen
+from holdfast.arrays import BoolArray, FloatArray, LongArray, frozen
 from holdfast.data.schema import Label
 from holdfast.tree.class_counts import with_own_counts
 from holdfast.tree.outcome import class_merits
@@ -36,10 +37,11 @@ class Monotone:
         return tree.schema.target.classes.index(self.outcome) if self.outcome is not None else 0
 
 
-def in_order(tree: Tree) -> Tree:
+def in_order(tree: Tree, fixed: Sequence[int] = ()) -> Tree:
     """The tree with leaf values in the order that it promises: the nearest ones, weight by weight.
 
-    A tree that promises none, or keeps to it already, comes back as it is.
+    A tree that promises none, or keeps to it already, comes back as it is. The leaves `fixed` keep their
+    values if they are in order among each other: the others are moved between them.
     """
     if tree.monotone is None or tree.n_nodes == 1:
         return tree
@@ -52,7 +54,8 @@ def in_order(tree: Tree) -> Tree:
     if len(leaves) > MOST_COMPARED:
         new = _bounded(tree, directions, column)[leaves]
     else:
-        new = _projected(value, _weights(tree, leaves), *ordered_pairs(tree, directions))
+        is_fixed = np.isin(leaves, np.asarray(fixed, np.int64))
+        new = _between_fixed(value, _weights(tree, leaves), *ordered_pairs(tree, directions), is_fixed)
     if not np.array_equal(new, value):
         tree = _with_leaf_values(with_own_counts(tree), leaves, column, new)
     return _with_ties_alike(tree, leaves)
@@ -112,6 +115,22 @@ def _projected(value: FloatArray, weight: FloatArray, lower: LongArray, upper: L
     project(new, weight, lower, upper)
     raise_to_order(new, lower, upper)
     return new
+
+
+def _between_fixed(
+    value: FloatArray, weight: FloatArray, lower: LongArray, upper: LongArray, is_fixed: BoolArray
+) -> FloatArray:
+    """The same with some values as they are; if these do not allow any order, all values may move."""
+    if not is_fixed.any() or not (value[lower] > value[upper]).any():
+        return _projected(value, weight, lower, upper)
+    is_free = ~is_fixed[lower] & ~is_fixed[upper]
+    new = _projected(value, weight, lower[is_free], upper[is_free]).copy()
+    least, most = np.full(len(value), -np.inf), np.full(len(value), np.inf)
+    below, above = is_fixed[lower] & ~is_fixed[upper], ~is_fixed[lower] & is_fixed[upper]
+    np.maximum.at(least, upper[below], value[lower[below]])
+    np.minimum.at(most, lower[above], value[upper[above]])
+    new = np.where(is_fixed, value, np.minimum(np.maximum(new, least), most))
+    return _projected(value, weight, lower, upper) if (new[lower] > new[upper]).any() else new
 
 
 def _bounded(tree: Tree, directions: LongArray, column: int) -> FloatArray:

@@ -27,3 +27,41 @@ def subtree_sizes(tree: Tree) -> list[int]:
     for node in range(tree.n_nodes - 1, 0, -1):
         size[int(tree.parent[node])] += size[node]
     return size
+
+
+def same_question(one: Tree, node: int, other: Tree, place: int) -> bool:
+    """True if two nodes of trees on one schema ask the same, or are both leaves."""
+    return question_key(one, node) == question_key(other, place)
+
+
+def question_key(tree: Tree, node: int) -> tuple[object, ...]:
+    """What a node asks; the same for all leaves."""
+    feature = int(tree.feature[node])
+    if feature == LEAF:
+        return (LEAF,)
+    is_set = bool(tree.set_start[node] >= 0)
+    asked = tree.left_categories(node).tolist() if is_set else [float(tree.threshold[node])]
+    return (feature, bool(tree.missing_left[node]), is_set, *asked)
+
+
+def shared_paths(one: Tree, other: Tree) -> frozenset[int]:
+    """The paths that the same questions lead to in two trees on one schema."""
+    own, others = paths_of(one), paths_of(other)
+    shared = {1}
+    for path in sorted(own.keys() & others.keys() - {1}):
+        above = path >> 1
+        if above in shared and same_question(one, own[above], other, others[above]):
+            shared.add(path)
+    return frozenset(shared)
+
+
+def leaves_in_common(tree: Tree, other: Tree) -> list[int]:
+    """The leaves of a tree that are leaves of another one too, at the same place and with the same value."""
+    own, others = paths_of(tree), paths_of(other)
+    pairs = [(own[path], others[path]) for path in sorted(shared_paths(tree, other))]
+    return [
+        node
+        for node, place in pairs
+        if tree.feature[node] == other.feature[place] == LEAF
+        and np.array_equal(tree.value[node], other.value[place])
+    ]

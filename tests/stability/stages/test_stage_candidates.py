@@ -7,7 +7,12 @@ from holdfast.distance.settings import DistanceSettings
 from holdfast.stability.stages.candidates import Candidates
 
 
-def made(losses: list[list[float]], origin: list[int], tolerance: float | None = None) -> Candidates:
+def made(
+    losses: list[list[float]],
+    origin: list[int],
+    tolerance: float | None = None,
+    regions: list[list[int]] | None = None,
+) -> Candidates:
     """Structures without trees, each 1 away from every other."""
     table = np.array(losses)
     links = 1.0 - np.eye(table.shape[1])
@@ -18,6 +23,7 @@ def made(losses: list[list[float]], origin: list[int], tolerance: float | None =
         distances=(links,) * (len(table) - 1),
         settings=DistanceSettings("paper", "label", 10.0, 5, False),
         tolerance=tolerance,
+        regions=np.zeros_like(table, np.int64) if regions is None else np.array(regions),
     )
 
 
@@ -57,3 +63,14 @@ def test_the_curve_has_the_weight_that_is_asked_for_and_falls() -> None:
     assert weights == sorted(weights)
     assert moved == sorted(moved, reverse=True)
     assert [point.loss for point in curve] == sorted(point.loss for point in curve)
+
+
+def test_only_structures_that_ask_the_same_where_a_stage_has_no_rows_follow_each_other() -> None:
+    losses, regions = [[0.0, 0.1, 0.1], [0.9, 0.0, 0.5]], [[0, 0, 2], [0, 1, 0]]
+    found = made(losses, origin=[0, 0, 0], regions=regions)
+    assert found.known(1, hindsight=False).tolist() == [[True, True, False], [True, True, True]]
+    assert found.step_by_step(0.01) == [0, 2]
+    assert found.path(0.01, hindsight=False).structures == (1, 1)
+    found = made(losses, origin=[0, 0, 0], tolerance=0.02, regions=regions)
+    assert found.known(1, hindsight=False).tolist() == [[True, False, False], [False, True, True]]
+    assert found.path(0.01, hindsight=False).structures == (0, 2)

@@ -6,9 +6,9 @@ import pytest
 from holdfast import Table, tree_distance
 from holdfast.stability.methods.centred import centred_trees, distance_settings, taught_by
 from holdfast.stability.settings import StabilitySettings
-from holdfast.stability.update.search import UpdateSearch, same_question
+from holdfast.stability.update.search import UpdateSearch
 from holdfast.tree.check import check_tree
-from holdfast.tree.paths import paths_above, paths_of, subtree_sizes
+from holdfast.tree.paths import paths_above, paths_of, same_question, subtree_sizes
 from holdfast.tree.tree import LEAF, Tree
 
 SETTINGS = StabilitySettings(teacher="linear", n_estimators=10, validation=None)

@@ -39,7 +39,7 @@ class Outputs:
 
     deployed: Tree
     proposed: Tree
-    alike: Tree  # made as the proposed one without the rows held out; the same if none are
+    alike: Tree | None  # made as the proposed one without the rows held out; the same if none are held out
     table: Table  # all new rows
     held_out: BoolArray  # of these
     is_held_out: bool  # False: the proposed tree has learnt from all rows, and scores are too good
@@ -145,8 +145,8 @@ class Outputs:
     # -- what came true -----------------------------------------------------------------------------------
 
     def _scores(self, rows: BoolArray) -> dict[str, Any] | None:
-        """Scores and calibration of both trees on these rows; None if there are none."""
-        if not rows.any():
+        """Scores and calibration of both trees on these rows; None if there are none, or no tree to score."""
+        if self.alike is None or not rows.any():
             return None
         table = self.table.taken(rows)
         found = row_changes(

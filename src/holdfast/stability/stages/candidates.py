@@ -1,7 +1,8 @@
 """The trees that a sequence is chosen from: structures that some stage suggests, with values for every stage.
 
 A structure is a tree's questions. It can serve any stage: its leaves then have the values of that stage's
-teacher, so that one structure in two stages is hardly any distance apart.
+teacher, so that one structure in two stages is hardly any distance apart. Where a stage has no rows, the tree
+of the stage before stays: a structure may follow another only if both ask the same there.
 """
 
 from collections.abc import Iterator, Sequence
@@ -38,6 +39,8 @@ class Candidates:
     distances: tuple[FloatArray, ...]  # from the trees of one stage to those of the next
     settings: DistanceSettings
     tolerance: float | None
+    regions: LongArray  # (stages, structures): those with one number ask the same where the stage has no rows
+    lessons: tuple[StageLesson, ...] = ()
 
     @classmethod
     def of(
@@ -51,13 +54,16 @@ class Candidates:
         settings = lessons[0].settings
         distances = distance_settings(settings, structures)
         trees = [tuple(lesson.delivered(structures)) for lesson in lessons]
+        regions = [[lesson.region_without_rows(tree) for tree in structures] for lesson in lessons]
         return cls(
             tuple(trees),
             np.array(origin, np.int64),
             np.stack([lesson.losses(structures) for lesson in lessons]),
-            tuple(_links(trees, distances, settings)),
+            tuple(_links(_carried(trees, lessons), distances, settings)),
             distances,
             tolerance,
+            np.array([[each.index(region) for region in each] for each in regions], np.int64),
+            tuple(lessons),
         )
 
     def known(self, last: int, *, hindsight: bool) -> BoolArray:
@@ -68,11 +74,21 @@ class Candidates:
         stage = np.arange(len(self.losses))[:, None]
         latest = np.full_like(stage, last) if hindsight else np.minimum(stage, last)
         allowed = self.origin[None, :] <= latest
+        allowed[0] &= self.regions[0] == self.regions[0, FIRST_TREE]
         if self.tolerance is not None:
-            # Never less than the least loss of the stage: something must be allowed.
-            least = np.where(allowed, self.losses, np.inf).min(axis=1, keepdims=True)
+            # Never less than the least loss of those that may follow each other: something must be allowed.
+            losses = np.where(allowed, self.losses, np.inf)
+            least = [
+                [own[region == each].min() for each in region.tolist()]
+                for own, region in zip(losses, self.regions, strict=True)
+            ]
             allowed = allowed & (self.losses <= np.maximum(least, self.tolerance) + SLACK)
         return np.asarray(allowed, np.bool_)
+
+    @property
+    def _possible(self) -> list[BoolArray]:
+        """(structures, structures) of each stage but the first: which structure may follow which."""
+        return [np.equal.outer(region, region) for region in self.regions[1:]]
 
     # -- sequences ------------------------------------------------------------------------------------
 
@@ -80,7 +96,7 @@ class Candidates:
         """The sequence that loses and moves least, if movement has this weight."""
         n_stages = len(self.losses)
         known = self.known(n_stages - 1, hindsight=hindsight)
-        path = shortest_path(self.losses, self.distances, weight, known)
+        path = shortest_path(self.losses, self.distances, weight, known, self._possible)
         moves = [float(links[pair]) for links, pair in zip(self.distances, pairwise(path), strict=True)]
         lost = [float(self.losses[stage, structure]) for stage, structure in enumerate(path)]
         return PathPoint(weight, fsum(lost), fsum(moves), tuple(path))
@@ -96,12 +112,15 @@ class Candidates:
             allowed = self.known(stage, hindsight=False)[stage - 1 : stage + 1]
             allowed[0] = np.arange(allowed.shape[1]) == chosen[-1]
             losses, links = self.losses[stage - 1 : stage + 1], self.distances[stage - 1 : stage]
-            chosen.append(shortest_path(losses, links, weight, allowed)[-1])
+            possible = self._possible[stage - 1 : stage]
+            chosen.append(shortest_path(losses, links, weight, allowed, possible)[-1])
         return chosen
 
     def taken(self, structures: Sequence[int]) -> tuple[list[Tree], list[float]]:
         """The trees of a sequence, and what each of them loses."""
         trees = [self.trees[stage][structure] for stage, structure in enumerate(structures)]
+        for stage, lesson in enumerate(self.lessons[1:], 1):
+            trees[stage] = lesson.carry_over(trees[stage], trees[stage - 1])
         return trees, [float(self.losses[stage, place]) for stage, place in enumerate(structures)]
 
 
@@ -116,8 +135,17 @@ def suggestions(lesson: StageLesson) -> list[Tree]:
     return [*centred.trees, *(with_round_thresholds(tree, lesson.learnt.table) for tree in others)]
 
 
+def _carried(trees: Sequence[Sequence[Tree]], lessons: Sequence[StageLesson]) -> Iterator[tuple[Tree, ...]]:
+    """The trees of each stage; where it has no rows, with the values of the same structure a stage before."""
+    before: tuple[Tree, ...] = ()
+    for lesson, own in zip(lessons, trees, strict=True):
+        pairs = zip(own, before or own, strict=True)
+        before = tuple(lesson.carry_over(tree, old) if before else tree for tree, old in pairs)
+        yield before
+
+
 def _links(
-    trees: Sequence[Sequence[Tree]], distances: DistanceSettings, settings: StabilitySettings
+    trees: Iterator[tuple[Tree, ...]], distances: DistanceSettings, settings: StabilitySettings
 ) -> Iterator[FloatArray]:
     for before, after in pairwise(trees):
         yield distances_between(before, after, distances, n_jobs=settings.n_jobs)

@@ -24,9 +24,11 @@ from holdfast.stability.stages.rows import RowsLearnt, StageRows
 from holdfast.stability.stages.settings import StageSettings
 from holdfast.stability.training import StableTrees, train
 from holdfast.stability.update.path import KEEP, Context, Point, allowed_loss, path_by, taken_point
+from holdfast.stability.update.prior import Prior
 from holdfast.stability.update.search import UpdateSearch
 from holdfast.stability.update.settings import UpdateSettings
-from holdfast.tree.tree import Tree
+from holdfast.tree.paths import paths_above, paths_of, question_key
+from holdfast.tree.tree import LEAF, Tree
 
 
 class InUse(NamedTuple):
@@ -76,6 +78,23 @@ class StageLesson:
     def delivered(self, trees: Sequence[Tree]) -> list[Tree]:
         """The trees with the leaf values of this stage."""
         return delivered(list(trees), self.rows, self.settings)
+
+    def region_without_rows(self, tree: Tree) -> tuple[object, ...]:
+        """The leaves of a tree that no row of the stage reaches, with all questions above them."""
+        n_rows = np.bincount(tree.apply(self.rows.lesson.table), self.rows.repeats, tree.n_nodes)
+        empty = np.flatnonzero((tree.feature == LEAF) & (n_rows == 0)).tolist()
+        node_at = paths_of(tree)
+        return tuple((path, question_key(tree, node_at[path])) for path in sorted(paths_above(tree, empty)))
+
+    def carry_over(self, tree: Tree, before: Tree) -> Tree:
+        """A tree with the leaf values of this stage, and those of the tree before where there are no rows."""
+        if not self.region_without_rows(tree):
+            return tree
+        table, by_teacher = self.rows.lesson.table, self.settings.leaf_values == "teacher"
+        unchanged = np.ones(before.n_nodes)
+        return Prior(before, 0.0, 0.0).add_to(
+            tree, table, self.rows.repeats, unchanged, by_teacher=by_teacher
+        )
 
     def update(
         self, used: InUse, update: UpdateSettings, more: tuple[Tree, ...]

@@ -17,13 +17,17 @@ NEVER = 2**60  # longer than any path
 
 
 def shortest_path(
-    losses: FloatArray, distances: Sequence[FloatArray], weight: float, allowed: BoolArray
+    losses: FloatArray,
+    distances: Sequence[FloatArray],
+    weight: float,
+    allowed: BoolArray,
+    possible: Sequence[BoolArray] | None = None,
 ) -> list[int]:
     """The candidate of every stage.
 
     `losses` and `allowed` are (stages, candidates), `distances[s]` is from the candidates of stage s to those
-    of the next. Of sequences equally long that which moves less comes first, then that with the lowest
-    numbers, from the last stage back.
+    of the next, and `possible[s]` tells which of these links may be used; None: all. Of sequences equally
+    long that which moves less comes first, then that with the lowest numbers, from the last stage back.
 
     >>> losses, near = np.array([[0.0, 0.1], [0.3, 0.0]]), np.array([[0.0, 5.0], [5.0, 0.0]])
     >>> shortest_path(losses, [near], 0.01, np.ones((2, 2), bool))
@@ -41,6 +45,8 @@ def shortest_path(
     for stage in range(1, n_stages):
         links = distances[stage - 1]
         lengths = length[:, None] + _whole(weight * links, unit)
+        if possible is not None:
+            lengths = np.where(possible[stage - 1], lengths, NEVER)
         moves = moved[:, None] + _whole(links, step_unit)
         is_best = lengths == lengths.min(axis=0)
         first = np.where(is_best, moves, NEVER).argmin(axis=0)

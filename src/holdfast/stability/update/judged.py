@@ -10,10 +10,11 @@ from dataclasses import dataclass, replace
 from holdfast.data.input.weight import effective_rows
 from holdfast.data.table import Table
 from holdfast.stability.policy.policy import ChangePolicy
-from holdfast.stability.policy.verdict import PolicyVerdict
+from holdfast.stability.policy.verdict import PolicyLine, PolicyVerdict
 from holdfast.tree.tree import Tree
 
 BY_TRUTH = ("score_margin", "subgroups", "observed_expected", "calibration_intercept", "calibration_slope")
+NO_TREE_ALIKE = "without the rows held out, no tree of this kind was found"
 
 
 def n_scored(held_out: Table) -> int:
@@ -28,9 +29,15 @@ class JudgedRows:
     new: Table  # all new rows
     held_out: Table  # those that scores are measured on
 
-    def verdict(self, policy: ChangePolicy, deployed: Tree, tree: Tree, alike: Tree) -> PolicyVerdict:
-        """How a change stands to the policy; `alike` is made as the tree is, without the rows held out."""
+    def verdict(self, policy: ChangePolicy, deployed: Tree, tree: Tree, alike: Tree | None) -> PolicyVerdict:
+        """How a change stands to the policy; `alike` is made as the tree is, without the rows held out.
+
+        None: there is no such tree, and lines about scores and calibration are not judged.
+        """
         by_trees = policy.check(deployed, tree, self.new)
+        if alike is None:
+            judged = [_not_judged(line) if line.name in BY_TRUTH else line for line in by_trees.lines]
+            return replace(by_trees, lines=tuple(judged))
         by_truth = policy.check(deployed, alike, self.held_out)
         n_held_out = n_scored(self.held_out)
         places = [line.name for line in by_trees.lines]
@@ -45,3 +52,7 @@ class JudgedRows:
         lines.sort(key=lambda line: places.index(line.name) if line.name in places else len(places))
         is_told = n_held_out != by_trees.n_rows and any(line.name in BY_TRUTH for line in lines)
         return replace(by_trees, lines=tuple(lines), n_held_out=n_held_out if is_told else None)
+
+
+def _not_judged(line: PolicyLine) -> PolicyLine:
+    return replace(line, figure=None, status="not judged", words=f"{line.words}: {NO_TREE_ALIKE}")

@@ -33,7 +33,7 @@ from holdfast.stability.update.settings import UpdateSettings
 from holdfast.tree.class_counts import with_own_counts
 from holdfast.tree.edit import with_notes
 from holdfast.tree.monotone import in_order
-from holdfast.tree.paths import paths_above, paths_of
+from holdfast.tree.paths import leaves_in_common, paths_above, paths_of
 from holdfast.tree.threshold import with_losses
 from holdfast.tree.tree import LEAF, Tree
 
@@ -62,6 +62,7 @@ class UpdatePath(NamedTuple):
     """The trees that could be deployed next, nearest first."""
 
     points: list[Point]
+    refit: Point  # the deployed tree with new leaf values, whether or not it is among the points
     has_drift: bool  # rates of leaves have clearly moved
     n_behind: float  # rows that an updated tree stands for
 
@@ -111,8 +112,10 @@ def path_by(
     )
     leaves = LeafValues(lesson_of(table, answers, settings), prior, prior.discounts(table, rows.repeats))
     points = run_kept("Update", partial(_points, leaves=leaves, groups=groups, context=context), search)
+    refit = next(point for point in points if point.kind == REFIT)
     has_drift = bool((leaves.discounts < 1).any())
-    return UpdatePath(points, has_drift, prior.n_behind(table, leaves.discounts))
+    n_behind = prior.n_behind(table, rows.repeats, leaves.discounts)
+    return UpdatePath(_efficient(points, context), refit, has_drift, n_behind)
 
 
 class LeafValues(NamedTuple):
@@ -157,8 +160,7 @@ def _points(
             for kind, tree, room in zip(kinds, trees, spare, strict=True)
         ]
     away = distances_between(trees, [deployed], context.distances)[:, 0].tolist()
-    points = [Point(*each) for each in zip(kinds, trees, losses, away, strict=True)]
-    return _efficient(points, context.update.how)
+    return [Point(*each) for each in zip(kinds, trees, losses, away, strict=True)]
 
 
 def _changed(search: UpdateSearch, tolerance: float) -> list[tuple[str, Tree]]:
@@ -201,15 +203,19 @@ def _candidate(
     return trees[int(near[int(away.argmin())])]
 
 
-def _efficient(points: list[Point], how: str) -> list[Point]:
+def _efficient(points: list[Point], context: Context) -> list[Point]:
     """The points by distance, without those that another beats in both distance and fit.
 
-    The deployed tree as it is comes first. What was asked for, and the fresh tree, always stay.
+    The deployed tree as it is comes first. What was asked for, and the fresh tree, always stay; so does the
+    tree with new leaf values where the deployed tree fits, because then nothing else may be taken.
     """
+    always = {KEEP, FRESH, context.update.how}
+    if any(point.kind == KEEP and context.fits(point) for point in points):
+        always.add(REFIT)
     kept: list[Point] = []
     for point in sorted(points, key=lambda point: (point.distance, point.loss, point.kind == CHANGE)):
         is_better = all(point.loss < other.loss for other in kept if other.kind != KEEP)
-        if is_better or point.kind in (KEEP, FRESH, how):
+        if is_better or point.kind in always:
             kept.append(point)
     return sorted(kept, key=lambda point: point.kind != KEEP)
 
@@ -218,17 +224,17 @@ def taken_point(path: UpdatePath, context: Context, helps: Sequence[bool] | None
     """The place of the point to take: the nearest that fits, and is no worse than keeping the tree.
 
     `helps` tells of every point whether it is no worse than the tree as it is on rows held out; None: there
-    are none. If the tree fits as it is, and no rate has clearly moved, it is kept. If no point fits, the one
-    that fits best is taken of those that are no worse.
+    are none. If the tree fits as it is, it is kept, or gets new leaf values where rates have clearly moved.
+    If no point fits, the one that fits best is taken of those that are no worse.
     """
     points = path.points
     kinds = [point.kind for point in points]
     if context.update.how != "nearest":
         return kinds.index(context.update.how)
-    if not path.has_drift and context.fits(points[0]):
-        return 0
     able = [i for i in range(1, len(points)) if helps is None or helps[i]]
-    refit = kinds.index(REFIT) if REFIT in kinds else None
+    refit = kinds.index(REFIT) if REFIT in kinds else 0  # 0 is never able
+    if context.fits(points[0]):
+        return refit if path.has_drift and refit in able else 0
     if refit in able and context.fits(points[refit]):
         return refit
     within = [i for i in able if context.fits(points[i])]
@@ -277,7 +283,7 @@ def _kept(tree: Tree, deployed: Tree, frozen: tuple[int, ...]) -> Tree:
         if path[node] in there:
             value[there[path[node]]] = deployed.value[node]
     kept = tree.replace(value=value, edits=tuple(replace(edit, stale=False) for edit in deployed.edits))
-    return with_notes(in_order(kept))
+    return with_notes(in_order(kept, leaves_in_common(kept, deployed)))
 
 
 def _readable(tree: Tree, deployed: Tree, lesson: Lesson) -> Tree:

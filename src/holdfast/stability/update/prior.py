@@ -18,7 +18,7 @@ from holdfast.growth.values import rows_by_class
 from holdfast.tree.class_counts import class_counts, with_class_counts
 from holdfast.tree.monotone import in_order
 from holdfast.tree.outcome import with_outcome
-from holdfast.tree.paths import paths_of
+from holdfast.tree.paths import paths_of, shared_paths
 from holdfast.tree.sums import add_upwards
 from holdfast.tree.tree import LEAF, Tree
 
@@ -77,9 +77,10 @@ class Prior(NamedTuple):
         """Compute what an old row counts for in the value of each leaf: 1 unless its rate has clearly moved.
 
         A power prior: of a few discounts, the one under which the new rows are most likely, first for all
-        leaves together and then for each leaf, wherever the log likelihood gains `CLEAR` by it.
+        leaves together and then for each leaf, wherever the log likelihood gains `CLEAR` by it. Leaves to
+        keep, and nodes that are no leaves, have 1.
         """
-        leaf = self.tree.apply(table)
+        leaf, keep = self.tree.apply(table), self.leaves_to_keep(table, repeats)
         if self.tree.schema.target.is_classes:
             likelihood = self._class_likelihood(leaf, table, repeats)
         else:
@@ -88,7 +89,9 @@ class Prior(NamedTuple):
         common = int(total.argmax()) if total.max() > total[0] + CLEAR else 0
         best = likelihood.argmax(axis=0)
         is_clear = likelihood.max(axis=0) > likelihood[common] + CLEAR
-        return np.array(DISCOUNTS)[np.where(is_clear, best, common)]
+        discounts = np.array(DISCOUNTS)[np.where(is_clear, best, common)]
+        discounts[self.tree.feature != LEAF] = discounts[keep] = 1.0
+        return discounts
 
     def _class_likelihood(self, leaf: IntArray, table: Table, repeats: IntArray) -> FloatArray:
         """(discounts, nodes) Dirichlet-multinomial log likelihood of the new rows given the old ones."""
@@ -133,15 +136,16 @@ class Prior(NamedTuple):
         """Add the rows behind the deployed tree to those of a tree that was fitted to the new rows.
 
         Values become the means of both, by their weights; counts, class counts and weights their sums. A leaf
-        that no new row reaches is that of the deployed tree.
+        that no new row, or hardly any, reaches is that of the deployed tree: these rows do not count.
         """
         weight = np.asarray(repeats, np.float64) if table.weight is None else table.weight
         old_leaf, leaf = self.tree.apply(table), tree.apply(table)
+        kept = self._kept_leaves(tree, self.leaves_to_keep(table, repeats))
         own = np.bincount(old_leaf, weight, self.tree.n_nodes)
         share = discounts * self._carried_share
         share = np.divide(share, own, out=np.zeros(self.tree.n_nodes), where=own > 0)
+        share[list(kept.values())] = 0.0
         lent = weight * share[old_leaf]  # to each new row, of all that its leaf in the deployed tree has
-        kept = self._kept_leaves(tree, leaf[weight > 0])
         if by_teacher and not tree.schema.target.is_classes:
             mean, deviation = _moments(tree, table, weight, leaf)
             tree = tree.replace(deviation=deviation, rows_mean=mean)
@@ -183,30 +187,41 @@ class Prior(NamedTuple):
             )
             variance[nodes] = np.square(_deviation(self.tree)[sources])
             deviation = None if tree.deviation is None else np.sqrt(variance)
-            return in_order(filled.replace(impurity=variance, deviation=deviation))
+            return in_order(filled.replace(impurity=variance, deviation=deviation), nodes)
         filled = filled.replace(impurity=class_impurity(criterion_of(tree.criterion, True), value))
         filled = with_class_counts(filled, sums[:, 3 : -2 * n_values])
         outcome = filled.outcome.copy()
         outcome[nodes] = self.tree.outcome[sources]
-        return in_order(with_outcome(filled, outcome))
+        return in_order(with_outcome(filled, outcome), nodes)
 
-    def _kept_leaves(self, tree: Tree, reached: IntArray) -> dict[int, int]:
-        """The leaves of another tree that are not reached, and the same leaves of the deployed tree."""
-        own, other = paths_of(self.tree), {node: path for path, node in paths_of(tree).items()}
-        empty = np.setdiff1d(np.flatnonzero(tree.feature == LEAF), reached).tolist()
-        return {node: own[other[node]] for node in empty if other[node] in own}
+    def _kept_leaves(self, tree: Tree, keep: list[int]) -> dict[int, int]:
+        """The leaves of another tree that are leaves to keep of the deployed tree, and these."""
+        own, other = paths_of(self.tree), paths_of(tree)
+        pairs = [(other[path], own[path]) for path in sorted(shared_paths(self.tree, tree))]
+        return {node: source for node, source in pairs if tree.feature[node] == LEAF and source in keep}
 
     def _weight_unit(self, tree: Tree, table: Table) -> float:
         """The weight of a row in a tree fitted to new rows, over that of a row in the deployed tree."""
         old = float(self.tree.weight[0])
         new = float(tree.weight[0]) / effective_rows(table.weight, table.n_rows)
-        return new * float(self.tree.count[0]) / old if old > 0 else 1.0
+        if not old > 0:
+            return 1.0
+        unit, count = new * float(self.tree.count[0]) / old, float(self.tree.count[0])
+        # Earlier updates have rounded the counts of leaves, class by class, but not their weights.
+        most_rounded = 0.5 * self.tree.n_leaves * max(len(self.tree.schema.target.classes), 1)
+        return 1.0 if abs(unit - 1.0) * count <= most_rounded else unit
 
-    def n_behind(self, table: Table, discounts: FloatArray) -> float:
-        """The rows that an updated tree stands for: the new ones, and what is left of the old ones."""
-        is_reached = np.isin(np.arange(self.tree.n_nodes), self.tree.apply(table))
-        share = np.where(is_reached, discounts * self._carried_share, 1.0) * (self.tree.feature == LEAF)
-        return effective_rows(table.weight, table.n_rows) + float((share * self.tree.count).sum())
+    def n_behind(self, table: Table, repeats: IntArray, discounts: FloatArray) -> float:
+        """The rows that an updated tree stands for: the new ones, and what is left of the old ones.
+
+        A leaf that is kept stands for its old rows alone.
+        """
+        leaf, keep = self.tree.apply(table), self.leaves_to_keep(table, repeats)
+        weight = np.asarray(repeats, np.float64) if table.weight is None else table.weight
+        n_new = effective_rows(table.weight, table.n_rows) * weight[~np.isin(leaf, keep)].sum() / weight.sum()
+        share = discounts * self._carried_share * (self.tree.feature == LEAF)
+        share[keep] = 1.0
+        return float(n_new + (share * self.tree.count).sum())
 
     @property
     def _carried_share(self) -> float:

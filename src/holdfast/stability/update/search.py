@@ -18,8 +18,8 @@ from holdfast.kernels.centring.problem import MOST_PATH
 from holdfast.stability.centring.problem import CentreProblem, Found
 from holdfast.stability.centring.search import LEAST_SHARE, CentreSearch
 from holdfast.stability.methods.centred import Taught
-from holdfast.tree.paths import paths_of, subtree_sizes
-from holdfast.tree.tree import LEAF, Tree
+from holdfast.tree.paths import paths_of, same_question, subtree_sizes
+from holdfast.tree.tree import Tree
 
 MOST_STEPS = 24
 
@@ -148,19 +148,6 @@ class UpdateSearch:
             if path in self.held or path > MOST_PATH or (deepest is not None and deepest < 1):
                 continue
             sample = self.rows.repeats * ((leaf >= node) & (leaf < node + size[node]))
-            for n_leaves in sorted({below, below + 1, most - tree.n_leaves + below} - {1}):
-                if n_leaves <= most - tree.n_leaves + below and sample.any():
+            for n_leaves in sorted({below, below + 1, most - tree.n_leaves + below}):
+                if 2 <= n_leaves <= most - tree.n_leaves + below and sample.any():
                     yield lesson.grow_parts([sample.astype(np.int32)], n_leaves, deepest)[0], path
-
-
-def same_question(one: Tree, node: int, other: Tree, place: int) -> bool:
-    """True if two nodes of trees on one schema ask the same, or are both leaves."""
-    if one.feature[node] != other.feature[place]:
-        return False
-    if one.feature[node] == LEAF:
-        return True
-    if one.missing_left[node] != other.missing_left[place]:
-        return False
-    if one.set_start[node] >= 0:
-        return bool(np.array_equal(one.left_categories(node), other.left_categories(place)))
-    return bool(one.threshold[node] == other.threshold[place])

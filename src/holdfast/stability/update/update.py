@@ -32,7 +32,6 @@ from holdfast.stability.policy.verdict import PolicyVerdict
 from holdfast.stability.settings import StabilitySettings
 from holdfast.stability.update.judged import JudgedRows, n_scored
 from holdfast.stability.update.path import (
-    CHANGE,
     KEEP,
     REFIT,
     Context,
@@ -62,11 +61,11 @@ class UpdateStep:
     score: float  # of a tree made alike, on rows that it did not learn from; losses are negated
     difference: float  # of that score to the one of the deployed tree as it is
     error: float  # standard error of the difference
-    alike: Tree  # the tree made the same way without the rows that are scored on
+    alike: Tree | None  # the tree made the same way without the rows that are scored on; None: not judged
     likelihood: (
         Score  # difference to the deployed tree of the mean log likelihood, or of minus the squared error
     )
-    observed_expected: ObservedExpected | None  # on the same rows; None of three classes or more
+    observed_expected: ObservedExpected | None  # on the same rows; None of three classes, or not judged
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -177,7 +176,7 @@ def update_tree(
         learnt = ~held_out
         like = update_path(deployed, rows.table.taken(learnt), of_rows(rows.groups, learnt), context)
     scored_rows = held_out if held_out.any() else rows.is_new
-    steps = _steps(path.points, like.points, rows, scored_rows, metric)
+    steps = _steps(path.points, [*like.points, like.refit], rows, scored_rows, metric)
     helps = [is_no_worse(step, deployed) for step in steps] if held_out.any() else None
     return TreeUpdate(
         deployed,
@@ -234,7 +233,13 @@ def _steps(
     steps = []
     for point in path:
         told = point.tree if point.kind == KEEP else with_recorded(point.tree, rows.table, kept)
-        tree = _alike(point, like).tree
+        witness = _alike(point, like)
+        if witness is None:
+            unknown = Score(nan, nan)
+            figures = (point.kind, told, point.distance, point.loss, nan, nan, nan)
+            steps.append(UpdateStep(*figures, alike=None, likelihood=unknown, observed_expected=None))
+            continue
+        tree = witness.tree
         old, new = (predictions_for(metric, each, part) for each in (kept, tree))
         difference = score_difference(metric, old, new, true_values) if is_known else Score(nan, nan)
         old_values, new_values = (each.value[each.apply(part)] for each in (kept, tree))
@@ -261,8 +266,10 @@ def is_no_worse(step: UpdateStep, deployed: Tree) -> bool:
     The likelihood of the rows must not be lower by more than twice its error: a score such as the AUC does
     not see whether risks have the right size. Other leaf values, and splits whose score is lower by chance,
     are as good if it is clearly greater. A tree of one leaf is a constant that nothing was better than:
-    splits must be better by more than twice their error.
+    splits must be better by more than twice their error. A step that no held-out tree is like is not.
     """
+    if step.alike is None:
+        return False
     if deployed.n_leaves == 1 and step.kind not in (KEEP, REFIT):
         return step.difference > CLEAR * step.error
     likelihood, error = step.likelihood
@@ -274,11 +281,11 @@ def is_no_worse(step: UpdateStep, deployed: Tree) -> bool:
     return is_by_chance and likelihood > error
 
 
-def _alike(point: Point, like: list[Point]) -> Point:
-    """The point of another path that was made the same way, or else that fits about as well."""
+def _alike(point: Point, like: list[Point]) -> Point | None:
+    """The point of another path that was made the same way, and fits about as well; None if there is none.
+
+    A tree of another kind would lend its score to a change that it does not make.
+    """
     same = [each for each in like if each.kind == point.kind]
-    if same and point.kind != CHANGE:
-        return same[0]
-    others = same or [each for each in like if each.kind != KEEP] or like
-    fit = [each for each in others if each.loss <= point.loss] or others
-    return min(fit, key=lambda each: abs(each.loss - point.loss))
+    fit = [each for each in same if each.loss <= point.loss] or same
+    return min(fit, key=lambda each: abs(each.loss - point.loss), default=None)

@@ -17,6 +17,7 @@ def performance_section(run: UpdateRun) -> Section:
     facts: dict[str, Any] = {
         "metric": metric,
         "is_classes": run.update.deployed.schema.target.is_classes,
+        "has_scores": run.update.steps[run.update.taken].alike is not None,
         "held_out": outputs["scored_on_rows_held_out"],
         "rows_scored": outputs["rows_scored"],
         "parts": [_part(each, metric["name"]) for each in parts],
