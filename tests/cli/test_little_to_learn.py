@@ -1,6 +1,7 @@
 """What `fit` says where there is nothing to learn, or too little to judge by."""
 
 import json
+import json
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +23,9 @@ def noise(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_noise_is_one_leaf_unless_a_number_of_leaves_is_asked_for(noise: Path, tmp_path: Path) -> None:
     one = fit(noise, tmp_path / "one")
     assert open_run(tmp_path / "one").model.n_leaves == 1
-    assert "than predicting the base rate" in " ".join(one.stdout.split())
+    assert "not clearly better than predicting the base rate" in " ".join(one.stdout.split())
+    facts = json.loads((tmp_path / "one" / "summary.json").read_text())
+    assert facts["warnings"][0] in facts["choice"]["reason"]
     asked = fit(noise, tmp_path / "asked", "--max-leaf-nodes", 8)
     assert asked.exit_code == 0, asked.output
     assert open_run(tmp_path / "asked").model.n_leaves > 1

@@ -18,7 +18,7 @@ from holdfast.runs.stable_fit import ChosenTree, StableFit
 from holdfast.scoring.metric import Metric, Score
 from holdfast.stability.methods.centred import most_leaves
 from holdfast.stability.training import StableTrees
-from holdfast.tree.wording import class_names
+from holdfast.tree.wording import WARNING, class_names, warnings_of
 
 NOT_FACTS = ("short", "threshold", "range", "asked_thresholds")  # of a split
 
@@ -28,6 +28,7 @@ def stable_facts(fit: StableFit) -> dict[str, Any]:
     trained = fit.trained
     return {
         "holdfast": __version__,
+        "warnings": [warning.removeprefix(WARNING) for warning in warnings_of(fit.model)],
         **settings_facts(fit.settings, fit.roles.whole.schema.target),
         "data": data_facts(fit.roles),
         "division": {**test_facts(fit.roles), **_division_facts(fit)},

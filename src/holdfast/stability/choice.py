@@ -117,14 +117,20 @@ def _named(frontier: Frontier, metric: Metric, candidate: int) -> Choice:
 
 
 def _constant(frontier: Frontier, rule: SelectionRule) -> Choice | None:
-    """The tree of one leaf, if no tree is better than it and the rule asks for no size; else None."""
-    no_better = frontier.baseline is not None and not frontier.baseline.is_better
-    if not no_better or 1 not in frontier.sizes or rule.max_leaf_nodes or rule.selection_rule != RULES[0]:
+    """The tree of one leaf, if no tree is clearly better and the rule asks for no size; else None."""
+    test = frontier.baseline
+    if (
+        test is None
+        or test.is_better
+        or 1 not in frontier.sizes
+        or rule.max_leaf_nodes
+        or rule.selection_rule != RULES[0]
+    ):
         return None
     place = len(frontier) - 1
     reason = (
-        "It is one leaf: on held-out rows no tree is better than a constant by more than its error. Name a "
-        "number of leaves or a candidate to see a tree all the same."
+        f"It is one leaf, because larger trees are {test.finding} Name a number of leaves or a candidate to "
+        "see a tree all the same."
     )
     return Choice(place, rule.selection_rule, reason, replace(frontier, chosen=place))
 
