@@ -1,7 +1,6 @@
 """What `fit` says where there is nothing to learn, or too little to judge by."""
 
 import json
-import json
 from pathlib import Path
 
 import numpy as np

@@ -24,6 +24,7 @@ from holdfast.runs.stable_fit import CHOSEN, StableFit
 from holdfast.runs.wording import python_errors
 from holdfast.scoring.metric import metric_of
 from holdfast.shown import shown
+from holdfast.stability.choice import SelectionRule, mark_choice
 from holdfast.stability.frontier import Frontier
 from holdfast.text.lines import printable
 from holdfast.text.numbers import with_errors
@@ -71,7 +72,16 @@ class Run:
             metric = metric_of(self.facts["metric"]["name"], self.model.schema.target)
         except ParameterError:  # of another library
             metric = None
-        return Frontier(**columns, metric=metric, chosen=self.facts["choice"]["candidate"])
+        frontier, settings = Frontier(**columns, metric=metric), self.facts["settings"]
+        names = [
+            each for each in ("selection_rule", "tolerance", "tolerance_unit", "gamma") if each in settings
+        ]
+        size = settings.get("max_leaf_nodes") if frontier.has_teacher else None
+        rule = SelectionRule(
+            **{name: settings[name] for name in names},
+            max_leaf_nodes=size if size in frontier.sizes else None,
+        )
+        return mark_choice(frontier, rule, self.facts["choice"]["candidate"])
 
     @property
     def is_update(self) -> bool:

@@ -44,8 +44,8 @@ class BaselineTest(NamedTuple):
         ratio = np.floor(10 * self.ratio) / 10 + 0.0
         return (
             f"not clearly better than predicting {constant}: {self.metric.title} {value} on "
-            f"{counted(self.n_rows, 'held-out row')} (association with the target: {ratio:.1f} standard errors; "
-            f"{CLEAR:g} are required)."
+            f"{counted(self.n_rows, 'held-out row')} (association with the target: {ratio:.1f} standard "
+            f"errors; {CLEAR:g} are required)."
         )
 
     @property
