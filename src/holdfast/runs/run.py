@@ -30,7 +30,7 @@ from holdfast.text.lines import printable
 from holdfast.text.numbers import with_errors
 from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.tree import Tree
-from holdfast.tree.wording import warnings_of
+from holdfast.tree.wording import WARNING, warnings_of
 
 _KINDS = {
     "stable": "stable tree",
@@ -136,8 +136,9 @@ class Run:
         return f"<Run: {self._title}>"
 
     def __str__(self) -> str:
+        own = warnings_of(self.model)
         lines = [f"Run of {printable(self.facts['data']['source'])}: {self._title}"]
-        first = warnings_of(self.model)
+        first = dict.fromkeys([*(f"{WARNING}{each}" for each in self.facts.get("warnings", ())), *own])
         return "\n".join([*first, *lines, *filter(None, [self.reason]), *self.facts.get("disagreement", ())])
 
     def _repr_html_(self) -> str:
