@@ -706,6 +706,16 @@ def test_noise_is_one_leaf_with_a_warning_unless_a_size_is_asked_for():
     assert "base rate" not in str(true.rules())
 
 
+def test_a_tree_that_nothing_was_held_out_for_says_so():
+    rng = np.random.default_rng(4)
+    X, noise = rng.normal(size=(200, 3)), rng.random(200) < 0.5
+    model = StableTreeClassifier(teacher="linear", n_estimators=5, validation=None).fit(X, noise)
+    assert model.get_n_leaves() > 1
+    words = "No rows were held out to judge the tree by"
+    assert words in " ".join(str(model.tree_).split())
+    assert words in " ".join(str(model.rules()).split())
+
+
 def test_a_constant_target_is_its_mean():
     model = regressor(n_estimators=3).fit(NUMBERS, np.full(60, 2.5))
     assert model.predict(NUMBERS).tolist() == [2.5] * 60

@@ -23,6 +23,7 @@ from holdfast.stability.rows import PreparedRows
 from holdfast.stability.settings import StabilitySettings
 from holdfast.tree.tree import Tree
 
+NOT_JUDGED = "No rows were held out to judge the tree by: its scores are those on the rows it was fitted to, and too good."
 SHRINKING = ("centred", "bootstrap")  # methods that can shrink leaf values
 
 
@@ -106,8 +107,9 @@ def train_divided(
     distance_settings = DistanceSettings.of_depth(
         _greatest_depth(grown), settings.matching, outcome, settings.label_weight
     )
-    if grown.baseline is not None and grown.baseline.warning:
-        noted = [tree.replace(notes=(*tree.notes, grown.baseline.warning)) for tree in grown.candidates.trees]
+    note = NOT_JUDGED if settings.validation is None else grown.baseline.warning if grown.baseline else ""
+    if note:
+        noted = [tree.replace(notes=(*tree.notes, note)) for tree in grown.candidates.trees]
         grown = grown._replace(candidates=replace(grown.candidates, trees=tuple(noted)))
     distances = _distances(grown, distance_settings, settings)
     frontier = frontier_of(grown, distances, distance_settings, metric)
