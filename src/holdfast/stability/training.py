@@ -23,7 +23,7 @@ from holdfast.stability.rows import PreparedRows
 from holdfast.stability.settings import StabilitySettings
 from holdfast.tree.tree import Tree
 
-NOT_JUDGED = "No rows were held out to judge the tree by: its scores are those on the rows it was fitted to, and too good."
+NOT_JUDGED = "No rows were held out to judge the tree by: its scores are those on its own training rows."
 SHRINKING = ("centred", "bootstrap")  # methods that can shrink leaf values
 
 
