@@ -54,9 +54,22 @@ def test_without_a_name_the_file_is_called_after_the_plot(
     assert (tmp_path / "frontier.svg").is_file()
 
 
+def test_without_a_frontier_the_usual_plot_is_one_that_there_is(
+    runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    new = write_patients(tmp_path / "new.csv", 100, seed=5)
+    assert holdfast("update", runs / "stable", new, "-o", tmp_path / "update", "--n-jobs", 1).exit_code == 0
+    assert holdfast("plot", tmp_path / "update").output == "Wrote tree.svg\n"
+    assert holdfast("plot", runs / "pruned").output == "Wrote tree.svg\n"
+    assert holdfast("plot", runs / "forest.json").output == "Wrote importance.svg\n"
+    trees = runs / "stable" / "collections" / "references.json"
+    assert holdfast("plot", trees).output == "Wrote distance.svg\n"
+
+
 def test_what_a_run_cannot_give_is_said_in_one_line(runs: Path, tmp_path: Path) -> None:
     out = tmp_path / "p.svg"
-    told = refusal(holdfast("plot", runs / "pruned", "-o", out))
+    told = refusal(holdfast("plot", runs / "pruned", "--what", "frontier", "-o", out))
     assert "it is drawn of a run of a stable tree, and this is one tree alone" in told
     told = refusal(holdfast("plot", runs / "forest.json", "--what", "sizes", "-o", out))
     assert "it is drawn of one tree, in a run or a model file, and this holds 3 trees" in told

@@ -1,6 +1,7 @@
 """The stable estimators as their users meet them: data of every kind, choices, marks, tools and mistakes."""
 
 import pickle
+import re
 import warnings
 from dataclasses import fields
 from functools import cache
@@ -689,15 +690,30 @@ def test_one_class_is_one_leaf_with_one_warning():
 def test_noise_is_one_leaf_with_a_warning_unless_a_size_is_asked_for():
     rng = np.random.default_rng(4)
     X, noise = rng.normal(size=(200, 3)), rng.random(200) < 0.5
-    with pytest.warns(DataWarning, match="No better than predicting the base rate"):
+    with pytest.warns(DataWarning, match="Not clearly better than predicting the base rate") as found:
         model = StableTreeClassifier(teacher="linear", n_estimators=5).fit(X, noise)
     assert model.get_n_leaves() == 1
+    # One wording: the warning, the reason and the tree say what was tested, on how many rows.
+    finding = str(found[0].message)[1:]
+    assert re.search(r"on 200 held-out rows \(association with the target: -?\d\.\d standard", finding)
+    assert f"n{finding}" in model.choice_.reason
+    assert f"n{finding}" in str(model)
     model.choose(max_leaf_nodes=4)
     assert model.get_n_leaves() > 1
     assert "base rate" in str(model.rules())
     true = StableTreeClassifier(teacher="linear", n_estimators=5).fit(X, X[:, 0] > 0)
     assert true.get_n_leaves() > 1
     assert "base rate" not in str(true.rules())
+
+
+def test_a_tree_that_nothing_was_held_out_for_says_so():
+    rng = np.random.default_rng(4)
+    X, noise = rng.normal(size=(200, 3)), rng.random(200) < 0.5
+    model = StableTreeClassifier(teacher="linear", n_estimators=5, validation=None).fit(X, noise)
+    assert model.get_n_leaves() > 1
+    words = "No rows were held out to judge the tree by"
+    assert words in " ".join(str(model.tree_).split())
+    assert words in " ".join(str(model.rules()).split())
 
 
 def test_a_constant_target_is_its_mean():

@@ -328,8 +328,14 @@ def test_new_categories_and_classes_are_taken_in_on_request_only(model: StableTr
     assert np.array_equal(model.update_.steps[1].tree.value, as_missing.update_.steps[1].tree.value)
     y = y.astype(object)
     y[:40] = "maybe"
-    with pytest.raises(SchemaMismatch, match=r"(?s)new classes.*'maybe'.*widen=True"):
+    with pytest.raises(SchemaMismatch, match=r"(?s)new classes.*'maybe'.*Give widen=True") as refused:
         model.update(X, y)
+    assert "schema.widened" not in str(refused.value)
+    with pytest.raises(SchemaMismatch, match=r"(?s)not in the schema.*'more'.*Or give widen=True"):
+        model.update(X.assign(more=0.0), y)
+    with pytest.raises(SchemaMismatch, match=r"columns missing") as refused:
+        model.update(X.drop(columns="z"), y)
+    assert "widen" not in str(refused.value)
     model.update(X.assign(more=1.0 * np.arange(len(X))), y, widen=True)
     assert model.tree_.schema.features[2].categories == ("a", "b", "c")
     assert model.classes_.tolist() == ["maybe", "no", "yes"]

@@ -351,6 +351,32 @@ def test_the_scores_on_the_page_are_those_that_the_path_and_the_policy_have(move
     assert scores["difference"]["value"] == pytest.approx(step.difference)
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+def test_look_alikes_of_rows_held_out_that_were_learnt_from_do_not_count(
+    tmp_path: Path, weighted: bool
+) -> None:
+    rng = np.random.default_rng(3)
+
+    def rows(n: int, more: float) -> pandas.DataFrame:
+        age, job = rng.integers(18, 40, n), rng.choice(["admin", "tech", "retired"], n)
+        ill = (age > 30) * 1.5 + (job == "retired") + more + rng.normal(0, 1, n) > 1.9
+        frame = pandas.DataFrame({"age": age, "job": job, "outcome": np.where(ill, "yes", "no")})
+        return frame.assign(weight=rng.integers(1, 3, n)) if weighted else frame
+
+    first, new = rows(300, 0.0), rows(400, 1.0)
+    options = {"weight": "weight"} if weighted else {}
+    run = fit_run(first, "outcome", n_estimators=5, teacher="linear", n_jobs=1, test=0, **options)
+    run.save(tmp_path / "run")
+    found = update_run(tmp_path / "run", new, target="outcome", **options)
+    scores = found.facts["outputs"]["all"]["scores"]
+    step = found.update.steps[found.update.taken]
+    assert 0 < found.update.n_scored < 400
+    if not weighted:
+        assert found.facts["outputs"]["rows_scored"] == found.update.n_scored
+        assert scores["new"]["value"] == pytest.approx(step.score)
+    assert found.facts["outputs"]["rows_scored"] < 200
+
+
 # -- the folder ---------------------------------------------------------------------------------------------
 
 

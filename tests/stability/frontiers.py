@@ -8,7 +8,14 @@ import numpy as np
 
 from holdfast.stability.frontier import Frontier, pareto_frontier
 
-LEFT_OUT = ("teacher_loss", "student_loss", "max_leaf_nodes", "chosen", "baseline")  # unless given
+LEFT_OUT = (
+    "teacher_loss",
+    "student_loss",
+    "max_leaf_nodes",
+    "chosen",
+    "compared",
+    "baseline",
+)  # unless given
 
 
 def frontier_of_points(

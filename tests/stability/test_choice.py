@@ -422,6 +422,44 @@ def test_rule_sentence_table_and_plot_agree_on_a_tree_that_none_in_the_table_bea
     pyplot.close(display.figure_)
     names = display.names
     assert [at for at, name in names.items() if name.startswith("chosen")] == [place]
+    # The line of the plot goes through trees within the tolerance, the chosen one among them.
+    assert set(display.efficient.tolist()) <= set(near)
+    line = [(d[i], a[i]) for i in display.efficient.tolist()]
+    assert set(line) == {(d[i], a[i]) for i in free}
+    assert (d[place], a[place]) in line
+    assert (display.left_out != "") == (len(near) < len(d))
+    # The same tree by its number: the sentence is that of the rule.
+    named = chosen("within-tolerance", frontier, tolerance=tolerance, candidate=place)
+    assert "beats it" not in named.reason
+    assert named.frontier.unbeaten.tolist() == table.unbeaten.tolist()
+    is_dominated = dominated(d, a)[place]
+    assert ("more than the" in named.reason) == is_dominated
+
+
+@settings(max_examples=300, deadline=None)
+@given(centred_points, tolerances, st.integers(0, 11))
+def test_a_named_tree_is_beaten_by_none_that_loses_more_than_is_allowed(
+    drawn: Any, tolerance: float, number: int
+):
+    d, a, lost, limit = map(list, zip(*drawn, strict=True))
+    number %= len(d)
+    columns = {"teacher_loss": lost, "student_loss": lost, "max_leaf_nodes": limit}
+    reason = chosen(
+        "within-tolerance", frontier_of_points(d, a, **columns), tolerance=tolerance, candidate=number
+    ).reason
+    most = max(tolerance, min(lost)) + 1e-9
+    better = [
+        i
+        for i in range(len(d))
+        if d[i] <= d[number] and a[i] >= a[number] and (d[i], a[i]) != (d[number], a[number])
+    ]
+    beating = [i for i in better if lost[i] <= max(most, lost[number])]
+    found = re.search(r"Candidate (\d+) beats it", reason)
+    assert (found is not None) == bool(beating)
+    assert found is None or int(found[1]) in beating
+    other = re.search(r"Candidate (\d+) is more stable and better .* but loses", reason)
+    assert (other is not None) == bool(better and not beating)
+    assert ("It loses" in reason) == (lost[number] > most)
 
 
 # -- a candidate by its number ------------------------------------------------------------------------------

@@ -100,6 +100,15 @@ class PlotOrder:
         return DataError(f"Cannot draw {self.what} of '{self.path}': it is drawn of {needs}, and this {why}.")
 
 
+def usual_plot(path: Path) -> str:
+    """What is drawn if nothing is named: the first that there is of the run, the model or the trees."""
+    if is_run(path) and (path / "frontier.csv").is_file():
+        return "frontier"
+    if _collection(path) is not None:
+        return "distance"
+    return "tree" if isinstance(load_model(model_file(path)), Tree) else "importance"
+
+
 def run(order: PlotOrder, output: Path) -> None:
     """Draw it to the file."""
     picture_form(output)  # which refuses a name that says nothing, before any work

@@ -32,6 +32,7 @@ MOST_LINES = 12  # of the frontier; the file has all
 MOST_FEATURES = 8
 WIDEST_TITLE = 15  # of a metric over its column
 NARROW_TITLE = 4  # of one with a word after it
+TOO_FEW = "too few rows"  # in place of a score
 WIDEST = 100  # columns of a drawing
 # Other scales of the instability: the headings of their columns, and what the legend says of them.
 SCALED = {
@@ -168,10 +169,11 @@ def _caution(fit: StableFit) -> str:
 def show_test(fit: StableFit, console: Console) -> None:
     """The chosen tree against the ends of the frontier, on the test rows if there are any."""
     metric, frontier, scores = fit.trained.metric, fit.trained.frontier, _test_cells(fit)
+    few = TOO_FEW if fit.roles.held_out_too_few else ""
     rows = [
         [
             _title(each),
-            *([f"{metric.shown(float(frontier.score[each.candidate])):.4g}"] if scores else []),
+            *([few or f"{metric.shown(float(frontier.score[each.candidate])):.4g}"] if scores else []),
             *(scores[place] if scores else []),
             f"{each.instability:.2f}",
             str(each.tree.n_leaves),
@@ -188,7 +190,7 @@ def show_test(fit: StableFit, console: Console) -> None:
         paragraph(console, f"\n{both_legend(fit.roles)}", style="dim")
     # That later rows are others says why they give less than was expected.
     expected = float(frontier.score[fit.chosen.candidate])
-    less = "" if scores_disagree(fit) else disappointment(metric, fit.chosen.test, expected)
+    less = "" if few or scores_disagree(fit) else disappointment(metric, fit.chosen.test, expected)
     for text in filter(None, [less, *disagreement(fit)]):
         paragraph(console, f"\n{text}")
 
@@ -231,7 +233,7 @@ def _test_cells(fit: StableFit) -> list[tuple[str, ...]]:
         scores = [score for each in fit.chosen_trees if (score := getattr(each, kind)) is not None]
         few = rows is not None and rows.too_few
         texts = score_texts(scores, fit.trained.metric)
-        columns.append(["too few rows"] * len(fit.chosen_trees) if few else texts)
+        columns.append([TOO_FEW] * len(fit.chosen_trees) if few else texts)
     return list(zip(*filter(None, columns), strict=True))
 
 

@@ -21,6 +21,7 @@ from holdfast.evidence.split_support import SplitSupports, split_support
 from holdfast.evidence.stable_leaves import with_leaf_evidence
 from holdfast.growth.constraint_forms import is_guided
 from holdfast.growth.rules import GrowthRules
+from holdfast.scoring.enough import describe_few_to_learn
 from holdfast.stability.centring.size_choice import SizeChoice
 from holdfast.stability.choice import Choice, SelectionRule, choose
 from holdfast.stability.frontier import Frontier
@@ -59,6 +60,8 @@ class StableTreeEstimator(StagingEstimator):
 
     def _trained(self, table: Table, rows: TrainingRows) -> StableTrees:
         self._remember_rows(table)
+        if few := describe_few_to_learn(table.schema.target, table.target):
+            warnings.warn(few, DataWarning, stacklevel=4)
         settings, groups = self._settings(), rows.groups
         trained = train(table, settings, stage=rows.stage, groups=groups, holdout=rows.holdout)
         return with_leaf_evidence(trained, table, groups, settings)

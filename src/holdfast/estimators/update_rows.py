@@ -22,7 +22,8 @@ from holdfast.tree.tree import Tree
 FEWEST_ROWS = 20  # of an update
 FEWEST_EVENTS = 5  # of them, rows that are not of the most frequent class
 _FORCE = "Wait for more rows, or give force=True to update the tree all the same."
-_WIDEN = "Or give widen=True: the update then takes in new columns, categories and classes."
+_WIDEN = "give widen=True: the update then takes in new columns, categories and classes."
+_WIDER_SCHEMA = "To take the new ones in, read the data without a schema"  # not for updates
 
 
 @dataclass(frozen=True)
@@ -49,17 +50,24 @@ def update_rows(rows: TrainingRows, tree: Tree, reading: Reading) -> NewRows:
         table = _read(rows, tree.schema, reading)
     except SchemaMismatch as error:
         if "columns" in str(error):  # missing, or more of them
-            raise SchemaMismatch(
-                f"{error}\n{_WIDEN}" if "not in the schema" in str(error) else str(error)
-            ) from None
+            raise offer_widen(error) from None
         wide = _widened(rows, tree, reading, asked)
         known = {feature.name: feature for feature in tree.schema.features}
         features = tuple(known[each.name] if each.name in asked else each for each in wide.features)
         try:
             table = _read(rows, Schema(features, tree.schema.target), reading, unknown="missing")
         except SchemaMismatch:
-            raise SchemaMismatch(f"{error}\n{_WIDEN}") from error
+            raise offer_widen(error) from error
     return NewRows(table, rows.groups, is_new)
+
+
+def offer_widen(error: SchemaMismatch) -> SchemaMismatch:
+    """The error with widen=True as a way out, unless columns are missing and nothing is new."""
+    lines = [line for line in str(error).splitlines() if not line.startswith(_WIDER_SCHEMA)]
+    if any(new in str(error) for new in ("columns not in the schema", "new categories", "new classes")):
+        others = any(line.startswith("Give ") for line in lines)
+        lines.append(f"Or {_WIDEN}" if others else f"{_WIDEN[0].upper()}{_WIDEN[1:]}")
+    return SchemaMismatch("\n".join(lines))
 
 
 def check_enough(rows: NewRows) -> None:

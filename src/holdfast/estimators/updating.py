@@ -22,7 +22,7 @@ from holdfast.errors import ParameterError, SchemaMismatch
 from holdfast.estimators.base import all_or_nothing
 from holdfast.estimators.intervals import IntervalEstimator
 from holdfast.estimators.stable_rows import training_rows
-from holdfast.estimators.update_rows import Reading, check_enough, update_rows, weights_by_age
+from holdfast.estimators.update_rows import Reading, check_enough, offer_widen, update_rows, weights_by_age
 from holdfast.stability.choice import SelectionRule
 from holdfast.stability.policy.policy import ChangePolicy
 from holdfast.stability.settings import StabilitySettings
@@ -146,7 +146,10 @@ class UpdatingEstimator(IntervalEstimator):
         check_is_fitted(self)
         _check_policy(policy)
         if not widen:
-            X, X_old = self._matched(X), None if X_old is None else self._matched(X_old)
+            try:
+                X, X_old = self._matched(X), None if X_old is None else self._matched(X_old)
+            except SchemaMismatch as error:
+                raise offer_widen(error) from None
         n_new, n_old = (0 if each is None else frame_of(each).n_rows for each in (X, X_old))
         weight = weights_by_age(n_old, n_new, sample_weight, age, half_life)
         early = {"early": (X_old, y_old), "early_names": ("X_old", "y_old")}

@@ -15,10 +15,13 @@ from holdfast.runs.growth_rules import growth_rules, stable_settings
 from holdfast.runs.roles import RowRoles
 from holdfast.runs.settings import RunSettings
 from holdfast.runs.stable_fit import ChosenTree, StableFit
+from holdfast.scoring.enough import describe_few_to_learn
 from holdfast.scoring.metric import Metric, Score
 from holdfast.stability.methods.centred import most_leaves
 from holdfast.stability.training import StableTrees
-from holdfast.tree.wording import class_names
+from holdfast.tree.ensemble import Ensemble
+from holdfast.tree.tree import Tree
+from holdfast.tree.wording import WARNING, class_names, warnings_of
 
 NOT_FACTS = ("short", "threshold", "range", "asked_thresholds")  # of a split
 
@@ -28,6 +31,7 @@ def stable_facts(fit: StableFit) -> dict[str, Any]:
     trained = fit.trained
     return {
         "holdfast": __version__,
+        "warnings": warning_facts(fit.roles, fit.model),
         **settings_facts(fit.settings, fit.roles.whole.schema.target),
         "data": data_facts(fit.roles),
         "division": {**test_facts(fit.roles), **_division_facts(fit)},
@@ -54,6 +58,12 @@ def stable_facts(fit: StableFit) -> dict[str, Any]:
         "split_support": [_split_facts(each) for each in fit.split_support],
         "features": [asdict(each) for each in fit.uses],
     }
+
+
+def warning_facts(roles: RowRoles, model: Tree | Ensemble) -> list[str]:
+    """What a reader must know first: too few rows, or a tree that is no better than a constant."""
+    few = describe_few_to_learn(roles.whole.schema.target, roles.whole.target)
+    return [*filter(None, [few]), *(warning.removeprefix(WARNING) for warning in warnings_of(model))]
 
 
 def _size_facts(trained: StableTrees) -> dict[str, Any]:

@@ -81,11 +81,13 @@ def stable_settings(settings: RunSettings, target: Target, *, verbose: bool = Fa
 
 
 def selection_rule(settings: RunSettings) -> SelectionRule:
-    """How the one tree is chosen."""
+    """How the one tree is chosen; a number of leaves is a choice among consensus trees alone."""
+    size = settings.max_leaf_nodes
     return SelectionRule(
         settings.selection_rule,
         settings.tolerance,
         settings.tolerance_unit,
         settings.gamma,
+        max_leaf_nodes=size if settings.is_centred and isinstance(size, int) else None,
         candidate=settings.candidate,
     )

@@ -12,15 +12,13 @@ from holdfast.data.split.stages import late_stages
 from holdfast.data.table import Table
 from holdfast.errors import DataError, DataWarning, ParameterError
 from holdfast.runs.rows import Rows
-from holdfast.scoring.enough import is_enough
+from holdfast.scoring.enough import describe_few_to_learn, is_enough
 from holdfast.stability.division import hold_out
 from holdfast.text.lines import printable
 from holdfast.text.lists import joined
-from holdfast.text.numbers import counted
 from holdfast.tree.wording import class_names
 
 LEAST_LATE = 100  # rows of the last stages
-LEAST_ROWS, LEAST_CASES = 30, 10  # with fewer, a note says that they are too few to learn from
 MIN_TRAINED = 0.5  # of the rows; with fewer, a note says how to learn from more
 MOST_NAMED = 4  # stages or classes in a sentence
 
@@ -38,7 +36,8 @@ def choose_test_rows(whole: Table, rows: Rows, fraction: float, kind: str | None
 
     The `kind` is "forward" or "random"; without it, the last stages if there are any, else random rows.
     """
-    _note_too_few(whole)
+    if few := describe_few_to_learn(whole.schema.target, whole.target):
+        warnings.warn(few, DataWarning, stacklevel=2)
     none = np.zeros(whole.n_rows, np.bool_)
     if kind == "forward" and rows.stage is None:
         raise ParameterError(
@@ -90,26 +89,6 @@ def _enough_stages(whole: Table, stage: LongArray, is_late: BoolArray, fraction:
         if first < 2 or late.sum() > (1 - MIN_TRAINED) * whole.n_rows:
             return is_late
     return late
-
-
-def _note_too_few(whole: Table) -> None:
-    """A note if the rows, or the cases among them, are too few to tell one tree from another."""
-    target, n_rows = whole.schema.target, counted(whole.n_rows, "row")
-    if target.is_classes:
-        counts = np.bincount(whole.target, minlength=2)
-        n_cases = whole.n_rows - int(counts.max())
-        if n_cases == 0:
-            return  # one class has a note of its own
-        few, what = n_cases < LEAST_CASES, f"{n_rows} with {counted(n_cases, 'case')} of the rarer classes"
-    else:
-        few, what = False, n_rows
-    if few or whole.n_rows < LEAST_ROWS:
-        warnings.warn(
-            f"{what}: too few to tell one tree from another. Read what follows as a description of these "
-            "rows, and trust no score.",
-            DataWarning,
-            stacklevel=2,
-        )
 
 
 def _of_new_class(whole: Table, is_late: BoolArray, stages: tuple[str, ...]) -> BoolArray:

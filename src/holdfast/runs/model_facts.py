@@ -8,7 +8,14 @@ import numpy as np
 from holdfast._version import __version__
 from holdfast.arrays import without_last_digits
 from holdfast.runs.disagreement import disagreement
-from holdfast.runs.facts import data_facts, metric_facts, score_facts, settings_facts, test_facts
+from holdfast.runs.facts import (
+    data_facts,
+    metric_facts,
+    score_facts,
+    settings_facts,
+    test_facts,
+    warning_facts,
+)
 from holdfast.runs.importances import importance_columns
 from holdfast.runs.model_fit import ModelFit
 from holdfast.tree.ensemble import Ensemble
@@ -19,6 +26,7 @@ def model_facts(fit: ModelFit) -> dict[str, Any]:
     """The facts of a model other than a stable tree."""
     return {
         "holdfast": __version__,
+        "warnings": warning_facts(fit.roles, fit.model),
         **settings_facts(fit.settings, fit.roles.whole.schema.target),
         "data": data_facts(fit.roles),
         "division": test_facts(fit.roles),

@@ -102,6 +102,13 @@ class RowRoles:
         """Number of them that are held out to score a candidate; the mean, if there are several ways."""
         return round(float(np.mean([self._n_rows(rows) for rows in self.divided.division.validation])))
 
+    @property
+    def held_out_too_few(self) -> str:
+        """The rows that candidates are scored by, if they are too few to judge a tree; else nothing."""
+        rows = self.divided
+        held_out = np.any(rows.division.validation, axis=0)
+        return describe_too_few(TrueValues.of(rows.table, rows.groups).taken(held_out))
+
     def _n_rows(self, rows: BoolArray) -> int:
         """How many rows of the data these stand for, by their fraction of the weight."""
         table = self.divided.table

@@ -24,12 +24,13 @@ from holdfast.runs.stable_fit import CHOSEN, StableFit
 from holdfast.runs.wording import python_errors
 from holdfast.scoring.metric import metric_of
 from holdfast.shown import shown
+from holdfast.stability.choice import SelectionRule, mark_choice
 from holdfast.stability.frontier import Frontier
 from holdfast.text.lines import printable
 from holdfast.text.numbers import with_errors
 from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.tree import Tree
-from holdfast.tree.wording import warnings_of
+from holdfast.tree.wording import WARNING, warnings_of
 
 _KINDS = {
     "stable": "stable tree",
@@ -71,7 +72,16 @@ class Run:
             metric = metric_of(self.facts["metric"]["name"], self.model.schema.target)
         except ParameterError:  # of another library
             metric = None
-        return Frontier(**columns, metric=metric, chosen=self.facts["choice"]["candidate"])
+        frontier, settings = Frontier(**columns, metric=metric), self.facts["settings"]
+        names = [
+            each for each in ("selection_rule", "tolerance", "tolerance_unit", "gamma") if each in settings
+        ]
+        size = settings.get("max_leaf_nodes") if frontier.has_teacher else None
+        rule = SelectionRule(
+            **{name: settings[name] for name in names},
+            max_leaf_nodes=size if size in frontier.sizes else None,
+        )
+        return mark_choice(frontier, rule, self.facts["choice"]["candidate"])
 
     @property
     def is_update(self) -> bool:
@@ -126,8 +136,9 @@ class Run:
         return f"<Run: {self._title}>"
 
     def __str__(self) -> str:
+        own = warnings_of(self.model)
         lines = [f"Run of {printable(self.facts['data']['source'])}: {self._title}"]
-        first = warnings_of(self.model)
+        first = dict.fromkeys([*(f"{WARNING}{each}" for each in self.facts.get("warnings", ())), *own])
         return "\n".join([*first, *lines, *filter(None, [self.reason]), *self.facts.get("disagreement", ())])
 
     def _repr_html_(self) -> str:

@@ -1,4 +1,4 @@
-"""How many rows a score or a calibration must rest on before it is shown."""
+"""How many rows a score must rest on before it is shown, and a tree before it is trusted."""
 
 from typing import Any
 
@@ -12,6 +12,7 @@ from holdfast.text.numbers import counted
 
 MIN_ROWS = 20  # or groups, of which half as many are enough
 MIN_EVENTS = 5  # rows of a class, in at least two classes
+LEAST_ROWS, LEAST_CASES = 30, 10  # with fewer, a note says that they are too few to learn from
 
 
 def is_enough(target: Target, values: NDArray[Any]) -> bool:
@@ -47,4 +48,26 @@ def describe_too_few(true_values: TrueValues) -> str:
         f"{n_rows}, {counted(n_rare, 'case')}"
         if len(counts) == 2
         else f"{n_rows}, {n_rare} outside the largest class"
+    )
+
+
+def describe_few_to_learn(target: Target, values: NDArray[Any]) -> str:
+    """A sentence if rows, or cases among them, are too few to tell one tree from another; else nothing.
+
+    >>> describe_few_to_learn(Target(classes=("no", "yes")), np.array([0] * 86 + [1] * 6))
+    '92 rows with 6 cases of the rarer classes: too few to tell one tree from another. Read the model as a \
+description of these rows, and trust no score.'
+    """
+    few, what = len(values) < LEAST_ROWS, counted(len(values), "row")
+    if target.is_classes:
+        n_cases = len(values) - int(np.bincount(values, minlength=2).max())
+        if n_cases == 0:
+            return ""  # one class has a note of its own
+        few = few or n_cases < LEAST_CASES
+        what = f"{what} with {counted(n_cases, 'case')} of the rarer classes"
+    return (
+        f"{what}: too few to tell one tree from another. Read the model as a description of these rows, and "
+        "trust no score."
+        if few
+        else ""
     )

@@ -53,8 +53,16 @@ def _html(frontier: Frontier) -> str:
 
 def _html_cells(frontier: Frontier, place: int) -> list[str]:
     """The cells; where all that are told are efficient, the last column is left out."""
-    is_told = bool(frontier.has_teacher and frontier.efficient[place])
+    is_told = frontier.has_teacher and place in unbeaten_places(frontier)
     return [*_cells(frontier, place), "yes" if is_told else ""]
+
+
+def unbeaten_places(frontier: Frontier) -> set[int]:
+    """The candidates that none of those compared beats, with all that are alike in both."""
+    d, a = frontier.instability, frontier.score
+    points = {(d[place], a[place]) for place in frontier.unbeaten}
+    among = range(len(frontier)) if frontier.compared is None else frontier.compared.places
+    return {place for place in among if (d[place], a[place]) in points}
 
 
 def _head(frontier: Frontier) -> str:

@@ -102,7 +102,7 @@ def calibration_sentence(update: TreeUpdate) -> str:
     way_out = (
         f"step {refit} of the path gives the leaves new values"
         if update.taken == 0 and refit is not None
-        else "prior=0 lets the new rows alone decide"
+        else "a prior of 0 lets the new rows alone decide"
     )
     return f"{told} The tree predicts too {much}: {way_out}."
 

@@ -10,7 +10,7 @@ from holdfast.scoring import formulas
 from holdfast.scoring.formulas import standard_error, weighted_mean
 from holdfast.scoring.metric import Metric, Score, TrueValues
 from holdfast.stability.rows import PreparedRows
-from holdfast.text.numbers import with_errors
+from holdfast.text.numbers import counted, with_errors
 from holdfast.tree.tree import Tree
 from holdfast.tree.wording import WARNING
 
@@ -28,6 +28,7 @@ class BaselineTest(NamedTuple):
     ratio: float  # the covariance of predictions and target, in standard errors
     metric: Metric
     is_classes: bool
+    n_rows: int  # held out, of which both are
 
     @property
     def is_better(self) -> bool:
@@ -35,14 +36,22 @@ class BaselineTest(NamedTuple):
         return self.ratio >= CLEAR
 
     @property
-    def warning(self) -> str:
-        """What the reader must know first; empty if the trees are better than the constant."""
-        if self.is_better:
-            return ""
+    def finding(self) -> str:
+        """What was tested and found, as a sentence without its subject."""
         constant = "the base rate" if self.is_classes else "the mean"
         value = with_errors([self.metric.shown(self.score.value)], [self.score.error])[0]
-        no = "no better" if self.ratio < 1 else "not clearly better"
-        return f"{WARNING}{no} than predicting {constant}: {self.metric.title} {value} on held-out rows."
+        # Rounded down: 2.48 is not "2.5 where 2.5 are required".
+        ratio = np.floor(10 * self.ratio) / 10 + 0.0
+        return (
+            f"not clearly better than predicting {constant}: {self.metric.title} {value} on "
+            f"{counted(self.n_rows, 'held-out row')} (association with the target: {ratio:.1f} standard "
+            f"errors; {CLEAR:g} are required)."
+        )
+
+    @property
+    def warning(self) -> str:
+        """What the reader must know first; empty if the trees are better than the constant."""
+        return "" if self.is_better else f"{WARNING}{self.finding}"
 
 
 def baseline_test(rows: PreparedRows, metric: Metric, parts: Parts) -> BaselineTest | None:
@@ -79,7 +88,7 @@ def baseline_test(rows: PreparedRows, metric: Metric, parts: Parts) -> BaselineT
     ratio = _discrimination(centred[true_values.counted], true_values) / factor
     score = metric.score(said, true_values)
     score = score._replace(error=float(factor * score.error))
-    return BaselineTest(score, float(ratio), metric, target.is_classes)
+    return BaselineTest(score, float(ratio), metric, target.is_classes, int(known.sum()))
 
 
 def _discrimination(said: FloatArray, true_values: TrueValues) -> float:

@@ -10,7 +10,7 @@ from holdfast.arrays import LongArray, without_last_digits
 from holdfast.errors import ParameterError
 from holdfast.scoring.metric import Metric
 from holdfast.shown import shown
-from holdfast.stability.frontier import Frontier, pareto_frontier
+from holdfast.stability.frontier import Compared, Frontier, pareto_frontier
 from holdfast.stability.selection import (
     BY_NUMBER,
     NOISE_AWARE,
@@ -20,7 +20,7 @@ from holdfast.stability.selection import (
     UNITS,
 )
 from holdfast.text.lists import joined, listed
-from holdfast.text.numbers import counted, number_text, percent_text, told_apart
+from holdfast.text.numbers import counted, loss_text, number_text, percent_text, told_apart
 
 
 @dataclass(frozen=True, repr=False)
@@ -83,7 +83,7 @@ def choose(frontier: Frontier, metric: Metric, rule: SelectionRule) -> Choice:
     With a limit of leaves, candidates are compared with those that keep to it.
     """
     if rule.candidate is not None:
-        return _named(frontier, metric, rule.candidate)
+        return _named(frontier, metric, rule)
     if (constant := _constant(frontier, rule)) is not None:
         return constant
     places, whole = _allowed(frontier, rule), frontier
@@ -98,47 +98,117 @@ def choose(frontier: Frontier, metric: Metric, rule: SelectionRule) -> Choice:
     }
     candidate, because = rules[rule.selection_rule](frontier, metric, rule)
     place = int(places[candidate])
-    reason = f"{because} {_compared(frontier, metric, candidate)}"
-    return Choice(place, rule.selection_rule, reason, replace(whole, chosen=place))
+    marked = mark_choice(whole, rule, place)
+    among = np.flatnonzero(np.isin(places, _places(marked)))
+    reason = f"{because} {_compared(frontier, metric, candidate, among)}"
+    return Choice(place, rule.selection_rule, reason, marked)
 
 
-def _named(frontier: Frontier, metric: Metric, candidate: int) -> Choice:
-    """The candidate of this number."""
-    place = int(candidate)
+def mark_choice(frontier: Frontier, rule: SelectionRule, candidate: int) -> Frontier:
+    """The frontier with its chosen candidate, and those that the rule compares it with.
+
+    Consensus trees are compared with those that lose no more to the teacher than the tolerance, as far as
+    the rule looks at that; a tree of one leaf, which loses all, with every candidate.
+    """
+    marked = replace(frontier, chosen=candidate, compared=None)
+    limits = frontier.max_leaf_nodes
+    by_teacher = rule.selection_rule == "within-tolerance" and rule.tolerance_unit in (None, "teacher")
+    if not by_teacher or frontier.teacher_loss is None or limits is None or limits[candidate] == 1:
+        return marked
+    is_sized = rule.max_leaf_nodes in frontier.sizes
+    places = _allowed(frontier, rule) if is_sized else np.arange(len(frontier))
+    of_sizes = frontier.taken(places) if len(places) < len(frontier) else frontier
+    near, tolerance = _near_teacher(of_sizes, rule)
+    if len(near) == len(frontier):
+        return marked
+    left_out = f"loses more than {percent_text(tolerance)}"
+    if (limits > limits[places].max()).any():
+        left_out = f"has more leaves, or {left_out}"
+    return replace(marked, compared=Compared(tuple(places[near].tolist()), left_out))
+
+
+def _named(frontier: Frontier, metric: Metric, rule: SelectionRule) -> Choice:
+    """The candidate of the number that the rule names."""
+    assert rule.candidate is not None
+    place = int(rule.candidate)
     if not 0 <= place < len(frontier):
         raise ParameterError(
             f"candidate={place} is not on the frontier, which has the candidates 0 to {len(frontier) - 1}."
         )
-    asked = "It was asked for by its number."
-    reason = " ".join(
-        filter(None, [asked, _compared(frontier, metric, place), _beaten(frontier, metric, place)])
-    )
-    return Choice(place, BY_NUMBER, reason, replace(frontier, chosen=place))
+    rule = replace(rule, max_leaf_nodes=None)  # any of the frontier may be named, and beat it
+    marked = mark_choice(frontier, rule, place)
+    told = [
+        _compared(frontier, metric, place, _places(marked)),
+        _beyond(marked, rule, place),
+        _beaten(marked, metric, rule),
+    ]
+    reason = " ".join(filter(None, ["It was asked for by its number.", *told]))
+    return Choice(place, BY_NUMBER, reason, marked)
+
+
+def _places(frontier: Frontier) -> LongArray:
+    """The candidates that are compared."""
+    return np.arange(len(frontier)) if frontier.compared is None else np.array(frontier.compared.places)
+
+
+def _beyond(frontier: Frontier, rule: SelectionRule, place: int) -> str:
+    """What a candidate loses to the teacher, if it is more than the tolerance; else nothing."""
+    if frontier.compared is None or place in frontier.compared.places:
+        return ""
+    return f"It {_too_much(frontier, rule, place)}."
+
+
+def _too_much(frontier: Frontier, rule: SelectionRule, place: int) -> str:
+    assert frontier.teacher_loss is not None
+    _, tolerance = _near_teacher(frontier, rule)
+    lost = loss_text(float(frontier.teacher_loss[place]))
+    return f"loses {lost} of the teacher, more than the {percent_text(tolerance)} allowed"
 
 
 def _constant(frontier: Frontier, rule: SelectionRule) -> Choice | None:
-    """The tree of one leaf, if no tree is better than it and the rule asks for no size; else None."""
-    no_better = frontier.baseline is not None and not frontier.baseline.is_better
-    if not no_better or 1 not in frontier.sizes or rule.max_leaf_nodes or rule.selection_rule != RULES[0]:
+    """The tree of one leaf, if no tree is clearly better and the rule asks for no size; else None."""
+    test = frontier.baseline
+    if (
+        test is None
+        or test.is_better
+        or 1 not in frontier.sizes
+        or rule.max_leaf_nodes
+        or rule.selection_rule != RULES[0]
+    ):
         return None
     place = len(frontier) - 1
     reason = (
-        "It is one leaf: on held-out rows no tree is better than a constant by more than its error. Name a "
-        "number of leaves or a candidate to see a tree all the same."
+        f"It is one leaf, because larger trees are {test.finding} Name a number of leaves or a candidate to "
+        "see a tree all the same."
     )
-    return Choice(place, rule.selection_rule, reason, replace(frontier, chosen=place))
+    return Choice(place, rule.selection_rule, reason, mark_choice(frontier, rule, place))
 
 
-def _beaten(frontier: Frontier, metric: Metric, place: int) -> str:
-    """The most stable of the candidates that beat it in both; empty if none does."""
+def _beaten(frontier: Frontier, metric: Metric, rule: SelectionRule) -> str:
+    """The most stable of the candidates that beat the chosen one in both; empty if none does.
+
+    One that loses more to the teacher, and more than is allowed, does not beat it: its loss is said.
+    """
+    place = frontier.chosen
+    assert place is not None
     if frontier.efficient[place]:
         return ""
     d, a = frontier.instability, frontier.score
-    better = _nearest(frontier, np.flatnonzero(frontier.efficient & (d <= d[place]) & (a >= a[place])))
-    return (
-        f"Candidate {better} beats it: instability {number_text(float(d[better]), 4)}, {metric.title} "
-        f"{score_text(metric, float(a[better]))}, {_leaves_text(frontier, better)}."
+    better = (d <= d[place]) & (a >= a[place]) & ((d < d[place]) | (a > a[place]))
+    beating = better
+    if frontier.compared is not None and frontier.teacher_loss is not None:
+        is_compared = np.isin(np.arange(len(frontier)), frontier.compared.places)
+        beating = better & (is_compared | (frontier.teacher_loss <= frontier.teacher_loss[place]))
+    known = np.flatnonzero(beating if beating.any() else better)
+    known = known[pareto_frontier(d[known], a[known])]
+    other = _nearest(frontier, known)
+    figures = (
+        f"instability {number_text(float(d[other]), 4)}, {metric.title} "
+        f"{score_text(metric, float(a[other]))}, {_leaves_text(frontier, other)}"
     )
+    if beating.any():
+        return f"Candidate {other} beats it: {figures}."
+    return f"Candidate {other} is more stable and better ({figures}), but {_too_much(frontier, rule, other)}."
 
 
 def _allowed(frontier: Frontier, rule: SelectionRule) -> LongArray:
@@ -211,10 +281,8 @@ def _within_teacher(frontier: Frontier, metric: Metric, rule: SelectionRule) -> 
         raise ParameterError(
             "tolerance_unit='teacher' is for method='centred': other methods have no teacher."
         )
-    tolerance = TEACHER_TOLERANCE if rule.tolerance is None else rule.tolerance
-    d, a, losses = frontier.instability, frontier.score, frontier.teacher_loss
-    tolerance = max(tolerance, float(losses.min()))
-    near = np.flatnonzero(losses <= tolerance + 1e-9)
+    d, a = frontier.instability, frontier.score
+    near, tolerance = _near_teacher(frontier, rule)
     usual, limit = _nearest_of_largest(frontier, near)
     with_limit = f" with a limit of {limit} leaves" if len(frontier.sizes) > 1 else ""
     described = (
@@ -245,6 +313,15 @@ def _beaten_by_losers(frontier: Frontier, metric: Metric, place: int) -> str:
         f" A tree of {_leaves_text(frontier, better)} is at least as stable and as good in {metric.title}, "
         f"but loses {lost}: more than is allowed."
     )
+
+
+def _near_teacher(frontier: Frontier, rule: SelectionRule) -> tuple[LongArray, float]:
+    """The candidates within the tolerance of the teacher, and the tolerance, which leaves at least one."""
+    losses = frontier.teacher_loss
+    assert losses is not None
+    tolerance = TEACHER_TOLERANCE if rule.tolerance is None else rule.tolerance
+    tolerance = max(tolerance, float(losses.min()))
+    return np.flatnonzero(losses <= tolerance + 1e-9), tolerance
 
 
 def _nearest_of_largest(frontier: Frontier, places: LongArray) -> tuple[int, int]:
@@ -324,8 +401,11 @@ def score_text(metric: Metric, value: float) -> str:
     return number_text(metric.shown(value), 4)
 
 
-def _compared(frontier: Frontier, metric: Metric, candidate: int) -> str:
-    best = _best(frontier)
+def _compared(frontier: Frontier, metric: Metric, candidate: int, among: LongArray) -> str:
+    """The figures of the candidate, and how much nearer it is than the best of those that are compared."""
+    best, within = _best(frontier), ""
+    if best not in among and candidate in among:
+        best, within = int(among[_best(frontier.taken(among))]), " within the tolerance"
     d, a = float(frontier.instability[candidate]), float(frontier.score[candidate])
     top_d = float(frontier.instability[best])
     known = f"{metric.title} {score_text(metric, a)}, {_leaves_text(frontier, candidate)}"
@@ -333,7 +413,7 @@ def _compared(frontier: Frontier, metric: Metric, candidate: int) -> str:
     if not d < top_d or own == top:
         return f"Instability {number_text(d, 4)}, {known}."
     return (
-        f"Instability {own}, {known}; the tree of the best {metric.title} has instability {top} and "
+        f"Instability {own}, {known}; the tree of the best {metric.title}{within} has instability {top} and "
         f"{_leaves_text(frontier, best)}: {percent_text(1 - d / top_d)} nearer for "
         f"{number_text(abs(float(frontier.score[best]) - a), 3)} of {metric.title}."
     )

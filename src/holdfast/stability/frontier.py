@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -38,6 +38,13 @@ def pareto_frontier(instability: Any, score: Any) -> BoolArray:
     return efficient
 
 
+class Compared(NamedTuple):
+    """The candidates among which a consensus tree is chosen, and why the others are left out."""
+
+    places: tuple[int, ...]
+    left_out: str  # what the others do, in words: "loses more than 6.0 %"
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Frontier:
     """One entry for every candidate tree, in the order in which they were grown.
@@ -67,6 +74,7 @@ class Frontier:
     student_loss: FloatArray | None = None
     max_leaf_nodes: LongArray | None = None
     chosen: int | None = None  # the candidate that is in use, which tables and plots mark
+    compared: Compared | None = None  # those that the rule compares it with; None: all
     baseline: BaselineTest | None = None  # the candidates against a constant, where rows were held out
 
     def __post_init__(self) -> None:
@@ -112,12 +120,25 @@ class Frontier:
             explained = (1.0 - columns["teacher_loss"][at]) / (1.0 - columns["student_loss"][at])
             if explained > 0:
                 columns["teacher_loss"] = 1.0 - (1.0 - columns["teacher_loss"]) / explained
-        return replace(self, **columns, chosen=None)
+        return replace(self, **columns, chosen=None, compared=None)
 
     @property
     def efficient_order(self) -> LongArray:
         """The efficient candidates, the most stable first; of those alike in both, the smallest only."""
-        places = np.flatnonzero(self.efficient)
+        return self._in_order(np.flatnonzero(self.efficient))
+
+    @property
+    def unbeaten(self) -> LongArray:
+        """The candidates that none of those compared beats, as tables and plots show them, in that order.
+
+        These are the efficient ones, unless a rule leaves out candidates that lose too much to the teacher.
+        """
+        if self.compared is None:
+            return self.efficient_order
+        places = np.array(self.compared.places, np.int64)
+        return self._in_order(places[pareto_frontier(self.instability[places], self.score[places])])
+
+    def _in_order(self, places: LongArray) -> LongArray:
         places = places[np.lexsort((places, self.n_leaves[places], self.instability[places]))]
         points = list(zip(self.instability[places].tolist(), self.score[places].tolist(), strict=True))
         return np.array([p for i, p in enumerate(places) if points[i] not in points[:i]], np.int64)

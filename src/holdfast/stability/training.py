@@ -24,6 +24,7 @@ from holdfast.stability.settings import StabilitySettings
 from holdfast.text.numbers import counted
 from holdfast.tree.tree import Tree
 
+NOT_JUDGED = "No rows were held out to judge the tree by: its scores are those on its own training rows."
 SHRINKING = ("centred", "bootstrap")  # methods that can shrink leaf values
 
 
@@ -107,8 +108,9 @@ def train_divided(
     distance_settings = DistanceSettings.of_depth(
         _greatest_depth(grown), settings.matching, outcome, settings.label_weight
     )
-    if grown.baseline is not None and grown.baseline.warning:
-        noted = [tree.replace(notes=(*tree.notes, grown.baseline.warning)) for tree in grown.candidates.trees]
+    note = NOT_JUDGED if settings.validation is None else grown.baseline.warning if grown.baseline else ""
+    if note:
+        noted = [tree.replace(notes=(*tree.notes, note)) for tree in grown.candidates.trees]
         grown = grown._replace(candidates=replace(grown.candidates, trees=tuple(noted)))
     distances = _distances(grown, distance_settings, settings)
     frontier = frontier_of(grown, distances, distance_settings, metric)

@@ -26,7 +26,9 @@ from holdfast.estimators.predictions import ClassifierBase
 from holdfast.estimators.stable import StableTreeClassifier, StableTreeRegressor
 from holdfast.estimators.stable_base import StableTreeEstimator
 from holdfast.estimators.tree import TreeClassifier, TreeRegressor
-from holdfast.stability.choice import Choice
+from holdfast.stability.choice import Choice, mark_choice
+from holdfast.stability.frontier import Frontier
+from holdfast.stability.selection import BY_NUMBER
 from holdfast.storage.density_part import density_in, density_part
 from holdfast.storage.estimator_parts import ChoicePart, EstimatorPart, PermutationPart
 from holdfast.storage.parameters import parameters_in, parameters_of
@@ -300,8 +302,22 @@ def _remember_tree(estimator: Any, part: EstimatorPart, tree: Tree) -> None:
         choice, frontier = part.choice, estimator.frontier_
         if choice.candidate >= len(frontier):
             raise ModelFileError(f"its choice is candidate {choice.candidate}, and it has {len(frontier)}.")
-        estimator.frontier_ = replace(frontier, chosen=choice.candidate)
+        estimator.frontier_ = _marked(estimator, frontier, choice)
         estimator.choice_ = Choice(
             choice.candidate, choice.selection_rule, choice.reason, estimator.frontier_
         )
         estimator.instability_ = float(frontier.instability[choice.candidate])
+
+
+def _marked(estimator: Any, frontier: Frontier, choice: ChoicePart) -> Frontier:
+    """The frontier with the choice; a rule that is not that of the parameters compares all candidates."""
+    rule = estimator._selection_rule()
+    is_named = choice.selection_rule == BY_NUMBER
+    if is_named:
+        rule = replace(rule, max_leaf_nodes=None)
+    marked = mark_choice(frontier, rule, choice.candidate)
+    is_its_own = choice.selection_rule == rule.selection_rule
+    compared = () if marked.compared is None else marked.compared.places
+    if is_named or (is_its_own and choice.candidate in compared):
+        return marked
+    return replace(marked, compared=None)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.arrays import BoolArray
+from holdfast.arrays import BoolArray, FloatArray
 from holdfast.data.input.columns import Column, read_column
 from holdfast.data.split.row_keys import labelled_hashes
 from holdfast.data.table import Table
@@ -108,10 +108,25 @@ class ChangeEvidence:
 
     @property
     def _held_out(self) -> BoolArray:
-        """The new rows that the proposed tree's scores are measured on; copies of a row are on one side."""
+        """The new rows that the proposed tree's scores are measured on.
+
+        Rows that look alike may stand on both sides, and which of them is which is of no account: as many
+        as were held out are, and the first of them were learnt from.
+        """
         assert self.update.rows is not None
-        keys = labelled_hashes(self.table)
-        return np.isin(keys, labelled_hashes(self.update.rows.held_out))
+        held_out, keys = self.update.rows.held_out, labelled_hashes(self.table)
+        kinds, kind = np.unique(keys, return_inverse=True)
+        at = np.searchsorted(kinds, labelled_hashes(held_out))
+        n_held_out = np.bincount(at, _weights(held_out), len(kinds))
+        # Of each kind, the weight of a row and of those after it: the last ones, as many as were held out.
+        backwards = np.lexsort((-np.arange(len(keys)), kind))
+        weight = _weights(self.table)[backwards]
+        since = np.cumsum(weight) - weight
+        begins = np.append(True, np.diff(kind[backwards]) != 0)
+        since -= np.maximum.accumulate(np.where(begins, since, 0.0))
+        is_held_out = np.empty(len(keys), np.bool_)
+        is_held_out[backwards] = since < n_held_out[kind[backwards]] * (1 - 1e-9)
+        return is_held_out
 
     @property
     def _n_bands(self) -> int:
@@ -141,6 +156,10 @@ class ChangeEvidence:
     @property
     def _trees(self) -> dict[str, Tree]:
         return {"old": self.update.deployed, "new": self.update.tree}
+
+
+def _weights(table: Table) -> FloatArray:
+    return np.ones(table.n_rows) if table.weight is None else table.weight
 
 
 def edit_facts(tree: Tree) -> list[dict[str, Any]]:

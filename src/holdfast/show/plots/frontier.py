@@ -24,6 +24,7 @@ ACROSS = {
     "per_rule": "instability: mean distance per rule",
 }
 UPWARD = {"score": "", "measured_score": " on validation rows", "teacher_loss": "of the teacher lost"}
+FAINT = 0.3  # of candidates that are left out
 MANY = 300  # more candidates are drawn as one picture, which keeps files small
 APART = (0.045, 0.055)  # fractions of the axes between two numbers
 
@@ -34,7 +35,8 @@ class FrontierDisplay(Display):
 
     The efficient candidates are joined and have bars of one standard error and their numbers of leaves; the
     chosen one and both ends are named. Centred trees are joined by the number of leaves that they were looked
-    for with. Each efficient candidate is a mark of its own in SVG, with the id `candidate-17`.
+    for with; those that lose more to the teacher than the tolerance allows are faint, and not joined as
+    efficient. Each efficient candidate is a mark of its own in SVG, with the id `candidate-17`.
     """
 
     x: FloatArray
@@ -49,6 +51,8 @@ class FrontierDisplay(Display):
     is_loss: bool  # less is better
     sizes: LongArray | None = None  # of centred trees: the most leaves that each may have
     is_joined: bool = True  # both axes are those that candidates are efficient by
+    compared: LongArray | None = None  # of centred trees: those that the tolerance allows; None: all
+    left_out: str = ""  # what the others do, in words
 
     @classmethod
     def from_estimator(
@@ -79,7 +83,7 @@ class FrontierDisplay(Display):
                 raise ParameterError(f"{name}={value!r} is unknown: choose one of {listed(tuple(known))}.")
         if y == "teacher_loss" and frontier.teacher_loss is None:
             raise ParameterError("y='teacher_loss' is for method='centred': other methods have no teacher.")
-        order, metric = frontier.efficient_order, frontier.metric
+        order, metric = frontier.unbeaten, frontier.metric
         score = "score" if metric is None else metric.title
         values = np.asarray(getattr(frontier, y), np.float64)
         if y != "teacher_loss" and metric is not None:
@@ -98,12 +102,16 @@ class FrontierDisplay(Display):
             is_loss=y == "teacher_loss" or (metric is not None and metric.is_loss),
             sizes=frontier.max_leaf_nodes,
             is_joined=(x, y) == ("instability", "score"),
+            compared=None if frontier.compared is None else np.array(frontier.compared.places),
+            left_out="" if frontier.compared is None else frontier.compared.left_out,
         )._drawn_on(ax)
 
     @property
     def heading(self) -> str:
         """What the picture shows, in words."""
-        return f"Stability and score: {len(self.efficient)} of {counted(len(self.x), 'candidate')} efficient"
+        known, within = (self.x, "") if self.compared is None else (self.compared, " allowed")
+        candidates = counted(len(known), f"{within} candidate".strip())
+        return f"Stability and score: {len(self.efficient)} of {candidates} efficient"
 
     def plot(self, ax: Any = None) -> Self:
         """Draw it on the axes, or on a new figure, and return the display with `ax_` and `figure_`."""
@@ -135,7 +143,22 @@ class FrontierDisplay(Display):
             own = own[np.lexsort((self.y[own], self.x[own]))]
             marker, colour = self._form(int(own[0]))
             told = f"trees looked for with at most {counted(size, 'leaf', 'leaves')}"
-            ax.plot(self.x[own], self.y[own], marker, ls=":", lw=1, ms=4, color=colour, label=told)
+            within = own if self.compared is None else own[np.isin(own, self.compared)]
+            beyond = np.setdiff1d(own, within)
+            ax.plot(self.x[own], self.y[own], ls=":", lw=1, color=colour, alpha=0.6)
+            ax.plot(self.x[within], self.y[within], marker, ls=":", lw=1, ms=4, color=colour, label=told)
+            ax.plot(self.x[beyond], self.y[beyond], marker, ls="none", ms=4, color=colour, alpha=FAINT)
+        if self.compared is not None:
+            ax.plot(
+                [],
+                [],
+                "o",
+                ls="none",
+                ms=4,
+                color=OUTLINE,
+                alpha=FAINT,
+                label=f"faint: {self.left_out} of the teacher, not allowed",
+            )
 
     def _form(self, place: int) -> tuple[str, str]:
         """The mark and the colour of a candidate: centred trees have those of their number of leaves."""
@@ -161,7 +184,8 @@ class FrontierDisplay(Display):
             zorder=3,
         )
         leaves = "" if self.sizes is not None else "; with its leaves"
-        told = f"efficient: no other is both steadier and better; ± one standard error{leaves}"
+        other = "no other" if self.compared is None else "no other that is allowed"
+        told = f"efficient: {other} is both steadier and better; ± one standard error{leaves}"
         for number, place in enumerate(own.tolist()):
             marker, colour = self._form(place)
             (mark,) = ax.plot(
@@ -224,7 +248,9 @@ def _finite(errors: FloatArray | None) -> FloatArray | None:
 def _names(frontier: Frontier, order: LongArray, chosen: int | None) -> dict[int, str]:
     """What is said of the chosen candidate and of the ends; of one that is several, all."""
     roles: dict[int, list[str]] = {}
-    for role, place in (("chosen", chosen), ("most stable", int(order[0])), ("best score", int(order[-1]))):
+    allowed = "" if frontier.compared is None else " allowed"
+    ends = ((f"most stable{allowed}", int(order[0])), (f"best score{allowed}", int(order[-1])))
+    for role, place in (("chosen", chosen), *ends):
         if place is not None:
             roles.setdefault(place, []).append(role)
     return {place: f"{' and '.join(own)}: {_figures(frontier, place)}" for place, own in roles.items()}
@@ -237,10 +263,7 @@ def _figures(frontier: Frontier, place: int) -> str:
     leaf = "leaf" if leaves == "1" else "leaves"
     error = float(frontier.score_error[place])
     text = with_error(value, error) if np.isfinite(error) else number_text(value, 4)
-    lost = (
-        ""
-        if frontier.teacher_loss is None
-        else (f";\n{loss_text(float(frontier.teacher_loss[place]))} of the teacher lost")
-    )
-    away = number_text(float(frontier.instability[place]), 3)
-    return f"candidate {place}, {leaves} {leaf}, {title} {text}, instability {away}{lost}"
+    away = f"instability {number_text(float(frontier.instability[place]), 3)}"
+    if frontier.teacher_loss is not None:
+        away = f"\n{away}, {loss_text(float(frontier.teacher_loss[place]))} of the teacher lost"
+    return f"candidate {place}, {leaves} {leaf}, {title} {text}, {away}".replace(" \n", "\n")

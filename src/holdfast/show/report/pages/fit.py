@@ -21,17 +21,18 @@ from holdfast.show.report.sections.spread import spread_section
 from holdfast.show.report.sections.support import support_section
 from holdfast.show.report.sections.tree import tree_section
 from holdfast.tree.tree import Tree
-from holdfast.tree.wording import warnings_of
+from holdfast.tree.wording import WARNING, warnings_of
 
 
 def page_of(subject: Any, given: Given) -> Page:
     """The page of a run, an estimator, a tree or an ensemble."""
     fitted = fitted_of(subject, given)
+    known = (f"{WARNING}{warning}" for warning in fitted.record.get("warnings", ()))
     return Page(
         kind="fit",
         title=given.title or title(fitted),
         subtitle=subtitle(fitted),
-        warnings=warnings_of(fitted.model),
+        warnings=tuple(dict.fromkeys([*known, *warnings_of(fitted.model)])),
         headline=headline(fitted),
         key_figures=key_figures(fitted),
         sections=tuple(each for each in _sections(fitted) if each is not None),

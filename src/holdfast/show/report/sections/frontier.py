@@ -10,6 +10,7 @@ from markupsafe import Markup
 
 from holdfast.distance.diff.tree_diff import tree_diff
 from holdfast.show.diff import sections as diff_sections
+from holdfast.show.frontier import unbeaten_places
 from holdfast.show.palette import BLUE, EDGE, RED
 from holdfast.show.report.charts import Axis, Chart
 from holdfast.show.report.figures import inline_svg
@@ -39,10 +40,10 @@ def frontier_section(fitted: Fitted) -> Section:
         "reason": fitted.reason,
         "chosen": chosen,
         "candidates": _columns(fitted),
-        "n_efficient": len(frontier.efficient_order),
+        "n_efficient": len(frontier.unbeaten),
         "trees": [_tree_facts(fitted, candidate) for candidate in shown],
-        "chosen_is_efficient": bool(frontier.efficient[chosen]),
-        "beaten_by_losers": _is_beaten_by_losers(frontier, chosen),
+        "chosen_is_efficient": chosen in unbeaten_places(frontier),
+        "left_out": "" if frontier.compared is None else frontier.compared.left_out,
     }
     section = Section(
         "frontier",
@@ -57,15 +58,6 @@ def frontier_section(fitted: Fitted) -> Section:
     return replace(section, shorter=(section, _shorter(section)))
 
 
-def _is_beaten_by_losers(frontier: Frontier, chosen: int) -> bool:
-    """True if all trees that beat the chosen one lose more to the teacher."""
-    if frontier.teacher_loss is None:
-        return False
-    d, a, lost = frontier.instability, frontier.score, frontier.teacher_loss
-    better = frontier.efficient & (d <= d[chosen]) & (a >= a[chosen])
-    return bool((lost[better] > lost[chosen]).all())
-
-
 def _shorter(section: Section) -> Section:
     """The frontier with the figures of its trees, not with their rules, changes and drawings."""
     trees = [{**each, "rules": [], "changes": []} for each in section.facts["trees"]]
@@ -76,7 +68,7 @@ def _shorter(section: Section) -> Section:
 
 def shown_candidates(frontier: Frontier, chosen: int) -> list[int]:
     """The efficient trees, or some of them evenly spread, and the chosen one: the most stable first."""
-    order = frontier.efficient_order
+    order = frontier.unbeaten
     if len(order) > MOST_TREES:
         order = order[np.unique(np.linspace(0, len(order) - 1, MOST_TREES).round().astype(np.int64))]
     places = {*order.tolist(), chosen}
@@ -104,13 +96,14 @@ def _columns(fitted: Fitted) -> dict[str, list[Any]]:
     frontier = fitted.frontier
     assert frontier is not None
     shown = [fitted.metric.shown(score) for score in frontier.score.tolist()]
+    unbeaten = unbeaten_places(frontier)
     return {
         "instability": _short(frontier.instability.tolist()),
         "score": _short(shown),
         "score_error": _short(frontier.score_error.tolist()),
         "leaves": frontier.n_leaves.tolist(),
         "depth": frontier.depth.tolist(),
-        "efficient": frontier.efficient.astype(int).tolist(),
+        "efficient": [int(place in unbeaten) for place in range(len(frontier))],
     }
 
 
@@ -147,7 +140,8 @@ def candidate_text(fitted: Fitted, candidate: int) -> str:
     frontier = fitted.frontier
     assert frontier is not None
     score = fitted.metric.shown(float(frontier.score[candidate]))
-    kinds = ["chosen"] * (candidate == fitted.chosen) + ["efficient"] * bool(frontier.efficient[candidate])
+    is_unbeaten = candidate in unbeaten_places(frontier)
+    kinds = ["chosen"] * (candidate == fitted.chosen) + ["efficient"] * is_unbeaten
     kind = f" ({', '.join(kinds)})" if kinds else ""
     return (
         f"Tree {candidate}{kind}: "
@@ -172,15 +166,17 @@ def _chart(fitted: Fitted, shown: list[int]) -> Markup:
         width=720,
         height=400,
     )
-    efficient = frontier.efficient_order.tolist()
+    efficient = frontier.unbeaten.tolist()
     chart.line(_steps([(instability[place], score[place]) for place in efficient]), EDGE)
+    unbeaten = unbeaten_places(frontier)
+    compared = range(len(frontier)) if frontier.compared is None else frontier.compared.places
     for place in range(len(frontier)):
         if place not in shown:
             chart.point(
                 instability[place],
                 score[place],
                 radius=3,
-                colour=BLUE if frontier.efficient[place] else "#a9b6c4",
+                colour=BLUE if place in unbeaten else "#a9b6c4" if place in compared else "#e1e6ec",
                 more=f' data-candidate="{place}"',
             )
     for place in shown:

@@ -23,6 +23,7 @@ PARTS = {
 def settings_section(fitted: Fitted) -> Section:
     """All settings by their names, the hash of the model, and versions."""
     record = fitted.record
+    first = record.get("warnings", ())  # they stand above everything else
     facts = {
         "hash": model_hash(fitted.model),
         "versions": {
@@ -35,7 +36,7 @@ def settings_section(fitted: Fitted) -> Section:
             for name, title in PARTS.items()
             if record.get(name)
         ],
-        "notes": [*all_notes(fitted.model), *record.get("notes", [])],
+        "notes": [*all_notes(fitted.model), *(note for note in record.get("notes", []) if note not in first)],
     }
     return Section("settings", "Settings, seed and versions", "data scientist", "settings.html", facts)
 

@@ -18,7 +18,7 @@ def sizes_section(fitted: Fitted) -> Section:
     leaves, instability = frontier.n_leaves.tolist(), frontier.instability.tolist()
     chart = Chart(Axis.around("leaves", leaves), Axis.around("instability", instability))
     chart.points(zip(leaves, instability, strict=True), radius=2.5, colour="#a9b6c4")
-    for place in frontier.efficient_order.tolist():
+    for place in frontier.unbeaten.tolist():
         chart.point(leaves[place], instability[place], f"tree {place}, efficient", radius=4.5, colour=BLUE)
     chart.point(leaves[chosen], instability[chosen], f"tree {chosen}, chosen", radius=6, colour=RED)
 
