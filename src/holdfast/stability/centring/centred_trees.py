@@ -52,7 +52,9 @@ class CentredTrees:
     @property
     def limits(self) -> LongArray:
         """Of all trees: the most leaves that they may have."""
-        return np.repeat([each.max_leaf_nodes for each in self.sizes], len(self.trees))
+        return np.repeat(
+            [each.max_leaf_nodes for each in self.sizes], [len(each.trees) for each in self.sizes]
+        )
 
     @property
     def candidates(self) -> Collection:
