@@ -139,6 +139,11 @@ class Lesson:
         return self.lesson.n_rows // self.table.n_rows
 
     @property
+    def has_exact_thresholds(self) -> bool:
+        """True if trees may split between any two values, False if only at few round numbers."""
+        return self.coarse is self.lesson
+
+    @property
     def least_rows(self) -> int:
         """The fewest rows of the real table in a leaf of a student."""
         return int(self.rules.min_samples_leaf) // self.n_copies
