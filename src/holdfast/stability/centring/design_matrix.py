@@ -36,6 +36,7 @@ class _Column(NamedTuple):
 
     @property
     def width(self) -> int:
+        """The number of columns."""
         return self.n_categories or (self.spread > 0) + self.has_missing
 
     def fill(self, values: FloatArray, out: FloatArray) -> None:
@@ -68,8 +69,8 @@ class _Column(NamedTuple):
 class DesignMatrix(NamedTuple):
     """How the features of a table become columns of numbers, those of other rows included.
 
-    Features come in the order of their names: numbers standardised and clipped, one column a category. Where a
-    value is missing the median stands, and one more column says so. Ordered categories count as numbers;
+    Features come in the order of their names: numbers standardised and clipped, one column a category. Where
+    a value is missing the median stands, and one more column says so. Ordered categories count as numbers,
     custom features as 0 and 1.
 
     >>> table = Table.from_arrays([[1.0, "a"], [3.0, "b"]], ["no", "yes"])

@@ -115,9 +115,7 @@ def teacher_predictions(data: TeacherData, teacher: Any, shares: FloatArray | No
     other weights of its parts.
     """
     weights, parts = part_predictions(data, teacher)
-    mean = sum(
-        share * part for share, part in zip(weights if shares is None else shares, parts, strict=True)
-    )
+    mean = sum(share * part for share, part in zip(weights if shares is None else shares, parts, strict=True))
     return np.clip(mean, 0.0, 1.0)
 
 
@@ -300,4 +298,3 @@ PARTS: Mapping[str, Part] = {
 TEACHERS: Mapping[str, Mapping[Any, float]] = {
     "blend": {"forest": 1.0, "extra-trees": 1.0, "boosting": 1.0, "linear": 2.0, "kernel": 2.0},
 }
-

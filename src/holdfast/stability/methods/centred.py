@@ -235,7 +235,7 @@ def centred_by(
         # Where no student has grown beyond a size, its trees are those of the most leaves.
         _central(rows, students, size, distances, settings)
         if size < grown
-        else replace(whole, max_leaf_nodes=size)
+        else whole.within(chosen_tolerance(settings), size)
         for size in sizes
         if size < most
     ]
