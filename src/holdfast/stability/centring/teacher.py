@@ -108,14 +108,15 @@ def check_teacher(teacher: Any) -> None:
         raise ParameterError("teacher=[] teaches nothing: give at least one name or estimator.")
 
 
-def teacher_predictions(data: TeacherData, teacher: Any, shares: FloatArray | None = None) -> FloatArray:
+def teacher_predictions(data: TeacherData, teacher: Any) -> FloatArray:
     """Predict the rows: fractions of the classes, or a number from 0 to 1.
 
-    `teacher` is one of TEACHERS or PARTS, an estimator, or a list of these, whose mean counts; `shares` are
-    other weights of its parts.
+    `teacher` is one of TEACHERS or PARTS, an estimator, or a list of these, whose mean counts.
     """
     weights, parts = part_predictions(data, teacher)
-    mean = sum(share * part for share, part in zip(weights if shares is None else shares, parts, strict=True))
+    mean = np.zeros_like(parts[0])
+    for weight, part in zip(weights, parts, strict=True):
+        mean = mean + weight * part
     return np.clip(mean, 0.0, 1.0)
 
 

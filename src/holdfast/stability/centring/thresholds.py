@@ -1,7 +1,8 @@
 """The thresholds that small trees may use: few round numbers for every feature, chosen by its quantiles.
 
-A threshold of 25.6 in one tree and of 26.1 in the next is a difference without a meaning. A short list of round
-numbers with enough rows between them leaves a person's choices, and hardly changes when some rows come or go.
+A threshold of 25.6 in one tree and of 26.1 in the next is a difference without a meaning. A short list of
+round numbers with enough rows between them is what a person would choose from, and hardly changes when some
+rows come or go.
 """
 
 import math
@@ -18,6 +19,7 @@ from holdfast.tree.tree import KNOWN, Tree
 LEAST_SHARE = 1 / 32  # of the rows of a feature, between two neighbouring thresholds
 FACTORS = (5, 2, 1)  # of each power of ten, the roundest first
 MOST_DIGITS = 9  # of a threshold, counted from the first digit of the range
+MOST_TRIED = 65  # multiples of one step in one gap
 
 
 def round_cuts(values: FloatArray, repeats: IntArray, least_share: float = LEAST_SHARE) -> FloatArray:
@@ -77,42 +79,35 @@ class _Gaps:
 
     def _nearest_to_middle(self, begin: int, end: int, factor: int, power: int) -> tuple[float, int] | None:
         """The multiple that best halves the gap, and the first level above it; None if none leaves enough."""
-        low, high = self.below[begin] + self.need, self.below[end] - self.need
-        # A cut must be at least the level that fills the left part, and below the one that the right needs.
-        first = int(np.searchsorted(self.below[: len(self.levels) + 1], low, "left")) - 1
-        last = int(np.searchsorted(self.below, high, "right")) - 1
-        if last <= first or last <= begin:
-            return None
-        first = max(first, begin)
         middle = (self.below[begin] + self.below[end]) / 2
-        best: tuple[float, float, int] | None = None
+        # The levels that leave enough values on both sides if the cut is at them, or just below the next.
+        first = max(int(np.searchsorted(self.below, self.below[begin] + self.need)) - 1, begin)
+        last = int(np.searchsorted(self.below, self.below[end] - self.need, "right")) - 1
+        if last <= first:
+            return None
         at = int(np.searchsorted(self.below, middle, "right")) - 1
-        wished = float(self.levels[min(max(at, first), last - 1)])
-        for cut in _multiples(float(self.levels[first]), float(self.levels[last]), wished, factor, power):
+        near = float(self.levels[min(max(at, first), last - 1)])
+        best: tuple[float, float, int] | None = None
+        for cut in _multiples(float(self.levels[first]), float(self.levels[last]), near, factor, power):
             place = int(np.searchsorted(self.levels, cut, "right"))
-            left = self.below[place] - self.below[begin]
-            right = self.below[end] - self.below[place]
-            if left < self.need or right < self.need:
-                continue
+            n_left, n_right = self.below[place] - self.below[begin], self.below[end] - self.below[place]
             off = abs(self.below[place] - middle)
-            if best is None or off < best[0]:
+            if min(n_left, n_right) >= self.need and (best is None or off < best[0]):
                 best = off, cut, place
         return None if best is None else best[1:]
 
 
-MOST_TRIED = 65
-
-
-def _multiples(low: float, high: float, wished: float, factor: int, power: int) -> list[float]:
-    """The multiples of factor * 10 ** power from low to below high; if there are many, those near `wished`."""
+def _multiples(low: float, high: float, near: float, factor: int, power: int) -> list[float]:
+    """The multiples of factor * 10 ** power from low to below high; of many, those around `near`."""
     scale = 10.0 ** abs(power)
     step = factor * scale if power >= 0 else factor / scale
     first, last = math.ceil(low / step), math.ceil(high / step) - 1
     if last - first >= MOST_TRIED:
-        middle = round(wished / step)
+        middle = round(near / step)
         first, last = max(first, middle - MOST_TRIED // 2), min(last, middle + MOST_TRIED // 2)
-    each = (number * factor for number in range(first, last + 1))
-    cuts = [number * scale if power >= 0 else number / scale for number in each]
+    # A whole number divided by a power of ten is the float that people write: 3 / 10, not 3 * 0.1.
+    numbers = (number * factor for number in range(first, last + 1))
+    cuts = (number * scale if power >= 0 else number / scale for number in numbers)
     return [cut for cut in cuts if low <= cut < high]
 
 
@@ -126,7 +121,8 @@ def coarse_table(
     Trees grown on the coarse rows have thresholds between two cuts, which `on_cuts` makes the lower one: all
     rows go the same way. None for features that are not numbers.
     """
-    columns, cuts = [], []
+    columns: list[FloatArray] = []
+    cuts: list[FloatArray | None] = []
     for feature, column in zip(table.schema.features, table.columns, strict=True):
         if feature.kind != "numeric":
             columns.append(column)
