@@ -94,10 +94,9 @@ def bagged_values(
     *,
     sampling: Sampling = BOOTSTRAP,
     are_draws: bool = True,
-    others: Table | None = None,
     n_jobs: int | None = None,
 ) -> FloatArray:
-    """Predict the rows of the table, or others, by the ensemble of `grow_bagging`, without keeping it.
+    """What the ensemble of `grow_bagging` says of the rows of its table, from 0 to 1, without keeping it.
 
     Some trees are grown, asked and forgotten before the next: large ones by the hundred take more memory than
     the table. The values are the same to the last bit.
@@ -108,11 +107,10 @@ def bagged_values(
     """
     check_n_estimators(n_estimators)
     ready = _Ready.of(table, rules, sampling, are_draws, n_jobs)
-    asked = table if others is None else others
-    values = np.zeros((asked.n_rows, max(len(table.schema.target.classes), 1)))
+    values = np.zeros((table.n_rows, max(len(table.schema.target.classes), 1)))
     at_a_time = max(LEAST_AT_A_TIME, ROWS_OF_TREES // table.n_rows)
     for tasks in batches(ready.tasks(range(n_estimators)), at_a_time):
-        values = ready.ensemble(tasks, n_jobs).added(asked, values, n_jobs=n_jobs)
+        values = ready.ensemble(tasks, n_jobs).added(table, values, n_jobs=n_jobs)
     return linked("mean", values, float(n_estimators))
 
 

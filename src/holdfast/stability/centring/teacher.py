@@ -48,13 +48,12 @@ SOLVED = 1e-9  # of equations that are solved step by step: the error that is le
 
 @dataclass(frozen=True, eq=False)
 class TeacherData:
-    """The rows that a teacher is fitted to, and those that it predicts."""
+    """The rows that a teacher is fitted to, and predicts."""
 
     table: Table  # weighted as the classes are to count; numbers from 0 to 1
     groups: LongArray | None
     n_jobs: int | None
     categories: Categories = "shrunk"
-    others: Table | None = None  # rows to predict; None: those of the table
 
     @classmethod
     def of(
@@ -63,7 +62,6 @@ class TeacherData:
         weight: FloatArray,
         groups: LongArray | None,
         settings: StabilitySettings,
-        others: Table | None = None,
     ) -> "TeacherData":
         """The rows, weighted as they are to count, and numbers from 0 to 1."""
         if table.weight is not None or not (weight == 1.0).all():
@@ -76,20 +74,12 @@ class TeacherData:
             schema = replace(table.schema, target=Target(target.name))
             identity = row_hashes(table)  # what is drawn for a row goes by what it was
             table = Table(schema, table.columns, fraction, table.weight, identity)
-        return cls(table, groups, settings.n_jobs, settings.rules.categories, others)
+        return cls(table, groups, settings.n_jobs, settings.rules.categories)
 
     @property
     def is_classes(self) -> bool:
         """True for classes, False for numbers."""
         return self.table.schema.target.is_classes
-
-    @property
-    def predicted(self) -> Table:
-        """The rows to predict, on the schema of those that the teacher is fitted to."""
-        if self.others is None:
-            return self.table
-        target = np.zeros(self.others.n_rows, self.table.target.dtype)
-        return Table(self.table.schema, self.others.columns, target)
 
 
 def check_teacher(teacher: Any) -> None:
@@ -113,15 +103,6 @@ def teacher_predictions(data: TeacherData, teacher: Any) -> FloatArray:
 
     `teacher` is one of TEACHERS or PARTS, an estimator, or a list of these, whose mean counts.
     """
-    weights, parts = part_predictions(data, teacher)
-    mean = np.zeros_like(parts[0])
-    for weight, part in zip(weights, parts, strict=True):
-        mean = mean + weight * part
-    return np.clip(mean, 0.0, 1.0)
-
-
-def part_predictions(data: TeacherData, teacher: Any) -> tuple[FloatArray, list[FloatArray]]:
-    """Predict the rows with every part of the teacher; and the weights of the parts, which add up to 1."""
     weights: dict[Any, float] = {}
     for each in teacher if isinstance(teacher, list | tuple) else [teacher]:
         own = TEACHERS[each] if isinstance(each, str) and each in TEACHERS else {each: 1.0}
@@ -129,14 +110,12 @@ def part_predictions(data: TeacherData, teacher: Any) -> tuple[FloatArray, list[
             weights[part] = weights.get(part, 0.0) + share / sum(own.values())
     target = data.table.schema.target
     if target.is_classes and len(present := np.unique(data.table.target)) == 1:  # there is nothing to learn
-        certain = np.eye(len(target.classes))[np.full(data.predicted.n_rows, present[0])]
-        return np.ones(1), [np.asarray(certain, np.float64)]
-    predicted = []
-    for part in weights:
+        return np.asarray(np.eye(len(target.classes))[np.full(data.table.n_rows, present[0])], np.float64)
+    total, mean = sum(weights.values()), np.zeros((data.table.n_rows, 1))
+    for part, weight in weights.items():
         fit = PARTS[part] if isinstance(part, str) else partial(_foreign, estimator=part)
-        predicted.append(run_kept("Teacher", fit, data))
-    shares = np.array(list(weights.values()))
-    return shares / shares.sum(), predicted
+        mean = mean + (weight / total) * run_kept("Teacher", fit, data)
+    return np.clip(mean, 0.0, 1.0)
 
 
 # -- trees ----------------------------------------------------------------------------------------------
@@ -169,7 +148,6 @@ def _bagged(data: TeacherData, splitter: Literal["best", "random"], sampling: Sa
         N_TREES,
         sampling=sampling,
         are_draws=False,
-        others=data.others and data.predicted,
         n_jobs=data.n_jobs,
     )
 
@@ -184,7 +162,7 @@ def _boosting(data: TeacherData) -> FloatArray:
         categories=data.categories,
     )
     boosted = boost(data.table, settings, n_jobs=data.n_jobs)
-    return boosted.ensemble.values(data.predicted, n_jobs=data.n_jobs)
+    return boosted.ensemble.values(data.table, n_jobs=data.n_jobs)
 
 
 # -- linear models and kernels ----------------------------------------------------------------------------
@@ -218,9 +196,9 @@ def _penalised(data: TeacherData, c: float, *, is_kernel: bool) -> FloatArray:
             stream = (SEED, Branch.TEACHER_LANDMARKS)
             landmarks = Landmarks.of(matrix, keys, stream, len(table.schema.columns))
         predict = _fitted(table, matrix if landmarks is None else _features(landmarks, matrix), c)
-        asked, parts = data.predicted, []
-        for begin in range(0, asked.n_rows, ROWS_AT_A_TIME):
-            part = design.compact(asked, slice(begin, begin + ROWS_AT_A_TIME))
+        parts = []
+        for begin in range(0, data.table.n_rows, ROWS_AT_A_TIME):
+            part = design.compact(data.table, slice(begin, begin + ROWS_AT_A_TIME))
             parts.append(predict(part if landmarks is None else landmarks.features(part)))
     return np.concatenate(parts)
 
@@ -267,19 +245,18 @@ def _foreign(data: TeacherData, estimator: Any) -> FloatArray:
     from sklearn.utils.validation import has_fit_parameter
 
     table, model = data.table, clone(estimator)
-    design = DesignMatrix.of(table)
-    matrix, asked = design.dense(table), design.dense(data.predicted)
+    matrix = DesignMatrix.of(table).dense(table)
     if model.get_params(deep=False).get("random_state", 0) is None:
         model.set_params(random_state=derived_seed(SEED, Branch.TEACHER_ESTIMATOR) % 2**31)
     is_weighted = table.weight is not None and has_fit_parameter(model, "sample_weight")
     weight = {"sample_weight": table.weight} if is_weighted else {}
     if not data.is_classes:
-        return np.asarray(model.fit(matrix, table.target, **weight).predict(asked), np.float64)[:, None]
+        return np.asarray(model.fit(matrix, table.target, **weight).predict(matrix), np.float64)[:, None]
     classes = table.schema.target.classes
     model.fit(matrix, label_array(classes)[table.target], **weight)
-    predicted = np.asarray(model.predict_proba(asked), np.float64)
+    predicted = np.asarray(model.predict_proba(matrix), np.float64)
     place = {label: number for number, label in enumerate(classes)}
-    answers = np.zeros((len(asked), len(classes)))
+    answers = np.zeros((table.n_rows, len(classes)))
     answers[:, [place[label] for label in label_array(model.classes_).tolist()]] = predicted
     return answers
 
