@@ -37,6 +37,7 @@ class Branch(IntEnum):
     TEACHER_BOOSTING = 16
     TEACHER_LANDMARKS = 17
     TEACHER_ESTIMATOR = 18
+    TEACHER_ROWS = 19
     # Stable trees: rows held out, divided in two to see how far scores are chance
     VALIDATION_HALVES = 12
     # The baselines of replications

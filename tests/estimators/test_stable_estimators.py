@@ -335,6 +335,7 @@ def test_every_setting_is_a_parameter_by_its_name():
         "tolerance": 0.5,
         "outcome": "distribution",
         "refit_leaves": False,
+        "thresholds": "exact",
         "shrink_scores": False,
         "grid": {"max_depth": [2]},
         "learner": DecisionTreeClassifier(),

@@ -42,11 +42,14 @@ class StableTreeClassifier(StableTreeEstimator, ClassifierBase):
         The most leaves. None: 12 for "centred", else no limit. "cv", for "centred": 12 unless 4, 8 or 16
         have a better score by more than one standard error of the difference, on five folds.
     min_samples_leaf
-        The fewest rows in a leaf; a float is a fraction of all rows. 1: for "centred" 5, or 1 % of the rows
-        if that is more; of other methods the grid decides.
+        The fewest rows in a leaf; a float is a fraction of all rows. 1: for "centred" 10, or 0.7 % of the
+        rows if that is more; of other methods the grid decides.
     teacher
         For "centred": "blend", or one of its parts, "forest", "extra-trees", "boosting", "linear", "kernel";
         an estimator, which sees the columns as numbers; or a list of these, whose mean counts.
+    thresholds
+        For "centred": "round" splits numbers at 16 to 24 round thresholds for every feature, with at least a
+        thirty-second of the rows between them; "exact" splits between any two values.
     leaf_values
         What the leaves say. For "centred": what the "teacher" says of the rows of a leaf on average, or their
         own "labels", which other methods always take. For "centred" and "bootstrap": "shrunk", labels drawn
@@ -106,7 +109,8 @@ class StableTreeClassifier(StableTreeEstimator, ClassifierBase):
     n_jobs
         Threads; -1 for all cores. The result is the same for any number of them.
     random_state
-        Seed, generator or None. It is 0 by default: what is stable should not change by itself.
+        Seed, generator or None. With "centred" it decides only which rows are held out: the trees
+        themselves are the same for every seed.
     verbose
         True shows bars of progress.
 
@@ -151,6 +155,7 @@ class StableTreeClassifier(StableTreeEstimator, ClassifierBase):
         max_depth: int | None = 5,
         min_samples_leaf: int | float = 1,
         teacher: Any = "blend",
+        thresholds: str = "round",
         leaf_values: str = "teacher",
         n_estimators: int | None = None,
         grid: Mapping[str, Sequence[Any]] | None = None,
@@ -197,6 +202,7 @@ class StableTreeClassifier(StableTreeEstimator, ClassifierBase):
         self.max_depth = max_depth
         self.min_samples_leaf = min_samples_leaf
         self.teacher = teacher
+        self.thresholds = thresholds
         self.leaf_values = leaf_values
         self.n_estimators = n_estimators
         self.grid = grid
@@ -298,6 +304,7 @@ class StableTreeRegressor(StableTreeEstimator, RegressorBase):
         max_depth: int | None = 5,
         min_samples_leaf: int | float = 1,
         teacher: Any = "blend",
+        thresholds: str = "round",
         leaf_values: str = "teacher",
         n_estimators: int | None = None,
         grid: Mapping[str, Sequence[Any]] | None = None,
@@ -339,6 +346,7 @@ class StableTreeRegressor(StableTreeEstimator, RegressorBase):
         self.max_depth = max_depth
         self.min_samples_leaf = min_samples_leaf
         self.teacher = teacher
+        self.thresholds = thresholds
         self.leaf_values = leaf_values
         self.n_estimators = n_estimators
         self.grid = grid

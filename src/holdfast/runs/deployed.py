@@ -33,7 +33,8 @@ from holdfast.tree.tree import Tree
 Updating = StableTreeClassifier | StableTreeRegressor
 # The settings of a run that are parameters of a stable tree.
 PARAMETERS = (
-    *("method", "max_depth", "max_leaf_nodes", "min_samples_leaf", "teacher", "leaf_values", "n_estimators"),
+    *("method", "max_depth", "max_leaf_nodes", "min_samples_leaf", "teacher", "n_estimators"),
+    *("thresholds", "leaf_values"),
     *("early_fraction", "validation", "selection_rule", "tolerance", "tolerance_unit", "gamma"),
     *("random_state", "positive", "categories"),
 )

@@ -69,6 +69,7 @@ def stable_settings(settings: RunSettings, target: Target, *, verbose: bool = Fa
         tolerance=settings.tolerance if settings.tolerance_unit in (None, "teacher") else None,
         teacher=settings.teacher,
         size_by_folds=settings.size_by_folds,
+        thresholds=settings.thresholds,
         leaf_values=settings.leaf_values,
         n_estimators=settings.n_trees,
         early_fraction=settings.early_fraction,

@@ -29,7 +29,7 @@ from holdfast.runs.parsing import (
     threshold_of,
 )
 from holdfast.runs.setting import Range, Setting, check_names, option, setting, setting_of
-from holdfast.stability.centring.names import LEAF_VALUES, TEACHER_NAMES
+from holdfast.stability.centring.names import LEAF_VALUES, TEACHER_NAMES, THRESHOLDS
 from holdfast.stability.methods import METHODS
 from holdfast.stability.selection import RULES, UNITS
 
@@ -186,6 +186,13 @@ class RunSettings(LearningSettings):
         TEACHER_NAMES[0],
         help="The models that a centred tree learns from: all of those named here, or one.",
         choices=TEACHER_NAMES,
+        models=_STABLE,
+        methods=_CENTRED,
+    )
+    thresholds: str = setting(
+        THRESHOLDS[0],
+        help="Where a consensus tree may split numbers: at few round thresholds, or anywhere.",
+        choices=THRESHOLDS,
         models=_STABLE,
         methods=_CENTRED,
     )

@@ -29,6 +29,7 @@ class StabilitySettings:
     n_estimators: int | None = None  # trees of each collection; None: 100 students of "centred", else 300
     teacher: Any = "blend"  # for "centred": a name, an estimator, or a list of them
     size_by_folds: bool = False  # for "centred": folds choose the most leaves, instead of the rules
+    thresholds: str = "round"  # for "centred": one of THRESHOLDS
     leaf_values: str = "teacher"  # one of LEAF_VALUES; the first two differ for "centred" alone
     shrinkage: float | None = None  # for updates of trees with shrunk leaves: the strength of their training
     tolerance: float | None = None  # for "centred": one of the tolerances that trees are looked for with

@@ -7,8 +7,8 @@ from holdfast import Table
 from holdfast.data.split.row_keys import unit_keys
 from holdfast.random_streams import Branch
 from holdfast.stability.centring import design_matrix as module
-from holdfast.stability.centring.design_matrix import compact_design_matrix, design_matrix, kernel_features
-from holdfast.stability.centring.teacher import Pupils, taught
+from holdfast.stability.centring.design_matrix import DesignMatrix, Landmarks
+from holdfast.stability.centring.teacher import TeacherData, teacher_predictions
 
 STREAM = (0, Branch.TEACHER_LANDMARKS)
 
@@ -32,30 +32,35 @@ def without_zeros(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_matrix_without_its_zeros_says_the_same(classes: Table, without_zeros: None) -> None:
-    sparse = compact_design_matrix(classes)
+    sparse = DesignMatrix.of(classes).compact(classes)
     assert not isinstance(sparse, np.ndarray)
     assert sparse.nnz < 5 * classes.n_rows
-    assert (sparse.toarray() == design_matrix(classes)).all()
+    assert (sparse.toarray() == DesignMatrix.of(classes).dense(classes)).all()
 
 
 def test_small_matrices_and_those_of_numbers_keep_their_zeros(classes: Table) -> None:
-    assert isinstance(compact_design_matrix(classes), np.ndarray)
+    assert isinstance(DesignMatrix.of(classes).compact(classes), np.ndarray)
 
 
 def test_numbers_are_never_taken_apart(without_zeros: None) -> None:
     table = Table.from_arrays(np.random.default_rng(0).normal(size=(50, 3)), ["a", "b"] * 25)
-    assert isinstance(compact_design_matrix(table), np.ndarray)
+    assert isinstance(DesignMatrix.of(table).compact(table), np.ndarray)
 
 
-def test_rows_are_as_alike_whether_they_are_compared_together_or_in_parts(
-    classes: Table, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    keys = unit_keys(classes, None)
-    whole = kernel_features(design_matrix(classes), keys, STREAM, 3)
-    monkeypatch.setattr(module, "ROWS_AT_A_TIME", 64)
+def test_kernel_features_do_not_depend_on_zeros(classes: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+    design, keys = DesignMatrix.of(classes), unit_keys(classes, None)
+    dense = design.dense(classes)
+    whole = Landmarks.of(dense, keys, STREAM, 3).features(dense)
     monkeypatch.setattr(module, "MOST_DENSE", 0)
-    parts = kernel_features(compact_design_matrix(classes), keys, STREAM, 3)
-    np.testing.assert_allclose(parts @ parts.T, whole @ whole.T, atol=1e-6)
+    sparse = design.compact(classes)
+    other = Landmarks.of(sparse, keys, STREAM, 3).features(sparse)
+    np.testing.assert_allclose(other @ other.T, whole @ whole.T, atol=1e-6)
+
+
+def test_other_rows_are_standardised_by_the_rows_of_the_design(classes: Table) -> None:
+    part = np.arange(40)
+    design = DesignMatrix.of(classes)
+    assert (design.dense(classes.taken(part)) == design.dense(classes)[part]).all()
 
 
 @pytest.mark.parametrize("teacher", ["linear", "kernel"])
@@ -64,7 +69,7 @@ def test_teachers_say_the_same_with_and_without_the_zeros(
     rows: list[list[object]], classes: Table, teacher: str, is_classes: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     numbers = Table.from_arrays(rows, [float(row[0]) / 10 + 0.5 for row in rows])
-    pupils = Pupils(classes if is_classes else numbers, None, 0, 1)
-    dense = taught(pupils, teacher)
+    data = TeacherData(classes if is_classes else numbers, None, 1)
+    dense = teacher_predictions(data, teacher)
     monkeypatch.setattr(module, "MOST_DENSE", 0)
-    np.testing.assert_allclose(taught(pupils, teacher), dense, atol=1e-6)
+    np.testing.assert_allclose(teacher_predictions(data, teacher), dense, atol=1e-6)

@@ -29,6 +29,17 @@ class CentredTrees:
         trees = tuple(shrunk(tree, strength) for tree in self.trees)
         return replace(self, trees=trees, smaller=tuple(each.shrunk(strength) for each in self.smaller))
 
+    def within(self, tolerance: float, max_leaf_nodes: int) -> "CentredTrees":
+        """The tree of one tolerance, where no tree has more leaves than a smaller size allows."""
+        place = self.tolerances.index(tolerance)
+        return replace(
+            self,
+            max_leaf_nodes=max_leaf_nodes,
+            tolerances=(tolerance,),
+            trees=(self.trees[place],),
+            found=(self.found[place],),
+        )
+
     @property
     def sizes(self) -> tuple["CentredTrees", ...]:
         """The trees of every size, those of the most leaves first."""
@@ -52,7 +63,9 @@ class CentredTrees:
     @property
     def limits(self) -> LongArray:
         """Of all trees: the most leaves that they may have."""
-        return np.repeat([each.max_leaf_nodes for each in self.sizes], len(self.trees))
+        return np.repeat(
+            [each.max_leaf_nodes for each in self.sizes], [len(each.trees) for each in self.sizes]
+        )
 
     @property
     def candidates(self) -> Collection:

@@ -14,6 +14,7 @@ from holdfast.data.split.resampling import Units, all_counts
 from holdfast.data.table import Table
 from holdfast.growth.constraints import monotone_of, number_rules
 from holdfast.growth.criteria import criterion_of
+from holdfast.growth.first_splits import prescribed
 from holdfast.growth.grow import grow_samples
 from holdfast.growth.leaf_values import refit_all_leaf_values
 from holdfast.growth.pruning.path import leaves_path
@@ -21,6 +22,7 @@ from holdfast.growth.recorded_splits import ask_if_recorded
 from holdfast.growth.rules import GrowthRules
 from holdfast.growth.sample import FixedPointSample, fixed_point, relative
 from holdfast.random_streams import Stream
+from holdfast.stability.centring.thresholds import coarse_table, on_cuts
 from holdfast.tree.monotone import in_order
 from holdfast.tree.prune import cut_back
 from holdfast.tree.tree import Tree
@@ -73,6 +75,8 @@ class Lesson:
     lesson: Table
     rules: GrowthRules
     fixed: FixedPointSample
+    coarse: Table  # the lesson in which students see only whether a number is above each round threshold
+    cuts: tuple[FloatArray | None, ...]
 
     @classmethod
     def of(
@@ -82,13 +86,15 @@ class Lesson:
         repeats: IntArray,
         importance: FloatArray,
         rules: GrowthRules,
+        thresholds: str = "round",
     ) -> "Lesson":
         """The lesson of a teacher's answers, for trees that keep to the rules.
 
-        `repeats` are the rows that each row stands for, `importance` is the weight of one of them.
+        `repeats` are the rows that each row stands for, `importance` is the weight of one of them. With
+        "round" `thresholds`, trees are grown on few round ones for every feature.
         """
         n_classes = len(table.schema.target.classes)
-        weight = repeats * importance
+        weight, n_rows = repeats * importance, repeats
         if n_classes <= 2:
             # Of one class alone there is nothing to learn.
             target = answers[:, -1] if n_classes != 1 else np.ones(table.n_rows)
@@ -116,12 +122,26 @@ class Lesson:
         fixed = fixed_point(
             lesson.target, n_classes if n_classes > 2 else 0, criterion, repeats, importance, exponent
         )
-        return cls(table, answers, weight, lesson, rules, fixed)
+        as_written = [] if rules.first_splits is None else prescribed(table.schema, rules.first_splits)
+        if thresholds == "exact":
+            return cls(table, answers, weight, lesson, rules, fixed, lesson, (None,) * len(table.columns))
+        coarse, cuts = coarse_table(
+            table, n_rows, [(split.feature.name, split.threshold) for split in as_written]
+        )
+        columns = coarse.columns
+        if lesson.n_rows > table.n_rows:
+            columns = tuple(column[row] for column in columns)
+        return cls(table, answers, weight, lesson, rules, fixed, replace(lesson, columns=columns), cuts)
 
     @property
     def n_copies(self) -> int:
         """How often each row stands in the lesson."""
         return self.lesson.n_rows // self.table.n_rows
+
+    @property
+    def has_exact_thresholds(self) -> bool:
+        """True if trees may split between any two values, False if only at few round numbers."""
+        return self.coarse is self.lesson
 
     @property
     def least_rows(self) -> int:
@@ -153,7 +173,7 @@ class Lesson:
         self, repeats: IntArray, units: Units, stream: Stream, n_trees: int, n_jobs: int | None, progress: str
     ) -> list[Student]:
         """The students of bootstrap samples, which can be cut to fewer leaves."""
-        self.lesson.code(n_jobs)  # before the threads start
+        self.coarse.code(n_jobs)  # before the threads start
         tasks = batches(range(n_trees), max(1, ROWS_PER_TASK // self.lesson.n_rows))
         sampled = partial(self._sampled, repeats, units, stream)
         parts = run_all(sampled, tasks, n_jobs, progress=progress, kept="Students")
@@ -170,7 +190,8 @@ class Lesson:
     def _grown(self, samples: list[IntArray]) -> list[Tree]:
         copies = [np.repeat(counts, self.n_copies).astype(np.int32) for counts in samples]
         allowed = [counts * (self.fixed.repeats > 0) for counts in copies]
-        return grow_samples(self.lesson, self.rules, self.fixed, allowed, [0] * len(samples))
+        grown = grow_samples(self.coarse, self.rules, self.fixed, allowed, [0] * len(samples))
+        return [on_cuts(tree, self.cuts) for tree in grown]
 
     def refit(self, trees: list[Tree], *, n_jobs: int | None = None) -> list[Tree]:
         """The trees with the teacher's answers for all rows at their nodes, as trees of the real target."""

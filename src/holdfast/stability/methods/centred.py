@@ -31,12 +31,12 @@ from holdfast.scoring.metric import Metric, TrueValues
 from holdfast.scoring.predictions import predictions_for
 from holdfast.stability.baseline import CLEAR_AT_ONCE, OPEN, BaselineTest, baseline_test
 from holdfast.stability.centring.centred_trees import CentredTrees
-from holdfast.stability.centring.names import LEAF_VALUES, MOST_LEAVES
+from holdfast.stability.centring.names import LEAF_VALUES, MOST_LEAVES, THRESHOLDS
 from holdfast.stability.centring.problem import Found
 from holdfast.stability.centring.search import CentreSearch
 from holdfast.stability.centring.size_folds import choose_size
 from holdfast.stability.centring.students import Lesson, Student, rounded_answers
-from holdfast.stability.centring.teacher import check_teacher, pupils_of, taught
+from holdfast.stability.centring.teacher import SEED, TeacherData, check_teacher, teacher_predictions
 from holdfast.stability.collection import Collection
 from holdfast.stability.division import (
     FOLDS,
@@ -59,8 +59,9 @@ from holdfast.tree.threshold import with_losses
 from holdfast.tree.tree import Tree
 
 SMALLER = (12, 8, 4)  # leaves of further candidates, as far as they are fewer than a tree may have
-LEAST_ROWS, LEAST_FRACTION = 5, 0.01  # in a leaf of a student
-TOLERANCES = (0.0, 0.02, 0.06, 0.12)  # of the candidates
+LEAST_ROWS, LEAST_FRACTION = 14, 0.01  # in a leaf of a student: more than the search asks for
+LEAST_ROWS_FOUND = 10  # in a leaf of a consensus tree
+TOLERANCES = (0.0, 0.06, 0.12)  # of the candidates of the most leaves
 
 
 def divide(table: Table, settings: StabilitySettings, info: RowInfo) -> Division:
@@ -197,7 +198,8 @@ def taught_by(table: Table, groups: LongArray | None, settings: StabilitySetting
 def teacher_answers(table: Table, groups: LongArray | None, settings: StabilitySettings) -> FloatArray:
     """What a teacher that has learnt from the rows says of each."""
     repeats, importance, _ = weights_of(table, settings.rules)
-    return taught(pupils_of(table, repeats * importance, groups, settings), settings.teacher)
+    data = TeacherData.of(table, repeats * importance, groups, settings)
+    return teacher_predictions(data, settings.teacher)
 
 
 def lesson_of(
@@ -209,7 +211,8 @@ def lesson_of(
         answers, importance = prior.blend(answers, table, repeats, importance)
     answers = rounded_answers(answers)
     rules = student_rules(settings, int(repeats.sum()))
-    return Taught(Lesson.of(table, answers, repeats, importance, rules), repeats, exponent)
+    lesson = Lesson.of(table, answers, repeats, importance, rules, settings.thresholds)
+    return Taught(lesson, repeats, exponent)
 
 
 def centred_trees(table: Table, groups: LongArray | None, settings: StabilitySettings) -> CentredTrees:
@@ -232,7 +235,7 @@ def centred_by(
         # Where no student has grown beyond a size, its trees are those of the most leaves.
         _central(rows, students, size, distances, settings)
         if size < grown
-        else replace(whole, max_leaf_nodes=size)
+        else whole.within(chosen_tolerance(settings), size)
         for size in sizes
         if size < most
     ]
@@ -245,7 +248,7 @@ def _students(rows: Taught, groups: LongArray | None, settings: StabilitySetting
     sampled = lesson.students(
         repeats,
         Units.of(lesson.table, groups),
-        (settings.seed, Branch.STUDENTS),
+        (SEED, Branch.STUDENTS),
         settings.n_trees,
         settings.n_jobs,
         "Students" if settings.verbose else "",
@@ -260,18 +263,21 @@ def _central(
     distances: DistanceSettings,
     settings: StabilitySettings,
 ) -> CentredTrees:
-    """The trees of at most so many leaves in the midst of students of as many."""
-    lesson, tolerances = rows.lesson, _tolerances(settings)
+    """Consensus trees with at most `size` leaves, among references of that size."""
+    lesson, chosen = rows.lesson, chosen_tolerance(settings)
+    tolerances = tuple(sorted({*TOLERANCES, chosen})) if size == most_leaves(settings) else (chosen,)
     student, *references = [each.cut_to(size) for each in students]
     search = CentreSearch.of(lesson, student, references, rows.repeats, distances)
-    if settings.rules.min_samples_leaf != 1:  # what was asked for is kept to
-        search = replace(search, least_rows=float(lesson.least_rows))
-    found = _found(search, tolerances, chosen_tolerance(settings), settings.n_jobs)
+    is_given = settings.rules.min_samples_leaf != 1  # which is kept to
+    least_rows = float(lesson.least_rows) if is_given else max(search.least_rows, LEAST_ROWS_FOUND)
+    search = replace(search, least_rows=least_rows)
+    found = _found(search, tolerances, chosen, settings.n_jobs)
     shapes = [
         lesson.ask_if_recorded(search.problem.questions.tree_of(each.nodes, each.n_leaves)) for each in found
     ]
-    rounded = [with_round_thresholds(tree, lesson.table, search.prescribed) for tree in shapes]
-    trees = delivered(rounded, rows, settings)
+    if settings.thresholds == "exact":
+        shapes = [with_round_thresholds(tree, lesson.table, search.prescribed) for tree in shapes]
+    trees = delivered(shapes, rows, settings)
     references = _with_weights(references, rows.exponent)
     return CentredTrees(size, tolerances, tuple(trees), tuple(found), search.fit, tuple(references))
 
@@ -378,10 +384,6 @@ def chosen_tolerance(settings: StabilitySettings) -> float:
     return TEACHER_TOLERANCE if settings.tolerance is None else float(settings.tolerance)
 
 
-def _tolerances(settings: StabilitySettings) -> tuple[float, ...]:
-    return tuple(sorted({*TOLERANCES, chosen_tolerance(settings)}))
-
-
 def _criterion(table: Table) -> str:
     return "gini" if table.schema.target.is_classes else "squared_error"
 
@@ -403,6 +405,11 @@ def _check(settings: StabilitySettings) -> None:
             f"criterion={settings.rules.criterion!r} asks for quantiles, and the teacher of method='centred' "
             "says means: set leaf_values='labels', and the leaves say quantiles of the labels; or use "
             "method='bootstrap'."
+        )
+    if settings.thresholds not in THRESHOLDS:
+        raise ParameterError(
+            f"thresholds={settings.thresholds!r} is unknown: choose 'round', few round numbers for every "
+            "feature, or 'exact', all numbers between two values."
         )
     if settings.leaf_values not in LEAF_VALUES:
         raise ParameterError(

@@ -290,8 +290,10 @@ def _readable(tree: Tree, deployed: Tree, lesson: Lesson) -> Tree:
     """The tree with round thresholds and questions whether values are recorded, but for splits of before."""
     known = set(zip(deployed.feature.tolist(), deployed.threshold.tolist(), strict=True))
     is_known = [each in known for each in zip(tree.feature.tolist(), tree.threshold.tolist(), strict=True)]
-    rounded = with_round_thresholds(tree, lesson.table)
-    threshold = np.where(is_known, tree.threshold, rounded.threshold)
+    threshold = tree.threshold
+    if lesson.has_exact_thresholds:
+        rounded = with_round_thresholds(tree, lesson.table)
+        threshold = np.where(is_known, threshold, rounded.threshold)
     # Of sets, the thresholds are no numbers: they all stay.
     keep = np.flatnonzero(np.array(is_known) | (tree.set_start >= 0)).tolist()
     return lesson.ask_if_recorded(tree.replace(threshold=threshold), keep)
