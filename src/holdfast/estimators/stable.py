@@ -289,7 +289,7 @@ class StableTreeRegressor(StableTreeEstimator, RegressorBase):
 
     >>> X = [[age + shift] for age in range(20, 80) for shift in (0.0, 0.5)]
     >>> y = [1.0 if row[0] < 50 else 7.0 for row in X]
-    >>> model = StableTreeRegressor(max_leaf_nodes=2, leaf_values="labels").fit(X, y)
+    >>> model = StableTreeRegressor(max_leaf_nodes=2, leaf_values="labels", thresholds="exact").fit(X, y)
     >>> print(model.predict([[35.0], [65.0]]))
     [1. 7.]
     """

@@ -30,7 +30,7 @@ def round_cuts(values: FloatArray, repeats: IntArray, least_share: float = LEAST
     values do not count; `repeats` is how often each value counts.
 
     >>> round_cuts(np.arange(1.0, 201.0), np.ones(200, np.int32), 1 / 8)
-    array([ 50., 100., 150.])
+    array([ 25.,  50.,  75., 100., 125., 150., 175.])
     """
     known = ~np.isnan(values) & (repeats > 0)
     levels, place = np.unique(values[known], return_inverse=True)
