@@ -528,7 +528,7 @@ def test_a_tree_that_fits_is_kept_or_gets_new_leaf_values(model: StableTreeClass
     points = [Point(kind, tree, 0.01 - place / 1000, place) for place, kind in enumerate(kinds)]
     settings = StabilitySettings()
     context = Context(settings, UpdateSettings(), distance_settings(settings, [tree]), (), 0.0)
-    moved = UpdatePath(points, points[1], has_drift=True, n_behind=0.0)
+    moved = UpdatePath(points, points, has_drift=True, n_behind=0.0)
     assert taken_point(moved, context, [True, True, True, True]) == 1
     assert taken_point(moved, context, [True, False, True, True]) == 0
     assert taken_point(moved._replace(has_drift=False), context, [True, True, True, True]) == 0

@@ -62,7 +62,7 @@ class UpdatePath(NamedTuple):
     """The trees that could be deployed next, nearest first."""
 
     points: list[Point]
-    refit: Point  # the deployed tree with new leaf values, whether or not it is among the points
+    found: list[Point]  # all that were found, those that others beat in both distance and fit included
     has_drift: bool  # rates of leaves have clearly moved
     n_behind: float  # rows that an updated tree stands for
 
@@ -76,6 +76,7 @@ class Context(NamedTuple):
     more: tuple[Tree, ...]
     own_loss: float
     rule: SelectionRule = SelectionRule()
+    loss_to_reach: float | None = None  # changes are searched up to this one where new leaf values suffice
 
     def most_loss(self, kind: str) -> float:
         """What a point of this kind may lose."""
@@ -111,11 +112,10 @@ def path_by(
         is_least_given=settings.rules.min_samples_leaf != 1,
     )
     leaves = LeafValues(lesson_of(table, answers, settings), prior, prior.discounts(table, rows.repeats))
-    points = run_kept("Update", partial(_points, leaves=leaves, groups=groups, context=context), search)
-    refit = next(point for point in points if point.kind == REFIT)
+    found = run_kept("Update", partial(_points, leaves=leaves, groups=groups, context=context), search)
     has_drift = bool((leaves.discounts < 1).any())
     n_behind = prior.n_behind(table, rows.repeats, leaves.discounts)
-    return UpdatePath(_efficient(points, context), refit, has_drift, n_behind)
+    return UpdatePath(_efficient(found, context), found, has_drift, n_behind)
 
 
 class LeafValues(NamedTuple):
@@ -142,7 +142,7 @@ def _points(
     table = rows.lesson.table
     found: list[tuple[str, Tree]] = [(KEEP, deployed), (REFIT, search.refitted)]
     if update.how == "nearest":
-        found += _changed(search, update.tolerance)
+        found += _changed(search, update.tolerance, context.loss_to_reach)
     elif update.how == "retrain":
         found.append((RETRAIN, _retrained(table, groups, settings, context.rule)))
     elif update.how == "candidate":
@@ -163,8 +163,12 @@ def _points(
     return [Point(*each) for each in zip(kinds, trees, losses, away, strict=True)]
 
 
-def _changed(search: UpdateSearch, tolerance: float) -> list[tuple[str, Tree]]:
+def _changed(
+    search: UpdateSearch, tolerance: float, loss_to_reach: float | None = None
+) -> list[tuple[str, Tree]]:
     """The trees after each step, the nearest one within the tolerance, and the fresh one."""
+    if loss_to_reach is not None and search.loss(search.refitted) <= tolerance:
+        tolerance = min(tolerance, loss_to_reach)
     steps = search.steps(tolerance)
     fresh = [] if search.held else [search.student]
     nearest = None

@@ -32,6 +32,7 @@ from holdfast.stability.policy.verdict import PolicyVerdict
 from holdfast.stability.settings import StabilitySettings
 from holdfast.stability.update.judged import JudgedRows, n_scored
 from holdfast.stability.update.path import (
+    CHANGE,
     KEEP,
     REFIT,
     Context,
@@ -174,9 +175,12 @@ def update_tree(
     like = path
     if held_out.any():
         learnt = ~held_out
-        like = update_path(deployed, rows.table.taken(learnt), of_rows(rows.groups, learnt), context)
+        # A change is judged by a change: they are searched even if fewer rows do not ask for any.
+        changes = [point.loss for point in path.points if point.kind == CHANGE]
+        alike = context._replace(loss_to_reach=max(min(changes), 0.0) if changes else None)
+        like = update_path(deployed, rows.table.taken(learnt), of_rows(rows.groups, learnt), alike)
     scored_rows = held_out if held_out.any() else rows.is_new
-    steps = _steps(path.points, [*like.points, like.refit], rows, scored_rows, metric)
+    steps = _steps(path.points, like.found, rows, scored_rows, metric)
     helps = [is_no_worse(step, deployed) for step in steps] if held_out.any() else None
     return TreeUpdate(
         deployed,
