@@ -117,7 +117,7 @@ def test_a_page_has_the_tables_and_the_picture(patients: Path, tmp_path: Path) -
     assert page.startswith("<!doctype html>")
     assert json.loads((tmp_path / "audit.json").read_text(encoding="utf-8"))["page"] == "audit"
     assert "<svg" in page
-    assert "<table>" in page
+    assert "<table" in page
 
 
 @pytest.mark.parametrize(
