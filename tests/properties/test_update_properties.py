@@ -116,9 +116,9 @@ def test_a_leaf_that_few_rows_reach_is_kept_although_all_rates_have_moved(target
     model.fit(*rows(600, 0.0))
     deployed = model.tree_
     X, y = rows(600, 1.2)
-    few = np.flatnonzero(deployed.apply(X) == deployed.apply(X)[X.x.argmax()])[:n_few]
-    is_new = (X.x < 6).to_numpy(copy=True)
-    is_new[few] = True
+    is_there = deployed.apply(X) == deployed.apply(X)[X.x.argmax()]
+    is_new = (X.x < 6).to_numpy() & ~is_there
+    is_new[np.flatnonzero(is_there)[:n_few]] = True
     model.update(X[is_new], y[is_new], force=True)
     n_reach = np.bincount(deployed.apply(X[is_new]), minlength=deployed.n_nodes)
     leaves = np.flatnonzero((deployed.feature == LEAF) & (n_reach > 0) & (n_reach < FEW))
