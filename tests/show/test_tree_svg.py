@@ -4,12 +4,14 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
+from holdfast import CART, Table, grow
 from holdfast.data.schema import Feature, Target
 from holdfast.errors import ParameterError
 from holdfast.show.palette import INK, risk_colour
 from holdfast.show.svg import text_width
 from holdfast.show.tree_svg import tree_svg
 from holdfast.text.numbers import percent_range
+from holdfast.tree.class_counts import with_class_counts
 from reference.trees import (
     AGE,
     FARE_KNOWN,
@@ -333,3 +335,20 @@ def test_one_colour_means_the_same_mean_in_trees_drawn_beside_each_other():
 def test_trees_of_another_target_have_no_common_scale():
     with pytest.raises(ParameterError, match="another target"):
         NUMERIC.to_svg(beside=[SPECIES])
+
+
+def test_a_leaf_of_few_rows_moves_no_figure_of_the_others():
+    rng = np.random.default_rng(0)
+    x = np.concatenate([rng.uniform(0, 9, 300), np.full(8, 9.5)])
+    y = np.array(["a", "b", "c"])[np.digitize(x + rng.normal(0, 1, 308), [3.0, 6.0])]
+    rules = CART.replace(max_depth=3, min_samples_leaf=8)
+    tree = grow(Table.from_arrays(x[:, None], y), rules)
+    tree = tree.replace(value=0.8 * tree.value + 0.2 / 3, observed=tree.observed)  # as a teacher predicts
+    tree = with_class_counts(tree, np.rint((tree.value - 0.2 / 3) / 0.8 * tree.count[:, None]))
+    picture = ElementTree.fromstring(tree_svg(tree))
+    texts = [(each.text, float(each.get("x"))) for each in picture.iter() if each.tag.endswith("text")]
+    assert any(text == "few rows" for text, _ in texts)
+    ends = sorted(x for text, x in texts if text and text.startswith("observed"))
+    own = sorted(x for text, x in texts if text and " · " in text)
+    assert len(ends) == len(own) == tree.n_leaves
+    assert [b - a for a, b in zip(own, ends, strict=True)] == pytest.approx([ends[0] - own[0]] * len(own))

@@ -217,14 +217,14 @@ def _leaf(texts: NodeTexts, node: int, box: Box) -> list[str]:
 
 def _flat_leaf(texts: NodeTexts, node: int, box: Box) -> list[str]:
     """All on one line, in columns, and the bar below."""
-    y, n_columns = box.y + 18, len(box.places)
+    y = box.y + 18
     said = [
         _leaf_text(texts, box, place, box.x + box.places[place], y, "start")
         for place in range(len(box.lines))
     ]
     support = [
         text_at(box.x + box.places[place], y, line, anchor="end")
-        for place, line in enumerate(box.support, n_columns - len(box.support))
+        for place, line in enumerate(box.support, len(box.lines))
     ]
     return [_leaf_box(texts, node, box), *said, *support, *_bar(texts, node, box, box.y + 26)]
 

@@ -33,7 +33,7 @@ from holdfast.stability.update.settings import UpdateSettings
 from holdfast.tree.class_counts import with_own_counts
 from holdfast.tree.edit import with_notes
 from holdfast.tree.monotone import in_order
-from holdfast.tree.paths import leaves_in_common, paths_above, paths_of
+from holdfast.tree.paths import leaves_in_common, paths_above, paths_of, same_question
 from holdfast.tree.threshold import with_losses
 from holdfast.tree.tree import LEAF, Tree
 
@@ -298,6 +298,11 @@ def _readable(tree: Tree, deployed: Tree, lesson: Lesson) -> Tree:
     if lesson.has_exact_thresholds:
         rounded = with_round_thresholds(tree, lesson.table)
         threshold = np.where(is_known, threshold, rounded.threshold)
-    # Of sets, the thresholds are no numbers: they all stay.
-    keep = np.flatnonzero(np.array(is_known) | (tree.set_start >= 0)).tolist()
+    # What the deployed tree has at the same place stays, and so do sets, whose thresholds are no numbers.
+    own = paths_of(deployed)
+    keep = [
+        node
+        for path, node in paths_of(tree).items()
+        if tree.set_start[node] >= 0 or (path in own and same_question(deployed, own[path], tree, node))
+    ]
     return lesson.ask_if_recorded(tree.replace(threshold=threshold), keep)
