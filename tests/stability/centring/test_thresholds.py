@@ -48,6 +48,22 @@ def test_enough_values_lie_below_between_and_above_the_cuts(column: np.ndarray, 
     assert found == sorted(set(found))
 
 
+@pytest.mark.parametrize(
+    "column",
+    [
+        np.linspace(-1.7, 1.7, 64) * 1e308,
+        np.arange(1, 65) * 5e-324,
+        1.0 + np.arange(64) * np.finfo(float).eps,
+    ],
+    ids=["infinite range", "subnormal", "neighbouring floats"],
+)
+def test_where_no_number_is_round_values_are_the_cuts(column: np.ndarray):
+    found = cuts(column, 1 / 8)
+    assert len(found) >= 3
+    counts = np.bincount(np.searchsorted(found, column, "left"), minlength=len(found) + 1)
+    assert counts.min() >= 8
+
+
 def test_a_row_of_weight_two_counts_as_two_rows():
     column = np.array([1.0, 2.0, 4.0, 8.0, 16.0, 31.0])
     repeats = np.array([1, 2, 3, 1, 2, 1], np.int32)

@@ -19,6 +19,7 @@ from holdfast.tree.tree import KNOWN, Tree
 LEAST_SHARE = 1 / 32  # of the rows of a feature, between two neighbouring thresholds
 FACTORS = (5, 2, 1)  # of each power of ten, the roundest first
 MOST_DIGITS = 9  # of a threshold, counted from the first digit of the range
+MOST_POWER = 290  # of ten: beyond, multiples overflow or lose digits
 MOST_TRIED = 65  # multiples of one step in one gap
 
 
@@ -53,18 +54,26 @@ class _Gaps:
         self.found: list[float] = []
 
     def cuts(self) -> FloatArray:
-        """All cuts, in order."""
-        gaps = [(0, len(self.levels))]
-        spread = float(self.levels[-1] - self.levels[0])
-        if not math.isfinite(spread):
-            return np.empty(0)
-        top = math.floor(math.log10(spread)) + 1
+        """All cuts, in order: round numbers and, where the floats leave no room for these, values."""
+        gaps, spread = [(0, len(self.levels))], float(self.levels[-1]) - float(self.levels[0])
+        top = math.floor(math.log10(spread)) + 1 if math.isfinite(spread) else MOST_POWER
         for power in range(top, top - MOST_DIGITS, -1):
-            for factor in FACTORS:
-                if not -290 < power < 290 or not gaps:
-                    return np.array(sorted(self.found))
-                gaps = [rest for gap in gaps for rest in self._divided(*gap, factor, power)]
+            if abs(power) < MOST_POWER:
+                for factor in FACTORS:
+                    gaps = [rest for gap in gaps for rest in self._divided(*gap, factor, power)]
+        while gaps:
+            gaps = [part for gap in gaps for part in self._halved(*gap)]
         return np.array(sorted(self.found))
+
+    def _halved(self, begin: int, end: int) -> list[tuple[int, int]]:
+        """The two parts of a gap, cut at the value nearest to its middle; none if too few would be left."""
+        n_left = self.below[begin + 1 : end] - self.below[begin]
+        n_right = self.below[end] - self.below[begin + 1 : end]
+        if not len(n_left) or np.minimum(n_left, n_right).max() < self.need:
+            return []
+        place = begin + 1 + int(np.minimum(n_left, n_right).argmax())
+        self.found.append(float(self.levels[place - 1]))
+        return [(begin, place), (place, end)]
 
     def _divided(self, begin: int, end: int, factor: int, power: int) -> list[tuple[int, int]]:
         """The parts of a gap, cut at multiples of factor * 10 ** power, that can be cut further."""
