@@ -19,6 +19,7 @@ from holdfast.tree.tree import LEAF, Tree
 
 CLASS_INTERVALS = {"wilson": wilson_interval, "jeffreys": jeffreys_interval}
 NUMBER_INTERVALS = ("t", "bootstrap")
+SHARE = 0.75  # of its rows that a leaf of a consensus tree is worth: they chose the splits above it, too
 FEW_ROWS = 12  # a leaf of fewer says so wherever it is drawn or told
 Interval = tuple[FloatArray, FloatArray]
 
@@ -28,7 +29,8 @@ def with_evidence(
 ) -> Tree:
     """The tree with what its rows recorded, and what its nodes rest on where it does not tell by itself.
 
-    Rows of unlike weights, or of groups, are worth fewer than they are: `effective`. Of numbers whose
+    Rows of unlike weights, of groups, or of a consensus tree, which had a teacher, are worth fewer than they
+    are: `effective`. Of numbers whose
     impurity is not the squared error, or is that of what a teacher says, the rows tell the `deviation`. Where
     a teacher gives the values, or rows weigh unlike, `rows_mean` tells what the rows were. The tree may have
     counted a part of the rows only.
@@ -37,12 +39,14 @@ def with_evidence(
     is_quantile = quantile_of(tree.criterion) is not None
     is_told = target.is_classes or is_quantile or (tree.criterion == "squared_error" and not is_taught)
     if is_told and table.weight is None and groups is None:
-        return tree
+        return tree.replace(effective=SHARE * tree.count) if is_taught else tree
     rows = _Rows.of(tree, table, groups)
     nodes = range(tree.n_nodes)
     # Sums of rows in another order have other last digits.
     effects = without_last_digits(np.array([rows.design_effect(node) for node in nodes]))
     deviation = None if is_told else without_last_digits(np.array([rows.deviation(node) for node in nodes]))
+    if is_taught:
+        effects = effects / SHARE
     is_worth_less = bool((effects > 1).any())
     effective = without_last_digits(tree.count / effects) if is_worth_less else None
     rows_mean = tree.rows_mean
@@ -109,10 +113,11 @@ class _Rows(NamedTuple):
 def node_interval(
     tree: Tree, node: int, place: int = 0, level: float = 0.95, method: str | None = None
 ) -> tuple[float, float]:
-    """The interval of the fraction of a class among the rows of a node, or of the mean of their numbers.
+    """The interval of the fraction of a class, or of the mean of the numbers, at a node.
 
-    It is that of what was observed, whatever the node predicts, and as wide as the rows that the node is
-    worth make it: 0 to 1, or endless, without any. Of a quantile it is endless.
+    It is about what the node says or, where that lies outside the interval of the rows (a value set by hand,
+    say), about what these were; and as wide as the rows that the node is worth make it: 0 to 1, or endless,
+    without any. Of a quantile it is endless.
 
     >>> from holdfast import Table, grow
     >>> tree = grow(Table.from_arrays([[1.0]] * 44, ["well"] * 27 + ["ill"] * 17))
@@ -123,17 +128,20 @@ def node_interval(
     if quantile_of(tree.criterion) is not None:  # whose interval these figures do not tell
         return -inf, inf
     rows = float(tree.count[node] if tree.effective is None else tree.effective[node])
-    value, checked = (
-        tree.observed_mean[node, place].item(),
-        check_method(method, tree.schema.target.is_classes),
-    )
-    if checked in CLASS_INTERVALS:
-        return CLASS_INTERVALS[checked](value * rows, rows, level)
-    return t_interval(value, _deviation(tree, node), rows, level)
+    checked = check_method(method, tree.schema.target.is_classes)
+
+    def about(value: float) -> tuple[float, float]:
+        if checked in CLASS_INTERVALS:
+            return CLASS_INTERVALS[checked](value * rows, rows, level)
+        return t_interval(value, _deviation(tree, node), rows, level)
+
+    low, high = about(tree.observed_mean[node, place].item())
+    value = tree.value[node, place].item()
+    return about(value) if low <= value <= high else (low, high)
 
 
 def node_intervals(tree: Tree, level: float = 0.95, method: str | None = None) -> Interval:
-    """The two ends of the interval of what was observed at every node, in the shape of `tree.value`."""
+    """The two ends of the interval at every node, in the shape of `tree.value`."""
     check_level(level)
     ends = [
         [node_interval(tree, node, place, level, method) for place in range(tree.value.shape[1])]

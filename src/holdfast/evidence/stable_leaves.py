@@ -16,7 +16,7 @@ def with_leaf_evidence(
 
     The groups are those that were given: copies of a row, which stable trees keep together, are none.
     """
-    is_taught = settings.method == "centred" and settings.leaf_values == "teacher"
+    is_taught = settings.is_taught
     grown = trained.candidates
     trees = tuple(with_evidence(tree, table, groups, is_taught=is_taught) for tree in grown.trees)
     return replace(trained, candidates=replace(grown, trees=trees))

@@ -8,6 +8,7 @@ from typing import Any
 from holdfast.backends.tasks import check_jobs
 from holdfast.errors import ParameterError
 from holdfast.growth.rules import GrowthRules
+from holdfast.stability.centring.names import TAUGHT
 
 DEPTH_5 = GrowthRules(max_depth=5)
 N_STUDENTS, N_TREES = 100, 300  # of each collection, for "centred" and for other methods
@@ -30,7 +31,7 @@ class StabilitySettings:
     teacher: Any = "blend"  # for "centred": a name, an estimator, or a list of them
     size_by_folds: bool = False  # for "centred": folds choose the most leaves, instead of the rules
     thresholds: str = "round"  # for "centred": one of THRESHOLDS
-    leaf_values: str = "teacher"  # one of LEAF_VALUES; the first two differ for "centred" alone
+    leaf_values: str = "posterior"  # one of LEAF_VALUES; those of a teacher are labels for other methods
     shrinkage: float | None = None  # for updates of trees with shrunk leaves: the strength of their training
     tolerance: float | None = None  # for "centred": one of the tolerances that trees are looked for with
     early_fraction: float = 0.5
@@ -64,6 +65,11 @@ class StabilitySettings:
                 f"grid={self.grid!r} is no grid: give a list of values for each parameter, such as "
                 "{'max_depth': [3, 4, 5]}, or None."
             )
+
+    @property
+    def is_taught(self) -> bool:
+        """True if a teacher has a say in the leaf values."""
+        return self.method == "centred" and self.leaf_values in TAUGHT
 
     @property
     def n_trees(self) -> int:

@@ -2,6 +2,7 @@
 
 # What teachers are called: first those of several parts, then the parts. `teacher.py` has what they are.
 TEACHER_NAMES = ("blend", "forest", "extra-trees", "boosting", "linear", "kernel")
-LEAF_VALUES = ("teacher", "labels", "shrunk", "honest")
+LEAF_VALUES = ("posterior", "teacher", "labels", "shrunk", "honest")
+TAUGHT = ("posterior", "teacher")  # leaf values in which a teacher has a say
 THRESHOLDS = ("round", "exact")
 MOST_LEAVES = 12  # of a centred tree, unless another number is asked for

@@ -32,6 +32,7 @@ from holdfast.scoring.predictions import predictions_for
 from holdfast.stability.baseline import CLEAR_AT_ONCE, OPEN, BaselineTest, baseline_test
 from holdfast.stability.centring.centred_trees import CentredTrees
 from holdfast.stability.centring.names import LEAF_VALUES, MOST_LEAVES, THRESHOLDS
+from holdfast.stability.centring.posterior import with_posterior_values
 from holdfast.stability.centring.problem import Found
 from holdfast.stability.centring.search import CentreSearch
 from holdfast.stability.centring.size_folds import choose_size
@@ -300,7 +301,7 @@ def delivered(trees: list[Tree], rows: Taught, settings: StabilitySettings) -> l
 def _with_leaf_values(trees: list[Tree], rows: Taught, settings: StabilitySettings) -> list[Tree]:
     """The same of trees that have the teacher's answers in their leaves."""
     table = rows.lesson.table
-    if settings.leaf_values != "teacher":
+    if not settings.is_taught:
         rules = settings.rules
         if not rules.says_quantiles:
             rules = replace(rules, criterion=_criterion(table))
@@ -309,6 +310,8 @@ def _with_leaf_values(trees: list[Tree], rows: Taught, settings: StabilitySettin
         strength = settings.shrinkage
         return labelled if strength is None else [shrunk(tree, strength) for tree in labelled]
     trees = [_with_observed(tree, rows) for tree in _with_weights(trees, rows.exponent)]
+    if settings.leaf_values == "posterior":
+        trees = [with_posterior_values(tree, table, rows.repeats) for tree in trees]
     losses = losses_of(settings.rules.loss_matrix, table.schema.target.classes)
     return trees if losses is None else [with_losses(tree, losses) for tree in trees]
 
@@ -400,7 +403,7 @@ def _check(settings: StabilitySettings) -> None:
             "matching='cover' is not for method='centred', which looks for the midst of trees by the "
             "matching 'paper' or 'metric'."
         )
-    if settings.rules.says_quantiles and settings.leaf_values == "teacher":
+    if settings.rules.says_quantiles and settings.is_taught:
         raise ParameterError(
             f"criterion={settings.rules.criterion!r} asks for quantiles, and the teacher of method='centred' "
             "says means: set leaf_values='labels', and the leaves say quantiles of the labels; or use "
@@ -413,8 +416,8 @@ def _check(settings: StabilitySettings) -> None:
         )
     if settings.leaf_values not in LEAF_VALUES:
         raise ParameterError(
-            f"leaf_values={settings.leaf_values!r} is unknown: choose 'teacher', what the teacher says of "
-            "the rows of a leaf, 'labels', what they were, 'shrunk', the same drawn towards the nodes above, "
+            f"leaf_values={settings.leaf_values!r} is unknown: choose 'posterior', what the rows of a leaf "
+            "were and what the teacher says of them, 'teacher', the latter alone, 'labels', what they were, 'shrunk', the same drawn towards the nodes above, "
             "or 'honest', what rows were that chose no question."
         )
     if settings.leaf_values == "shrunk" and settings.validation is None:

@@ -90,7 +90,7 @@ class StageLesson:
         """A tree with the leaf values of this stage, and those of the tree before where there are no rows."""
         if not self.region_without_rows(tree):
             return tree
-        table, by_teacher = self.rows.lesson.table, self.settings.leaf_values == "teacher"
+        table, by_teacher = self.rows.lesson.table, self.settings.is_taught
         unchanged = np.ones(before.n_nodes)
         return Prior(before, 0.0, 0.0).add_to(
             tree, table, self.rows.repeats, unchanged, by_teacher=by_teacher

@@ -128,7 +128,7 @@ class LeafValues(NamedTuple):
     def fit(self, trees: list[Tree], settings: StabilitySettings) -> list[Tree]:
         """The trees with values and counts of new and old rows."""
         table, repeats = self.rows.lesson.table, self.rows.repeats
-        by_teacher = settings.leaf_values == "teacher"
+        by_teacher = settings.is_taught
         return [
             self.prior.add_to(tree, table, repeats, self.discounts, by_teacher=by_teacher)
             for tree in delivered(trees, self.rows, settings)
@@ -153,7 +153,7 @@ def _points(
     trees = _delivered(found, deployed, leaves, settings)
     decided = [_deciding_like(tree, deployed) for tree in trees[1:]]
     trees = [trees[0], *(_kept(tree, deployed, update.frozen) for tree in decided)]
-    if settings.leaf_values == "teacher":
+    if settings.is_taught:
         spare = [context.most_loss(kind) - loss for kind, loss in zip(kinds, losses, strict=True)]
         trees = [
             steadied(tree, deployed, rows, room * search.learnt) if kind in (REFIT, CHANGE) else tree

@@ -9,12 +9,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from holdfast.arrays import FloatArray, IntArray, without_last_digits
+from holdfast.arrays import FloatArray, IntArray
 from holdfast.data.input.weight import effective_rows
 from holdfast.data.table import Table
 from holdfast.distance.costs import fraction_of_range
 from holdfast.growth.criteria import class_impurity, criterion_of
 from holdfast.growth.values import rows_by_class
+from holdfast.stability.centring.posterior import moments
 from holdfast.tree.class_counts import class_counts, with_class_counts
 from holdfast.tree.monotone import in_order
 from holdfast.tree.outcome import with_outcome
@@ -147,10 +148,10 @@ class Prior(NamedTuple):
         share[list(kept.values())] = 0.0
         lent = weight * share[old_leaf]  # to each new row, of all that its leaf in the deployed tree has
         if by_teacher and not tree.schema.target.is_classes:
-            mean, deviation = _moments(tree, table, weight, leaf)
+            mean, deviation = moments(tree, table, weight, leaf)
             tree = tree.replace(deviation=deviation, rows_mean=mean)
         elif table.weight is not None:
-            tree = tree.replace(rows_mean=_moments(tree, table, weight, leaf)[0])
+            tree = tree.replace(rows_mean=moments(tree, table, weight, leaf)[0])
         if not kept and not lent.any():
             return tree
         old, own_sums = _leaf_sums(self.tree, self._weight_unit(tree, table)), _leaf_sums(tree)
@@ -261,24 +262,3 @@ def _middle(tree: Tree) -> float:
 def _deviation(tree: Tree) -> FloatArray:
     """The standard deviation of the numbers at every node."""
     return np.sqrt(np.maximum(tree.impurity, 0.0)) if tree.deviation is None else tree.deviation
-
-
-def _moments(tree: Tree, table: Table, weight: FloatArray, leaf: IntArray) -> tuple[FloatArray, FloatArray]:
-    """Mean and standard deviation of the target at every node: answers of a teacher vary less."""
-    target = table.schema.target
-    low, width = (0.0, 1.0) if target.is_classes else (target.low, (target.high - target.low) or 1.0)
-    outputs = (
-        np.eye(len(target.classes))[table.target]
-        if target.is_classes
-        else (table.target[:, None] - low) / width
-    )
-    sums = np.zeros((tree.n_nodes, 2 + outputs.shape[1]))
-    np.add.at(
-        sums, leaf, weight[:, None] * np.column_stack([np.ones(len(leaf)), outputs[:, 0] ** 2, outputs])
-    )
-    add_upwards(tree, sums)
-    mean = sums[:, 2:] / np.where(sums[:, :1] > 0, sums[:, :1], 1.0)
-    square = sums[:, 1] / np.where(sums[:, 0] > 0, sums[:, 0], 1.0)
-    deviation = width * np.sqrt(np.maximum(square - mean[:, 0] ** 2, 0.0))
-    mean = np.where(sums[:, :1] > 0, low + width * mean, tree.value)
-    return without_last_digits(mean), without_last_digits(deviation)
