@@ -94,9 +94,10 @@ def bagged_values(
     *,
     sampling: Sampling = BOOTSTRAP,
     are_draws: bool = True,
+    predicted: Table | None = None,
     n_jobs: int | None = None,
 ) -> FloatArray:
-    """What the ensemble of `grow_bagging` says of the rows of its table, from 0 to 1, without keeping it.
+    """Predict rows, by default those of the table itself, with an ensemble that is not kept.
 
     Some trees are grown, asked and forgotten before the next: large ones by the hundred take more memory than
     the table. The values are the same to the last bit.
@@ -107,10 +108,11 @@ def bagged_values(
     """
     check_n_estimators(n_estimators)
     ready = _Ready.of(table, rules, sampling, are_draws, n_jobs)
-    values = np.zeros((table.n_rows, max(len(table.schema.target.classes), 1)))
+    predicted = table if predicted is None else predicted
+    values = np.zeros((predicted.n_rows, max(len(table.schema.target.classes), 1)))
     at_a_time = max(LEAST_AT_A_TIME, ROWS_OF_TREES // table.n_rows)
     for tasks in batches(ready.tasks(range(n_estimators)), at_a_time):
-        values = ready.ensemble(tasks, n_jobs).added(table, values, n_jobs=n_jobs)
+        values = ready.ensemble(tasks, n_jobs).added(predicted, values, n_jobs=n_jobs)
     return linked("mean", values, float(n_estimators))
 
 

@@ -25,7 +25,7 @@ from holdfast.scoring.enough import describe_few_to_learn
 from holdfast.stability.centring.size_choice import SizeChoice
 from holdfast.stability.choice import Choice, SelectionRule, choose
 from holdfast.stability.frontier import Frontier
-from holdfast.stability.settings import StabilitySettings
+from holdfast.stability.settings import DEPTH_5, StabilitySettings
 from holdfast.stability.training import StableTrees, train
 from holdfast.text.lists import listed
 from holdfast.tree.tree import Tree
@@ -44,6 +44,8 @@ class StableTreeEstimator(StagingEstimator):
     # The parameters that the methods here read.
     method: str
     max_leaf_nodes: Any
+    max_depth: Any
+    growth_rules: Any
 
     # What fit leaves behind.
     trained_: StableTrees
@@ -52,8 +54,9 @@ class StableTreeEstimator(StagingEstimator):
     instability_: float
     reference_trees_: list[Tree]
     candidate_trees_: list[Tree]
-    size_choice_: SizeChoice  # these two with max_leaf_nodes="cv"
+    size_choice_: SizeChoice  # these two with max_leaf_nodes="auto"
     max_leaf_nodes_: int
+    teacher_weights_: dict[str, float]  # where rows held out chose them
     shrinkage_: float  # with leaf_values="shrunk": its strength, in rows
 
     # -- fitting --------------------------------------------------------------------------------------
@@ -87,22 +90,26 @@ class StableTreeEstimator(StagingEstimator):
         }
         if self.tolerance_unit not in (None, "teacher"):  # of the score: no tree is looked for with it
             said["tolerance"] = None
-        return StabilitySettings(
+        is_consensus, size = self.method == "centred", rules.max_leaf_nodes
+        settings = StabilitySettings(
             **said,
             rules=rules,
-            size_by_folds=isinstance(self.max_leaf_nodes, str),
+            is_size_open=is_consensus and size is None,
+            is_depth_open=is_consensus and self.max_depth == "auto" and rules.max_depth == DEPTH_5.max_depth,
             seed=drawn_seed(self.random_state),
         )
+        return settings.with_size(size) if is_consensus and size is not None else settings
 
     def _rules(self, **changes: Any) -> GrowthRules:
-        """The growth rules that the parameters spell out; the size that folds are to choose is left open."""
-        size = self.max_leaf_nodes
-        if isinstance(size, str) and size != "cv":
-            raise ParameterError(
-                f"max_leaf_nodes={size!r} is unknown: give an integer of at least 2, None, or 'cv', by which "
-                "folds choose the size of a centred tree."
-            )
-        return super()._rules(**({"max_leaf_nodes": None} if size == "cv" else {}), **changes)
+        """The growth rules of the parameters; a size that is left open is None."""
+        for name, usual in {"max_leaf_nodes": None, "max_depth": DEPTH_5.max_depth}.items():
+            value = getattr(self, name)
+            if isinstance(value, str) and value != "auto":
+                raise ParameterError(f"{name}={value!r} is unknown: give an integer, None, or 'auto'.")
+            if value == "auto":
+                given = getattr(self.growth_rules, name, None)
+                changes.setdefault(name, usual if given is None else given)
+        return super()._rules(**changes)
 
     def _selection_rule(self, **changes: Any) -> SelectionRule:
         names = [each.name for each in fields(SelectionRule) if each.name != "candidate"]
@@ -113,12 +120,19 @@ class StableTreeEstimator(StagingEstimator):
 
     def _taken(self, X: Frame, trained: StableTrees) -> Self:
         """Take the collections and the tree that the parameters ask for as the fitted ones."""
-        for name in ("size_choice_", "max_leaf_nodes_", "shrinkage_"):  # of an earlier tree
+        for name in (
+            "size_choice_",
+            "max_leaf_nodes_",
+            "teacher_weights_",
+            "shrinkage_",
+        ):  # of an earlier tree
             self.__dict__.pop(name, None)
         self.trained_ = trained
         if trained.sizes is not None and trained.sizes.choice is not None:
             self.size_choice_ = trained.sizes.choice
             self.max_leaf_nodes_ = self.size_choice_.max_leaf_nodes
+        if trained.sizes is not None and trained.sizes.teacher is not None:
+            self.teacher_weights_ = dict(trained.sizes.teacher)
         if trained.strength is not None:
             self.shrinkage_ = trained.strength
         self.candidate_trees_ = list(trained.candidates.trees)

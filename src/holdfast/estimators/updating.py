@@ -23,6 +23,7 @@ from holdfast.estimators.base import all_or_nothing
 from holdfast.estimators.intervals import IntervalEstimator
 from holdfast.estimators.stable_rows import training_rows
 from holdfast.estimators.update_rows import Reading, check_enough, offer_widen, update_rows, weights_by_age
+from holdfast.stability.centring.names import MOST_LEAVES
 from holdfast.stability.choice import SelectionRule
 from holdfast.stability.policy.policy import ChangePolicy
 from holdfast.stability.settings import StabilitySettings
@@ -40,7 +41,7 @@ OF_UPDATE = (
 # What a training leaves behind, and an updated tree has no part in.
 OF_TRAINING = (
     *("trained_", "frontier_", "choice_", "instability_", "reference_trees_", "candidate_trees_"),
-    *("size_choice_", "stages_"),
+    *("size_choice_", "max_leaf_nodes_", "teacher_weights_", "stages_"),
 )
 
 
@@ -213,15 +214,14 @@ class UpdatingEstimator(IntervalEstimator):
         return {name: each for name, each in state.items() if name not in ("_before_update", "_learnt")}
 
     def _update_settings(self) -> StabilitySettings:
-        """The settings, with the size and the strength of shrinkage that folds have chosen."""
+        """The settings, with what rows held out have chosen: size, teacher, strength of shrinkage."""
         settings = self._settings()
         if settings.leaf_values == "shrunk":
             settings = replace(settings, shrinkage=vars(self).get("shrinkage_"))
-        if not settings.size_by_folds:
+        settings = replace(settings, teacher=vars(self).get("teacher_weights_", settings.teacher))
+        if not settings.is_size_open:
             return settings
-        size = vars(self).get("max_leaf_nodes_", self.tree_.n_leaves)
-        rules = replace(settings.rules, max_leaf_nodes=size)
-        return replace(settings, rules=rules, size_by_folds=False)
+        return settings.with_size(vars(self).get("max_leaf_nodes_", MOST_LEAVES))
 
     @property
     def _rows_behind(self) -> float:

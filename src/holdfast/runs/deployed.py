@@ -106,6 +106,10 @@ def _of_run(source: str, content: bytes, tree: Tree, folder: Path) -> Deployed:
         assert place is not None
         estimator.decision_threshold_ = threshold_of(tree.loss_matrix, place)
         estimator.positive_class_ = place
+    if isinstance(choice := facts.get("size_choice"), dict):
+        estimator.max_leaf_nodes_ = int(choice["chosen"])
+    if isinstance(weights := facts.get("teacher_weights"), dict):
+        estimator.teacher_weights_ = weights
     if isinstance(loss := chosen.get("teacher_loss"), int | float):
         estimator.teacher_loss_ = float(loss)
     references = folder / "collections" / "references.json"

@@ -11,13 +11,12 @@ from holdfast.data.schema import Target
 from holdfast.evidence.split_support import SplitSupport
 from holdfast.runs.data_file import file_hash
 from holdfast.runs.disagreement import disagreement
-from holdfast.runs.growth_rules import growth_rules, stable_settings
+from holdfast.runs.growth_rules import growth_rules
 from holdfast.runs.roles import RowRoles
-from holdfast.runs.settings import RunSettings
+from holdfast.runs.settings import AUTO, RunSettings
 from holdfast.runs.stable_fit import ChosenTree, StableFit
 from holdfast.scoring.enough import describe_few_to_learn
 from holdfast.scoring.metric import Metric, Score
-from holdfast.stability.methods.centred import most_leaves
 from holdfast.stability.training import StableTrees
 from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.tree import Tree
@@ -67,24 +66,24 @@ def warning_facts(roles: RowRoles, model: Tree | Ensemble) -> list[str]:
 
 
 def _size_facts(trained: StableTrees) -> dict[str, Any]:
-    """What folds said of the sizes, where they chose one; scores with the sign that people expect."""
-    choice = None if trained.sizes is None else trained.sizes.choice
-    if choice is None:
+    """What rows held out chose: the number of leaves, and the weights of the teacher's parts."""
+    if trained.sizes is None:
         return {}
-    shown = [choice.metric.shown(score) for score in choice.score.tolist()]
-    names = ("max_leaf_nodes", "score_error", "difference", "difference_error")
-    columns = {name: choice.columns()[name] for name in names}
-    return {
-        "size_choice": {"chosen": choice.max_leaf_nodes, "reason": choice.reason, **columns, "score": shown}
-    }
+    facts, choice = {}, trained.sizes.choice
+    if choice is not None:
+        columns = {**choice.columns(), "chosen": choice.max_leaf_nodes}
+        facts["size_choice"] = {"reason": choice.reason, **columns}
+    if trained.sizes.teacher is not None:
+        facts["teacher_weights"] = dict(trained.sizes.teacher)
+    return facts
 
 
 def settings_facts(settings: RunSettings, target: Target) -> dict[str, Any]:
     """What was asked for, under the names of the settings, and the criterion or leaves that it comes to."""
     facts = settings.facts
-    if settings.is_centred and not settings.size_by_folds:
-        facts["settings"]["max_leaf_nodes"] = most_leaves(stable_settings(settings, target))
-    elif not settings.is_centred and settings.model != "boosting":
+    if settings.is_size_open:
+        facts["settings"]["max_leaf_nodes"] = AUTO
+    elif not settings.is_consensus and settings.model != "boosting":
         facts["settings"]["criterion"] = growth_rules(settings, target).criterion
     return facts
 
@@ -123,7 +122,7 @@ def _division_facts(fit: StableFit) -> dict[str, Any]:
     roles, division = fit.roles, fit.roles.divided.division
     early = {"early_rows": roles.n_early, "early_stages": list(roles.early_stages)}
     return {
-        **({} if fit.settings.is_centred else early),
+        **({} if fit.settings.is_consensus else early),
         "held_out_rows": roles.n_held_out,
         "held_out_ways": len(division.validation),
         "cross_fitted": division.is_cross_fitted,

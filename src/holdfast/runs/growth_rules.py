@@ -62,13 +62,14 @@ def decision_rule(settings: RunSettings, target: Target) -> DecisionRule | None:
 
 def stable_settings(settings: RunSettings, target: Target, *, verbose: bool = False) -> StabilitySettings:
     """How the stable trees of a run are trained."""
-    return StabilitySettings(
+    found = StabilitySettings(
         rules=growth_rules(settings, target),
         method=settings.method,
         # Only one of the teacher is looked for: a tolerance of the score says nothing of it.
         tolerance=settings.tolerance if settings.tolerance_unit in (None, "teacher") else None,
         teacher=settings.teacher,
-        size_by_folds=settings.size_by_folds,
+        is_size_open=settings.is_size_open,
+        is_depth_open=settings.is_consensus and settings.max_depth is None,
         thresholds=settings.thresholds,
         leaf_values=settings.leaf_values,
         n_estimators=settings.n_trees,
@@ -79,6 +80,8 @@ def stable_settings(settings: RunSettings, target: Target, *, verbose: bool = Fa
         n_jobs=settings.n_jobs,
         verbose=verbose,
     )
+    size = settings.max_leaf_nodes
+    return found.with_size(size) if settings.is_consensus and isinstance(size, int) else found
 
 
 def selection_rule(settings: RunSettings) -> SelectionRule:
@@ -89,6 +92,6 @@ def selection_rule(settings: RunSettings) -> SelectionRule:
         settings.tolerance,
         settings.tolerance_unit,
         settings.gamma,
-        max_leaf_nodes=size if settings.is_centred and isinstance(size, int) else None,
+        max_leaf_nodes=size if settings.is_consensus and isinstance(size, int) else None,
         candidate=settings.candidate,
     )

@@ -77,10 +77,10 @@ def leaf_size_of(value: Any) -> int | float:
 
 
 def most_leaves(text: str) -> int | str:
-    """A number of leaves, or the word cv.
+    """A number of leaves, or the word auto.
 
-    >>> most_leaves("8"), most_leaves("cv")
-    (8, 'cv')
+    >>> most_leaves("8"), most_leaves("auto")
+    (8, 'auto')
     """
     return most_leaves_of(int(text) if text.strip().isdigit() else text.strip())
 
@@ -89,9 +89,9 @@ def most_leaves_of(value: Any) -> int | str:
     """The same from a number or a text."""
     if isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= 2:
         return int(value)
-    if isinstance(value, str) and value.lower() == "cv":
-        return "cv"
-    raise ValueError(f"{value!r} has to be an integer of at least 2, or cv for the size that folds choose.")
+    if isinstance(value, str) and value.lower() == "auto":
+        return "auto"
+    raise ValueError(f"{value!r} must be an integer of at least 2, or auto.")
 
 
 def class_weights(text: str) -> ClassWeights:

@@ -130,7 +130,7 @@ def assign_roles(rows: Rows, settings: RunSettings) -> RowRoles:
     growth_rules(settings, table.schema.target)  # refuses what the target has no use for, before the work
     prepared = _prepared(training, table, held_out, settings) if settings.is_stable else None
     early = []
-    if prepared is not None and prepared.stage is not None and not settings.is_centred:
+    if prepared is not None and prepared.stage is not None and not settings.is_consensus:
         early = np.unique(prepared.stage[prepared.division.early]).tolist()
     groups = rows.groups
     return RowRoles(
@@ -161,7 +161,7 @@ def _prepared(rows: Rows, table: Table, held_out: HeldOut, settings: RunSettings
     """The training rows of a stable tree, sorted and divided."""
     # Where the test takes all stages but one, none of the rows left are earlier than others; nor are they in
     # a centred tree, whose rows are only divided evenly by stage.
-    needless = bool(held_out.stages) or settings.is_centred
+    needless = bool(held_out.stages) or settings.is_consensus
     stage = None if needless and len(rows.stages) == 1 else rows.stage
     return prepare(table, stable_settings(settings, table.schema.target), stage=stage, groups=rows.groups)
 

@@ -36,6 +36,7 @@ from holdfast.stability.selection import RULES, UNITS
 MODELS = ("stable", "tree", "pruned", "forest", "boosting")
 GROWTH = ("cart", "c4.5")
 TEST_ROWS = ("forward", "random")
+AUTO = "auto"
 DEPTHS = {"stable": 5, "boosting": 3}  # greatest depth by default; of other models there is none
 N_TREES = 300  # of each collection of a stable tree, by default, but for "centred"
 N_MEMBERS = 100  # of an ensemble, or students of a centred tree, by default
@@ -128,7 +129,8 @@ class RunSettings(LearningSettings):
         None,
         kind=int,
         range=Range(1, 1000),
-        help="Most questions in a row.  [default: 5, of boosting 3, else no limit]",
+        help="Most splits on a path.  [default: 5, no limit with --max-leaf-nodes above 12; of boosting 3, "
+        "else no limit]",
     )
     monotonic_cst: Directions = setting(
         None,
@@ -178,8 +180,8 @@ class RunSettings(LearningSettings):
         metavar="LEAVES",
         from_text=most_leaves,
         from_python=most_leaves_of,
-        help="Most leaves; of --method centred also cv: 12 unless folds speak clearly for 4, 8 or 16.  "
-        "[default: of --method centred 12, else no limit]",
+        help="Most leaves, or auto: 12, or 24 or 48 where held-out rows clearly support more.  "
+        "[default: of --method centred auto, else no limit]",
         models=("stable", "tree", "forest"),
     )
     teacher: str = setting(
@@ -278,10 +280,11 @@ class RunSettings(LearningSettings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.size_by_folds and not self.is_centred:
+        if self.max_leaf_nodes == AUTO and not self.is_consensus:
             what = f"the method is {self.method}" if self.is_stable else f"the model is {self.model}"
             raise ParameterError(
-                f"--max-leaf-nodes cv goes with --method centred, and {what}: give a number, or leave it out."
+                f"--max-leaf-nodes auto goes with --method centred, and {what}: give a number, or leave it "
+                "out."
             )
         if (self.criterion == "quantile") != (self.quantile is not None):
             raise ParameterError(
@@ -329,21 +332,21 @@ class RunSettings(LearningSettings):
         return self.model == "stable"
 
     @property
-    def is_centred(self) -> bool:
+    def is_consensus(self) -> bool:
         """True if the model is a centred tree, the stable tree by default."""
         return self.is_stable and self.method == "centred"
 
     @property
-    def size_by_folds(self) -> bool:
-        """True if folds are to choose the most leaves of a centred tree."""
-        return self.max_leaf_nodes == "cv"
+    def is_size_open(self) -> bool:
+        """True if held-out rows are to choose the most leaves of a consensus tree."""
+        return self.is_consensus and self.max_leaf_nodes in (None, AUTO)
 
     @property
     def growth_given(self) -> dict[str, Any]:
         """The growth rules that the user has set."""
         names = ("criterion", "quantile", "max_depth", "max_leaf_nodes", "min_samples_leaf", "categories")
         given = {name: getattr(self, name) for name in names}
-        return {name: value for name, value in given.items() if value is not None and value != "cv"}
+        return {name: value for name, value in given.items() if value is not None and value != AUTO}
 
     @property
     def depth(self) -> int | None:
@@ -353,7 +356,7 @@ class RunSettings(LearningSettings):
     @property
     def n_trees(self) -> int:
         """Number of trees of each collection, or of the ensemble."""
-        if self.is_stable and not self.is_centred:
+        if self.is_stable and not self.is_consensus:
             return self.n_estimators or N_TREES
         return self.n_estimators or N_MEMBERS
 
@@ -373,7 +376,8 @@ class RunSettings(LearningSettings):
                 if each.name in _IF_SAID and getattr(self, each.name) is None:
                     continue
                 parts[part][each.name] = _plain(getattr(self, each.name))
-        parts["settings"]["max_depth"] = self.depth
+        is_open = self.is_consensus and self.max_depth is None
+        parts["settings"]["max_depth"] = AUTO if is_open else self.depth
         if "n_estimators" in parts["settings"]:
             parts["settings"]["n_estimators"] = self.n_trees
         return parts

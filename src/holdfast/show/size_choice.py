@@ -1,9 +1,8 @@
-"""The sizes that folds chose from, as a table of text."""
+"""The sizes that a consensus tree was chosen from, as a table."""
 
 from holdfast.show.html import sentences, table, view
-from holdfast.stability.centring.names import MOST_LEAVES
 from holdfast.stability.centring.size_choice import SizeChoice
-from holdfast.text.numbers import with_error
+from holdfast.text.numbers import number_text, with_error
 from holdfast.text.table import table_lines
 
 
@@ -23,16 +22,15 @@ def size_choice_table(choice: SizeChoice) -> str:
 
 
 def _rows(choice: SizeChoice) -> list[list[str]]:
-    headings = ["leaves", choice.metric.title, f"better than {MOST_LEAVES} by", ""]
+    headings = ["leaves", "held-out R²", f"more than {choice.sizes[0]} leaves", ""]
     return [headings, *(_cells(choice, place) for place in range(len(choice)))]
 
 
 def _cells(choice: SizeChoice, place: int) -> list[str]:
-    score = choice.metric.shown(float(choice.score[place]))
     gain, error = float(choice.difference[place]), float(choice.difference_error[place])
     return [
         str(choice.sizes[place]),
-        with_error(score, float(choice.error[place]), room=7),
-        "" if place == choice.usual else with_error(gain, error, room=7),
+        number_text(float(choice.explained[place]), 3),
+        "" if place == 0 else with_error(gain, error, room=7),
         "chosen" if place == choice.chosen else "",
     ]

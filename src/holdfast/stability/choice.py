@@ -107,24 +107,21 @@ def choose(frontier: Frontier, metric: Metric, rule: SelectionRule) -> Choice:
 def mark_choice(frontier: Frontier, rule: SelectionRule, candidate: int) -> Frontier:
     """The frontier with its chosen candidate, and those that the rule compares it with.
 
-    Consensus trees are compared with those that lose no more to the teacher than the tolerance, as far as
-    the rule looks at that; a tree of one leaf, which loses all, with every candidate.
+    Consensus trees are compared with those of their own size that lose no more to the teacher than the
+    tolerance, as far as the rule looks at that; a tree of one leaf with every candidate.
     """
     marked = replace(frontier, chosen=candidate, compared=None)
     limits = frontier.max_leaf_nodes
     by_teacher = rule.selection_rule == "within-tolerance" and rule.tolerance_unit in (None, "teacher")
-    if not by_teacher or frontier.teacher_loss is None or limits is None or limits[candidate] == 1:
+    if not by_teacher or limits is None or limits[candidate] == 1:
         return marked
-    is_sized = rule.max_leaf_nodes in frontier.sizes
-    places = _allowed(frontier, rule) if is_sized else np.arange(len(frontier))
-    of_sizes = frontier.taken(places) if len(places) < len(frontier) else frontier
-    near, tolerance = _near_teacher(of_sizes, rule)
+    near, tolerance = _near_teacher(frontier, rule, int(limits[candidate]))
     if len(near) == len(frontier):
         return marked
     left_out = f"loses more than {percent_text(tolerance)}"
-    if (limits > limits[places].max()).any():
-        left_out = f"has more leaves, or {left_out}"
-    return replace(marked, compared=Compared(tuple(places[near].tolist()), left_out))
+    if (limits != limits[candidate]).any():
+        left_out = f"is of another size, or {left_out}"
+    return replace(marked, compared=Compared(tuple(near.tolist()), left_out))
 
 
 def _named(frontier: Frontier, metric: Metric, rule: SelectionRule) -> Choice:
@@ -139,7 +136,6 @@ def _named(frontier: Frontier, metric: Metric, rule: SelectionRule) -> Choice:
     marked = mark_choice(frontier, rule, place)
     told = [
         _compared(frontier, metric, place, _places(marked)),
-        _beyond(marked, rule, place),
         _beaten(marked, metric, rule),
     ]
     reason = " ".join(filter(None, ["It was asked for by its number.", *told]))
@@ -149,20 +145,6 @@ def _named(frontier: Frontier, metric: Metric, rule: SelectionRule) -> Choice:
 def _places(frontier: Frontier) -> LongArray:
     """The candidates that are compared."""
     return np.arange(len(frontier)) if frontier.compared is None else np.array(frontier.compared.places)
-
-
-def _beyond(frontier: Frontier, rule: SelectionRule, place: int) -> str:
-    """What a candidate loses to the teacher, if it is more than the tolerance; else nothing."""
-    if frontier.compared is None or place in frontier.compared.places:
-        return ""
-    return f"It {_too_much(frontier, rule, place)}."
-
-
-def _too_much(frontier: Frontier, rule: SelectionRule, place: int) -> str:
-    assert frontier.teacher_loss is not None
-    _, tolerance = _near_teacher(frontier, rule)
-    lost = loss_text(float(frontier.teacher_loss[place]))
-    return f"loses {lost} of the teacher, more than the {percent_text(tolerance)} allowed"
 
 
 def _constant(frontier: Frontier, rule: SelectionRule) -> Choice | None:
@@ -187,7 +169,7 @@ def _constant(frontier: Frontier, rule: SelectionRule) -> Choice | None:
 def _beaten(frontier: Frontier, metric: Metric, rule: SelectionRule) -> str:
     """The most stable of the candidates that beat the chosen one in both; empty if none does.
 
-    One that loses more to the teacher, and more than is allowed, does not beat it: its loss is said.
+    Of consensus trees, those of its own size and tolerance are asked first, then all.
     """
     place = frontier.chosen
     assert place is not None
@@ -195,10 +177,7 @@ def _beaten(frontier: Frontier, metric: Metric, rule: SelectionRule) -> str:
         return ""
     d, a = frontier.instability, frontier.score
     better = (d <= d[place]) & (a >= a[place]) & ((d < d[place]) | (a > a[place]))
-    beating = better
-    if frontier.compared is not None and frontier.teacher_loss is not None:
-        is_compared = np.isin(np.arange(len(frontier)), frontier.compared.places)
-        beating = better & (is_compared | (frontier.teacher_loss <= frontier.teacher_loss[place]))
+    beating = better & np.isin(np.arange(len(frontier)), _places(frontier))
     known = np.flatnonzero(beating if beating.any() else better)
     known = known[pareto_frontier(d[known], a[known])]
     other = _nearest(frontier, known)
@@ -208,7 +187,21 @@ def _beaten(frontier: Frontier, metric: Metric, rule: SelectionRule) -> str:
     )
     if beating.any():
         return f"Candidate {other} beats it: {figures}."
-    return f"Candidate {other} is more stable and better ({figures}), but {_too_much(frontier, rule, other)}."
+    return (
+        f"Candidate {other}, which {_left_out(frontier, rule, other)}, is more stable and better: {figures}."
+    )
+
+
+def _left_out(frontier: Frontier, rule: SelectionRule, other: int) -> str:
+    """Why a candidate is not compared with the chosen one."""
+    limits, losses = frontier.max_leaf_nodes, frontier.student_loss
+    assert limits is not None
+    assert losses is not None
+    assert frontier.chosen is not None
+    if limits[other] != limits[frontier.chosen]:
+        return f"has a limit of {limits[other]} leaves"
+    tolerance = _near_teacher(frontier, rule, int(limits[other]))[1]
+    return f"loses {loss_text(float(losses[other]))} of the teacher (allowed: {percent_text(tolerance)})"
 
 
 def _allowed(frontier: Frontier, rule: SelectionRule) -> LongArray:
@@ -272,63 +265,34 @@ def _within_tolerance(frontier: Frontier, metric: Metric, rule: SelectionRule) -
 
 
 def _within_teacher(frontier: Frontier, metric: Metric, rule: SelectionRule) -> tuple[int, str]:
-    """The most stable tree with many leaves that loses little to the teacher, unless another beats it.
+    """The most stable tree with the largest limit of leaves that loses little to the teacher.
 
-    Another beats it if it loses no more than the tolerance, is more stable, and scores no lower. Of those
-    that do, and that none beats, the most stable with the largest limit of leaves is taken.
+    Scores do not choose between sizes: on the rows of one sample their differences are mostly noise.
     """
-    if frontier.teacher_loss is None or frontier.max_leaf_nodes is None:
+    if frontier.max_leaf_nodes is None:
         raise ParameterError(
             "tolerance_unit='teacher' is for method='centred': other methods have no teacher."
         )
-    d, a = frontier.instability, frontier.score
-    near, tolerance = _near_teacher(frontier, rule)
-    usual, limit = _nearest_of_largest(frontier, near)
+    limit = int(frontier.max_leaf_nodes.max())
+    near, tolerance = _near_teacher(frontier, rule, limit)
+    candidate = _nearest(frontier, near)
     with_limit = f" with a limit of {limit} leaves" if len(frontier.sizes) > 1 else ""
-    described = (
-        f"the most stable tree{with_limit} that loses at most {percent_text(tolerance)} of what the student "
-        "has learned from the teacher"
+    because = (
+        f"It is the most stable tree{with_limit} that loses at most {percent_text(tolerance)} of what the "
+        "student has learned from the teacher."
     )
-    none_beats = (
-        f"Of the candidates that lose no more, none is both more stable and better in {metric.title}."
-    )
-    efficient = near[pareto_frontier(d[near], a[near])]
-    if usual in efficient:
-        return usual, f"It is {described}. {none_beats}{_beaten_by_losers(frontier, metric, usual)}"
-    beating = efficient[(d[efficient] <= d[usual]) & (a[efficient] >= a[usual])]
-    candidate, _ = _nearest_of_largest(frontier, beating)
-    because = f"It beats {described}: it is at least as stable, and at least as good in {metric.title}."
-    return candidate, f"{because} {none_beats}{_beaten_by_losers(frontier, metric, candidate)}"
+    marked = mark_choice(frontier, rule, candidate)
+    return candidate, " ".join(filter(None, [because, _beaten(marked, metric, rule)]))
 
 
-def _beaten_by_losers(frontier: Frontier, metric: Metric, place: int) -> str:
-    """That a tree which beats it loses more to the teacher than is allowed; empty if none beats it."""
-    if frontier.efficient[place]:
-        return ""
-    assert frontier.teacher_loss is not None
-    d, a = frontier.instability, frontier.score
-    better = _nearest(frontier, np.flatnonzero(frontier.efficient & (d <= d[place]) & (a >= a[place])))
-    lost = percent_text(float(frontier.teacher_loss[better]))
-    return (
-        f" A tree of {_leaves_text(frontier, better)} is at least as stable and as good in {metric.title}, "
-        f"but loses {lost}: more than is allowed."
-    )
-
-
-def _near_teacher(frontier: Frontier, rule: SelectionRule) -> tuple[LongArray, float]:
-    """The candidates within the tolerance of the teacher, and the tolerance, which leaves at least one."""
-    losses = frontier.teacher_loss
+def _near_teacher(frontier: Frontier, rule: SelectionRule, limit: int) -> tuple[LongArray, float]:
+    """The candidates of a size within the tolerance of the teacher, and the tolerance, which leaves one."""
+    losses, limits = frontier.student_loss, frontier.max_leaf_nodes
     assert losses is not None
+    assert limits is not None
     tolerance = TEACHER_TOLERANCE if rule.tolerance is None else rule.tolerance
-    tolerance = max(tolerance, float(losses.min()))
-    return np.flatnonzero(losses <= tolerance + 1e-9), tolerance
-
-
-def _nearest_of_largest(frontier: Frontier, places: LongArray) -> tuple[int, int]:
-    """The most stable of the candidates with the largest limit of leaves, and that limit."""
-    assert frontier.max_leaf_nodes is not None
-    limits = frontier.max_leaf_nodes[places]
-    return _nearest(frontier, places[limits == limits.max()]), int(limits.max())
+    tolerance = max(tolerance, float(losses[limits == limit].min()))
+    return np.flatnonzero((limits == limit) & (losses <= tolerance + 1e-9)), tolerance
 
 
 def _knee(frontier: Frontier, metric: Metric, rule: SelectionRule) -> tuple[int, str]:

@@ -1,14 +1,14 @@
 """How stable trees are trained."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Any
 
 from holdfast.backends.tasks import check_jobs
 from holdfast.errors import ParameterError
 from holdfast.growth.rules import GrowthRules
-from holdfast.stability.centring.names import TAUGHT
+from holdfast.stability.centring.names import MOST_LEAVES, TAUGHT
 
 DEPTH_5 = GrowthRules(max_depth=5)
 N_STUDENTS, N_TREES = 100, 300  # of each collection, for "centred" and for other methods
@@ -19,8 +19,8 @@ class StabilitySettings:
     """How stable trees are trained. All that decides about the result is here, but for the data.
 
     The estimators have a parameter of the same name for each field, apart from `rules` and `seed`, which are
-    made of several parameters and of `random_state`, `size_by_folds`, which is `max_leaf_nodes="cv"`, and
-    `shrinkage`, which folds choose.
+    made of several parameters and of `random_state`, `is_size_open` and `is_depth_open`, which are "auto" for
+    `max_leaf_nodes` and `max_depth`, and `shrinkage`, which folds choose.
     """
 
     rules: GrowthRules = DEPTH_5
@@ -29,7 +29,8 @@ class StabilitySettings:
     method: str = "centred"  # one of METHODS
     n_estimators: int | None = None  # trees of each collection; None: 100 students of "centred", else 300
     teacher: Any = "blend"  # for "centred": a name, an estimator, or a list of them
-    size_by_folds: bool = False  # for "centred": folds choose the most leaves, instead of the rules
+    is_size_open: bool = False  # for "centred": rows held out choose the most leaves, instead of the rules
+    is_depth_open: bool = False  # for "centred": trees of more than twelve leaves may be of any depth
     thresholds: str = "round"  # for "centred": one of THRESHOLDS
     leaf_values: str = "posterior"  # one of LEAF_VALUES; those of a teacher are labels for other methods
     shrinkage: float | None = None  # for updates of trees with shrunk leaves: the strength of their training
@@ -55,16 +56,17 @@ class StabilitySettings:
             raise ParameterError(
                 f"n_estimators={n!r} is out of range: it must be an integer of at least 1, or None."
             )
-        if self.size_by_folds and self.method != "centred":
-            raise ParameterError(
-                f"max_leaf_nodes='cv' is for method='centred', and the method is {self.method!r}: give the "
-                "most leaves as an integer, or None for no limit."
-            )
         if self.grid is not None and not isinstance(self.grid, Mapping):
             raise ParameterError(
                 f"grid={self.grid!r} is no grid: give a list of values for each parameter, such as "
                 "{'max_depth': [3, 4, 5]}, or None."
             )
+
+    def with_size(self, max_leaf_nodes: int) -> "StabilitySettings":
+        """The settings for consensus trees of at most so many leaves."""
+        depth = None if self.is_depth_open and max_leaf_nodes > MOST_LEAVES else self.rules.max_depth
+        rules = replace(self.rules, max_leaf_nodes=max_leaf_nodes, max_depth=depth)
+        return replace(self, rules=rules, is_size_open=False)
 
     @property
     def is_taught(self) -> bool:

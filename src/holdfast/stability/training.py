@@ -14,6 +14,7 @@ from holdfast.distance.settings import DistanceSettings, checked_outcome
 from holdfast.errors import ParameterError
 from holdfast.growth.honest import rows_asked, with_honest_values
 from holdfast.scoring.metric import Metric, metric_of
+from holdfast.stability.centring.names import MOST_LEAVES
 from holdfast.stability.collection import Collection
 from holdfast.stability.division import Division, RowInfo
 from holdfast.stability.frontier import Frontier, frontier_of
@@ -40,6 +41,15 @@ class StableTrees:
     reliability: float  # of differences in score between candidates grown alike; 1 if none of them is chance
     sizes: Sizes | None = None  # for "centred": the references of fewer leaves, and the choice of the size
     strength: float | None = None  # of the shrinkage of leaf values, in rows; None if they are not shrunk
+
+    def settle(self, settings: StabilitySettings) -> StabilitySettings:
+        """The settings with the size and the teacher that held-out rows have chosen."""
+        if self.sizes is not None and self.sizes.teacher is not None:
+            settings = replace(settings, teacher=self.sizes.teacher)
+        if not settings.is_size_open:
+            return settings
+        choice = None if self.sizes is None else self.sizes.choice
+        return settings.with_size(MOST_LEAVES if choice is None else choice.max_leaf_nodes)
 
     @property
     def sampled_candidates(self) -> tuple[Tree, ...]:

@@ -26,6 +26,7 @@ from holdfast.estimators.predictions import ClassifierBase
 from holdfast.estimators.stable import StableTreeClassifier, StableTreeRegressor
 from holdfast.estimators.stable_base import StableTreeEstimator
 from holdfast.estimators.tree import TreeClassifier, TreeRegressor
+from holdfast.stability.centring.teacher import check_teacher
 from holdfast.stability.choice import Choice, mark_choice
 from holdfast.stability.frontier import Frontier
 from holdfast.stability.selection import BY_NUMBER
@@ -70,6 +71,7 @@ NUMBERS: dict[str, type] = {
     "shrinkage_": float,
     "teacher_loss_": float,
 }
+WEIGHTS = "teacher_weights_"  # a number for each part of a teacher
 ARRAYS = (
     "estimator_errors_",
     "oob_improvement_",
@@ -119,6 +121,7 @@ def estimator_part(estimator: Any) -> EstimatorPart:
         attributes={
             **{name: kind(fitted[name]) for name, kind in NUMBERS.items() if name in fitted},
             **{name: gapped(np.asarray(fitted[name])) for name in ARRAYS if name in fitted},
+            **({WEIGHTS: dict(fitted[WEIGHTS])} if WEIGHTS in fitted else {}),
         },
         tables={name: table_part(fitted[name]) for name in _tables_of(fitted)},
         permutation=None if permutation is None else _permutation_part(fitted["importances_"]),
@@ -135,7 +138,7 @@ def _tables_of(fitted: Mapping[str, Any]) -> list[str]:
 def _left_out(estimator: Any, parameters: Mapping[str, Any], others: Sequence[str]) -> tuple[str, ...]:
     """Parameters and attributes that the file does not hold, nor the one that it was loaded from."""
     fitted = vars(estimator)
-    held = {*parameters, *NUMBERS, *ARRAYS, *_tables_of(fitted), *_MADE}
+    held = {*parameters, *NUMBERS, *ARRAYS, WEIGHTS, *_tables_of(fitted), *_MADE}
     attributes = [name for name in fitted if name.endswith("_") and not name.startswith("_")]
     names = {*attributes, *fitted.get("_left_out", ())} - held
     return tuple(sorted(names | set(others)))
@@ -253,6 +256,8 @@ def _remember_attributes(estimator: Any, part: EstimatorPart) -> None:
             value: Any = NUMBERS[name](entry)
         elif name in ARRAYS and isinstance(entry, tuple):
             value = np.array(entry, np.float64)
+        elif name == WEIGHTS and isinstance(entry, dict):
+            value = _teacher_weights(entry)
         else:
             raise ModelFileError(f"at estimator.attributes: {name[:40]!r} is of another kind.")
         setattr(estimator, name, value)
@@ -260,6 +265,14 @@ def _remember_attributes(estimator: Any, part: EstimatorPart) -> None:
         if name not in TABLES:
             raise ModelFileError(f"at estimator.tables: {name[:40]!r} is no table.")
         setattr(estimator, name, table_in(name, table, estimator.schema_.target))
+
+
+def _teacher_weights(entry: Mapping[str, float]) -> dict[str, float]:
+    try:
+        check_teacher(entry)
+    except ParameterError as error:
+        raise ModelFileError(f"at estimator.attributes.{WEIGHTS}: {error}") from None
+    return dict(entry)
 
 
 def _remember_ensemble(estimator: Any, part: EstimatorPart, ensemble: Ensemble) -> None:

@@ -95,7 +95,7 @@ class EstimatorPart(Part):
     left_out: tuple[str, ...]  # parameters and attributes that the file does not hold
     has_feature_names: bool  # it was fitted to columns with names
     label_type: str  # of classes_; empty if it has none
-    attributes: dict[str, Integer | float | GappedNumbers]
+    attributes: dict[str, Integer | float | GappedNumbers | dict[str, float]]
     tables: dict[str, TablePart]
     permutation: PermutationPart | None
     choice: ChoicePart | None

@@ -33,7 +33,7 @@ _TYPES: dict[Any, tuple[type, tuple[type, ...]]] = {
 }
 _TYPES |= {kind | None: entries for kind, entries in _TYPES.items()}  # columns that may be missing
 # One row for each entry.
-_MATRICES = (("max_features_table_", "scores"), ("size_choice_", "scores"), ("size_table_", "scores"))
+_MATRICES = (("max_features_table_", "scores"), ("size_table_", "scores"))
 _APART = ("metric", "chosen", "compared", "baseline")  # fields that another part of the document has
 _GAPPED = ("oob_curve_",)  # a few trees may have no score
 

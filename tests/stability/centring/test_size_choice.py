@@ -4,12 +4,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from holdfast.stability.centring.size_folds import N_FOLDS, SIZES, choose_size
 
 from holdfast import CART, DataError, DataWarning, SizeChoice, Table, Tree, grow
 from holdfast.data.schema import Target
 from holdfast.scoring.metric import metric_of
 from holdfast.scoring.predictions import predictions_for
-from holdfast.stability.centring.size_folds import N_FOLDS, SIZES, choose_size
 from holdfast.stability.settings import StabilitySettings
 from holdfast.stability.training import prepare
 

@@ -5,4 +5,5 @@ TEACHER_NAMES = ("blend", "forest", "extra-trees", "boosting", "linear", "kernel
 LEAF_VALUES = ("posterior", "teacher", "labels", "shrunk", "honest")
 TAUGHT = ("posterior", "teacher")  # leaf values in which a teacher has a say
 THRESHOLDS = ("round", "exact")
-MOST_LEAVES = 12  # of a centred tree, unless another number is asked for
+MOST_LEAVES = 12  # of a consensus tree, unless held-out rows support more or another number is asked for
+DEFAULT_TEACHER = TEACHER_NAMES[0]

@@ -1,66 +1,53 @@
-"""What folds say of the size of a centred tree: the usual one is kept unless another clearly wins."""
+"""The size of a consensus tree: twelve leaves, or more where rows held out clearly support it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from holdfast.arrays import FloatArray, LongArray, frozen
-from holdfast.scoring.metric import Metric
+from holdfast.arrays import BoolArray, FloatArray, LongArray, frozen
+from holdfast.data.split.groups import of_rows
+from holdfast.scoring.differences import score_difference
+from holdfast.scoring.metric import TrueValues, metric_of
 from holdfast.shown import shown
 from holdfast.stability.centring.names import MOST_LEAVES
+from holdfast.stability.rows import PreparedRows
 from holdfast.text.numbers import number_text
+from holdfast.tree.tree import Tree
 
-TIED = 1e-12  # mean scores that differ by less, as a fraction of the greater, are equal
+SIZES = (MOST_LEAVES, 24, 48)
+ENOUGH = 0.97  # of what the best size explains: more leaves for the rest are not worth their distance
+CLEAR = 3.0  # standard errors by which a larger size must be better than twelve leaves
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SizeChoice:
-    """One entry for every size that was tried, the smallest first, and which of them was taken.
+    """What trees of each size explain of rows that they have not seen, and which size was taken.
 
-    Twelve leaves are usual. Another size is taken only if its mean score is better by more than one standard
-    error of the difference: the size of a tree should not change with every sample. Scores are those of
-    students that had not seen the rows, the greater the better: losses are negated.
+    It is the smallest size that explains 97 % of what the best one does, if that is better than twelve leaves
+    by more than three standard errors, and else twelve. Sizes below twelve are never taken: they would change
+    from sample to sample, and a fixed smaller size is more stable.
     """
 
-    sizes: LongArray  # the most leaves
-    scores: FloatArray  # (sizes, folds) of the rows held out
-    error: FloatArray  # standard error of the mean score
-    difference: FloatArray  # of the mean score to that of the usual size
-    difference_error: FloatArray  # its standard error: the same rows are scored, and chance is shared
-    metric: Metric
+    sizes: LongArray  # the most leaves, the least first
+    explained: FloatArray  # fraction of the variance of the target
+    difference: FloatArray  # to the fraction that the smallest size explains
+    difference_error: FloatArray  # its standard error
 
     def __post_init__(self) -> None:
-        for name in ("sizes", "scores", "error", "difference", "difference_error"):
+        for name in ("sizes", "explained", "difference", "difference_error"):
             object.__setattr__(self, name, frozen(getattr(self, name)))
 
     def __len__(self) -> int:
         return len(self.sizes)
 
-    @cached_property
-    def score(self) -> FloatArray:
-        """The mean over the folds."""
-        return frozen(self.scores.mean(axis=1))
-
     @property
-    def usual(self) -> int:
-        """Where the usual size stands."""
-        return int(np.abs(self.sizes - MOST_LEAVES).argmin())
-
-    @cached_property
     def chosen(self) -> int:
-        """Where the size stands that was taken: of those that clearly win, the best; the smaller if tied."""
-        clear = self.difference > np.maximum(self.difference_error, self._rounding)
-        if not clear.any():
-            return self.usual
-        best = self.difference[clear].max()
-        return int(np.flatnonzero(clear & (self.difference >= best - self._rounding))[0])
-
-    @property
-    def _rounding(self) -> float:
-        """Differences of mean scores up to it are none."""
-        return TIED * abs(float(self.score[self.usual]))
+        """The place of the size that was taken."""
+        place = int(np.argmax(self.explained >= ENOUGH * self.explained.max()))
+        is_clear = self.difference[place] > CLEAR * self.difference_error[place]
+        return place if is_clear else 0
 
     @property
     def max_leaf_nodes(self) -> int:
@@ -70,33 +57,33 @@ class SizeChoice:
     @property
     def reason(self) -> str:
         """Why this size was taken, in words."""
-        title = self.metric.title.removeprefix("mean ")
-        best = self.chosen if self.chosen != self.usual else int(self.difference.argmax())
-        gain, error = (number_text(float(each[best]), 2) for each in (self.difference, self.difference_error))
-        if self.chosen != self.usual:
+        texts = [number_text(max(float(each), 0.0), 3) for each in self.explained]
+        place, usual = self.chosen, f"{self.sizes[0]} leaves"
+        if place == 0:
+            best = int(self.explained.argmax())
+            if best == 0 or self.difference[best] <= 0:
+                return f"{usual}: more leaves explain no more of the held-out rows (R² {texts[0]})."
             return (
-                f"{self.max_leaf_nodes} leaves instead of the usual {MOST_LEAVES}: their mean {title} is "
-                f"better by {gain}, more than one standard error of the difference, {error}."
+                f"{usual}: {self.sizes[best]} leaves would explain little more of the held-out rows, or not "
+                f"clearly more (R² {texts[best]} instead of {texts[0]})."
             )
-        kept = f"{MOST_LEAVES} leaves, as usual"
-        if not self.difference[best] > self._rounding:
-            return f"{kept}: no other size has a better mean {title}."
-        return (
-            f"{kept}: the mean {title} of {self.sizes[best]} leaves is better by {gain}, which is no more "
-            f"than one standard error of the difference, {error}."
+        reason = (
+            f"{self.sizes[place]} leaves instead of {self.sizes[0]}: R² on held-out rows {texts[0]} -> "
+            f"{texts[place]}"
         )
+        if place + 1 == len(self):
+            return f"{reason}."
+        more = number_text(float(self.explained[place + 1] - self.explained[place]), 2)
+        return f"{reason}; {self.sizes[place + 1]} leaves would add {more}."
 
     def columns(self) -> dict[str, list[Any]]:
         """The table: names of columns, and one entry per size."""
-        folds = {f"fold_{number + 1}": scores.tolist() for number, scores in enumerate(self.scores.T)}
         return {
             "max_leaf_nodes": self.sizes.tolist(),
-            "score": self.score.tolist(),
-            "score_error": self.error.tolist(),
+            "explained": self.explained.tolist(),
             "difference": self.difference.tolist(),
             "difference_error": self.difference_error.tolist(),
             "chosen": [place == self.chosen for place in range(len(self))],
-            **folds,
         }
 
     def to_frame(self, backend: str | None = None) -> Any:
@@ -114,3 +101,50 @@ class SizeChoice:
 
     def _repr_html_(self) -> str:
         return shown("size_choice_html", self)
+
+
+def choose_size(rows: PreparedRows, held_out: Sequence[tuple[BoolArray, Sequence[Tree]]]) -> SizeChoice:
+    """Choose among SIZES by trees of each size on rows that they have not seen.
+
+    The trees are students: to search for the consensus trees of every size would take far longer, and the
+    differences between sizes are alike.
+    """
+    explained, differences, errors = [], [], []
+    for flags, trees in held_out:
+        part = rows.table.taken(flags)
+        target = part.schema.target
+        metric = metric_of("brier" if target.is_classes else "squared_error", target)
+        true_values = TrueValues.of(part, of_rows(rows.groups, flags))
+        predictions = [tree.value[tree.apply(part)] for tree in trees]
+        constant = metric.value(_constant(rows, flags), true_values)
+        scale = -constant if constant < 0 else 1.0
+        explained.append([1.0 + metric.value(each, true_values) / scale for each in predictions])
+        found = [score_difference(metric, predictions[0], each, true_values) for each in predictions]
+        differences.append([each.value / scale for each in found])
+        errors.append([each.error / scale for each in found])
+    return SizeChoice(
+        sizes=np.array(SIZES),
+        explained=np.mean(explained, axis=0),
+        difference=np.mean(differences, axis=0),
+        # Rows held out several times count once: the mean error, as of one division.
+        difference_error=np.mean(errors, axis=0) / np.sqrt(_n_times(rows, held_out)),
+    )
+
+
+def _constant(rows: PreparedRows, held_out: BoolArray) -> FloatArray:
+    """What the target of the other rows predicts for the rows held out: the base rate or the mean."""
+    table, target = rows.table, rows.table.schema.target
+    weight = np.ones(table.n_rows) if table.weight is None else table.weight
+    training = ~held_out if weight[~held_out].sum() > 0 else held_out
+    if target.is_classes:
+        sums = np.bincount(table.target[training], weight[training], len(target.classes))
+        mean = sums / sums.sum()
+    else:
+        mean = np.array([np.average(table.target[training], weights=weight[training])])
+    return np.tile(mean, (int(held_out.sum()), 1))
+
+
+def _n_times(rows: PreparedRows, held_out: Sequence[tuple[BoolArray, Sequence[Tree]]]) -> float:
+    """How many times more rows were held out once than in one of the divisions."""
+    flags = np.array([each for each, _ in held_out])
+    return float(flags.any(axis=0).sum() / flags.sum(axis=1).mean())

@@ -133,6 +133,12 @@ class Lesson:
             columns = tuple(column[row] for column in columns)
         return cls(table, answers, weight, lesson, rules, fixed, replace(lesson, columns=columns), cuts)
 
+    def limited(self, rules: GrowthRules) -> "Lesson":
+        """The lesson for students with the size, the depth and the rows in a leaf of these rules."""
+        least = int(rules.min_samples_leaf) * self.n_copies
+        limits = {"max_leaf_nodes": rules.max_leaf_nodes, "max_depth": rules.max_depth}
+        return replace(self, rules=replace(self.rules, **limits, min_samples_leaf=least))
+
     @property
     def n_copies(self) -> int:
         """How often each row stands in the lesson."""

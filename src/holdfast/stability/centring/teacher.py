@@ -4,18 +4,20 @@ The mean of several models of different kinds moves less from sample to sample t
 at random goes by the rows alone: another seed gives the same teacher.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from holdfast.arrays import FloatArray, LongArray
+from holdfast.arrays import BoolArray, FloatArray, LongArray
 from holdfast.backends.tasks import run_kept
 from holdfast.data.input.weight import are_repetitions
 from holdfast.data.schema import Target
+from holdfast.data.split.groups import of_rows
 from holdfast.data.split.row_keys import lowest, row_hashes, unit_keys
 from holdfast.data.table import Table
 from holdfast.distance.costs import fraction_of_range
@@ -48,12 +50,13 @@ SOLVED = 1e-9  # of equations that are solved step by step: the error that is le
 
 @dataclass(frozen=True, eq=False)
 class TeacherData:
-    """The rows that a teacher is fitted to, and predicts."""
+    """The rows that a teacher is fitted to, and the rows that it predicts: by default the same."""
 
     table: Table  # weighted as the classes are to count; numbers from 0 to 1
     groups: LongArray | None
     n_jobs: int | None
     categories: Categories = "shrunk"
+    others: Table | None = None  # predicted instead
 
     @classmethod
     def of(
@@ -62,8 +65,12 @@ class TeacherData:
         weight: FloatArray,
         groups: LongArray | None,
         settings: StabilitySettings,
+        training: BoolArray | None = None,
     ) -> "TeacherData":
-        """The rows, weighted as they are to count, and numbers from 0 to 1."""
+        """The rows, weighted as they are to count, and numbers from 0 to 1.
+
+        With `training`, the teacher is fitted to these rows, and predicts all.
+        """
         if table.weight is not None or not (weight == 1.0).all():
             table = replace(table, weight=weight)
         target = table.schema.target
@@ -74,7 +81,15 @@ class TeacherData:
             schema = replace(table.schema, target=Target(target.name))
             identity = row_hashes(table)  # what is drawn for a row goes by what it was
             table = Table(schema, table.columns, fraction, table.weight, identity)
-        return cls(table, groups, settings.n_jobs, settings.rules.categories)
+        data = cls(table, groups, settings.n_jobs, settings.rules.categories)
+        if training is None:
+            return data
+        return replace(data, table=table.taken(training), groups=of_rows(groups, training), others=table)
+
+    @property
+    def predicted(self) -> Table:
+        """The rows that the teacher predicts."""
+        return self.table if self.others is None else self.others
 
     @property
     def is_classes(self) -> bool:
@@ -83,8 +98,9 @@ class TeacherData:
 
 
 def check_teacher(teacher: Any) -> None:
-    """Raise a ParameterError unless it is the name of a teacher, an estimator, or a list of them."""
-    for each in teacher if isinstance(teacher, list | tuple) else [teacher]:
+    """Raise a ParameterError unless it is the name of a teacher, an estimator, a list of them, or weights."""
+    is_many = isinstance(teacher, list | tuple | Mapping)
+    for each in teacher if is_many else [teacher]:
         if isinstance(each, str) and each not in TEACHER_NAMES:
             raise ParameterError(
                 f"teacher={each!r} is unknown: choose one of {listed(TEACHER_NAMES)}, or give an "
@@ -94,28 +110,51 @@ def check_teacher(teacher: Any) -> None:
             raise ParameterError(
                 f"teacher has a {type(each).__name__}: give names or estimators that can be cloned."
             )
-    if isinstance(teacher, list | tuple) and not teacher:
-        raise ParameterError("teacher=[] teaches nothing: give at least one name or estimator.")
+    if is_many and not teacher:
+        raise ParameterError(f"teacher={teacher!r} has no model: give at least one name or estimator.")
+    weights = list(teacher.values()) if isinstance(teacher, Mapping) else [1.0]
+    if not all(isinstance(each, Real) and 0 <= float(each) < float("inf") for each in weights) or not sum(
+        weights
+    ):
+        raise ParameterError(f"teacher={teacher!r} needs weights of at least 0, and one above 0.")
+
+
+def part_weights(teacher: Any) -> dict[Any, float]:
+    """Parse a teacher into its parts, names of PARTS or estimators, and their weights, of sum 1.
+
+    `teacher` is one of TEACHERS or PARTS, an estimator, a list of these, which count alike, or a mapping of
+    these to weights.
+    """
+    if not isinstance(teacher, Mapping):
+        teacher = dict.fromkeys(teacher if isinstance(teacher, list | tuple) else [teacher], 1.0)
+    weights: dict[Any, float] = {}
+    for each, weight in teacher.items():
+        own = TEACHERS[each] if isinstance(each, str) and each in TEACHERS else {each: 1.0}
+        for part, share in own.items():
+            weights[part] = weights.get(part, 0.0) + weight * share / sum(own.values())
+    total = sum(weights.values())
+    return {part: weight / total for part, weight in weights.items() if weight > 0}
+
+
+def part_predictions(data: TeacherData, parts: Iterable[Any]) -> list[FloatArray]:
+    """Predict with every part of a teacher: fractions of the classes, or a number from 0 to 1."""
+    target, n_rows = data.table.schema.target, data.predicted.n_rows
+    if target.is_classes and len(present := np.unique(data.table.target)) == 1:  # there is nothing to learn
+        return [np.eye(len(target.classes))[np.full(n_rows, present[0])] for _ in parts]
+    fits = [PARTS[part] if isinstance(part, str) else partial(_foreign, estimator=part) for part in parts]
+    return [run_kept("Teacher", fit, data) for fit in fits]
 
 
 def teacher_predictions(data: TeacherData, teacher: Any) -> FloatArray:
-    """Predict the rows: fractions of the classes, or a number from 0 to 1.
+    """Predict with a teacher: the weighted mean of its parts."""
+    weights = part_weights(teacher)
+    return weighted_mean(part_predictions(data, weights), weights.values())
 
-    `teacher` is one of TEACHERS or PARTS, an estimator, or a list of these, whose mean counts.
-    """
-    weights: dict[Any, float] = {}
-    for each in teacher if isinstance(teacher, list | tuple) else [teacher]:
-        own = TEACHERS[each] if isinstance(each, str) and each in TEACHERS else {each: 1.0}
-        for part, share in own.items():
-            weights[part] = weights.get(part, 0.0) + share / sum(own.values())
-    target = data.table.schema.target
-    if target.is_classes and len(present := np.unique(data.table.target)) == 1:  # there is nothing to learn
-        return np.asarray(np.eye(len(target.classes))[np.full(data.table.n_rows, present[0])], np.float64)
-    total, mean = sum(weights.values()), np.zeros((data.table.n_rows, 1))
-    for part, weight in weights.items():
-        fit = PARTS[part] if isinstance(part, str) else partial(_foreign, estimator=part)
-        mean = mean + (weight / total) * run_kept("Teacher", fit, data)
-    return np.clip(mean, 0.0, 1.0)
+
+def weighted_mean(predictions: Sequence[FloatArray], weights: Iterable[float]) -> FloatArray:
+    """Average the predictions of parts, with weights of sum 1."""
+    mean = sum(weight * each for weight, each in zip(weights, predictions, strict=True))
+    return np.clip(np.asarray(mean, np.float64), 0.0, 1.0)
 
 
 # -- trees ----------------------------------------------------------------------------------------------
@@ -148,6 +187,7 @@ def _bagged(data: TeacherData, splitter: Literal["best", "random"], sampling: Sa
         N_TREES,
         sampling=sampling,
         are_draws=False,
+        predicted=data.predicted,
         n_jobs=data.n_jobs,
     )
 
@@ -162,7 +202,7 @@ def _boosting(data: TeacherData) -> FloatArray:
         categories=data.categories,
     )
     boosted = boost(data.table, settings, n_jobs=data.n_jobs)
-    return boosted.ensemble.values(data.table, n_jobs=data.n_jobs)
+    return boosted.ensemble.values(data.predicted, n_jobs=data.n_jobs)
 
 
 # -- linear models and kernels ----------------------------------------------------------------------------
@@ -197,8 +237,8 @@ def _penalised(data: TeacherData, c: float, *, is_kernel: bool) -> FloatArray:
             landmarks = Landmarks.of(matrix, keys, stream, len(table.schema.columns))
         predict = _fitted(table, matrix if landmarks is None else _features(landmarks, matrix), c)
         parts = []
-        for begin in range(0, data.table.n_rows, ROWS_AT_A_TIME):
-            part = design.compact(data.table, slice(begin, begin + ROWS_AT_A_TIME))
+        for begin in range(0, data.predicted.n_rows, ROWS_AT_A_TIME):
+            part = design.compact(data.predicted, slice(begin, begin + ROWS_AT_A_TIME))
             parts.append(predict(part if landmarks is None else landmarks.features(part)))
     return np.concatenate(parts)
 
@@ -245,18 +285,19 @@ def _foreign(data: TeacherData, estimator: Any) -> FloatArray:
     from sklearn.utils.validation import has_fit_parameter
 
     table, model = data.table, clone(estimator)
-    matrix = DesignMatrix.of(table).dense(table)
+    design = DesignMatrix.of(table)
+    matrix, asked = design.dense(table), design.dense(data.predicted)
     if model.get_params(deep=False).get("random_state", 0) is None:
         model.set_params(random_state=derived_seed(SEED, Branch.TEACHER_ESTIMATOR) % 2**31)
     is_weighted = table.weight is not None and has_fit_parameter(model, "sample_weight")
     weight = {"sample_weight": table.weight} if is_weighted else {}
     if not data.is_classes:
-        return np.asarray(model.fit(matrix, table.target, **weight).predict(matrix), np.float64)[:, None]
+        return np.asarray(model.fit(matrix, table.target, **weight).predict(asked), np.float64)[:, None]
     classes = table.schema.target.classes
     model.fit(matrix, label_array(classes)[table.target], **weight)
-    predicted = np.asarray(model.predict_proba(matrix), np.float64)
+    predicted = np.asarray(model.predict_proba(asked), np.float64)
     place = {label: number for number, label in enumerate(classes)}
-    answers = np.zeros((table.n_rows, len(classes)))
+    answers = np.zeros((len(asked), len(classes)))
     answers[:, [place[label] for label in label_array(model.classes_).tolist()]] = predicted
     return answers
 

@@ -5,18 +5,18 @@ leaves, is grown on what it says, and so are the references, on bootstrap sample
 the midst of the references, as far as it goes on fitting the teacher.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
-from holdfast.arrays import FloatArray, IntArray, LongArray, without_last_digits
+from holdfast.arrays import BoolArray, FloatArray, IntArray, LongArray, without_last_digits
 from holdfast.data.split.folds import drawn_folds
 from holdfast.data.split.groups import of_rows
 from holdfast.data.split.resampling import Units
 from holdfast.data.table import Table
+from holdfast.distance.costs import fraction_of_range
 from holdfast.distance.settings import DistanceSettings, checked_outcome
 from holdfast.errors import ParameterError
 from holdfast.growth.class_costs import losses_of
@@ -31,13 +31,22 @@ from holdfast.scoring.metric import Metric, TrueValues
 from holdfast.scoring.predictions import predictions_for
 from holdfast.stability.baseline import CLEAR_AT_ONCE, OPEN, BaselineTest, baseline_test
 from holdfast.stability.centring.centred_trees import CentredTrees
-from holdfast.stability.centring.names import LEAF_VALUES, MOST_LEAVES, THRESHOLDS
+from holdfast.stability.centring.names import DEFAULT_TEACHER, LEAF_VALUES, MOST_LEAVES, THRESHOLDS
 from holdfast.stability.centring.posterior import with_posterior_values
 from holdfast.stability.centring.problem import Found
-from holdfast.stability.centring.search import CentreSearch
-from holdfast.stability.centring.size_folds import choose_size
+from holdfast.stability.centring.search import STARTS, CentreSearch
+from holdfast.stability.centring.size_choice import SIZES, SizeChoice, choose_size
+from holdfast.stability.centring.stacking import HeldOutPredictions, stacked_weights
 from holdfast.stability.centring.students import Lesson, Student, rounded_answers
-from holdfast.stability.centring.teacher import SEED, TeacherData, check_teacher, teacher_predictions
+from holdfast.stability.centring.teacher import (
+    SEED,
+    TeacherData,
+    check_teacher,
+    part_predictions,
+    part_weights,
+    teacher_predictions,
+    weighted_mean,
+)
 from holdfast.stability.collection import Collection
 from holdfast.stability.division import (
     FOLDS,
@@ -62,7 +71,8 @@ from holdfast.tree.tree import Tree
 SMALLER = (12, 8, 4)  # leaves of further candidates, as far as they are fewer than a tree may have
 LEAST_ROWS, LEAST_FRACTION = 14, 0.01  # in a leaf of a student: more than the search asks for
 LEAST_ROWS_FOUND = 10  # in a leaf of a consensus tree
-TOLERANCES = (0.0, 0.06, 0.12)  # of the candidates of the most leaves
+TOLERANCES = (0.0, 0.06, 0.12)  # of the candidates of the most leaves, if these are few
+MOST_SEARCHED = 50  # references that trees of more than 24 leaves are moved towards: a search takes seconds
 
 
 def divide(table: Table, settings: StabilitySettings, info: RowInfo) -> Division:
@@ -80,7 +90,8 @@ def divide(table: Table, settings: StabilitySettings, info: RowInfo) -> Division
         settings = replace(settings, validation=FRACTION_HELD_OUT)
     if info.stage is not None and len(np.unique(info.stage)) == 1:  # none is early, which nobody asks
         info = info._replace(stage=None)
-    division = divide_evenly(table, settings, info)
+    # Whatever the seed, the same rows: those held out choose the size.
+    division = divide_evenly(table, replace(settings, seed=SEED), info)
     return replace(division, early=everything)
 
 
@@ -91,18 +102,18 @@ def grow(rows: PreparedRows, settings: StabilitySettings, metric: Metric) -> Gro
     of all rows, for every size those of as many leaves.
     """
     _check(settings)
-    settings, choice = replace(settings, shrinkage=None), None  # rows held out choose it anew
-    if settings.size_by_folds:
-        choice = choose_size(rows, metric, partial(students_of_sizes, settings), settings)
-        settings = replace(settings, rules=replace(settings.rules, max_leaf_nodes=choice.max_leaf_nodes))
+    settings = replace(settings, shrinkage=None)  # rows held out choose it anew
+    settings, taught = _teach_divisions(rows, settings)
+    settings, choice = _with_size(rows, settings, taught)
     whole, depth = centred_trees(rows.table, rows.groups, settings), settings.rules.max_depth
     sizes = Sizes(
         max_leaf_nodes=whole.limits,
         student_loss=whole.student_losses,
         smaller_references={each.max_leaf_nodes: each.reference_collection(depth) for each in whole.smaller},
         choice=choice,
+        teacher=settings.teacher if isinstance(settings.teacher, Mapping) else None,
     )
-    learnt, strength = _learnt(rows, settings, whole), None
+    learnt, strength = _learnt(rows, settings, whole, taught), None
     if settings.leaf_values == "shrunk":
         strength = _strength(rows, learnt)
         whole, learnt = whole.shrunk(strength), [each.shrunk(strength) for each in learnt]
@@ -118,6 +129,66 @@ def grow(rows: PreparedRows, settings: StabilitySettings, metric: Metric) -> Gro
     if grown.baseline is None or grown.baseline.is_better or settings.rules.first_splits is not None:
         return grown
     return _with_one_leaf(grown, rows, settings, metric)
+
+
+def _teach_divisions(
+    rows: PreparedRows, settings: StabilitySettings
+) -> tuple[StabilitySettings, list["Taught | None"]]:
+    """Fit a teacher to the training rows of each division; None where a division holds nothing out.
+
+    Its predictions of the rows held out choose the weights of its parts, if the default teacher is asked for.
+    """
+    usual, table = part_weights(settings.teacher), rows.table
+    weights, divisions = np.array(list(usual.values())), []
+    for training in rows.division.training:
+        parts = None
+        if not training.all():
+            parts = part_predictions(_teacher_data(table, rows.groups, settings, training), usual)
+        divisions.append(parts)
+    pairs = [(flags, each) for flags, each in zip(rows.division.validation, divisions, strict=True) if each]
+    if settings.teacher == DEFAULT_TEACHER and pairs:
+        weights = stacked_weights([_held_out_predictions(table, *each) for each in pairs], weights)
+        if weights.tolist() != list(usual.values()):
+            chosen = dict(zip(usual, weights.tolist(), strict=True))
+            settings = replace(settings, teacher={part: share for part, share in chosen.items() if share})
+            weights = weights / weights.sum()
+    taught = [
+        None
+        if parts is None
+        else lesson_of(table.taken(training), weighted_mean(parts, weights.tolist())[training], settings)
+        for training, parts in zip(rows.division.training, divisions, strict=True)
+    ]
+    return settings, taught
+
+
+def _held_out_predictions(table: Table, flags: BoolArray, parts: Sequence[FloatArray]) -> HeldOutPredictions:
+    target = table.schema.target
+    if target.is_classes:
+        truth = np.eye(len(target.classes))[table.target[flags]]
+    else:
+        truth = fraction_of_range(table.target[flags], target.low, target.low, target.high)[:, None]
+    weight = None if table.weight is None else table.weight[flags]
+    return HeldOutPredictions([each[flags] for each in parts], truth, weight)
+
+
+def _with_size(
+    rows: PreparedRows, settings: StabilitySettings, taught: Sequence["Taught | None"]
+) -> tuple[StabilitySettings, SizeChoice | None]:
+    """The settings with the number of leaves that rows held out choose, if it is left open."""
+    if not settings.is_size_open:
+        return settings, None
+    held_out = [
+        (flags, [_student_of_size(each, settings.with_size(size)) for size in SIZES])
+        for flags, each in zip(rows.division.validation, taught, strict=True)
+        if each is not None
+    ]
+    choice = choose_size(rows, held_out) if held_out else None
+    return settings.with_size(MOST_LEAVES if choice is None else choice.max_leaf_nodes), choice
+
+
+def _student_of_size(rows: "Taught", settings: StabilitySettings) -> Tree:
+    rows = rows.limited(settings)
+    return _with_leaf_values([rows.lesson.student(rows.repeats).tree], rows, settings)[0]
 
 
 def _baseline(
@@ -136,7 +207,7 @@ def _baseline(
     for repeat in range(REPEATS):
         if found.ratio >= CLEAR_AT_ONCE or (repeat and found.ratio < OPEN):
             break
-        stream = (settings.seed, Branch.BASELINE_TEST_FOLDS, repeat)
+        stream = (SEED, Branch.BASELINE_TEST_FOLDS, repeat)
         for fold in drawn_folds(rows.table, rows.groups, FOLDS, stream):
             training, groups = rows.table.taken(fold.training), of_rows(rows.groups, fold.training)
             parts.append((fold.held_out, students_of_sizes(settings, sizes, training, groups)))
@@ -190,6 +261,11 @@ class Taught(NamedTuple):
     repeats: IntArray
     exponent: int  # weights of the lesson are the given ones times 2 ** -exponent
 
+    def limited(self, settings: StabilitySettings) -> "Taught":
+        """The same for students of the size and the depth of the settings."""
+        rules = student_rules(settings, int(self.repeats.sum()))
+        return self._replace(lesson=self.lesson.limited(rules))
+
 
 def taught_by(table: Table, groups: LongArray | None, settings: StabilitySettings) -> Taught:
     """The lesson of the rows: the teacher learns from them, and says what it thinks of each."""
@@ -198,9 +274,14 @@ def taught_by(table: Table, groups: LongArray | None, settings: StabilitySetting
 
 def teacher_answers(table: Table, groups: LongArray | None, settings: StabilitySettings) -> FloatArray:
     """What a teacher that has learnt from the rows says of each."""
+    return teacher_predictions(_teacher_data(table, groups, settings), settings.teacher)
+
+
+def _teacher_data(
+    table: Table, groups: LongArray | None, settings: StabilitySettings, training: BoolArray | None = None
+) -> TeacherData:
     repeats, importance, _ = weights_of(table, settings.rules)
-    data = TeacherData.of(table, repeats * importance, groups, settings)
-    return teacher_predictions(data, settings.teacher)
+    return TeacherData.of(table, repeats * importance, groups, settings, training)
 
 
 def lesson_of(
@@ -266,13 +347,17 @@ def _central(
 ) -> CentredTrees:
     """Consensus trees with at most `size` leaves, among references of that size."""
     lesson, chosen = rows.lesson, chosen_tolerance(settings)
-    tolerances = tuple(sorted({*TOLERANCES, chosen})) if size == most_leaves(settings) else (chosen,)
+    is_small = size <= MOST_LEAVES
+    has_all = is_small and size == most_leaves(settings)
+    tolerances = tuple(sorted({*TOLERANCES, chosen})) if has_all else (chosen,)
+    n_starts = STARTS if has_all else 2 if is_small else 1
     student, *references = [each.cut_to(size) for each in students]
-    search = CentreSearch.of(lesson, student, references, rows.repeats, distances)
+    near = references if size <= SIZES[1] else references[:MOST_SEARCHED]
+    search = CentreSearch.of(lesson, student, near, rows.repeats, distances)
     is_given = settings.rules.min_samples_leaf != 1  # which is kept to
     least_rows = float(lesson.least_rows) if is_given else max(search.least_rows, LEAST_ROWS_FOUND)
     search = replace(search, least_rows=least_rows)
-    found = _found(search, tolerances, chosen, settings.n_jobs)
+    found = _found(search, tolerances, chosen, n_starts, settings.n_jobs)
     shapes = [
         lesson.ask_if_recorded(search.problem.questions.tree_of(each.nodes, each.n_leaves)) for each in found
     ]
@@ -341,7 +426,8 @@ def student_rules(settings: StabilitySettings, n_rows: int) -> GrowthRules:
     """How students grow: the best splits first, up to so many leaves."""
     rules = settings.rules
     given = rows_needed(rules.min_samples_leaf, n_rows)
-    least = given if given > 1 else max(LEAST_ROWS, round(LEAST_FRACTION * n_rows))
+    share = LEAST_FRACTION * min(1.0, MOST_LEAVES / most_leaves(settings))
+    least = given if given > 1 else max(LEAST_ROWS, round(share * n_rows))
     return GrowthRules(
         max_depth=rules.max_depth,
         max_leaf_nodes=most_leaves(settings),
@@ -367,7 +453,7 @@ def distance_settings(settings: StabilitySettings, trees: list[Tree]) -> Distanc
 
 
 def _found(
-    search: CentreSearch, tolerances: tuple[float, ...], chosen: float, n_jobs: int | None
+    search: CentreSearch, tolerances: tuple[float, ...], chosen: float, n_starts: int, n_jobs: int | None
 ) -> list[Found]:
     """The central tree for each tolerance; a greater one never gives a tree that is farther away.
 
@@ -377,7 +463,7 @@ def _found(
     for tolerance in tolerances:
         starts = found[-1:] or [search.student]
         if tolerance == chosen:
-            starts = [*search.starts(tolerance), *found[-1:]]
+            starts = [*search.starts(tolerance, n_starts), *found[-1:]]
         found.append(search.nearest(tolerance, starts, n_jobs=n_jobs))
     return found
 
@@ -430,13 +516,15 @@ def _check(settings: StabilitySettings) -> None:
 # -- scores ---------------------------------------------------------------------------------------------
 
 
-def _learnt(rows: PreparedRows, settings: StabilitySettings, whole: CentredTrees) -> list[CentredTrees]:
+def _learnt(
+    rows: PreparedRows, settings: StabilitySettings, whole: CentredTrees, taught: Sequence[Taught | None]
+) -> list[CentredTrees]:
     """Trees made the same way without the rows that each division holds out."""
     return [
         whole
-        if training.all()
-        else centred_trees(rows.table.taken(training), of_rows(rows.groups, training), settings)
-        for training in rows.division.training
+        if each is None
+        else centred_by(each.limited(settings), of_rows(rows.groups, training), settings, SMALLER)
+        for training, each in zip(rows.division.training, taught, strict=True)
     ]
 
 

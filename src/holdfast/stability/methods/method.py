@@ -24,7 +24,8 @@ class Sizes(NamedTuple):
     max_leaf_nodes: LongArray  # of each candidate: the most leaves that it may have
     student_loss: FloatArray  # of each candidate: see Frontier
     smaller_references: Mapping[int, Collection]  # by the most leaves; the others are those of the most
-    choice: SizeChoice | None = None  # where folds chose the most leaves
+    choice: SizeChoice | None = None  # where rows held out chose the most leaves
+    teacher: Mapping[str, float] | None = None  # the weights of its parts, where rows held out chose these
 
     def references_of(self, candidate: int, largest: Collection) -> Collection:
         """The references of the candidate's size, the largest of which are given."""

@@ -53,6 +53,7 @@ def carry_through(
     if stages.strict_groups and rows.groups is None:
         raise ParameterError("strict_groups=True needs groups=, which say what rows belong together.")
     first = first_tree(rows, settings, stages, rule)
+    settings = first.trained.settle(settings)
     steps: list[Step] = []
     fresh: list[Tree] = []
     suggested: list[list[Tree]] = []

@@ -136,9 +136,7 @@ def retrained(lesson: StageLesson, rows: StageRows, stages: StageSettings, rule:
     """The stable tree of a stage that knows nothing of the trees before it."""
     settings = lesson.settings
     is_usual = rule.selection_rule == "within-tolerance" and rule.tolerance_unit in (None, "teacher")
-    if (
-        settings.method == "centred" and is_usual and not settings.size_by_folds
-    ):  # the teacher has said it all already
+    if settings.method == "centred" and is_usual:  # the trees are known already
         place = lesson.centred.tolerances.index(chosen_tolerance(settings))
         return lesson.centred.trees[place]
     trained, candidate = _trained(rows, lesson.number, settings, stages, rule)

@@ -197,7 +197,7 @@ def _candidate(
     """Of bootstrap trees whose score is within the tolerance of the best, the nearest to the deployed one."""
     validation = "auto" if settings.validation is None else settings.validation
     settings = replace(
-        settings, method="bootstrap", tolerance=None, validation=validation, size_by_folds=False
+        settings, method="bootstrap", tolerance=None, validation=validation, is_size_open=False
     )
     trained = train(table, settings, groups=groups)
     frontier, trees = trained.frontier, trained.candidates.trees

@@ -1,0 +1,58 @@
+"""Weights of the parts of a teacher, chosen by rows that the parts have not seen."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from holdfast.arrays import FloatArray
+
+LEAST_GAIN = 0.1  # of the squared error: less is not worth weights that change with the sample
+PULL = 0.1  # towards the usual weights, in units of their squared error
+DIGITS = 2  # of a weight: the last digits of sums differ between machines
+
+
+class HeldOutPredictions(NamedTuple):
+    """What each part of a teacher predicts for rows that it was not fitted to, and what these rows were."""
+
+    predictions: Sequence[FloatArray]  # (rows, outputs) of each part
+    truth: FloatArray  # (rows, outputs): 1 for the class of the row, or the number as a fraction of its range
+    weight: FloatArray | None
+
+
+def stacked_weights(held_out: Sequence[HeldOutPredictions], usual: FloatArray) -> FloatArray:
+    """Find weights of the parts with less squared error; the usual ones if it is not a tenth less.
+
+    The weights w >= 0, of sum 1 before they are rounded, minimise error(w) / error(usual) + 0.1 * |w - usual|^2 (Breiman's stacking,
+    drawn to the usual weights).
+
+    >>> truth = np.array([[0.0], [1.0], [0.0], [1.0]])
+    >>> stacked_weights([HeldOutPredictions([truth, 1 - truth], truth, None)], np.array([0.5, 0.5])).tolist()
+    [0.98, 0.02]
+    """
+    from scipy.optimize import nnls
+
+    products = np.sum([_products(each) for each in held_out], axis=0)
+    square, mixed, total = products[:-1, :-1], products[:-1, -1], products[-1, -1]
+
+    def error(weights: FloatArray) -> float:
+        return float(weights @ square @ weights - 2 * weights @ mixed + total)
+
+    before = error(usual)
+    if not before > 0:
+        return usual
+    # A heavy weight on the sum of the weights makes it 1.
+    n_parts, heavy = len(usual), 1e4
+    quadratic = square / before + PULL * np.eye(n_parts) + heavy
+    root = np.linalg.cholesky(quadratic).T
+    found, _ = nnls(root, np.linalg.solve(root.T, mixed / before + PULL * usual + heavy))
+    found = np.round(found / found.sum(), DIGITS)
+    return found if error(found / found.sum()) <= (1 - LEAST_GAIN) * before else usual
+
+
+def _products(held_out: HeldOutPredictions) -> FloatArray:
+    """The weighted sums of products of all parts and the truth with each other, the truth last."""
+    columns: FloatArray = np.stack([each.ravel() for each in (*held_out.predictions, held_out.truth)])
+    weight = held_out.weight
+    repeated = 1.0 if weight is None else np.repeat(weight, held_out.truth.shape[1])
+    return np.asarray(np.einsum("in,jn->ij", columns * repeated, columns), np.float64)
