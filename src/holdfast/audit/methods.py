@@ -48,7 +48,7 @@ KNOWN = {
         "the centred tree",
         "holdfast.estimators.stable",
         "StableTree",
-        {"method": "centred", "validation": None},
+        {"method": "centred"},
     ),
     "centred-8": Known(
         "the centred tree of 8 leaves",
@@ -60,7 +60,7 @@ KNOWN = {
         "the centred tree, updated",
         "holdfast.audit.updated",
         "UpdatedTree",
-        {"method": "centred", "validation": None},
+        {"method": "centred"},
     ),
     "forest": Known("a forest", "holdfast.estimators.forest", "Forest", {}),
     "optimal": Known(

@@ -275,8 +275,7 @@ def show_fit(fit: StableFit, console: Console) -> None:
         paragraph(console, f"\n{warning}", style="bold yellow")
     if fit.trained.sizes is not None and (choice := fit.trained.sizes.choice) is not None:
         heading(console, "The size")
-        verbatim(console, f"{size_choice_table(choice)}\n")
-        paragraph(console, choice.reason)
+        verbatim(console, size_choice_table(choice))
     heading(console, "The frontier")
     show_frontier(fit, console)
     heading(console, "The chosen tree")

@@ -282,7 +282,8 @@ def _within_teacher(frontier: Frontier, metric: Metric, rule: SelectionRule) -> 
         "student has learned from the teacher."
     )
     marked = mark_choice(frontier, rule, candidate)
-    return candidate, " ".join(filter(None, [because, _beaten(marked, metric, rule)]))
+    size = frontier.size_reason if rule.max_leaf_nodes is None else ""
+    return candidate, " ".join(filter(None, [because, size, _beaten(marked, metric, rule)]))
 
 
 def _near_teacher(frontier: Frontier, rule: SelectionRule, limit: int) -> tuple[LongArray, float]:

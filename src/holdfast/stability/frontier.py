@@ -73,6 +73,7 @@ class Frontier:
     teacher_loss: FloatArray | None = None
     student_loss: FloatArray | None = None
     max_leaf_nodes: LongArray | None = None
+    size_reason: str = ""  # why the largest size was taken, if rows held out chose it
     chosen: int | None = None  # the candidate that is in use, which tables and plots mark
     compared: Compared | None = None  # those that the rule compares it with; None: all
     baseline: BaselineTest | None = None  # the candidates against a constant, where rows were held out
@@ -195,6 +196,7 @@ def frontier_of(
         teacher_loss=grown.teacher_loss,
         student_loss=None if sizes is None else sizes.student_loss,
         max_leaf_nodes=None if sizes is None else sizes.max_leaf_nodes,
+        size_reason="" if sizes is None or sizes.choice is None else sizes.choice.reason,
         baseline=grown.baseline,
     )
 

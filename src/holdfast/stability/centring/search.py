@@ -66,7 +66,7 @@ class CentreSearch:
         as_written = tuple((split.feature.name, split.threshold) for split in top)
         return cls(problem, least_rows, first, tuple(others), as_written)
 
-    def starts(self, tolerance: float, n_starts: int) -> list[Found]:
+    def starts(self, tolerance: float, n_starts: int = STARTS) -> list[Found]:
         """The student, and the nearest references within the tolerance."""
         bounds = self.bounds(tolerance)
         within = [each for each in self.references if self._keeps_to(bounds, each)]

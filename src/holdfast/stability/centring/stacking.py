@@ -23,8 +23,8 @@ class HeldOutPredictions(NamedTuple):
 def stacked_weights(held_out: Sequence[HeldOutPredictions], usual: FloatArray) -> FloatArray:
     """Find weights of the parts with less squared error; the usual ones if it is not a tenth less.
 
-    The weights w >= 0, of sum 1 before they are rounded, minimise error(w) / error(usual) + 0.1 * |w - usual|^2 (Breiman's stacking,
-    drawn to the usual weights).
+    They minimise error(w) / error(usual) + 0.1 * |w - usual|^2 over w >= 0 of sum 1, and are then rounded:
+    stacking as Breiman has it, drawn towards the usual weights.
 
     >>> truth = np.array([[0.0], [1.0], [0.0], [1.0]])
     >>> stacked_weights([HeldOutPredictions([truth, 1 - truth], truth, None)], np.array([0.5, 0.5])).tolist()

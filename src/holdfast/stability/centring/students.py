@@ -135,9 +135,12 @@ class Lesson:
 
     def limited(self, rules: GrowthRules) -> "Lesson":
         """The lesson for students with the size, the depth and the rows in a leaf of these rules."""
-        least = int(rules.min_samples_leaf) * self.n_copies
-        limits = {"max_leaf_nodes": rules.max_leaf_nodes, "max_depth": rules.max_depth}
-        return replace(self, rules=replace(self.rules, **limits, min_samples_leaf=least))
+        limited = self.rules.replace(
+            max_leaf_nodes=rules.max_leaf_nodes,
+            max_depth=rules.max_depth,
+            min_samples_leaf=int(rules.min_samples_leaf) * self.n_copies,
+        )
+        return replace(self, rules=limited)
 
     @property
     def n_copies(self) -> int:
