@@ -78,26 +78,26 @@ def test_the_frontier_file_says_what_each_centred_tree_may_lose_and_what_it_does
     assert chosen["teacher_loss"] == float(rows[chosen["candidate"]]["teacher_loss"])
 
 
-def test_folds_choose_the_leaves_on_request_and_say_why(patients: Path, tmp_path: Path) -> None:
-    result = fit(patients, tmp_path / "run", *PLAIN, "--max-leaf-nodes", "cv", "--teacher", "linear")
+def test_held_out_rows_choose_the_leaves_and_the_terminal_says_why(patients: Path, tmp_path: Path) -> None:
+    result = fit(patients, tmp_path / "run", *PLAIN, "--teacher", "linear")
     assert result.exit_code == 0, result.output
     facts = summary(tmp_path / "run")
     choice = facts["size_choice"]
     said = " ".join(result.stdout.split())
-    assert "The size leaves AUC better than 12 by" in said
+    assert "The size leaves held-out R² more than 12 leaves" in said
     assert choice["reason"] in said
-    assert choice["max_leaf_nodes"] == [4, 8, 12, 16]
+    assert choice["max_leaf_nodes"] == [12, 24, 48]
     assert choice["chosen"] in choice["max_leaf_nodes"]
-    assert facts["settings"]["max_leaf_nodes"] == "cv"
+    assert facts["settings"]["max_leaf_nodes"] == "auto"
     rows = list(csv.DictReader((tmp_path / "run" / "frontier.csv").read_text().splitlines()))
     assert int(rows[0]["max_leaf_nodes"]) == choice["chosen"]
 
 
 def test_a_size_that_is_none_is_refused_in_one_line(patients: Path, tmp_path: Path) -> None:
     for options, words in (
-        (["--max-leaf-nodes", "many"], "'many' has to be an integer of at least 2, or cv"),
+        (["--max-leaf-nodes", "many"], "'many' must be an integer of at least 2, or auto"),
         (
-            ["--max-leaf-nodes", "cv", "--method", "paper"],
+            ["--max-leaf-nodes", "auto", "--method", "paper"],
             "goes with --method centred, and the method is paper",
         ),
     ):

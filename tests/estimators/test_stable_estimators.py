@@ -345,14 +345,14 @@ def test_every_setting_is_a_parameter_by_its_name():
     settings = StableTreeClassifier(**values, random_state=7)._settings()
     assert {name: getattr(settings, name) for name in values} == values
     named = {each.name for each in fields(StabilitySettings)}
-    assert named == {*values, "rules", "seed", "size_by_folds", "shrinkage"}
+    assert named == {*values, "rules", "seed", "is_size_open", "is_depth_open", "shrinkage"}
 
 
 @pytest.mark.parametrize("kind", [StableTreeClassifier, StableTreeRegressor])
 def test_the_defaults_of_the_parameters_are_those_of_the_settings(kind: Any):
     parameters = kind().get_params(deep=False)
     for declared in (*fields(StabilitySettings), *fields(SelectionRule)):
-        if declared.name not in ("rules", "seed", "size_by_folds", "shrinkage", "candidate"):
+        if declared.name not in ("rules", "seed", "is_size_open", "is_depth_open", "shrinkage", "candidate"):
             assert parameters[declared.name] == declared.default
 
 

@@ -18,6 +18,7 @@ from holdfast import (
     mean_distance,
     save,
 )
+from holdfast.storage.model_file import model_from_json, model_to_json
 
 QUICK = {"teacher": "linear", "n_estimators": 6, "validation": None}
 
@@ -195,53 +196,71 @@ def patients(n_rows: int = 240) -> tuple[pd.DataFrame, dict[str, pd.Series]]:
 
 
 @pytest.mark.parametrize("kind", ["classes", "three classes", "numbers"])
-def test_folds_choose_a_size_for_every_kind_of_target(kind: str):
+def test_held_out_rows_choose_a_size_for_every_kind_of_target(kind: str):
     X, targets = patients()
     estimator = StableTreeRegressor if kind == "numbers" else StableTreeClassifier
     weight, patient = np.where(X["age"] > 1, 2.0, 1.0), np.arange(len(X)) // 2
-    model = estimator(**QUICK, max_leaf_nodes="cv")
+    model = estimator(**{**QUICK, "validation": "auto"}, max_leaf_nodes="auto")
     model.fit(X, targets[kind], weight, groups=patient)
     assert isinstance(model.size_choice_, SizeChoice)
-    assert model.max_leaf_nodes_ == model.size_choice_.max_leaf_nodes == model.frontier_.sizes[-1]
-    assert model.max_leaf_nodes_ in (4, 8, 12, 16)
+    assert model.max_leaf_nodes_ == model.size_choice_.max_leaf_nodes
+    assert model.max_leaf_nodes_ in (12, 24, 48)
     given = clone(model).set_params(max_leaf_nodes=model.max_leaf_nodes_)
     assert given.fit(X, targets[kind], weight, groups=patient).rules() == model.rules()
 
 
-def test_more_leaves_are_taken_where_they_clearly_serve():
+def steps(n_steps: int) -> tuple[pd.DataFrame, pd.Series]:
     chance = np.random.default_rng(1)
-    X = pd.DataFrame({"x": chance.random(600)})
-    y = np.floor(X["x"] * 16) + chance.normal(size=600) / 20  # sixteen steps
-    model = StableTreeRegressor(**{**QUICK, "teacher": "forest"}, max_leaf_nodes="cv").fit(X, y)
-    assert model.max_leaf_nodes_ == 16
-    assert "16 leaves instead of the usual 12" in model.size_choice_.reason
-    assert model.frontier_.sizes == [4, 8, 12, 16]
+    X = pd.DataFrame({"x": chance.random(900)})
+    return X, np.floor(X["x"] * n_steps) + chance.normal(size=900) / 20
 
 
-def test_neither_the_order_of_rows_and_columns_nor_the_jobs_change_the_choice(
+def test_more_leaves_and_any_depth_are_taken_where_they_clearly_explain_more():
+    X, y = steps(24)
+    parameters = {**QUICK, "teacher": "forest", "validation": "auto", "min_samples_leaf": 5}
+    model = StableTreeRegressor(**parameters, max_leaf_nodes="auto", thresholds="exact").fit(X, y)
+    assert model.max_leaf_nodes_ == 24
+    assert "24 leaves instead of 12: R² on held-out rows" in model.choice_.reason
+    assert model.frontier_.sizes == [4, 8, 12, 24]
+    assert clone(model).set_params(max_depth=3).fit(X, y).get_depth() == 3
+
+
+def test_other_parts_count_where_they_predict_held_out_rows_clearly_better():
+    X, y = steps(4)
+    model = StableTreeRegressor(max_leaf_nodes=4, n_estimators=5).fit(X, np.abs(y - 1.5))
+    weights = model.teacher_weights_
+    assert weights["boosting"] + weights["forest"] > 0.7  # the usual weights: 2 / 7
+    assert not hasattr(clone(model).set_params(teacher="forest").fit(X, y), "teacher_weights_")
+    loaded = model_from_json(model_to_json(model))
+    assert loaded.teacher_weights_ == weights
+
+
+def test_neither_the_order_of_rows_and_columns_nor_the_jobs_nor_the_seed_change_the_choice(
     tumours: tuple[pd.DataFrame, pd.Series],
 ):
     X, y = tumours
     order = np.random.default_rng(1).permutation(len(X))
-    model = classifier(max_leaf_nodes="cv").fit(X, y)
-    other = classifier(max_leaf_nodes="cv", n_jobs=2).fit(X.iloc[order, ::-1], y.iloc[order])
-    assert model.size_choice_.scores.tolist() == other.size_choice_.scores.tolist()
+    model = classifier(max_leaf_nodes="auto", validation="auto").fit(X, y)
+    other = classifier(max_leaf_nodes="auto", validation="auto", n_jobs=2, random_state=7).fit(
+        X.iloc[order, ::-1], y.iloc[order]
+    )
+    assert model.size_choice_.explained.tolist() == pytest.approx(other.size_choice_.explained.tolist())
     assert model.size_choice_.difference_error == pytest.approx(other.size_choice_.difference_error)
     assert model.rules() == other.rules()
 
 
-def test_a_fit_without_folds_forgets_the_choice_of_the_one_before(tumours: tuple[pd.DataFrame, pd.Series]):
-    model = classifier(max_leaf_nodes="cv").fit(*tumours)
+def test_a_fit_of_a_given_size_forgets_the_choice_of_the_one_before(tumours: tuple[pd.DataFrame, pd.Series]):
+    model = classifier(max_leaf_nodes="auto", validation="auto").fit(*tumours)
     model.set_params(max_leaf_nodes=4).fit(*tumours)
     assert not hasattr(model, "size_choice_")
     assert not hasattr(model, "max_leaf_nodes_")
 
 
 def test_the_file_keeps_the_choice(tumours: tuple[pd.DataFrame, pd.Series], tmp_path: Path):
-    model = classifier(max_leaf_nodes="cv").fit(*tumours)
+    model = classifier(max_leaf_nodes="auto", validation="auto").fit(*tumours)
     save(model, tmp_path / "model.json")
     loaded = load(tmp_path / "model.json")
-    assert loaded.max_leaf_nodes == "cv"
+    assert loaded.max_leaf_nodes == "auto"
     assert loaded.max_leaf_nodes_ == model.max_leaf_nodes_
     assert str(loaded.size_choice_) == str(model.size_choice_)
     assert loaded.frontier_.max_leaf_nodes.tolist() == model.frontier_.max_leaf_nodes.tolist()
@@ -252,10 +271,9 @@ def test_the_file_keeps_the_choice(tumours: tuple[pd.DataFrame, pd.Series], tmp_
     ("parameters", "message"),
     [
         (
-            {"max_leaf_nodes": "auto"},
-            "max_leaf_nodes='auto' is unknown: give an integer of at least 2, None, or",
+            {"max_leaf_nodes": "cv"},
+            "max_leaf_nodes='cv' is unknown: give an integer, None, or 'auto'",
         ),
-        ({"max_leaf_nodes": "cv", "method": "bootstrap"}, "is for method='centred', and the method is 'boot"),
         ({"max_leaf_nodes": 1}, "max_leaf_nodes=1 is out of range"),
     ],
 )

@@ -154,7 +154,7 @@ def test_what_was_asked_for_of_leaves_and_sizes_holds_in_updates() -> None:
     least = StableTreeClassifier(**FAST, min_samples_leaf=40).fit(*frame(0, n_rows=400))
     least.update(*frame(1, n_rows=400, shift=0.8), prior=0, tolerance=0.0)
     assert least.tree_.count[least.tree_.feature == -1].min() >= 40
-    sized = StableTreeClassifier(**FAST, max_leaf_nodes="cv").fit(*frame(0))
+    sized = StableTreeClassifier(**{**FAST, "validation": 1 / 3}, max_leaf_nodes="auto").fit(*frame(0))
     most = sized.max_leaf_nodes_
     sized.update(*frame(1, shift=0.8), prior=0)
     assert sized.tree_.n_leaves <= most == sized.max_leaf_nodes_

@@ -152,16 +152,18 @@ def test_the_settings_of_the_teacher_reach_the_training() -> None:
         assert "criterion" not in found  # students fit what the teacher says
 
 
-def test_folds_may_choose_the_leaves_of_a_centred_tree_alone() -> None:
+def test_held_out_rows_choose_the_leaves_of_a_consensus_tree_alone() -> None:
     target = Target(classes=("no", "yes"))
-    settings = RunSettings.of({"target": "y", "max_leaf_nodes": "CV"})
+    settings = RunSettings.of({"target": "y", "max_leaf_nodes": "AUTO"})
     training = stable_settings(settings, target)
-    assert (training.size_by_folds, training.rules.max_leaf_nodes) == (True, None)
-    assert not stable_settings(RunSettings(target="y", max_leaf_nodes=8), target).size_by_folds
-    assert settings_facts(settings, target)["settings"]["max_leaf_nodes"] == "cv"
+    assert (training.is_size_open, training.rules.max_leaf_nodes) == (True, None)
+    assert not stable_settings(RunSettings(target="y", max_leaf_nodes=8), target).is_size_open
+    assert settings_facts(settings, target)["settings"]["max_leaf_nodes"] == "auto"
     for others in ({"method": "bootstrap"}, {"model": "tree"}):
-        with pytest.raises(ParameterError, match="--max-leaf-nodes cv goes with --method centred, and the m"):
-            RunSettings.of({"target": "y", "max_leaf_nodes": "cv", **others})
+        with pytest.raises(
+            ParameterError, match="--max-leaf-nodes auto goes with --method centred, and the m"
+        ):
+            RunSettings.of({"target": "y", "max_leaf_nodes": "auto", **others})
 
 
 def test_python_may_give_one_name_for_a_list_and_dicts_for_pairs() -> None:

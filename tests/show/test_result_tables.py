@@ -83,24 +83,19 @@ def test_the_frontier_of_centred_trees_says_how_many_leaves_each_may_have() -> N
     ]
 
 
-def test_the_sizes_of_a_centred_tree_have_a_line_each_and_a_reason() -> None:
-    scores = np.array([[0.7, 0.72], [0.8, 0.82], [0.81, 0.85]])
-    difference = scores.mean(axis=1) - 0.81
+def test_the_sizes_of_a_consensus_tree_have_a_line_each_and_a_reason() -> None:
     choice = SizeChoice(
-        sizes=np.array([8, 12, 16]),
-        scores=scores,
-        error=np.full(3, 0.02),
-        difference=difference,
-        difference_error=np.array([0.03, 0.0, 0.01]),
-        metric=ACCURACY,
+        sizes=np.array([12, 24, 48]),
+        explained=np.array([0.61, 0.67, 0.68]),
+        difference=np.array([0.0, 0.06, 0.07]),
+        difference_error=np.array([0.0, 0.01, 0.012]),
     )
     assert repr(choice).splitlines() == [
-        "leaves             accuracy    better than 12 by",
-        "     8       0.71 ± 0.02          -0.1 ± 0.03",
-        "    12       0.81 ± 0.02",
-        "    16       0.83 ± 0.02          0.02 ± 0.01     chosen",
-        "16 leaves instead of the usual 12: their mean accuracy is better by 0.02, more than one standard "
-        "error of the difference, 0.01.",
+        "leaves          held-out R²  more than 12 leaves",
+        "    12                 0.61",
+        "    24                 0.67          0.06 ± 0.01     chosen",
+        "    48                 0.68         0.07 ± 0.012",
+        "24 leaves instead of 12: R² on held-out rows 0.61 -> 0.67; 48 leaves would add 0.01.",
     ]
 
 

@@ -12,6 +12,7 @@ LEFT_OUT = (
     "teacher_loss",
     "student_loss",
     "max_leaf_nodes",
+    "size_reason",
     "chosen",
     "compared",
     "baseline",

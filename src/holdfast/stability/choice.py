@@ -100,8 +100,9 @@ def choose(frontier: Frontier, metric: Metric, rule: SelectionRule) -> Choice:
     place = int(places[candidate])
     marked = mark_choice(whole, rule, place)
     among = np.flatnonzero(np.isin(places, _places(marked)))
-    reason = f"{because} {_compared(frontier, metric, candidate, among)}"
-    return Choice(place, rule.selection_rule, reason, marked)
+    beaten = "" if marked.compared is None else _beaten(marked, metric, rule, places)
+    told = [because, _compared(frontier, metric, candidate, among), beaten]
+    return Choice(place, rule.selection_rule, " ".join(filter(None, told)), marked)
 
 
 def mark_choice(frontier: Frontier, rule: SelectionRule, candidate: int) -> Frontier:
@@ -136,7 +137,7 @@ def _named(frontier: Frontier, metric: Metric, rule: SelectionRule) -> Choice:
     marked = mark_choice(frontier, rule, place)
     told = [
         _compared(frontier, metric, place, _places(marked)),
-        _beaten(marked, metric, rule),
+        _beaten(marked, metric, rule, np.arange(len(frontier))),
     ]
     reason = " ".join(filter(None, ["It was asked for by its number.", *told]))
     return Choice(place, BY_NUMBER, reason, marked)
@@ -166,8 +167,8 @@ def _constant(frontier: Frontier, rule: SelectionRule) -> Choice | None:
     return Choice(place, rule.selection_rule, reason, mark_choice(frontier, rule, place))
 
 
-def _beaten(frontier: Frontier, metric: Metric, rule: SelectionRule) -> str:
-    """The most stable of the candidates that beat the chosen one in both; empty if none does.
+def _beaten(frontier: Frontier, metric: Metric, rule: SelectionRule, among: LongArray) -> str:
+    """The most stable of some candidates that beat the chosen one in both; empty if none does.
 
     Of consensus trees, those of its own size and tolerance are asked first, then all.
     """
@@ -177,6 +178,9 @@ def _beaten(frontier: Frontier, metric: Metric, rule: SelectionRule) -> str:
         return ""
     d, a = frontier.instability, frontier.score
     better = (d <= d[place]) & (a >= a[place]) & ((d < d[place]) | (a > a[place]))
+    better &= np.isin(np.arange(len(frontier)), among)
+    if not better.any():
+        return ""
     beating = better & np.isin(np.arange(len(frontier)), _places(frontier))
     known = np.flatnonzero(beating if beating.any() else better)
     known = known[pareto_frontier(d[known], a[known])]
@@ -281,9 +285,8 @@ def _within_teacher(frontier: Frontier, metric: Metric, rule: SelectionRule) -> 
         f"It is the most stable tree{with_limit} that loses at most {percent_text(tolerance)} of what the "
         "student has learned from the teacher."
     )
-    marked = mark_choice(frontier, rule, candidate)
     size = frontier.size_reason if rule.max_leaf_nodes is None else ""
-    return candidate, " ".join(filter(None, [because, size, _beaten(marked, metric, rule)]))
+    return candidate, " ".join(filter(None, [because, size]))
 
 
 def _near_teacher(frontier: Frontier, rule: SelectionRule, limit: int) -> tuple[LongArray, float]:

@@ -193,7 +193,7 @@ def test_scores_are_of_trees_that_have_not_seen_the_rows():
     ("parameters", "message"),
     [
         ({"teacher": "oracle"}, "teacher='oracle' is unknown"),
-        ({"teacher": []}, "teaches nothing"),
+        ({"teacher": []}, "has no model"),
         ({"teacher": 3}, "teacher has a int"),
         ({"matching": "cover"}, "matching='cover'"),
         ({"leaf_values": "both"}, "leaf_values='both'"),
