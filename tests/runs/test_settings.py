@@ -146,7 +146,7 @@ def test_the_settings_of_the_teacher_reach_the_training() -> None:
     assert stable_settings(RunSettings(target="y"), target).n_trees == StabilitySettings().n_trees
     of_score = {"tolerance": 1, "tolerance_unit": "standard-error"}
     assert stable_settings(RunSettings.of({"target": "y", **of_score}), target).tolerance is None
-    for facts, n_leaves in ((given, 8), ({}, 12)):
+    for facts, n_leaves in ((given, 8), ({}, "auto")):
         found = settings_facts(RunSettings.of({"target": "y", **facts}), target)["settings"]
         assert found["max_leaf_nodes"] == n_leaves
         assert "criterion" not in found  # students fit what the teacher says
@@ -189,4 +189,4 @@ def test_the_facts_are_plain_data_with_each_setting_once(model: str) -> None:
     assert set(names) <= {each.name for each in fields(RunSettings)}
     assert ("selection_rule" in names) == (model == "stable")
     assert "n_jobs" not in names
-    assert facts["settings"]["max_depth"] == {"stable": 5, "boosting": 3}.get(model)
+    assert facts["settings"]["max_depth"] == {"stable": "auto", "boosting": 3}.get(model)

@@ -41,8 +41,11 @@ OF_UPDATE = (
 # What a training leaves behind, and an updated tree has no part in.
 OF_TRAINING = (
     *("trained_", "frontier_", "choice_", "instability_", "reference_trees_", "candidate_trees_"),
-    *("size_choice_", "max_leaf_nodes_", "teacher_weights_", "stages_"),
+    *("size_choice_", "stages_"),
 )
+
+
+OF_HELD_OUT = ("max_leaf_nodes_", "teacher_weights_")  # what held-out rows chose, for updates too
 
 
 class UpdatingEstimator(IntervalEstimator):
@@ -77,7 +80,7 @@ class UpdatingEstimator(IntervalEstimator):
                 f"{type(self).__name__} {'classes' if is_classes else 'numbers'}: take the other estimator."
             )
         self._forget_training()
-        for name in (*OF_UPDATE, "_row_hashes", "decision_threshold_", "positive_class_"):
+        for name in (*OF_UPDATE, "_row_hashes", "decision_threshold_", "positive_class_", *OF_HELD_OUT):
             self.__dict__.pop(name, None)
         columns = tree.schema.columns
         self._take_tree(tree, any(each.name != f"x{i}" for i, each in enumerate(columns)))
