@@ -68,6 +68,7 @@ bench: $(READY)
 	$(BIN)/python -m benchmarks.growth
 	$(BIN)/python -m benchmarks.distance
 	$(BIN)/python -m benchmarks.stable
+	$(BIN)/python -m benchmarks.consensus
 	$(BIN)/python -m benchmarks.pruning
 	$(BIN)/python -m benchmarks.ensembles
 	command -v Rscript >/dev/null && $(BIN)/python -m benchmarks.r_packages || true

@@ -48,7 +48,7 @@ class Peak:
 
     def __init__(self) -> None:
         self.most = {"RssAnon": 0.0, "RssFile": 0.0}
-        self._before = memory()
+        self.before = memory()
         threading.Thread(target=self._watch, daemon=True).start()
 
     def _watch(self) -> None:
@@ -63,7 +63,7 @@ class Peak:
         start = time.perf_counter()
         result = work()
         taken = (time.perf_counter() - start) / of
-        above = self.most["RssAnon"] - self._before["RssAnon"]
+        above = self.most["RssAnon"] - self.before["RssAnon"]
         print(json.dumps({"step": name, "seconds": taken, "anonymous": above, "files": self.most["RssFile"]}))
         sys.stdout.flush()
         return result

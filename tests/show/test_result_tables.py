@@ -94,7 +94,7 @@ def test_the_sizes_of_a_consensus_tree_have_a_line_each_and_a_reason() -> None:
         "leaves          held-out R²  more than 12 leaves",
         "    12                 0.61",
         "    24                 0.67       0.06 ± 0.01     chosen",
-        "    48                 0.68      0.07 ± 0.012",
+        "    48                 0.68       0.07 ± 0.012",
         "24 leaves instead of 12: R² on held-out rows 0.61 -> 0.67; 48 leaves would add 0.01.",
     ]
 

@@ -59,6 +59,8 @@ def in_fixed_order(
     own = table if "coded" in table.__dict__ else table.taken(slice(None))
     own.code(n_jobs)
     order = fixed_order(own, metadata)
+    if (order[1:] > order[:-1]).all():  # they are in it already, and no copy is needed
+        return own, order
     return own.reordered(order), order
 
 

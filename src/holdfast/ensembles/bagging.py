@@ -25,6 +25,7 @@ from holdfast.tree.tree import Tree
 BOOTSTRAP = Sampling()
 # Of trees that are asked and forgotten: as many together as have so many rows, and enough for many cores.
 ROWS_OF_TREES, LEAST_AT_A_TIME = 2**20, 16
+ROWS_AT_A_TIME = 2**16  # that pass the trees together: a matrix of all rows would be the table once more
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -79,7 +80,7 @@ def grow_bagging(
             f"votes are for classes, and the target {table.schema.target.name!r} is a number."
         )
     ready = _Ready.of(table, rules, sampling, are_draws, n_jobs)
-    ensemble = ready.ensemble(ready.tasks(range(n_estimators)), n_jobs, progress)
+    ensemble = ready.ensemble(ready.tasks(range(n_estimators)), n_jobs, progress, "Trees")
     for note in ensemble.notes:
         warnings.warn(note, GrowthWarning, stacklevel=2)
     if votes:  # which are cast by the losses
@@ -112,7 +113,14 @@ def bagged_values(
     values = np.zeros((predicted.n_rows, max(len(table.schema.target.classes), 1)))
     at_a_time = max(LEAST_AT_A_TIME, ROWS_OF_TREES // table.n_rows)
     for tasks in batches(ready.tasks(range(n_estimators)), at_a_time):
+<<<<<<< HEAD
         values = ready.ensemble(tasks, n_jobs).added(predicted, values, n_jobs=n_jobs)
+=======
+        ensemble = ready.ensemble(tasks, n_jobs)
+        for begin in range(0, table.n_rows, ROWS_AT_A_TIME):
+            part = slice(begin, begin + ROWS_AT_A_TIME)
+            values[part] = ensemble.added(table.taken(part), values[part], n_jobs=n_jobs)
+>>>>>>> bench
     return linked("mean", values, float(n_estimators))
 
 
@@ -140,10 +148,12 @@ class _Ready:
         """The trees of each task."""
         return batches(indices, max(1, ROWS_PER_TASK // self.table.n_rows))
 
-    def ensemble(self, tasks: Sequence[Sequence[int]], n_jobs: int | None, progress: str = "") -> Ensemble:
+    def ensemble(
+        self, tasks: Sequence[Sequence[int]], n_jobs: int | None, progress: str = "", kept: str = ""
+    ) -> Ensemble:
         """The trees of the tasks, all of one weight."""
         grown = partial(_grown, self.table, self.rules, self.fixed, self.bags, self.are_draws)
-        parts = run_all(grown, tasks, n_jobs, progress=progress, kept="Trees")
+        parts = run_all(grown, tasks, n_jobs, progress=progress, kept=kept)
         trees = tuple(tree for part in parts for tree in part)
         return Ensemble(
             schema=self.table.schema,

@@ -1,6 +1,8 @@
 """Samples of the rows, with or without replacement, as repetitions of rows."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +15,8 @@ from holdfast.random_streams import Stream
 MOST_DRAWS = 16  # for each row; of more repetitions the counts are drawn, not the repetitions
 
 
-class Units(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Units:
     """What is drawn as one: every row for itself or, where there are groups, all rows of one key."""
 
     keys: KeyArray
@@ -23,6 +26,11 @@ class Units(NamedTuple):
     def of(cls, table: Table, groups: LongArray | None = None) -> "Units":
         """The rows of a table, or their groups."""
         return cls(frozen(unit_keys(table, groups)), groups is not None)
+
+    @cached_property
+    def n_keys(self) -> int:
+        """The number of different keys, counted once for all samples: that takes longer than to draw one."""
+        return len(np.unique(self.keys))
 
 
 class Draws(NamedTuple):
@@ -65,17 +73,17 @@ def bootstrap_draws(
     """The draws behind `bootstrap_counts`: which of the rows that a row stands for are drawn how often."""
     counted = np.flatnonzero(repeats)
     if len(counted) < len(repeats):  # rows that stand for none take no part in the draws
-        there = units._replace(keys=units.keys[counted])
+        there = Units(units.keys[counted], units.are_groups)
         own = bootstrap_draws(repeats[counted], there, stream, n_draws=n_draws, replacement=replacement)
         return Draws(*(_spread(part, counted, len(repeats)) for part in own))
     keys = units.keys
     if units.are_groups:
-        return _draws_of(_times_drawn(keys, stream, n_draws, replacement), repeats)
+        return _draws_of(_times_drawn(units, stream, n_draws, replacement), repeats)
     n_rows, n_all = len(repeats), int(repeats.sum(dtype=np.int64))
     if not replacement and n_draws in (None, n_all):
         return _draws_of(np.ones(n_rows, np.int32), repeats)
     if n_all == n_rows:  # each row stands for itself
-        times = _times_drawn(keys, stream, n_draws, replacement)
+        times = _times_drawn(units, stream, n_draws, replacement)
         return Draws(times, (times > 0).astype(np.int32), np.square(times, dtype=np.int64))
     if n_all > MOST_DRAWS * n_rows:
         rate = (n_all if n_draws is None else n_draws) / n_all
@@ -85,7 +93,8 @@ def bootstrap_draws(
         return Draws(counts, np.minimum(counts, repeats), squares)
     row = np.repeat(np.arange(n_rows), repeats)
     copy = np.arange(n_all) - (np.cumsum(repeats) - repeats)[row]
-    times = _times_drawn(keys[row] + copy.astype(np.uint64) * STEP, stream, n_draws, replacement)
+    copies = Units(keys[row] + copy.astype(np.uint64) * STEP)
+    times = _times_drawn(copies, stream, n_draws, replacement)
     summed = [np.bincount(row, part, minlength=n_rows) for part in (times, times > 0, times * times)]
     return Draws(summed[0].astype(np.int32), summed[1].astype(np.int32), summed[2].astype(np.int64))
 
@@ -140,12 +149,12 @@ def n_groups_there(repeats: IntArray, groups: LongArray) -> int:
     return len(np.unique(groups[repeats > 0]))
 
 
-def _times_drawn(keys: KeyArray, stream: Stream, n_draws: int | None, replacement: bool) -> IntArray:
+def _times_drawn(units: Units, stream: Stream, n_draws: int | None, replacement: bool) -> IntArray:
     if n_draws is None:
-        return poisson_counts(keys, stream) if replacement else np.ones(len(keys), np.int32)
+        return poisson_counts(units.keys, stream) if replacement else np.ones(len(units.keys), np.int32)
     if replacement:
-        return poisson_counts(keys, stream, n_draws / len(np.unique(keys)))
-    return lowest(keys, stream, n_draws).astype(np.int32)
+        return poisson_counts(units.keys, stream, n_draws / units.n_keys)
+    return lowest(units.keys, stream, n_draws).astype(np.int32)
 
 
 def _of_many(repeats: IntArray, keys: KeyArray, stream: Stream, rate: float, replacement: bool) -> IntArray:

@@ -18,7 +18,7 @@ from holdfast.tree.tree import LEAF, Tree
 MOST_WEIGHT = 2.0**38  # of all rows: sums of their answers in units have no more than 53 bits
 
 
-def packed_rows(bins: LongArray, answers: FloatArray, weight: FloatArray, repeats: IntArray) -> Rows:
+def packed_rows(bins: IntArray, answers: FloatArray, weight: FloatArray, repeats: IntArray) -> Rows:
     """The rows as the kernel adds them up: those that no question tells apart are one.
 
     Weights become whole numbers, so that no sum depends on the order of the rows.
@@ -29,7 +29,7 @@ def packed_rows(bins: LongArray, answers: FloatArray, weight: FloatArray, repeat
     units = np.rint(_learnt(answers) / UNIT) * whole[:, None]
     return frozen_fields(
         Rows(
-            bin=np.ascontiguousarray(bins[:, first]),
+            bin=np.ascontiguousarray(bins[:, first], np.int64),
             answer=np.stack([np.bincount(cell, each, n_cells) for each in units.T], axis=1),
             weight=np.bincount(cell, whole, n_cells).astype(np.float64),
             times=np.bincount(cell, repeats, n_cells).astype(np.float64),
@@ -55,7 +55,7 @@ def _learnt(answers: FloatArray) -> FloatArray:
     return answers[:, -1:] if answers.shape[1] <= 2 else answers
 
 
-def _cells(bins: LongArray) -> LongArray:
+def _cells(bins: IntArray) -> LongArray:
     """For every row a number, the same for rows that are in the same bins of all features."""
     cell = np.zeros(bins.shape[1], np.int64)
     for bin_of_row in bins:

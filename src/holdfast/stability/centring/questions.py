@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from holdfast.arrays import FloatArray, LongArray
+from holdfast.arrays import FloatArray, IntArray, LongArray
 from holdfast.data.schema import Feature
 from holdfast.data.table import Table
 from holdfast.distance.costs import fraction_of_range
@@ -68,7 +68,7 @@ class QuestionList:
         packed = _packed_questions(asked, cuts, table)
         return cls(table, place, asked, {each: i for i, each in enumerate(asked)}, packed, cuts)
 
-    def bins(self) -> LongArray:
+    def bins(self) -> IntArray:
         """The bin of every row for each feature, (features, rows), in the order of names."""
         columns = [self.table.columns[i] for i in self.table.schema.name_order]
         packed = self.packed
@@ -134,17 +134,17 @@ def _packed_questions(asked: Sequence[Asked], cuts: Sequence[FloatArray], table:
     return frozen_fields(packed)
 
 
-def _bins(column: FloatArray, cuts: FloatArray, n_bins: int, n_categories: int) -> LongArray:
+def _bins(column: FloatArray, cuts: FloatArray, n_bins: int, n_categories: int) -> IntArray:
     """The bin of every row: its category, or how many cuts lie below; the last one where it is missing.
 
     Of a feature that is not asked about, all rows are in the first bin.
     """
     if not len(cuts):
-        return np.zeros(len(column), np.int64)
+        return np.zeros(len(column), np.int32)
     missing = np.isnan(column)
     known = np.where(missing, 0.0, column)
-    numbers = known.astype(np.int64) if n_categories else np.searchsorted(cuts, known, side="left")
-    return np.where(missing, n_bins, numbers).astype(np.int64)
+    numbers = known.astype(np.int32) if n_categories else np.searchsorted(cuts, known, side="left")
+    return np.where(missing, n_bins, numbers).astype(np.int32)
 
 
 def _end(feature: Feature, value: float) -> float:

@@ -21,6 +21,7 @@ from holdfast.data.split.groups import of_rows
 from holdfast.data.split.row_keys import lowest, row_hashes, unit_keys
 from holdfast.data.table import Table
 from holdfast.distance.costs import fraction_of_range
+from holdfast.ensembles.bagging import ROWS_AT_A_TIME as BLOCK
 from holdfast.ensembles.bagging import bagged_values
 from holdfast.ensembles.bags import Sampling
 from holdfast.ensembles.boosting import BoostingSettings, boost
@@ -73,6 +74,8 @@ class TeacherData:
         """
         if table.weight is not None or not (weight == 1.0).all():
             table = replace(table, weight=weight)
+        elif "coded" not in table.__dict__:
+            table = table.taken(slice(None))  # whose codes are forgotten with it
         target = table.schema.target
         if not target.is_classes:  # squares of fractions neither overflow nor vanish
             fraction = np.zeros(table.n_rows)
@@ -202,7 +205,9 @@ def _boosting(data: TeacherData) -> FloatArray:
         categories=data.categories,
     )
     boosted = boost(data.table, settings, n_jobs=data.n_jobs)
-    return boosted.ensemble.values(data.predicted, n_jobs=data.n_jobs)
+    rows, n_rows = data.predicted, data.predicted.n_rows
+    parts = [rows.taken(slice(begin, begin + BLOCK)) for begin in range(0, n_rows, BLOCK)]
+    return np.concatenate([boosted.ensemble.values(part, n_jobs=data.n_jobs) for part in parts])
 
 
 # -- linear models and kernels ----------------------------------------------------------------------------

@@ -327,6 +327,7 @@ def centred_by(
 def _students(rows: Taught, groups: LongArray | None, settings: StabilitySettings) -> list[Student]:
     """The student of all rows, then those of the bootstrap samples."""
     lesson, repeats = rows.lesson, rows.repeats
+    lesson = replace(lesson, coarse=replace(lesson.coarse))  # whose codes are forgotten with it
     sampled = lesson.students(
         repeats,
         Units.of(lesson.table, groups),
