@@ -41,7 +41,9 @@ def with_posterior_values(tree: Tree, table: Table, repeats: IntArray) -> Tree:
     return in_order(tree.replace(value=value, given_outcome=None))
 
 
-def _on_teachers_side(value: FloatArray, teacher: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
+def _on_teachers_side(
+    value: FloatArray, teacher: FloatArray, low: FloatArray, high: FloatArray
+) -> FloatArray:
     """The probabilities of the second class, where rows that leave it open do not change the class.
 
     A value that crosses one half stays just on the teacher's side of it, unless the interval of the rows
