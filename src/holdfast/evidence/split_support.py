@@ -15,7 +15,6 @@ from holdfast.data.schema import Feature, Label
 from holdfast.distance.reference_schema import on_one_schema
 from holdfast.shown import plotted, shown
 from holdfast.tree.rule import conditions_at
-from holdfast.tree.support import weak_splits
 from holdfast.tree.tree import KNOWN, LEAF, Tree
 
 FULL_LIST = 24  # categories that a question spells out
@@ -45,7 +44,7 @@ class SplitSupport:
     threshold: float | None = None  # of the tree itself; None for a set, or if it asks whether it is known
     range: tuple[float, float] = (0.0, 1.0)  # lowest and highest value of the feature in the reference data
     asked_thresholds: tuple[float, ...] = field(default=(), repr=False)  # of the trees that ask, in order
-    low_support: float | None = None  # share of the references that split these rows so, where it is low
+    same_rows: float | None = None  # share of the references that split mostly the same rows on the feature
 
 
 class SplitSupports(list[SplitSupport]):
@@ -114,8 +113,14 @@ def _split_support(
         threshold=None if feature.is_subset or tree.threshold[node] >= KNOWN else float(tree.threshold[node]),
         range=_range(feature),
         asked_thresholds=() if feature.is_subset else tuple(asked.tolist()),
-        low_support=weak_splits(tree).get(node),
+        same_rows=_same_rows(tree, node),
     )
+
+
+def _same_rows(tree: Tree, node: int) -> float | None:
+    """The support of a split wherever in a reference its rows are split, if the tree knows it."""
+    support = np.nan if tree.split_support is None else float(tree.split_support[node])
+    return None if np.isnan(support) else support
 
 
 def _range(feature: Feature) -> tuple[float, float]:

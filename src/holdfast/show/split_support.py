@@ -7,7 +7,7 @@ from holdfast.data.schema import Label
 from holdfast.errors import ParameterError
 from holdfast.evidence.split_support import SplitSupport
 from holdfast.show.html import sentences, table, view
-from holdfast.show.support_marks import low_support_words
+from holdfast.show.support_marks import same_rows_words
 from holdfast.text.lines import NO_BREAK, item_text, unbreakable, wrapped_lines
 from holdfast.text.numbers import number_text, rounded_percent
 
@@ -112,11 +112,10 @@ def _asked_texts(supports: Sequence[SplitSupport], sentence: str) -> list[str]:
 
 def support_detail(support: SplitSupport) -> str:
     """What the trees that ask about the feature ask of it; empty where there is nothing to tell."""
-    low = [] if support.low_support is None else [low_support_words(support.low_support)]
+    parts = [] if support.same_rows is None else [same_rows_words(support.same_rows)]
     if support.categories is not None:
-        return "; ".join([*low, _sides_text(support.categories)])
+        return "; ".join([*parts, _sides_text(support.categories)])
     n_known, n_others = support.n_known, support.n_asking - support.n_known
-    parts = low
     if n_known:
         ask = "asks" if n_known == 1 and n_others else "ask"
         parts.append(f"{n_known if n_others else 'all'} of them {ask} whether it is recorded")

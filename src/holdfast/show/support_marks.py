@@ -52,9 +52,10 @@ def support_lines(tree: Tree) -> list[str]:
 def support_sentence(tree: Tree, node: int) -> str:
     """The support of a split in words, where it is low."""
     support = weak_splits(tree).get(node)
-    return "" if support is None else low_support_words(support)
+    return "" if support is None else same_rows_words(support)
 
 
-def low_support_words(support: float) -> str:
-    """A low support in words."""
-    return f"{SIGN} only {rounded_percent(support)} of the reference trees split mostly the same rows on it"
+def same_rows_words(support: float) -> str:
+    """The support of a split in words, marked where it is low."""
+    low = f"{SIGN} only " if support < LEAST_SUPPORT else ""
+    return f"{low}{rounded_percent(support)} of the reference trees split mostly the same rows on it"
