@@ -91,7 +91,7 @@ def is_against_rows(tree: Tree, leaf: int) -> bool:
 
 def support_by_rows(tree: Tree, references: tuple[Tree, ...], X: pd.DataFrame) -> dict[int, float]:
     """The support of every split, from the rows that pass it."""
-    support = dict.fromkeys(np.flatnonzero(tree.feature != LEAF).tolist(), 0.0)
+    n_splitting = dict.fromkeys(np.flatnonzero(tree.feature != LEAF).tolist(), 0)
     passed = tree.decision_path(X).astype(np.int64)
     for reference in references:
         others = reference.decision_path(X).astype(np.int64)
@@ -103,8 +103,8 @@ def support_by_rows(tree: Tree, references: tuple[Tree, ...], X: pd.DataFrame) -
             & (tree.feature[:, None] != LEAF)
         )
         for node in np.flatnonzero(np.asarray(alike).any(axis=1)).tolist():
-            support[node] += 1 / len(references)
-    return support
+            n_splitting[node] += 1
+    return {node: n / len(references) for node, n in n_splitting.items()}
 
 
 def main() -> None:
