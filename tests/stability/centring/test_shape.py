@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from holdfast import StableTreeClassifier, StableTreeRegressor, explain_row, load, save, tree_distance
+from holdfast import StableTreeClassifier, StableTreeRegressor, Table, explain_row, load, save, tree_distance
 from holdfast.arrays import FloatArray
 from holdfast.stability.centring.search import TeacherFit
 from holdfast.stability.centring.shape import ReferenceSplits, explained_at, undo_weak_splits
@@ -145,9 +145,7 @@ def test_marks_stand_in_every_text_and_picture_and_survive_a_file(n_classes: int
     for text in (str(again), again.rules(), again.numbered(), again.to_svg()):
         flat = " ".join(text.split()).replace("\xa0", " ")
         assert "†4 %" in flat
-        assert "† marks a split that fewer than 10 % of the reference" in re.sub(
-            r"<[^>]*>|NOTE|Note:", "", flat
-        )
+        assert "† marks a split of low support, below 10 %" in re.sub(r"<[^>]*>|NOTE|Note:", "", flat)
     assert "† only 4 %" in str(explain_row(again, X.iloc[[0]])).replace("\xa0", " ")
     assert "†" not in str(tree.replace(split_support=None))
     assert str(again) == str(tree)
@@ -163,6 +161,12 @@ def test_support_goes_where_the_split_goes() -> None:
     assert np.isnan(smaller.split_support[1:]).all()
     edited = tree.pruned_at(int(tree.left[0]))
     assert weak_splits(edited) == {0: 0.04}
+    X, y = patients(2)
+    grown = tree.grown_at(int(tree.left[0]), Table.from_arrays(X, y))
+    assert weak_splits(grown) == {0: 0.04}
+    moved = tree.with_threshold(0, float(tree.threshold[0]) + 0.1)
+    assert weak_splits(moved) == {}
+    assert np.isnan(moved.split_support).all()
 
 
 def test_row_order_changes_nothing() -> None:
