@@ -1,6 +1,7 @@
 """Splits that few references make are undone where little is lost, and known where they stay."""
 
 import re
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -96,7 +97,7 @@ class Unsupported(SmallSearch):
 
 @pytest.mark.parametrize("n_classes", KINDS)
 @pytest.mark.parametrize("most_lost", [0.005, 0.1])
-def test_every_weak_split_that_is_left_is_needed(n_classes: int, most_lost: float) -> None:
+def test_every_weak_split_that_is_left_adds_something_or_is_needed(n_classes: int, most_lost: float) -> None:
     for seed in range(4):
         small = Unsupported(seed, n_classes=n_classes)
         tree = small.undone(most_lost)
@@ -105,7 +106,26 @@ def test_every_weak_split_that_is_left_is_needed(n_classes: int, most_lost: floa
             below = [int(tree.left[node]), int(tree.right[node])]
             if (tree.feature[below] == LEAF).all():
                 smaller = cut_back(tree, np.arange(tree.n_nodes) == node)
-                assert small.loss(smaller) > most_lost - 1e-9
+                added = small.loss(smaller) - small.loss(tree)
+                assert added > 0.01 - 1e-9 or small.loss(smaller) > most_lost - 1e-9
+
+
+@pytest.mark.parametrize("n_classes", KINDS)
+def test_no_weak_split_is_left_between_leaves_that_are_alike_or_in_the_wrong_order(n_classes: int) -> None:
+    for seed in range(8):
+        small = Unsupported(seed, n_classes=n_classes)
+        tree, target = small.undone(2.0), small.table.target
+        rows = np.eye(n_classes)[target] if n_classes else target[:, None]
+        passed = tree.decision_path(small.table).toarray()
+        observed = passed.T @ rows / passed.sum(axis=0)[:, None]
+        for node in weak_splits(tree):
+            left, right = tree.left[node], tree.right[node]
+            if tree.feature[left] == tree.feature[right] == LEAF:
+                apart = tree.value[left] - tree.value[right]
+                most = np.abs(apart).argmax()
+                assert apart[most] * (observed[left] - observed[right])[most] >= 0
+                is_one_class = not n_classes or tree.outcome[left] == tree.outcome[right]
+                assert not is_one_class or np.abs(apart).max() > 0.03 * (1 if n_classes else target.std())
 
 
 def test_what_nodes_explain_is_what_the_search_measures() -> None:
@@ -115,12 +135,13 @@ def test_what_nodes_explain_is_what_the_search_measures() -> None:
         assert by_nodes == pytest.approx(small.search.student.explained, rel=1e-12)
 
 
-def test_a_prescribed_split_stays() -> None:
+def test_a_split_that_adds_nothing_is_undone_unless_it_is_prescribed() -> None:
     small = Unsupported(0)
+    flat = replace(small.lesson, answers=np.full_like(small.answers, 0.5))
     leaf = cut_back(small.student, small.student.node_depth == 0)
     splits = ReferenceSplits.of([leaf] * 3, small.table, small.lesson.weight)
-    assert undo_weak_splits(small.student, splits, small.lesson, small.fit, 2.0).n_leaves == 1
-    stump = undo_weak_splits(small.student, splits, small.lesson, small.fit, 2.0, held={1})
+    assert undo_weak_splits(small.student, splits, flat, small.fit, 2.0).n_leaves == 1
+    stump = undo_weak_splits(small.student, splits, flat, small.fit, 2.0, held={1})
     assert weak_splits(stump) == {0: 0.0}
     assert stump.n_leaves == 2
 

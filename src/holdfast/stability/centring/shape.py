@@ -1,4 +1,4 @@
-"""Splits that can be defended: those that few references make are undone where the tree can do without.
+"""Splits that can be defended: those that few references make are undone where little is lost.
 
 The support of a split is the share of the references that split mostly the same rows on the same feature. Two
 sets of rows are mostly the same if those in both are at least half of those in either.
@@ -13,6 +13,7 @@ from holdfast.arrays import BoolArray, FloatArray, IntArray, LongArray, without_
 from holdfast.data.split.row_keys import row_hashes
 from holdfast.data.table import Table
 from holdfast.stability.centring.packing import node_sums, whole_weights
+from holdfast.stability.centring.posterior import moments
 from holdfast.stability.centring.search import TeacherFit
 from holdfast.stability.centring.students import Lesson
 from holdfast.tree.paths import paths_of
@@ -20,6 +21,8 @@ from holdfast.tree.prune import cut_back
 from holdfast.tree.support import weak_splits
 from holdfast.tree.tree import LEAF, Tree
 
+CLOSE = 0.03  # probabilities that are no further apart, or means in standard deviations of the target
+LITTLE = 0.01  # of what the student explains
 MOSTLY = 0.5  # rows in both sets, as a share of the rows in either
 MOST_ROWS = 2048  # by which sets of rows are compared
 
@@ -92,13 +95,16 @@ def undo_weak_splits(
 ) -> Tree:
     """Undo splits of low support, from the leaves upwards, and note the support of those that stay.
 
-    A split into two leaves stays where the tree would lose more than `most_lost` of what the student explains
-    of the teacher without it, and where its path is one of `held`. Of several the one that adds least goes
-    first.
+    A split into two leaves is undone if it adds at most 1 % of what the student explains of the teacher, if
+    the leaves predict the same class within .03, or if they are in the opposite order to their rows. The tree
+    loses at most `most_lost` of what the student explains: a split that it needs for this stays, as do the
+    paths `held`. Of several the one that adds least goes first.
     """
     tree = tree.replace(split_support=references.support(tree))
     held_nodes = [node for path, node in paths_of(tree).items() if path in held]
     is_held, explained = np.isin(np.arange(tree.n_nodes), held_nodes), explained_at(tree, lesson)
+    observed, deviation = moments(tree, lesson.table, lesson.weight, tree.apply(lesson.table))
+    scale = 1.0 if tree.schema.target.is_classes else float(deviation[0])
     while True:
         ends = tree.feature == LEAF
         total, added = explained[ends].sum(), _added(tree, explained)
@@ -108,13 +114,24 @@ def undo_weak_splits(
             if not is_held[node]
             and ends[[tree.left[node], tree.right[node]]].all()
             and fit.loss(total - added[node]) <= most_lost
+            and (added[node] <= LITTLE * fit.gain or _is_hardly_a_split(tree, node, observed, scale))
         ]
         if not undone:
             return tree
         _, node = min(undone)
         kept = np.flatnonzero(tree.parent != node)
         tree = cut_back(tree, np.arange(tree.n_nodes) == node)
-        is_held, explained = is_held[kept], explained[kept]
+        is_held, explained, observed = is_held[kept], explained[kept], observed[kept]
+
+
+def _is_hardly_a_split(tree: Tree, node: int, observed: FloatArray, scale: float) -> bool:
+    """True if both leaves predict the same, or differ in the opposite direction to their rows."""
+    left, right = tree.left[node], tree.right[node]
+    apart = tree.value[left] - tree.value[right]
+    most = int(np.abs(apart).argmax())
+    is_one_class = not tree.schema.target.is_classes or tree.outcome[left] == tree.outcome[right]
+    is_close = is_one_class and abs(apart[most]) <= CLOSE * scale
+    return bool(is_close or apart[most] * (observed[left] - observed[right])[most] < 0)
 
 
 def _added(tree: Tree, explained: FloatArray) -> FloatArray:
