@@ -14,6 +14,7 @@ RANKS_SHARED_BY_TIES = "holdfast/data/coding.py"  # a dense rank does not see in
 # A product of matrices decides nothing here: it is of integers, only shown, rounded, or has a margin.
 WITH_PRODUCTS = {
     "stability/centring/design_matrix.py",
+    "stability/centring/shape.py",  # sums of whole numbers
     "ensembles/newton.py",
     "growth/density/groups.py",
     "growth/density/model.py",

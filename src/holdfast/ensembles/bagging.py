@@ -113,14 +113,10 @@ def bagged_values(
     values = np.zeros((predicted.n_rows, max(len(table.schema.target.classes), 1)))
     at_a_time = max(LEAST_AT_A_TIME, ROWS_OF_TREES // table.n_rows)
     for tasks in batches(ready.tasks(range(n_estimators)), at_a_time):
-<<<<<<< HEAD
-        values = ready.ensemble(tasks, n_jobs).added(predicted, values, n_jobs=n_jobs)
-=======
         ensemble = ready.ensemble(tasks, n_jobs)
-        for begin in range(0, table.n_rows, ROWS_AT_A_TIME):
+        for begin in range(0, predicted.n_rows, ROWS_AT_A_TIME):
             part = slice(begin, begin + ROWS_AT_A_TIME)
-            values[part] = ensemble.added(table.taken(part), values[part], n_jobs=n_jobs)
->>>>>>> bench
+            values[part] = ensemble.added(predicted.taken(part), values[part], n_jobs=n_jobs)
     return linked("mean", values, float(n_estimators))
 
 

@@ -19,6 +19,7 @@ from holdfast.evidence.outcome_at import LeafOutcome, leaf_outcome
 from holdfast.evidence.split_support import SplitSupport
 from holdfast.shown import shown
 from holdfast.tree.ensemble import Ensemble
+from holdfast.tree.support import weak_splits
 from holdfast.tree.tree import KNOWN
 from holdfast.tree.wording import decision_text
 
@@ -45,6 +46,7 @@ class PathStep:
     deviations: float | None = None  # the distance in standard deviations of the data, if they were given
     reads: tuple[tuple[str, Value], ...] = ()  # of a question: the columns that it reads
     support: SplitSupport | None = None  # what other trees ask at this place, if the model knows
+    low_support: float | None = None  # share of the reference trees that split these rows so, where it is low
 
 
 @dataclass(frozen=True, eq=False)
@@ -222,6 +224,7 @@ def _step(
         deviations=distance / deviations[place] if distance is not None and deviations.get(place) else None,
         reads=tuple((tree.schema.features[each].name, row.value(each)) for each in reads),
         support=support,
+        low_support=weak_splits(tree).get(node),
     )
 
 
@@ -261,7 +264,8 @@ def _outcome_facts(outcome: LeafOutcome) -> dict[str, Any]:
 
 
 def _step_facts(step: PathStep) -> dict[str, Any]:
-    facts = {name: each for name, each in vars(step).items() if name not in ("support", "reads")}
+    hidden = ("support", "reads", *(["low_support"] if step.low_support is None else []))
+    facts = {name: each for name, each in vars(step).items() if name not in hidden}
     facts["reads"] = dict(step.reads)
     if step.support is not None:
         facts["support"] = {

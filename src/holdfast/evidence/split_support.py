@@ -44,6 +44,7 @@ class SplitSupport:
     threshold: float | None = None  # of the tree itself; None for a set, or if it asks whether it is known
     range: tuple[float, float] = (0.0, 1.0)  # lowest and highest value of the feature in the reference data
     asked_thresholds: tuple[float, ...] = field(default=(), repr=False)  # of the trees that ask, in order
+    same_rows: float | None = None  # share of the references that split mostly the same rows on the feature
 
 
 class SplitSupports(list[SplitSupport]):
@@ -112,7 +113,14 @@ def _split_support(
         threshold=None if feature.is_subset or tree.threshold[node] >= KNOWN else float(tree.threshold[node]),
         range=_range(feature),
         asked_thresholds=() if feature.is_subset else tuple(asked.tolist()),
+        same_rows=_same_rows(tree, node),
     )
+
+
+def _same_rows(tree: Tree, node: int) -> float | None:
+    """The support of a split wherever in a reference its rows are split, if the tree knows it."""
+    support = np.nan if tree.split_support is None else float(tree.split_support[node])
+    return None if np.isnan(support) else support
 
 
 def _range(feature: Feature) -> tuple[float, float]:

@@ -10,7 +10,7 @@ from holdfast.evidence.leaf_evidence import FEW_ROWS
 from holdfast.evidence.outcome_at import LeafOutcome, outcome_of_class
 from holdfast.show.conditions import shorter_branches
 from holdfast.show.directions import direction_signs
-from holdfast.show.edits import edit_marks
+from holdfast.show.support_marks import node_marks
 from holdfast.text.lines import printable
 from holdfast.text.numbers import (
     count_text,
@@ -71,8 +71,8 @@ class NodeTexts:
 
     @cached_property
     def marks(self) -> Mapping[int, str]:
-        """The marks of nodes that were edited by hand."""
-        return edit_marks(self.tree, at_answers=False)
+        """The marks of nodes that were edited by hand, and of splits of low support."""
+        return node_marks(self.tree, at_answers=False)
 
     @cached_property
     def signs(self) -> Mapping[str, str]:

@@ -1,6 +1,7 @@
 """What a drawn tree tells of a node when one points at it."""
 
 from holdfast.show.node_texts import NodeTexts
+from holdfast.show.support_marks import support_sentence
 from holdfast.text.lines import CUT, left_out_text, printable
 from holdfast.text.numbers import percent_text, probability_text, rounded_percent, rows_text
 from holdfast.tree.rule import fraction_of_rows
@@ -22,7 +23,8 @@ def leaf_title(texts: NodeTexts, node: int, conditions: tuple[str, ...]) -> list
 
 def inner_title(texts: NodeTexts, node: int) -> list[str]:
     """What an inner node asks about, in full, and what stands behind it."""
-    return [texts.feature(node), *_fraction_lines(texts, node)]
+    lines = [texts.feature(node), support_sentence(texts.tree, node)]
+    return [*filter(None, lines), *_fraction_lines(texts, node)]
 
 
 def _fraction_lines(texts: NodeTexts, node: int) -> list[str]:

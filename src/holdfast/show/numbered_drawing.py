@@ -4,8 +4,9 @@ from textwrap import wrap
 from typing import Any
 
 from holdfast.show.directions import direction_lines
-from holdfast.show.edits import edit_marks, wrapped_edits
+from holdfast.show.edits import wrapped_edits
 from holdfast.show.risk import probability_name, told_probability
+from holdfast.show.support_marks import node_marks, support_lines
 from holdfast.show.tree_text import NARROWEST, WIDEST_INDENT, WIDTH, condition_lines, set_lines
 from holdfast.text.lines import CUT, left_out_text, printable
 from holdfast.text.numbers import probability_text, rows_text
@@ -22,7 +23,7 @@ def numbered_drawing(
 
     `missing=True` also says at each question whether a missing value goes to yes.
     """
-    known, marks = known_before(tree), edit_marks(tree, at_answers=False)
+    known, marks = known_before(tree), node_marks(tree, at_answers=False)
     place = positive_class(tree, positive)
     digits = len(str(tree.n_nodes - 1))
     sets: dict[str, int] = {}
@@ -40,7 +41,7 @@ def numbered_drawing(
     lines += set_lines(sets, width)
     if any(CUT in line for line in lines):
         lines += ["", *wrap(left_out_text(whole), width)]
-    for note in (*all_notes(tree), *direction_lines(tree)):
+    for note in (*all_notes(tree), *direction_lines(tree), *support_lines(tree)):
         lines += wrap(f"Note: {printable(note)}", width)
     first = [line for note in warnings_of(tree) for line in wrap(printable(note), width)]
     return "\n".join([*first, *lines, *wrapped_edits(tree, width)])

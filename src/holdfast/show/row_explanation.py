@@ -11,6 +11,7 @@ from holdfast.evidence.row_explanation import PathStep, RowExplanation
 from holdfast.show.html import heading, sentences, table, view
 from holdfast.show.risk import outside_sentence
 from holdfast.show.split_support import support_words
+from holdfast.show.support_marks import same_rows_words
 from holdfast.text.lines import NO_BREAK, item_text, label_text, printable, wrapped_lines
 from holdfast.text.lists import joined
 from holdfast.text.numbers import counted, number_text, percent_range, rounded_percent, told_apart
@@ -40,7 +41,7 @@ def row_explanation_html(found: RowExplanation) -> str:
                 printable(each.condition),
                 _value(each.value) if each.state == "known" and not each.reads else _value_words(each),
                 _nearness(each),
-                "" if each.support is None else support_words(each.support),
+                _firmness(each),
             ]
             for each in found.steps
         ]
@@ -132,12 +133,21 @@ def _path_lines(steps: Sequence[PathStep], width: int) -> list[str]:
         words = [", ".join(filter(None, [_value_words(step), _nearness(step)]))]
         if step.support is not None:
             words.append(support_words(step.support))
+        elif step.low_support is not None:
+            words.append(same_rows_words(step.low_support))
         told = [line for each in words for line in _wrapped(each, width - room - 4)]
         conditions = _wrapped(printable(step.condition), room)
         height = max(len(told), len(conditions))
         pairs = zip(_padded(conditions, height), _padded(told, height), strict=True)
         lines += [f"  {left:{room}}  {right}".rstrip() for left, right in pairs]
     return lines
+
+
+def _firmness(step: PathStep) -> str:
+    """What the trees of other samples split on there."""
+    if step.support is not None:
+        return support_words(step.support)
+    return "" if step.low_support is None else same_rows_words(step.low_support)
 
 
 def _padded(lines: list[str], height: int) -> list[str]:

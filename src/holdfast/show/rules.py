@@ -1,6 +1,6 @@
 """Rules in words: one IF ... THEN rule per leaf."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import islice
 from textwrap import wrap
 from typing import Any
@@ -14,6 +14,7 @@ from holdfast.show.directions import direction_lines
 from holdfast.show.edits import edit_lines
 from holdfast.show.orders import ORDERS
 from holdfast.show.risk import probability_name, told_probability
+from holdfast.show.support_marks import condition_marks, support_lines
 from holdfast.text.lines import NO_BREAK, printable, unbreakable
 from holdfast.text.numbers import (
     count_text,
@@ -51,13 +52,14 @@ def rules_text(
     nothing is left out, unless lists of more than `most` categories or classes are to be cut.
     `intervals=True` adds the observed rate, or the mean, of the rows of each leaf with its 95 % interval.
     """
-    texts, support = _Texts(missing, most), _Support(tree, positive, intervals)
+    texts, support, marks = _Texts(missing, most), _Support(tree, positive, intervals), condition_marks(tree)
     blocks = [
-        "\n".join(_rule_lines(rule, texts.of(rule.conditions), support.text(rule), most))
+        "\n".join(_rule_lines(rule, texts.of(rule.conditions, marks[rule.leaf]), support.text(rule), most))
         for rule in ordered_rules(tree, order, positive)
     ]
     notes = [
-        "\n".join(_indented("NOTE ", printable(note))) for note in (*all_notes(tree), *direction_lines(tree))
+        "\n".join(_indented("NOTE ", printable(note)))
+        for note in (*all_notes(tree), *direction_lines(tree), *support_lines(tree))
     ]
     edits = ["\n".join(_indented("EDIT ", line)) for line in edit_lines(tree)]
     first = ["\n".join(wrap(printable(note), WIDTH)) for note in warnings_of(tree)]
@@ -87,12 +89,17 @@ def leaf_conditions(
     tree: Tree, *, missing: bool = False, most: int | None = None, first: int | None = None
 ) -> dict[int, tuple[str, ...]]:
     """The conditions of every leaf, lists cut as in `condition_text`; only so many as `first` says."""
-    texts = _Texts(missing, most)
+    texts, marks = _Texts(missing, most), condition_marks(tree)
     return {
-        node: texts.of(count_rows(tree, node, *each) for each in islice(conditions.items(), first))
+        node: texts.of(
+            (count_rows(tree, node, *each) for each in islice(conditions.items(), first)), marks[node]
+        )
         for node, conditions in enumerate(conditions_by_node(tree))
         if tree.feature[node] == LEAF
     }
+
+
+_NO_MARKS: Mapping[str, str] = {}
 
 
 class _Texts:
@@ -103,9 +110,13 @@ class _Texts:
         # By identity, which is faster than by value; each is kept, lest another one get its number.
         self._known: dict[int, tuple[Condition, str]] = {}
 
-    def of(self, conditions: Iterable[Condition]) -> tuple[str, ...]:
-        """The texts of the conditions, without those that allow everything."""
-        return tuple(self._text(condition) for condition in conditions if not condition.allows_all)
+    def of(self, conditions: Iterable[Condition], marks: Mapping[str, str] = _NO_MARKS) -> tuple[str, ...]:
+        """The texts of the conditions with their marks, without those that allow everything."""
+        return tuple(
+            self._text(condition) + marks.get(condition.name, "")
+            for condition in conditions
+            if not condition.allows_all
+        )
 
     def _text(self, condition: Condition) -> str:
         if id(condition) not in self._known:

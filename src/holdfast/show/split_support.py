@@ -7,8 +7,10 @@ from holdfast.data.schema import Label
 from holdfast.errors import ParameterError
 from holdfast.evidence.split_support import SplitSupport
 from holdfast.show.html import sentences, table, view
+from holdfast.show.support_marks import same_rows_words
 from holdfast.text.lines import NO_BREAK, item_text, unbreakable, wrapped_lines
 from holdfast.text.numbers import number_text, rounded_percent
+from holdfast.tree.support import LEAST_SUPPORT
 
 WIDTH = 80  # columns
 NARROWEST = 72  # columns it can do with
@@ -111,10 +113,13 @@ def _asked_texts(supports: Sequence[SplitSupport], sentence: str) -> list[str]:
 
 def support_detail(support: SplitSupport) -> str:
     """What the trees that ask about the feature ask of it; empty where there is nothing to tell."""
-    if support.categories is not None:
-        return _sides_text(support.categories)
-    n_known, n_others = support.n_known, support.n_asking - support.n_known
     parts = []
+    # Only where it answers a question: few trees split here, or few split these rows so.
+    if support.same_rows is not None and min(support.same_rows, support.references) < LEAST_SUPPORT:
+        parts.append(same_rows_words(support.same_rows))
+    if support.categories is not None:
+        return "; ".join([*parts, _sides_text(support.categories)])
+    n_known, n_others = support.n_known, support.n_asking - support.n_known
     if n_known:
         ask = "asks" if n_known == 1 and n_others else "ask"
         parts.append(f"{n_known if n_others else 'all'} of them {ask} whether it is recorded")

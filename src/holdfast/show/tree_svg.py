@@ -15,6 +15,7 @@ from holdfast.show.node_texts import NodeTexts
 from holdfast.show.node_titles import MOST_TOLD, inner_title, leaf_title
 from holdfast.show.palette import EDGE, GREY, INK, OUTLINE, PAPER, RED, SHADE, darker, nth_colour
 from holdfast.show.rules import leaf_conditions
+from holdfast.show.support_marks import support_lines
 from holdfast.show.svg import (
     MARGIN,
     SMALL,
@@ -72,7 +73,7 @@ def tree_svg(
     heading, full_width, top = _heading(texts, tree_width, title)
     bottom = top + max(box.y + box.height for box in boxes)
     noted = [*map(printable, warnings_of(tree)), *(f"Note: {printable(note)}" for note in all_notes(tree))]
-    below = [texts.key(), *direction_lines(tree, signs=True), *noted, *edit_lines(tree)]
+    below = [texts.key(), *direction_lines(tree, signs=True), *support_lines(tree), *noted, *edit_lines(tree)]
     notes = [line for text in below if text for line in wrapped(text, full_width - 2 * MARGIN)]
     height = bottom + MARGIN + (LINE * len(notes) + 8 if notes else 0)
     parts = [

@@ -10,8 +10,9 @@ import numpy as np
 
 from holdfast.show.conditions import FULL_LIST, answer_text, question_text
 from holdfast.show.directions import direction_lines
-from holdfast.show.edits import edit_marks, wrapped_edits
+from holdfast.show.edits import wrapped_edits
 from holdfast.show.risk import probability_name, told_probability
+from holdfast.show.support_marks import node_marks, support_lines
 from holdfast.text.lines import CUT, left_out_text, printable, shortened, unbreakable, wrapped_lines
 from holdfast.text.numbers import count_text, percent_text, probability_text, rows_text
 from holdfast.text.table import table_lines
@@ -57,7 +58,7 @@ def drawing(
     # An indent of more than its columns begins with the sign, too.
     if any(CUT in line[1:] for line in lines):
         lines += ["", *wrap(left_out_text(whole), width)]
-    for note in (*all_notes(tree), *direction_lines(tree)):
+    for note in (*all_notes(tree), *direction_lines(tree), *support_lines(tree)):
         lines += wrap(f"Note: {printable(note)}", width)
     first = [line for note in warnings_of(tree) for line in wrap(printable(note), width)]
     return "\n".join([*first, *lines, *wrapped_edits(tree, width)])
@@ -88,7 +89,7 @@ def _stems(tree: Tree, width: int, missing: bool, sets: dict[str, int]) -> list[
     """For every node: the guide lines down to it, and the condition that leads to it, in lines."""
     # Deep trees get narrower steps, so that conditions keep room to be read.
     dashes = "─" * max(0, min(2, WIDEST_INDENT // max(tree.depth, 1) - 1))
-    known, marks = known_before(tree), edit_marks(tree, at_answers=True)
+    known, marks = known_before(tree), node_marks(tree, at_answers=True)
     stems, indents = [[rows_text(float(tree.count[0])) + marks.get(0, "")]], [""]
     for node in range(1, tree.n_nodes):
         parent = int(tree.parent[node])

@@ -63,6 +63,7 @@ class NodesPart(Part):
     not_recorded: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
     # Those of the categories that training rows had at the node; only where that is known.
     categories_seen: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+    split_support: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET  # only of trees with references
 
 
 class EditedNodePart(Part):
@@ -193,6 +194,7 @@ FORMS = {
     "effective": NUMBERS,
     "deviation": NUMBERS,
     "rows_mean": LISTS,
+    "split_support": GAPPED_NUMBERS,
     "not_recorded": LISTS,
     "categories_seen": GAPPED_LISTS,
     "start": NUMBERS,

@@ -150,10 +150,9 @@ def _target_part(target: Target) -> TargetPart:
 
 
 def _nodes_part(tree: Tree) -> NodesPart:
-    threshold = [None if number != number else number for number in tree.threshold.tolist()]
     return NodesPart(
         feature=raw_array(tree.feature.tolist()),
-        threshold=raw_array(threshold),
+        threshold=_raw_gapped(tree.threshold),
         left=raw_array(tree.left.tolist()),
         right=raw_array(tree.right.tolist()),
         missing_left=raw_array(tree.missing_left.tolist()),
@@ -169,6 +168,7 @@ def _nodes_part(tree: Tree) -> NodesPart:
         rows_mean=_raw_or_unset(tree.rows_mean),
         not_recorded=_raw_or_unset(tree.not_recorded),
         categories_seen=UNSET if tree.seen is None else _raw_sets(tree, tree.seen),
+        split_support=UNSET if tree.split_support is None else _raw_gapped(tree.split_support),
     )
 
 
@@ -180,6 +180,11 @@ def _raw_sets(tree: Tree, flags: BoolArray) -> msgspec.Raw:
         own = flags[start : start + len(tree.schema.features[tree.feature[node]].categories)]
         categories[node] = np.flatnonzero(own).tolist()
     return raw_array(categories)
+
+
+def _raw_gapped(array: FloatArray) -> msgspec.Raw:
+    """The numbers, null where one is NaN."""
+    return raw_array([None if number != number else number for number in array.tolist()])
 
 
 def _raw_or_unset(array: FloatArray | None) -> msgspec.Raw | msgspec.UnsetType:
@@ -276,6 +281,7 @@ def tree_in(
         else _lists_in(rows_mean, "rows_mean", max(len(schema.target.classes), 1), place),
         None if not_recorded is UNSET else _lists_in(not_recorded, "not_recorded", 3, place),
         None if part.nodes.categories_seen is UNSET else sets("categories_seen")[1],
+        numbers_if_any("split_support"),
     )
 
 

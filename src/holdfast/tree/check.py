@@ -78,6 +78,7 @@ def check_nodes(tree: Tree, sizes: "SetSizes") -> None:
     _check_observed(tree)
     _check_evidence(tree)
     _check_rows_mean(tree)
+    _check_split_support(tree)
     _check_recorded(tree)
     if tree.monotone is not None:
         from holdfast.tree.monotone_check import check_monotone
@@ -377,6 +378,21 @@ def _check_rows_mean(tree: Tree) -> None:
     is_fraction = (mean >= 0) & (mean <= 1 + TOLERANCE)
     is_sound = is_fraction if tree.schema.target.is_classes else np.isfinite(mean)
     _refuse(~is_sound, "rows_mean", mean, "it is finite, and between 0 and 1 where it is a fraction")
+
+
+def _check_split_support(tree: Tree) -> None:
+    """Support is one fraction for each split, or NaN; NaN at leaves."""
+    support = tree.split_support
+    if support is None:
+        return
+    if support.dtype != np.float64 or support.shape != (tree.n_nodes,):
+        raise BrokenTreeError(
+            f"split_support holds {support.dtype} {support.shape}: it has a float64 for each of "
+            f"{tree.n_nodes} nodes."
+        )
+    _refuse((support < 0) | (support > 1), "split_support", support, "it is a fraction")
+    is_at_leaf = (tree.feature == LEAF) & ~np.isnan(support)
+    _refuse(is_at_leaf, "split_support", support, "the node is no split")
 
 
 def _check_recorded(tree: Tree) -> None:

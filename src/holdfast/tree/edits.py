@@ -27,13 +27,21 @@ def asking(tree: Tree, node: int, split: Split, missing_left: bool) -> Tree:
     sets = {place: flags for place, flags in loose.sets.items() if place != node}
     if split.goes_left is not None:
         sets[node] = split.goes_left
-    changed = _built(
-        tree, replace(loose, feature=feature, threshold=threshold, missing_left=missing, sets=sets)
-    )
+    asked = replace(loose, feature=feature, threshold=threshold, missing_left=missing, sets=sets)
+    changed = _built(tree, replace(asked, split_support=_support_elsewhere(tree, node)))
     _check_reach(tree, changed, node)
     if split.feature != tree.feature[node]:  # what is recorded of another feature, only rows can tell
         return changed
     return changed.replace(not_recorded=tree.not_recorded, seen=tree.seen)
+
+
+def _support_elsewhere(tree: Tree, node: int) -> FloatArray | None:
+    """The support of the splits that an edit of a node leaves the rows they had."""
+    if tree.split_support is None:
+        return None
+    support = tree.split_support.copy()
+    support[node : tree.subtree_end[node]] = np.nan
+    return support
 
 
 def _check_reach(old: Tree, new: Tree, node: int) -> None:
@@ -133,7 +141,11 @@ def grafted(tree: Tree, node: int, subtree: Tree) -> Tree:
     if tree.given_outcome is not None or subtree.given_outcome is not None:
         outcome = joined("outcome")
     arrays = {name: joined(name) for name in names}
-    return _built(tree, Nodes(**arrays, sets=sets, outcome=outcome, loss_matrix=tree.loss_matrix))
+    nodes = Nodes(**arrays, sets=sets, outcome=outcome, loss_matrix=tree.loss_matrix)
+    if above.split_support is not None:
+        unknown = np.full(len(nodes.feature) - n_above, np.nan)
+        nodes = replace(nodes, split_support=np.concatenate([above.split_support, unknown]))
+    return _built(tree, nodes)
 
 
 def _uncounted(tree: Tree) -> Tree:
@@ -162,6 +174,7 @@ def _loose(tree: Tree) -> Nodes:
         effective=tree.effective,
         deviation=tree.deviation,
         rows_mean=tree.rows_mean,
+        split_support=tree.split_support,
     )
 
 

@@ -25,7 +25,8 @@ def node_columns(tree: Tree) -> dict[str, list[Any]]:
     `question` is the condition for the left child and `condition` the one that leads to the node itself; a
     column that says nothing at a node has None there, and -1 stands for "no such node". `fraction` is of all
     rows, `gain` the decrease of impurity as a fraction of the root's weight. `observed` is what the training
-    rows of the node were, their mean or the fraction of each class, from which its value may differ.
+    rows of the node were, their mean or the fraction of each class, from which its value may differ. A
+    consensus tree has `split_support`, the share of the reference trees that split mostly the same rows so.
     """
     nodes = range(tree.n_nodes)
     is_leaf = (tree.feature == LEAF).tolist()
@@ -47,6 +48,7 @@ def node_columns(tree: Tree) -> dict[str, list[Any]]:
         "fraction": [fraction_of_rows(tree, node) for node in nodes],
         "impurity": tree.impurity.tolist(),
         "gain": _gains(tree),
+        **_split_support(tree),
     }
 
 
@@ -125,6 +127,13 @@ def _observed(tree: Tree) -> dict[str, list[float]]:
         return {}
     names = [f"observed({name})" for name in class_names(tree.schema.target)] or ["observed"]
     return {name: tree.observed_mean[:, place].tolist() for place, name in enumerate(names)}
+
+
+def _split_support(tree: Tree) -> dict[str, list[float | None]]:
+    """The support of every split, where the tree has references."""
+    if tree.split_support is None:
+        return {}
+    return {"split_support": [None if np.isnan(each) else each for each in tree.split_support.tolist()]}
 
 
 def _gains(tree: Tree) -> list[float | None]:

@@ -75,6 +75,9 @@ def rearranged(tree: Tree, values: LongArray, asks: LongArray, left: IntArray, r
         rows_mean=None if tree.rows_mean is None else tree.rows_mean[values],
         not_recorded=None,
         seen=None,
+        split_support=None
+        if tree.split_support is None
+        else np.where(inner, tree.split_support[asks], np.nan),
     )
     return in_order(smaller)
 

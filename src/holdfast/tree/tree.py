@@ -72,6 +72,9 @@ class Tree(Editable):
     not_recorded: FloatArray | None = None
     # For each flag of `in_set`: did a training row with this category reach it? None: all, or not known.
     seen: BoolArray | None = None
+    # The share of the reference trees that split mostly the rows of the node on its feature; NaN at leaves,
+    # and where it is not known.
+    split_support: FloatArray | None = None
 
     def __post_init__(self) -> None:
         own = vars(self)

@@ -16,6 +16,7 @@ from holdfast.data.schema import Label
 from holdfast.show.conditions import FULL_LIST, answer_text
 from holdfast.show.node_texts import NodeTexts
 from holdfast.show.palette import EDGE, GREY, INK, OUTLINE, PAPER, SHADE
+from holdfast.show.support_marks import node_marks
 from holdfast.text.lines import CUT
 from holdfast.tree.tree import LEAF, Tree
 
@@ -80,11 +81,12 @@ def outline(
 ) -> list[dict[str, Any]]:
     """The tree as an indented list, a line a node: it stands for the drawing on a narrow screen."""
     texts = NodeTexts.of(tree, positive=positive, changed=changed)
-    lines = []
+    lines, marks = [], node_marks(tree, at_answers=True)
     for node in range(1, tree.n_nodes):
         parent = int(tree.parent[node])
         is_yes, is_leaf = bool(tree.left[parent] == node), tree.feature[node] == LEAF
         condition = answer_text(tree, parent, is_yes, counts=True, most=FULL_LIST, known=texts.known)
+        condition += marks.get(node, "")
         support = [texts.said(node), *texts.support(node)] if is_leaf else [texts.inner_support(node)]
         lines.append(
             {

@@ -6,7 +6,6 @@ import numpy as np
 
 from holdfast.arrays import FloatArray, LongArray
 from holdfast.growth.shrinkage import shrunk
-from holdfast.stability.centring.problem import Found
 from holdfast.stability.centring.search import TeacherFit
 from holdfast.stability.collection import Collection
 from holdfast.tree.tree import Tree
@@ -19,7 +18,7 @@ class CentredTrees:
     max_leaf_nodes: int
     tolerances: tuple[float, ...]
     trees: tuple[Tree, ...]
-    found: tuple[Found, ...]  # the same trees by their questions
+    explained: tuple[float, ...]  # by each of the trees, of the sum of the teacher's squared answers
     fit: TeacherFit  # the search itself holds all rows, and is not kept
     references: tuple[Tree, ...]  # of at most as many leaves
     smaller: tuple["CentredTrees", ...] = ()
@@ -37,7 +36,7 @@ class CentredTrees:
             max_leaf_nodes=max_leaf_nodes,
             tolerances=(tolerance,),
             trees=(self.trees[place],),
-            found=(self.found[place],),
+            explained=(self.explained[place],),
         )
 
     @property
@@ -53,12 +52,12 @@ class CentredTrees:
     @property
     def teacher_losses(self) -> FloatArray:
         """Of all trees: what they lose, as a fraction, of what the student of the most leaves explains."""
-        return np.array([self.fit.loss(found) for each in self.sizes for found in each.found])
+        return np.array([self.fit.loss(explained) for each in self.sizes for explained in each.explained])
 
     @property
     def student_losses(self) -> FloatArray:
         """Of all trees: the same of the student of as many leaves, which the tolerance bounds."""
-        return np.array([each.fit.loss(found) for each in self.sizes for found in each.found])
+        return np.array([each.fit.loss(explained) for each in self.sizes for explained in each.explained])
 
     @property
     def limits(self) -> LongArray:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from holdfast.arrays import BoolArray, FloatArray, IntArray, KeyArray, LongArray
+from holdfast.data.table import Table
 from holdfast.distance.costs import fraction_of_range
 from holdfast.distance.packing import frozen_fields
 from holdfast.distance.settings import DistanceSettings
@@ -13,6 +14,7 @@ from holdfast.kernels.centring.problem import MOST_PATH, NO_PATH, Grafts, Nodes,
 from holdfast.kernels.centring.rules import UNIT as COORDINATES
 from holdfast.stability.centring.questions import QuestionList, exact
 from holdfast.stability.centring.students import UNIT
+from holdfast.tree.sums import add_upwards
 from holdfast.tree.tree import LEAF, Tree
 
 MOST_WEIGHT = 2.0**38  # of all rows: sums of their answers in units have no more than 53 bits
@@ -41,6 +43,18 @@ def square_sum(answers: FloatArray, weight: FloatArray) -> float:
     """The weighted sum of the squared answers, which a perfect tree would explain."""
     units = np.rint(_learnt(answers) / UNIT)
     return math.fsum((units**2).sum(axis=1) * whole_weights(weight)) * UNIT**2
+
+
+def node_sums(
+    tree: Tree, table: Table, answers: FloatArray, weight: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """The weight of the rows at every node, and the sums of their answers."""
+    whole = whole_weights(weight)
+    units = np.rint(_learnt(answers) / UNIT) * whole[:, None]
+    sums = np.zeros((tree.n_nodes, 1 + units.shape[1]))
+    np.add.at(sums, tree.apply(table), np.column_stack([whole, units]))
+    add_upwards(tree, sums)
+    return sums[:, 0], sums[:, 1:] * UNIT
 
 
 def whole_weights(weight: FloatArray) -> FloatArray:

@@ -29,9 +29,9 @@ class TeacherFit(NamedTuple):
         """What the student explains of the teacher's variance."""
         return self.by_student - self.by_mean
 
-    def loss(self, found: Found) -> float:
-        """What a tree loses of that, as a fraction."""
-        return (self.by_student - found.explained) / self.gain if self.gain > 0 else 0.0
+    def loss(self, explained: float) -> float:
+        """What a tree that explains so much loses of that, as a fraction."""
+        return (self.by_student - explained) / self.gain if self.gain > 0 else 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +84,7 @@ class CentreSearch:
 
     def loss(self, found: Found) -> float:
         """What a tree loses of the teacher's variance that the student explains, as a fraction."""
-        return self.fit.loss(found)
+        return self.fit.loss(found.explained)
 
     @cached_property
     def fit(self) -> TeacherFit:

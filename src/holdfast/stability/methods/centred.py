@@ -35,6 +35,7 @@ from holdfast.stability.centring.names import DEFAULT_TEACHER, LEAF_VALUES, MOST
 from holdfast.stability.centring.posterior import with_posterior_values
 from holdfast.stability.centring.problem import Found
 from holdfast.stability.centring.search import STARTS, CentreSearch
+from holdfast.stability.centring.shape import ReferenceSplits, explained_at, undo_weak_splits
 from holdfast.stability.centring.size_choice import SIZES, SizeChoice, choose_size
 from holdfast.stability.centring.stacking import HeldOutPredictions, stacked_weights
 from holdfast.stability.centring.students import Lesson, Student, rounded_answers
@@ -66,7 +67,7 @@ from holdfast.stability.validation import Scores
 from holdfast.tree.class_counts import with_class_counts
 from holdfast.tree.prune import cut_back
 from holdfast.tree.threshold import with_losses
-from holdfast.tree.tree import Tree
+from holdfast.tree.tree import LEAF, Tree
 
 SMALLER = (12, 8, 4)  # leaves of further candidates, as far as they are fewer than a tree may have
 LEAST_ROWS, LEAST_FRACTION = 14, 0.01  # in a leaf of a student: more than the search asks for
@@ -364,9 +365,14 @@ def _central(
     ]
     if settings.thresholds == "exact":
         shapes = [with_round_thresholds(tree, lesson.table, search.prescribed) for tree in shapes]
-    trees = delivered(shapes, rows, settings)
+    splits = ReferenceSplits.of(references, lesson.table, lesson.weight)
+    trees = [
+        undo_weak_splits(tree, splits, lesson, search.fit, tolerance, set(search.problem.held.tolist()))
+        for tree, tolerance in zip(delivered(shapes, rows, settings), tolerances, strict=True)
+    ]
+    explained = [float(explained_at(tree, lesson)[tree.feature == LEAF].sum()) for tree in trees]
     references = _with_weights(references, rows.exponent)
-    return CentredTrees(size, tolerances, tuple(trees), tuple(found), search.fit, tuple(references))
+    return CentredTrees(size, tolerances, tuple(trees), tuple(explained), search.fit, tuple(references))
 
 
 def students_of_sizes(

@@ -1,5 +1,6 @@
 """The rules of a tree as sentences, with natural frequencies and intervals, the highest risk first."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,6 +21,7 @@ from holdfast.show.report.sentences import (
 )
 from holdfast.show.risk import outside_sentence
 from holdfast.show.rules import rule_outcome_text, rules_text
+from holdfast.show.support_marks import condition_marks, support_lines
 from holdfast.text.lines import left_out_text
 from holdfast.text.numbers import number_text, rounded_percent
 from holdfast.tree.class_counts import class_counts
@@ -48,6 +50,7 @@ def rules_section(fitted: Fitted) -> Section:
         "text": _text(tree, fitted.positive_label),
         "by_teacher": says_other_than_seen(tree, fitted.training),
         "decides": decision_text(tree, fitted.positive_label),
+        "marks": support_lines(tree),
     }
     section = Section("rules", _title(fitted), "clinician", "rules.html", facts)
     return replace(section, shorter=_shorter(section))
@@ -110,7 +113,8 @@ def rule_facts(
     counts = class_counts(tree) if tree.schema.target.is_classes else None
     rows = {} if training is None else _seen(tree, training)
     rules = sorted(tree_rules(tree), key=lambda rule: -_risk(rule, positive, tree))
-    return [_fact(tree, rule, counts, positive, noun, rows) for rule in rules]
+    marks = condition_marks(tree)
+    return [_fact(tree, rule, counts, positive, noun, rows, marks[rule.leaf]) for rule in rules]
 
 
 def _fact(
@@ -120,11 +124,15 @@ def _fact(
     positive: int | None,
     noun: str,
     seen_rows: dict[int, "_Seen"],
+    marks: Mapping[str, str],
 ) -> dict[str, Any]:
     found = outcome_of_class(tree, rule.leaf, rule.predicted if positive is None else positive)
     fact: dict[str, Any] = {
         "leaf": rule.leaf,
-        "conditions": [condition_text(each, counts=True, most=FULL_LIST) for each in rule.conditions],
+        "conditions": [
+            condition_text(each, counts=True, most=FULL_LIST) + marks.get(each.name, "")
+            for each in rule.conditions
+        ],
         "rows": rule.count,
         "share": rule.fraction,
         "value": found.estimate,
