@@ -72,6 +72,8 @@ class Tree(Editable):
     not_recorded: FloatArray | None = None
     # For each flag of `in_set`: did a training row with this category reach it? None: all, or not known.
     seen: BoolArray | None = None
+    # True where the values combine the rows with a teacher's predictions: intervals are then about the values.
+    is_posterior: bool = False
 
     def __post_init__(self) -> None:
         own = vars(self)
