@@ -72,7 +72,7 @@ class Tree(Editable):
     not_recorded: FloatArray | None = None
     # For each flag of `in_set`: did a training row with this category reach it? None: all, or not known.
     seen: BoolArray | None = None
-    # True where the values combine the rows with a teacher's predictions: intervals are then about the values.
+    # True where values combine the rows with a teacher's predictions: intervals are then about the values.
     is_posterior: bool = False
 
     def __post_init__(self) -> None:
@@ -290,7 +290,8 @@ class Tree(Editable):
         categories that it takes although no training row had them there. Of two classes the probability is
         that of the positive one: `positive`, or the one that the target remembers. `order="risk"` begins with
         the leaf where it, or the mean, is highest; of three or more classes it needs `positive`.
-        `intervals=True` adds the observed rate, or mean, of the rows with its 95 % interval.
+        `intervals=True` adds the observed rate, or mean, of the rows, and the 95 % interval: of that rate or,
+        where values combine the rows with a teacher's predictions, of the probability itself.
         """
         options = {"missing": missing, "positive": positive, "order": order, "intervals": intervals}
         return shown("rules_text", self, **options)
@@ -334,7 +335,7 @@ class Tree(Editable):
         """A drawing that opens in a browser.
 
         Of two classes every leaf shows the probability of the positive one (see `rules`), how many of its
-        rows were of that class (`class_counts`), and the 95 % interval of that fraction. `title` stands in
+        rows were of that class (`class_counts`), and the 95 % interval. `title` stands in
         place of the name of the target; `decimals` are those of percentages and means; `width` is in pixels;
         `missing=True` says on every split which way missing values go, even where no training row lacked the
         value; `changed` says something of some

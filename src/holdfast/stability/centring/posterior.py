@@ -41,7 +41,9 @@ def _effective_rows(tree: Tree, repeats: IntArray, weight: FloatArray, leaf: Int
     sums = np.zeros((tree.n_nodes, 2))
     np.add.at(sums, leaf, np.column_stack([weight, squares]))
     add_upwards(tree, sums)
-    return without_last_digits(np.divide(sums[:, 0] ** 2, sums[:, 1], out=np.zeros(len(sums)), where=sums[:, 1] > 0))
+    return without_last_digits(
+        np.divide(sums[:, 0] ** 2, sums[:, 1], out=np.zeros(len(sums)), where=sums[:, 1] > 0)
+    )
 
 
 def _with_supported_class(
@@ -59,9 +61,7 @@ def _with_supported_class(
     is_second = np.where(is_open, tree.value[:, 1], rows_mean) > threshold
     above = min(threshold + MARGIN, (1.0 + threshold) / 2)
     below = max(threshold - MARGIN, threshold / 2)
-    return np.where(
-        is_second == (second > threshold), second, np.where(is_second, above, below)
-    )
+    return np.where(is_second == (second > threshold), second, np.where(is_second, above, below))
 
 
 def moments(tree: Tree, table: Table, weight: FloatArray, leaf: IntArray) -> tuple[FloatArray, FloatArray]:
