@@ -186,9 +186,10 @@ class NodeTexts:
                 return f"In a leaf: the {words} of {name}, and its rows."
             if self._is_as_observed:
                 return f"In a leaf: the mean of {name}, its rows, and the 95 % interval of the mean."
+            of = "estimate" if self._is_about_estimate else "mean of the rows"
             return (
                 f"In a leaf: the tree's estimate of {name}, its rows with their mean where that is another, "
-                f"and the 95 % interval of {'the estimate' if self._is_about_estimate else 'the mean of the rows'}."
+                f"and the 95 % interval of the {of}."
             )
         if self.positive is None:
             return (
@@ -201,9 +202,10 @@ class NodeTexts:
             )
         name = class_names(self.tree.schema.target)[self.positive]
         own = "" if self._is_as_observed else "the tree's estimate of "
+        of = "the estimate" if self._is_about_estimate and own else "that rate"
         return (
             f"In a leaf: {own}the probability of {name}, the predicted class, how many rows were {name}, "
-            f"and the 95 % interval of {'the estimate' if self._is_about_estimate and own else 'that rate'}."
+            f"and the 95 % interval of {of}."
         )
 
     @property

@@ -30,6 +30,8 @@ def with_posterior_values(tree: Tree, table: Table, repeats: IntArray, weight: F
     if len(table.schema.target.classes) == 2:
         second = _with_supported_class(tree, value[:, 1], rows_mean[:, 1], n_rows)
         value = np.stack([1.0 - second, second], axis=1)
+    elif is_classes and tree.loss_matrix is None:
+        value = _with_clear_majority(value, rows_mean, n_rows)
     value = without_last_digits(value)
     impurity = class_impurity(criterion_of(tree.criterion, True), value) if is_classes else tree.impurity
     return in_order(tree.replace(value=value, impurity=impurity, given_outcome=None, is_posterior=True))
@@ -49,19 +51,37 @@ def _effective_rows(tree: Tree, repeats: IntArray, weight: FloatArray, leaf: Int
 def _with_supported_class(
     tree: Tree, second: FloatArray, rows_mean: FloatArray, n_rows: FloatArray
 ) -> FloatArray:
-    """The probabilities of the second class, moved to the side of the threshold that the rows support.
+    """The probabilities of the second of two classes, on the side of the decision threshold that has support.
 
     The class of a node is the teacher's unless the 95 % interval of its rows lies on the other side of the
     threshold: otherwise few rows would decide between classes, and more classes would change with the sample.
     """
     threshold = decision_threshold(tree, 1)
-    ends = [wilson_interval(mean * n, n) for mean, n in zip(rows_mean, n_rows, strict=True)]
-    low, high = np.array(ends).T
+    low, high = _rows_interval(rows_mean, n_rows)
     is_open = (low <= threshold) & (threshold <= high)
     is_second = np.where(is_open, tree.value[:, 1], rows_mean) > threshold
     above = min(threshold + MARGIN, (1.0 + threshold) / 2)
     below = max(threshold - MARGIN, threshold / 2)
     return np.where(is_second == (second > threshold), second, np.where(is_second, above, below))
+
+
+def _with_clear_majority(value: FloatArray, rows_mean: FloatArray, n_rows: FloatArray) -> FloatArray:
+    """The probabilities of three classes or more, where the class that clearly most rows have leads."""
+    nodes, place = np.arange(len(value)), rows_mean.argmax(axis=1)
+    low, _ = _rows_interval(rows_mean[nodes, place], n_rows)
+    wrong = np.flatnonzero((low > 0.5) & (value.argmax(axis=1) != place))
+    least = 0.5 + MARGIN
+    value = value.copy()
+    value[wrong] *= (1.0 - least) / (1.0 - value[wrong, place[wrong]])[:, None]
+    value[wrong, place[wrong]] = least
+    return value
+
+
+def _rows_interval(rows_mean: FloatArray, n_rows: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The 95 % interval of the fraction of a class among the rows of every node."""
+    ends = [wilson_interval(mean * n, n) for mean, n in zip(rows_mean.tolist(), n_rows.tolist(), strict=True)]
+    low, high = np.array(ends).T
+    return low, high
 
 
 def moments(tree: Tree, table: Table, weight: FloatArray, leaf: IntArray) -> tuple[FloatArray, FloatArray]:
