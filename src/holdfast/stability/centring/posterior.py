@@ -39,6 +39,7 @@ def with_posterior_values(tree: Tree, table: Table, repeats: IntArray, weight: F
 
 def _effective_rows(tree: Tree, repeats: IntArray, weight: FloatArray, leaf: IntArray) -> FloatArray:
     """The effective number of rows at every node."""
+    weight = weight / weight.max()  # squares of the greatest and least numbers are no numbers
     squares = np.divide(weight**2, repeats, out=np.zeros(len(weight)), where=repeats > 0)
     sums = np.zeros((tree.n_nodes, 2))
     np.add.at(sums, leaf, np.column_stack([weight, squares]))
@@ -51,7 +52,7 @@ def _effective_rows(tree: Tree, repeats: IntArray, weight: FloatArray, leaf: Int
 def _with_supported_class(
     tree: Tree, second: FloatArray, rows_mean: FloatArray, n_rows: FloatArray
 ) -> FloatArray:
-    """The probabilities of the second of two classes, on the side of the decision threshold that has support.
+    """The probabilities of the second class, on the side of the decision threshold that has support.
 
     The class of a node is the teacher's unless the 95 % interval of its rows lies on the other side of the
     threshold: otherwise few rows would decide between classes, and more classes would change with the sample.

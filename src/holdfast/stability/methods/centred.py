@@ -421,7 +421,8 @@ def _check(settings: StabilitySettings) -> None:
         raise ParameterError(
             f"leaf_values={settings.leaf_values!r} is unknown: choose 'posterior' (the rows of a leaf and "
             "the teacher together), 'teacher' (the mean of the teacher's predictions), 'labels' (the rows "
-            "alone), 'shrunk' (the rows, drawn towards the nodes above) or 'honest' (rows that chose no split)."
+            "alone), 'shrunk' (the rows, drawn towards the nodes above) or 'honest' (rows that chose no "
+            "split)."
         )
     if settings.leaf_values == "shrunk" and settings.validation is None:
         raise ParameterError(
