@@ -1,18 +1,24 @@
 """Leaf values of consensus trees, by the teacher and by the teacher and the rows together.
 
-    python -m benchmarks.studies.leaf_values [--reps 3] [--sets titanic,stroke]
+    python -m benchmarks.studies.leaf_values [scores | coverage] [--reps 3] [--sets titanic,stroke]
 
-Each pair of samples takes 75 % of 70 % of the rows, at most 2,600, so that half of the rows are in both; the
-other 30 %, or more, are the test part. Both samples are fitted with leaf_values="teacher" and "posterior", so
-that all differences are paired. Coverage is the share of the leaves with at least 20 test rows whose 95 %
-interval, widened by the sampling error of the test part, holds the rate of the test rows; `inside` is the
-share of the leaves whose estimate lies in their interval. Relative churn is churn over the standard deviation
-of the predictions. Last come the cases of compensated hypothyroidism, a class of 5 %, that are found.
+scores: each pair of samples takes 75 % of 70 % of the rows, at most 2,600, so that half of the rows are in
+both; the other 30 %, or more, are the test part. Both samples are fitted with leaf_values="teacher" and
+"posterior", so that all differences are paired. `coverage` is the share of the leaves with at least 20 test
+rows whose 95 % interval, widened by the sampling error of the test part, holds the rate of the test rows;
+`inside` is the share of the leaves whose estimate lies in their interval. Relative churn is churn over the
+standard deviation of the predictions. Last come the cases of compensated hypothyroidism, a class of 5 %, that
+are found.
+
+coverage: the same on tables of more than 5,000 rows, of which 600 to 2,600 are fitted, for two classes, three
+classes (numbers in three parts, equal and unequal) and numbers, by the rows of a leaf; and the R² of numbers.
 """
 
 import argparse
 import warnings
+from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -21,7 +27,7 @@ from sklearn.model_selection import train_test_split
 
 from benchmarks.studies.cases import listed_frame
 from benchmarks.studies.leaves import DATA, SETS, calibration_error
-from holdfast import StableTreeClassifier
+from holdfast import StableTreeClassifier, StableTreeRegressor
 from holdfast.arrays import FloatArray, IntArray
 from holdfast.evidence.leaf_evidence import node_intervals
 from holdfast.scoring.calibration import calibration
@@ -31,6 +37,16 @@ from holdfast.tree.tree import LEAF
 KINDS = ("teacher", "posterior")
 MOST_ROWS, MOST_TEST, LEAST_TEST = 2_600, 15_000, 20
 NORMAL = 1.96
+SIZES = (600, 1300, 2600)
+CUTS = {"three equal classes": [1 / 3, 2 / 3], "three unequal classes": [0.7, 0.93]}
+NUMBERS = ("california_housing", "bike_sharing_hourly")
+LARGE = (
+    *(
+        (name, "two classes")
+        for name in ("adult_income", "nhanes_diabetes", "elec2", "stroke", "diabetic_readmission")
+    ),
+    *((name, kind) for name in NUMBERS for kind in (*CUTS, "numbers")),
+)
 
 
 def fitted(kind: str, X: pd.DataFrame, y: pd.Series) -> StableTreeClassifier:
@@ -60,16 +76,28 @@ def figures(
 
 def coverage(model: StableTreeClassifier, X: pd.DataFrame, y: IntArray) -> tuple[float, float]:
     """The share of the leaves whose interval holds the rate of the test rows, and its own estimate."""
+    leaves = leaf_figures(model, X, y[:, None], place=1)
+    return float(leaves["holds"].mean()), float(leaves["inside"].mean())
+
+
+def leaf_figures(model: Any, X: pd.DataFrame, outputs: FloatArray, place: int = 0) -> pd.DataFrame:
+    """Of each leaf and column of outputs: does the interval hold the test mean, and the estimate?"""
     tree, leaf = model.tree_, model.apply(X)
-    low, high = (end[:, 1] for end in node_intervals(tree))
     n_rows = np.bincount(leaf, minlength=tree.n_nodes)
-    rate = np.bincount(leaf, y, tree.n_nodes) / np.maximum(n_rows, 1)
-    middle = (low + high) / 2
-    half = np.hypot((high - low) / 2, NORMAL * np.sqrt(middle * (1 - middle) / np.maximum(n_rows, 1)))
-    leaves = (tree.feature == LEAF) & (n_rows >= LEAST_TEST)
-    holds: FloatArray = np.abs(rate - middle)[leaves] <= half[leaves]
-    inside = (low <= tree.value[:, 1])[leaves] & (tree.value[:, 1] <= high)[leaves]
-    return float(holds.mean()), float(inside.mean())
+    leaves = np.flatnonzero((tree.feature == LEAF) & (n_rows >= LEAST_TEST))
+    parts = []
+    for column, found in enumerate(outputs.T, start=place):
+        low, high = (end[leaves, column] for end in node_intervals(tree))
+        mean = (np.bincount(leaf, found, tree.n_nodes) / np.maximum(n_rows, 1))[leaves]
+        square = (np.bincount(leaf, found**2, tree.n_nodes) / np.maximum(n_rows, 1))[leaves]
+        middle, value = (low + high) / 2, tree.value[leaves, column]
+        variance = (
+            np.maximum(square - mean**2, 0.0) if model.schema_.target.classes == () else middle * (1 - middle)
+        )
+        half = np.hypot((high - low) / 2, NORMAL * np.sqrt(variance / n_rows[leaves]))
+        holds, inside = np.abs(mean - middle) <= half, (low <= value) & (value <= high)
+        parts.append(pd.DataFrame({"rows": tree.count[leaves], "holds": holds, "inside": inside}))
+    return pd.concat(parts)
 
 
 def study(name: str, rep: int, folder: Path) -> list[dict[str, object]]:
@@ -103,6 +131,37 @@ def rare_cases(rep: int, folder: Path) -> dict[str, str]:
     return texts
 
 
+def cover(reps: int, folder: Path) -> str:
+    """The coverage by kind of target and by rows in the leaf, and the R² of numbers."""
+    parts, scores = [], []
+    for name, kind in LARGE:
+        X, y = listed_frame(name, folder)
+        if kind in CUTS:
+            y = pd.cut(
+                y, [-np.inf, *y.quantile(CUTS[kind]), np.inf], labels=["low", "middle", "high"]
+            ).astype(str)
+        for rep, size in product(range(reps), SIZES):
+            train, test, y_train, y_test = train_test_split(X, y, train_size=size, random_state=rep)
+            test, y_test = test[:MOST_TEST], y_test[:MOST_TEST]
+            for values in KINDS:
+                made = StableTreeRegressor if kind == "numbers" else StableTreeClassifier
+                model = made(leaf_values=values, validation=None, n_jobs=1).fit(train, y_train)
+                if kind == "numbers":
+                    outputs = y_test.to_numpy(np.float64)[:, None]
+                    scores.append((name, size, values, model.score(test, y_test)))
+                else:
+                    outputs = (y_test.to_numpy()[:, None] == model.classes_).astype(np.float64)
+                parts.append(leaf_figures(model, test, outputs).assign(kind=values, target=kind))
+    leaves = pd.concat(parts)
+    leaves["rows"] = pd.cut(leaves["rows"], [0, 20, 50, 150, 400, np.inf])
+    names = ["holds", "inside"]
+    by = [leaves.groupby([key, "kind"], observed=True)[names].mean().unstack() for key in ("target", "rows")]
+    r2 = pd.DataFrame(scores, columns=["set", "size", "kind", "R2"]).pivot_table(
+        "R2", ["set", "size"], "kind"
+    )
+    return "\n\n".join(str(each.round(4)) for each in [*by, leaves.groupby("kind")[names].mean(), r2])
+
+
 def report(pairs: pd.DataFrame) -> str:
     """Means of both kinds, and paired differences with standard errors over all pairs and over the sets."""
     wide = pairs.drop(columns=["set", "rep"]).groupby("kind").mean().T[list(KINDS)]
@@ -118,11 +177,15 @@ def report(pairs: pd.DataFrame) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("part", choices=["scores", "coverage"], nargs="?", default="scores")
     parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--sets", default=",".join(SETS))
     parser.add_argument("--reps", type=int, default=3)
     options = parser.parse_args()
     warnings.simplefilter("ignore")
+    if options.part == "coverage":
+        print(cover(options.reps, options.data))
+        return
     rows = [
         row
         for name in options.sets.split(",")

@@ -24,8 +24,8 @@ class IntervalEstimator(TreeEstimator):
 
         They have the shape of `predict_proba`, or of `predict` for numbers. The interval is that of the
         training rows of the leaf: of the fraction of each class among them, or of their mean, and not of the
-        single row. With `leaf_values="posterior"` it is about the prediction, which lies in it; the prediction
-        may lie outside with "teacher" or "shrunk". Rows that weigh unlike count by their effective number,
+        single row. With `leaf_values="posterior"` it is about the prediction and holds it; with "teacher" or
+        "shrunk" the prediction may lie outside. Rows that weigh unlike count by their effective number,
         and rows of one group by how much they are alike, if groups were given to `fit`.
 
         Parameters
