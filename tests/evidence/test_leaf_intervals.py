@@ -109,8 +109,8 @@ def test_numbers_have_the_interval_of_students_or_of_the_bootstrap() -> None:
         model.predict_interval(X, method="bootstrap")
 
 
-def test_intervals_of_stable_trees_are_of_the_rows_whatever_the_teacher_says() -> None:
-    small = {"teacher": "linear", "max_leaf_nodes": 4, "n_estimators": 5}
+def test_intervals_of_trees_with_a_teachers_values_are_of_the_rows() -> None:
+    small = {"teacher": "linear", "max_leaf_nodes": 4, "n_estimators": 5, "leaf_values": "teacher"}
     model = StableTreeClassifier(**small).fit(X, Y)
     for rule in ("best-score", "most-stable"):
         low, high = model.choose(rule).predict_interval(X)
@@ -130,7 +130,7 @@ def test_intervals_of_stable_trees_are_of_the_rows_whatever_the_teacher_says() -
 def test_after_an_update_they_are_of_old_and_new_rows_together() -> None:
     y = X[:, 0] + RNG.normal(size=300)
     small = {"teacher": "linear", "max_leaf_nodes": 3, "n_estimators": 5, "validation": None}
-    model = StableTreeRegressor(**small).fit(X[:180], y[:180])
+    model = StableTreeRegressor(**small, leaf_values="teacher").fit(X[:180], y[:180])
     model.update(X[180:], y[180:], how="refit", validation=None)
     low, high = model.predict_interval(X)
     for leaf in np.unique(leaves := model.apply(X)):

@@ -24,9 +24,9 @@ class IntervalEstimator(TreeEstimator):
 
         They have the shape of `predict_proba`, or of `predict` for numbers. The interval is that of the
         training rows of the leaf: of the fraction of each class among them, or of their mean, and not of the
-        single row. What the tree predicts may lie outside where its leaf values do not rest on these rows
-        alone (`leaf_values="teacher"` or `"shrunk"`). Rows that weigh unlike count by their effective number,
-        and rows of one group by how much they are alike, if `fit` was told the groups.
+        single row. With `leaf_values="posterior"` it is about the prediction and holds it; with "teacher" or
+        "shrunk" the prediction may lie outside. Rows that weigh unlike count by their effective number,
+        and rows of one group by how much they are alike, if groups were given to `fit`.
 
         Parameters
         ----------

@@ -51,10 +51,11 @@ class StableTreeClassifier(StableTreeEstimator, ClassifierBase):
         For "centred": "round" splits numbers at 16 to 24 round thresholds for every feature, with at least a
         thirty-second of the rows between them; "exact" splits between any two values.
     leaf_values
-        What the leaves say. For "centred": what the "teacher" says of the rows of a leaf on average, or their
-        own "labels", which other methods always take. For "centred" and "bootstrap": "shrunk", labels drawn
-        towards the nodes above as far as rows held out speak for it; no leaf says 0 or 1 then. For all
-        methods: "honest", the labels of half of the rows, which had no part in anything else.
+        How leaves predict. For "centred": "posterior", the rows of a leaf and the teacher's predictions for
+        them together, the teacher with the weight of 40 rows; "teacher", the mean of these predictions; or
+        "labels", the rows alone, as other methods do. For "centred" and "bootstrap": "shrunk", labels drawn
+        towards the nodes above as far as held-out rows support it; no probability is 0 or 1 then. For all
+        methods: "honest", the labels of half of the rows, which are used for nothing else.
     max_depth
         The greatest number of questions on a path. The grid has the depths from 3 to it (12 if None), each
         with at least 3, 5, 10, 30 and 50 rows in a leaf.

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from math import isfinite
 
 from holdfast.data.schema import Label
-from holdfast.evidence.leaf_evidence import node_interval
+from holdfast.evidence.leaf_evidence import is_about_value, node_interval
 from holdfast.tree.class_counts import class_counts
 from holdfast.tree.edit import edited_nodes
 from holdfast.tree.positive import positive_class
@@ -26,7 +26,8 @@ class LeafOutcome:
     probability: float | None = None  # the tree's estimate for that class
     count: float | None = None  # rows of that class
     observed: float | None = None  # their rate, or the mean of the rows, by weight; None without rows
-    interval: tuple[float, float] | None = None  # of 95 % for the observed rate or mean
+    interval: tuple[float, float] | None = None  # of 95 % for the observed rate or mean, or the estimate
+    is_about_estimate: bool = False  # the interval
     statistic: str = ""  # "median" or "0.9 quantile" where the prediction is one
     is_by_hand: bool = False  # a person has set the estimate
 
@@ -76,6 +77,7 @@ def outcome_of_class(tree: Tree, leaf: int, place: int) -> LeafOutcome:
             n_rows,
             observed=float(tree.observed_mean[leaf, 0]) if n_rows > 0 and not statistic else None,
             interval=interval if n_rows > 0 and isfinite(interval[1] - interval[0]) else None,
+            is_about_estimate=is_about_value(tree, leaf),
             statistic=statistic,
             is_by_hand=is_by_hand,
         )
@@ -88,5 +90,6 @@ def outcome_of_class(tree: Tree, leaf: int, place: int) -> LeafOutcome:
         count=float(class_counts(tree)[leaf, place]),
         observed=float(tree.observed_mean[leaf, place]) if n_rows > 0 else None,
         interval=node_interval(tree, leaf, place) if n_rows > 0 else None,
+        is_about_estimate=is_about_value(tree, leaf),
         is_by_hand=is_by_hand,
     )

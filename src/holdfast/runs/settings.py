@@ -200,8 +200,8 @@ class RunSettings(LearningSettings):
     )
     leaf_values: str = setting(
         LEAF_VALUES[0],
-        help="What the leaves of a centred tree say: the teacher's mean, that of the labels, that drawn "
-        "towards the nodes above, or that of rows that had no part in the questions.",
+        help="How the leaves of a consensus tree predict: from their rows and the teacher together, the "
+        "teacher alone, the rows alone, the rows drawn towards the nodes above, or rows that chose no split.",
         choices=LEAF_VALUES,
         models=_STABLE,
         methods=_CENTRED,

@@ -156,7 +156,7 @@ class NodeTexts:
         return outcome_of_class(self.tree, node, self.positive or 0)
 
     def interval(self, node: int) -> str:
-        """The 95 % interval of what was observed, a rate or a mean; nothing where too few rows tell it."""
+        """The 95 % interval of a rate or a mean; nothing where there are too few rows."""
         ends = self.outcome(node).interval
         if ends is None:
             return ""
@@ -186,9 +186,10 @@ class NodeTexts:
                 return f"In a leaf: the {words} of {name}, and its rows."
             if self._is_as_observed:
                 return f"In a leaf: the mean of {name}, its rows, and the 95 % interval of the mean."
+            of = "estimate" if self._is_about_estimate else "mean of the rows"
             return (
                 f"In a leaf: the tree's estimate of {name}, its rows with their mean where that is another, "
-                "and the 95 % interval of the mean of the rows."
+                f"and the 95 % interval of the {of}."
             )
         if self.positive is None:
             return (
@@ -201,14 +202,19 @@ class NodeTexts:
             )
         name = class_names(self.tree.schema.target)[self.positive]
         own = "" if self._is_as_observed else "the tree's estimate of "
+        of = "the estimate" if self._is_about_estimate and own else "that rate"
         return (
             f"In a leaf: {own}the probability of {name}, the predicted class, how many rows were {name}, "
-            "and the 95 % interval of that rate."
+            f"and the 95 % interval of {of}."
         )
 
     @property
     def _is_as_observed(self) -> bool:
         return all(self.outcome(leaf).is_as_observed for leaf in self.leaves)
+
+    @property
+    def _is_about_estimate(self) -> bool:
+        return any(self.outcome(leaf).is_about_estimate for leaf in self.leaves)
 
     @property
     def _is_class_as_observed(self) -> bool:

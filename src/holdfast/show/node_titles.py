@@ -38,5 +38,7 @@ def _fraction_lines(texts: NodeTexts, node: int) -> list[str]:
         name = class_names(tree.schema.target)[texts.positive]
         found = texts.outcome(node)
         rate = rounded_percent(found.observed or 0.0)
-        lines.append(f"{support[0].split(':')[0]} rows were {name}: {rate}, 95 % interval {support[1]}")
+        of_estimate = " of the estimate" if found.is_about_estimate else ""
+        counts = support[0].split(":")[0]
+        lines.append(f"{counts} rows were {name}: {rate}, 95 % interval{of_estimate} {support[1]}")
     return [*lines, f"{rows_text(float(tree.count[node]))}, {percent_text(fraction_of_rows(tree, node))}"]

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from holdfast.data.schema import Target
 from holdfast.evidence.outcome_at import LeafOutcome
 from holdfast.text.lines import shortened
+from holdfast.text.numbers import percent_range, told_apart
 from holdfast.tree.wording import class_names
 
 LONGEST_NAME = 16  # letters of a class in a heading
@@ -23,8 +24,15 @@ def told_probability(fractions: Sequence[float], place: int | None, predicted: i
     return float(fractions[predicted if place is None else place])
 
 
-def outside_sentence(outcome: LeafOutcome) -> str:
-    """Why the estimate of a leaf lies outside the interval of what was observed; "" where it does not."""
+def interval_sentence(outcome: LeafOutcome) -> str:
+    """The interval of the estimate of a leaf or, of an interval of its rows, why the estimate lies outside.
+
+    "" where the interval is that of the rows and holds the estimate.
+    """
+    if outcome.is_about_estimate and outcome.interval is not None:
+        is_rate = outcome.label is not None
+        ends = percent_range(*outcome.interval) if is_rate else " to ".join(told_apart(*outcome.interval))
+        return f"The 95 % interval of the tree's estimate is {ends}."
     if not outcome.is_outside:
         return ""
     weights = "weights, " if outcome.is_weighted else ""

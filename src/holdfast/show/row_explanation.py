@@ -9,7 +9,7 @@ from holdfast.evidence.one_row import Value
 from holdfast.evidence.outcome_at import LeafOutcome
 from holdfast.evidence.row_explanation import PathStep, RowExplanation
 from holdfast.show.html import heading, sentences, table, view
-from holdfast.show.risk import outside_sentence
+from holdfast.show.risk import interval_sentence
 from holdfast.show.split_support import support_words
 from holdfast.show.support_marks import same_rows_words
 from holdfast.text.lines import NO_BREAK, item_text, label_text, printable, wrapped_lines
@@ -68,8 +68,8 @@ _MEANINGS = {
 
 
 def _outcome_sentences(found: RowExplanation) -> list[str]:
-    """The outcome, why it is not the observed rate, and how the tree decides where that needs a word."""
-    texts = [_outcome_sentence(found), outside_sentence(found.outcome), printable(found.decides)]
+    """The outcome, what its interval is about, and how the tree decides where that needs a word."""
+    texts = [_outcome_sentence(found), interval_sentence(found.outcome), printable(found.decides)]
     return [*filter(None, texts)]
 
 
@@ -81,7 +81,7 @@ def _outcome_sentence(found: RowExplanation) -> str:
         return f"{said}. In training there were {rows}{_mean_words(outcome)}."
     if outcome.observed is None or outcome.interval is None:
         return f"{said}, {_risk(outcome)}."
-    interval = f" (95 % interval {percent_range(*outcome.interval)})"
+    interval = "" if outcome.is_about_estimate else f" (95 % interval {percent_range(*outcome.interval)})"
     if outcome.is_as_observed and not outcome.is_weighted:
         return f"{said}, {_risk(outcome)}: {_frequency(outcome)} rows like this one{interval}."
     label, by_weight = label_text(outcome.label), "by weight " if outcome.is_weighted else ""
@@ -96,9 +96,9 @@ def _mean_words(outcome: LeafOutcome) -> str:
     """The mean of the rows and its interval, as far as they are known."""
     if outcome.observed is None or (outcome.interval is None and outcome.is_as_observed):
         return ""
-    ends = (
-        "" if outcome.interval is None else f" (95 % interval {' to '.join(told_apart(*outcome.interval))})"
-    )
+    ends = ""
+    if outcome.interval is not None and not outcome.is_about_estimate:
+        ends = f" (95 % interval {' to '.join(told_apart(*outcome.interval))})"
     return f", with mean {number_text(outcome.observed, DIGITS)}{ends}"
 
 

@@ -50,7 +50,7 @@ def rules_text(
     Conditions that take missing values say so where some training row lacked the value, and do not list
     categories that no training row had there; `missing=True` tells both wherever they are allowed, so that
     nothing is left out, unless lists of more than `most` categories or classes are to be cut.
-    `intervals=True` adds the observed rate, or the mean, of the rows of each leaf with its 95 % interval.
+    `intervals=True` adds the observed rate, or the mean, of the rows of each leaf, and the 95 % interval.
     """
     texts, support, marks = _Texts(missing, most), _Support(tree, positive, intervals), condition_marks(tree)
     blocks = [
@@ -182,10 +182,11 @@ class _Support:
         if not rule.target.is_classes:
             return f"{between}; {rows}" if between else rows
         probability = probability_text(told_probability(rule.value, self.place, rule.predicted))
-        return f"{self.name} = {probability}{f'; {between}' if between else ''}; {rows}"
+        mark = "," if self.tree.is_posterior else ";"
+        return f"{self.name} = {probability}{f'{mark} {between}' if between else ''}; {rows}"
 
     def _between(self, rule: Rule) -> str:
-        """What the rows of the leaf were, with the 95 % interval of it; nothing where no row tells it."""
+        """The rate or mean of the rows, after the 95 % interval of the estimate or before their own."""
         place = rule.predicted if self.place is None else self.place
         found = outcome_of_class(self.tree, rule.leaf, place)
         if found.observed is None:
@@ -193,9 +194,13 @@ class _Support:
         if rule.target.is_classes:
             low, high = found.interval or (0.0, 1.0)
             ends = f"{probability_text(low)} to {probability_text(high)}"
-            return f"observed {probability_text(found.observed)}, {ends}"
-        between = "" if found.interval is None else f", {' to '.join(told_apart(*found.interval))}"
-        return f"observed mean {number_text(found.observed, 4)}{between}"
+            observed = f"observed {probability_text(found.observed)}"
+        else:
+            ends = "" if found.interval is None else " to ".join(told_apart(*found.interval))
+            observed = f"observed mean {number_text(found.observed, 4)}"
+        if found.is_about_estimate:
+            return "; ".join(filter(None, [ends, observed]))
+        return ", ".join(filter(None, [observed, ends]))
 
 
 def _indented(head: str, text: str) -> list[str]:

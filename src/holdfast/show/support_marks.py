@@ -44,8 +44,8 @@ def support_lines(tree: Tree) -> list[str]:
         return []
     least = rounded_percent(LEAST_SUPPORT)
     return [
-        f"{SIGN} marks a split of low support, below {least}: the share of the reference trees that split mostly "
-        "the same rows on the same feature."
+        f"{SIGN} marks a split of low support, below {least}: the share of the reference trees that split "
+        "mostly the same rows on the same feature."
     ]
 
 

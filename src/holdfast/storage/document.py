@@ -103,6 +103,7 @@ class MonotonePart(Part):
 
 
 Promise = MonotonePart | msgspec.UnsetType  # only where there is one
+Posterior = bool | msgspec.UnsetType  # only where values combine the rows with a teacher
 
 
 class TreeDocument(Part, kw_only=True):
@@ -117,6 +118,7 @@ class TreeDocument(Part, kw_only=True):
     loss_matrix: Losses = msgspec.UNSET
     edits: Edits = msgspec.UNSET
     monotone: Promise = msgspec.UNSET
+    posterior: Posterior = msgspec.UNSET
     estimator: EstimatorPart | msgspec.UnsetType = msgspec.UNSET  # only where one was saved
     schema: SchemaPart
     nodes: NodesPart
@@ -130,6 +132,7 @@ class TreePart(Part, kw_only=True):
     loss_matrix: Losses = msgspec.UNSET
     edits: Edits = msgspec.UNSET
     monotone: Promise = msgspec.UNSET
+    posterior: Posterior = msgspec.UNSET
     nodes: NodesPart
 
 
@@ -153,6 +156,7 @@ class MemberPart(Part, kw_only=True):
     loss_matrix: Losses = msgspec.UNSET
     edits: Edits = msgspec.UNSET
     monotone: Promise = msgspec.UNSET
+    posterior: Posterior = msgspec.UNSET
     nodes: NodesPart
 
 

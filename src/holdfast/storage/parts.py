@@ -51,6 +51,7 @@ def document_of(tree: Tree) -> TreeDocument:
         loss_matrix=loss_part(tree.loss_matrix),
         edits=edit_parts(tree.edits),
         monotone=monotone_part(tree.monotone),
+        posterior=True if tree.is_posterior else UNSET,
         schema=_schema_part(tree.schema),
         nodes=_nodes_part(tree),
     )
@@ -71,6 +72,7 @@ def collection_of(trees: Sequence[Tree]) -> TreesDocument:
                 loss_matrix=loss_part(tree.loss_matrix),
                 edits=edit_parts(tree.edits),
                 monotone=monotone_part(tree.monotone),
+                posterior=True if tree.is_posterior else UNSET,
                 nodes=_nodes_part(tree),
             )
             for tree in trees
@@ -107,6 +109,7 @@ def _member_part(tree: Tree, target: Target) -> MemberPart:
         loss_matrix=loss_part(tree.loss_matrix),
         edits=edit_parts(tree.edits),
         monotone=monotone_part(tree.monotone),
+        posterior=True if tree.is_posterior else UNSET,
         nodes=_nodes_part(tree),
     )
 
@@ -282,6 +285,7 @@ def tree_in(
         None if not_recorded is UNSET else _lists_in(not_recorded, "not_recorded", 3, place),
         None if part.nodes.categories_seen is UNSET else sets("categories_seen")[1],
         numbers_if_any("split_support"),
+        part.posterior is True,
     )
 
 

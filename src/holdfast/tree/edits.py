@@ -181,5 +181,5 @@ def _loose(tree: Tree) -> Nodes:
 def _built(tree: Tree, nodes: Nodes) -> Tree:
     """The nodes as a tree, checked in full, with all else that the tree knows."""
     return preorder(nodes, tree.schema, tree.criterion, tree.notes).replace(
-        edits=tree.edits, monotone=tree.monotone
+        edits=tree.edits, monotone=tree.monotone, is_posterior=tree.is_posterior
     )

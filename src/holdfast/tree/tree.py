@@ -75,6 +75,8 @@ class Tree(Editable):
     # The share of the reference trees that split mostly the rows of the node on its feature; NaN at leaves,
     # and where it is not known.
     split_support: FloatArray | None = None
+    # True where values combine the rows with a teacher's predictions: intervals are then about the values.
+    is_posterior: bool = False
 
     def __post_init__(self) -> None:
         own = vars(self)
@@ -291,7 +293,8 @@ class Tree(Editable):
         categories that it takes although no training row had them there. Of two classes the probability is
         that of the positive one: `positive`, or the one that the target remembers. `order="risk"` begins with
         the leaf where it, or the mean, is highest; of three or more classes it needs `positive`.
-        `intervals=True` adds the observed rate, or mean, of the rows with its 95 % interval.
+        `intervals=True` adds the observed rate, or mean, of the rows, and the 95 % interval: of that rate or,
+        where values combine the rows with a teacher's predictions, of the probability itself.
         """
         options = {"missing": missing, "positive": positive, "order": order, "intervals": intervals}
         return shown("rules_text", self, **options)
@@ -335,7 +338,7 @@ class Tree(Editable):
         """A drawing that opens in a browser.
 
         Of two classes every leaf shows the probability of the positive one (see `rules`), how many of its
-        rows were of that class (`class_counts`), and the 95 % interval of that fraction. `title` stands in
+        rows were of that class (`class_counts`), and the 95 % interval. `title` stands in
         place of the name of the target; `decimals` are those of percentages and means; `width` is in pixels;
         `missing=True` says on every split which way missing values go, even where no training row lacked the
         value; `changed` says something of some

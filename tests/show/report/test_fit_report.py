@@ -202,9 +202,9 @@ def test_of_numbers_the_sentence_tells_the_mean_of_the_rows_and_the_figure_what_
         own = training.target[leaves == rule["leaf"]]
         assert rule["value"] == run.model.value[rule["leaf"], 0]
         assert (rule["seen"], rule["observed"]) == pytest.approx((own.mean(), own.mean()))
-        assert rule["interval"] == pytest.approx(t_interval(own.mean(), own.std(), len(own)))
-        is_outside = not rule["interval"][0] <= rule["value"] <= rule["interval"][1]
-        assert bool(rule["outside"]) == is_outside
+        assert rule["interval"] == pytest.approx(t_interval(rule["value"], own.std(), 0.8 * len(own)))
+        assert rule["interval"][0] <= rule["value"] <= rule["interval"][1]
+        assert rule["outside"].startswith("The 95 % interval of the tree's estimate is ")
         assert rule["sentence"].startswith(f"{len(own)} cases like this: mean days {own.mean():.4g}")
     values = run.model.value[run.model.feature < 0, 0]
     assert f"from {values.min():.3g} in the lowest group to {values.max():.3g} in the" in page.headline[0]

@@ -60,9 +60,9 @@ def test_instability_is_the_mean_distance_to_the_references():
     assert model.instability_ == pytest.approx(found[0], abs=1e-12)
 
 
-def test_leaf_values_are_the_means_of_what_the_teacher_says():
+def test_leaf_values_of_the_teacher_are_the_means_of_its_predictions():
     X, y = patients()
-    model = fast().fit(X, y)
+    model = fast(leaf_values="teacher").fit(X, y)
     table = Table.from_arrays(X, y)
     said = teacher_predictions(TeacherData(table, None, None), "linear")
     leaf = model.tree_.apply(X)
@@ -122,7 +122,7 @@ def test_the_blend_is_the_weighted_mean_of_its_parts():
 def test_an_estimator_can_teach():
     X, y = patients()
     numbers = X[["age"]]
-    model = fast(teacher=LogisticRegression(), max_leaf_nodes=3).fit(numbers, y)
+    model = fast(teacher=LogisticRegression(), max_leaf_nodes=3, leaf_values="teacher").fit(numbers, y)
     z = ((numbers - numbers.mean()) / numbers.std(ddof=0)).clip(-3, 3).to_numpy()
     said = LogisticRegression().fit(z, y).predict_proba(z)[:, 0]
     leaf = model.tree_.apply(numbers)

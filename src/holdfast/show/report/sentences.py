@@ -73,8 +73,9 @@ def frequency_sentence(
     if total <= 0:
         return f"No {noun} like this is known."
     rate, between, by_weight = float(counts[place]) / total, "", ""
-    if found is not None and found.observed is not None and found.interval is not None:
-        rate, between = found.observed, f" ({interval_text(*found.interval)})"
+    if found is not None and found.observed is not None:
+        interval = own_interval(found)
+        rate, between = found.observed, "" if interval is None else f" ({interval_text(*interval)})"
         by_weight = "by weight " if found.is_weighted else ""
     text = (
         f"Of {rows_of(total, noun)} like this, {count_of(float(counts[place]))} had "
@@ -139,7 +140,12 @@ def observed_sentence(target: Target, found: LeafOutcome, noun: str) -> str:
     if found.observed is None:
         return f"{rows_of(found.n_rows, noun)} like this."
     mean = f"mean {printable(target.name)} {number_text(found.observed, 4)}"
-    return f"{rows_of(found.n_rows, noun)} like this: {mean}{_between(found.interval)}."
+    return f"{rows_of(found.n_rows, noun)} like this: {mean}{_between(own_interval(found))}."
+
+
+def own_interval(found: LeafOutcome) -> tuple[float, float] | None:
+    """The interval of the rows of a leaf; None where it is about the estimate of the tree."""
+    return None if found.is_about_estimate else found.interval
 
 
 def _between(interval: tuple[float, float] | None) -> str:

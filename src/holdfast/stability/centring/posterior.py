@@ -1,60 +1,92 @@
-"""Leaf values that the rows and the teacher give together."""
+"""Leaf values that combine the training rows of a node with the predictions of a teacher."""
 
 import numpy as np
 
 from holdfast.arrays import FloatArray, IntArray, without_last_digits
-from holdfast.data.input.weight import effective_rows
 from holdfast.data.table import Table
 from holdfast.growth.criteria import class_impurity, criterion_of
 from holdfast.scoring.intervals import wilson_interval
 from holdfast.tree.monotone import in_order
 from holdfast.tree.sums import add_upwards
+from holdfast.tree.threshold import decision_threshold
 from holdfast.tree.tree import Tree
 
-PRIOR_ROWS = 40  # that the teacher counts for in every leaf: with these, probabilities are calibrated
-NUDGE = 0.005  # from one half
+PRIOR_ROWS = 40  # the weight of the teacher in every node, in rows
+MARGIN = 0.005  # between a probability and the decision threshold, where a class is kept
 
 
-def with_posterior_values(tree: Tree, table: Table, repeats: IntArray) -> Tree:
-    """Average the teacher's values of a tree with what the rows of each node were.
+def with_posterior_values(tree: Tree, table: Table, repeats: IntArray, weight: FloatArray) -> Tree:
+    """Average the teacher's predictions in a tree with the target of the training rows, node by node.
 
-    The value of n rows is `(n * observed + 40 * teacher) / (n + 40)`: the mean of a Beta posterior whose
-    prior is the teacher. Of two classes it is kept within the 95 % interval of the rows alone.
+    The value of n rows is `(n * mean of the rows + 40 * teacher) / (n + 40)`: the mean of a Beta or normal
+    posterior whose prior is the teacher. Each row stands for `repeats` rows, of `weight` together; unequal
+    weights count by Kish's effective number of rows.
     """
-    weight = np.asarray(repeats, np.float64) if table.weight is None else table.weight
-    observed, _ = moments(tree, table, weight, tree.apply(table))
-    n_rows = tree.count * effective_rows(table.weight, table.n_rows) / max(float(repeats.sum()), 1.0)
+    leaf, is_classes = tree.apply(table), table.schema.target.is_classes
+    rows_mean, _ = moments(tree, table, weight, leaf)
+    n_rows = _effective_rows(tree, repeats, weight, leaf)
     share = (n_rows / (n_rows + PRIOR_ROWS))[:, None]
-    value = share * observed + (1.0 - share) * tree.value
-    target = table.schema.target
-    if len(target.classes) == 2:
-        ends = [wilson_interval(k, n) for k, n in zip(observed[:, 1] * n_rows, n_rows, strict=True)]
-        low, high = np.array(ends).T
-        second = np.clip(value[:, 1], low, high)
-        second = _on_teachers_side(second, tree.value[:, 1], low, high)
+    value = share * rows_mean + (1.0 - share) * tree.value
+    if len(table.schema.target.classes) == 2:
+        second = _with_supported_class(tree, value[:, 1], rows_mean[:, 1], n_rows)
         value = np.stack([1.0 - second, second], axis=1)
+    elif is_classes and tree.loss_matrix is None:
+        value = _with_clear_majority(value, rows_mean, n_rows)
     value = without_last_digits(value)
-    if target.is_classes:
-        tree = tree.replace(impurity=class_impurity(criterion_of(tree.criterion, True), value))
-    else:
-        tree = tree.replace(rows_mean=observed)
-    return in_order(tree.replace(value=value, given_outcome=None))
+    impurity = class_impurity(criterion_of(tree.criterion, True), value) if is_classes else tree.impurity
+    return in_order(tree.replace(value=value, impurity=impurity, given_outcome=None, is_posterior=True))
 
 
-def _on_teachers_side(
-    value: FloatArray, teacher: FloatArray, low: FloatArray, high: FloatArray
+def _effective_rows(tree: Tree, repeats: IntArray, weight: FloatArray, leaf: IntArray) -> FloatArray:
+    """The effective number of rows at every node."""
+    weight = weight / weight.max()  # squares of the greatest and least numbers are no numbers
+    squares = np.divide(weight**2, repeats, out=np.zeros(len(weight)), where=repeats > 0)
+    sums = np.zeros((tree.n_nodes, 2))
+    np.add.at(sums, leaf, np.column_stack([weight, squares]))
+    add_upwards(tree, sums)
+    return without_last_digits(
+        np.divide(sums[:, 0] ** 2, sums[:, 1], out=np.zeros(len(sums)), where=sums[:, 1] > 0)
+    )
+
+
+def _with_supported_class(
+    tree: Tree, second: FloatArray, rows_mean: FloatArray, n_rows: FloatArray
 ) -> FloatArray:
-    """The probabilities of the second class, where rows that leave it open do not change the class.
+    """The probabilities of the second class, on the side of the decision threshold that has support.
 
-    A value that crosses one half stays just on the teacher's side of it, unless the interval of the rows
-    lies beyond one half altogether: every row of the leaf would change its class for next to nothing.
+    The class of a node is the teacher's unless the 95 % interval of its rows lies on the other side of the
+    threshold: otherwise few rows would decide between classes, and more classes would change with the sample.
     """
-    is_open = ((value > 0.5) != (teacher > 0.5)) & (low <= 0.5) & (high >= 0.5)
-    return np.where(is_open, np.where(teacher > 0.5, 0.5 + NUDGE, 0.5 - NUDGE), value)
+    threshold = decision_threshold(tree, 1)
+    low, high = _rows_interval(rows_mean, n_rows)
+    is_open = (low <= threshold) & (threshold <= high)
+    is_second = np.where(is_open, tree.value[:, 1], rows_mean) > threshold
+    above = min(threshold + MARGIN, (1.0 + threshold) / 2)
+    below = max(threshold - MARGIN, threshold / 2)
+    return np.where(is_second == (second > threshold), second, np.where(is_second, above, below))
+
+
+def _with_clear_majority(value: FloatArray, rows_mean: FloatArray, n_rows: FloatArray) -> FloatArray:
+    """The probabilities of three classes or more, where the class that clearly most rows have leads."""
+    nodes, place = np.arange(len(value)), rows_mean.argmax(axis=1)
+    low, _ = _rows_interval(rows_mean[nodes, place], n_rows)
+    wrong = np.flatnonzero((low > 0.5) & (value.argmax(axis=1) != place))
+    least = 0.5 + MARGIN
+    value = value.copy()
+    value[wrong] *= (1.0 - least) / (1.0 - value[wrong, place[wrong]])[:, None]
+    value[wrong, place[wrong]] = least
+    return value
+
+
+def _rows_interval(rows_mean: FloatArray, n_rows: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The 95 % interval of the fraction of a class among the rows of every node."""
+    ends = [wilson_interval(mean * n, n) for mean, n in zip(rows_mean.tolist(), n_rows.tolist(), strict=True)]
+    low, high = np.array(ends).T
+    return low, high
 
 
 def moments(tree: Tree, table: Table, weight: FloatArray, leaf: IntArray) -> tuple[FloatArray, FloatArray]:
-    """Mean and standard deviation of the target at every node: answers of a teacher vary less."""
+    """Mean and standard deviation of the target at every node; a node without rows has its value as mean."""
     target = table.schema.target
     low, width = (0.0, 1.0) if target.is_classes else (target.low, (target.high - target.low) or 1.0)
     outputs = (

@@ -402,10 +402,13 @@ def _with_leaf_values(trees: list[Tree], rows: Taught, settings: StabilitySettin
         strength = settings.shrinkage
         return labelled if strength is None else [shrunk(tree, strength) for tree in labelled]
     trees = [_with_observed(tree, rows) for tree in _with_weights(trees, rows.exponent)]
-    if settings.leaf_values == "posterior":
-        trees = [with_posterior_values(tree, table, rows.repeats) for tree in trees]
     losses = losses_of(settings.rules.loss_matrix, table.schema.target.classes)
-    return trees if losses is None else [with_losses(tree, losses) for tree in trees]
+    if losses is not None:
+        trees = [with_losses(tree, losses) for tree in trees]
+    if settings.leaf_values == "posterior":
+        weight = rows.lesson.weight
+        trees = [with_posterior_values(tree, table, rows.repeats, weight) for tree in trees]
+    return trees
 
 
 def _with_observed(tree: Tree, rows: Taught) -> Tree:
@@ -509,9 +512,10 @@ def _check(settings: StabilitySettings) -> None:
         )
     if settings.leaf_values not in LEAF_VALUES:
         raise ParameterError(
-            f"leaf_values={settings.leaf_values!r} is unknown: choose 'posterior', what the rows of a leaf "
-            "were and what the teacher says of them, 'teacher', the latter alone, 'labels', what they were, 'shrunk', the same drawn towards the nodes above, "
-            "or 'honest', what rows were that chose no question."
+            f"leaf_values={settings.leaf_values!r} is unknown: choose 'posterior' (the rows of a leaf and "
+            "the teacher together), 'teacher' (the mean of the teacher's predictions), 'labels' (the rows "
+            "alone), 'shrunk' (the rows, drawn towards the nodes above) or 'honest' (rows that chose no "
+            "split)."
         )
     if settings.leaf_values == "shrunk" and settings.validation is None:
         raise ParameterError(

@@ -18,8 +18,9 @@ from holdfast.show.report.sentences import (
     frequency_sentence,
     mean_sentence,
     observed_sentence,
+    own_interval,
 )
-from holdfast.show.risk import outside_sentence
+from holdfast.show.risk import interval_sentence
 from holdfast.show.rules import rule_outcome_text, rules_text
 from holdfast.show.support_marks import condition_marks, support_lines
 from holdfast.text.lines import left_out_text
@@ -49,6 +50,7 @@ def rules_section(fitted: Fitted) -> Section:
         "range": None if tree.schema.target.is_classes else _range(tree),
         "text": _text(tree, fitted.positive_label),
         "by_teacher": says_other_than_seen(tree, fitted.training),
+        "about_estimate": tree.is_posterior,
         "decides": decision_text(tree, fitted.positive_label),
         "marks": support_lines(tree),
     }
@@ -138,7 +140,7 @@ def _fact(
         "value": found.estimate,
         "observed": found.observed,
         "interval": None if found.interval is None else list(found.interval),
-        "outside": outside_sentence(found),
+        "outside": interval_sentence(found),
     }
     target = rule.target
     if counts is None:
@@ -150,7 +152,7 @@ def _fact(
         sentence = (
             observed_sentence(target, found, noun)
             if own is None or not is_of_rows  # an updated tree stands for earlier rows too
-            else mean_sentence(target, own.values, own.said, noun, statistic, interval=found.interval)
+            else mean_sentence(target, own.values, own.said, noun, statistic, interval=own_interval(found))
         )
         return {
             **fact,
