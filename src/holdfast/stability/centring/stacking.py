@@ -8,6 +8,7 @@ import numpy as np
 from holdfast.arrays import FloatArray
 
 LEAST_GAIN = 0.1  # of the squared error: less is not worth weights that change with the sample
+CLEAR = 3.0  # standard errors of the gain: on few rows, a tenth is chance
 PULL = 0.1  # towards the usual weights, in units of their squared error
 DIGITS = 2  # of a weight: the last digits of sums differ between machines
 
@@ -21,7 +22,7 @@ class HeldOutPredictions(NamedTuple):
 
 
 def stacked_weights(held_out: Sequence[HeldOutPredictions], usual: FloatArray) -> FloatArray:
-    """Find weights of the parts with less squared error; the usual ones if it is not a tenth less.
+    """Find weights of the parts with clearly less squared error, by a tenth at least; or else the usual ones.
 
     They minimise error(w) / error(usual) + 0.1 * |w - usual|^2 over w >= 0 of sum 1, and are then rounded:
     stacking as Breiman has it, drawn towards the usual weights.
@@ -35,10 +36,7 @@ def stacked_weights(held_out: Sequence[HeldOutPredictions], usual: FloatArray) -
     products = np.sum([_products(each) for each in held_out], axis=0)
     square, mixed, total = products[:-1, :-1], products[:-1, -1], products[-1, -1]
 
-    def error(weights: FloatArray) -> float:
-        return float(weights @ square @ weights - 2 * weights @ mixed + total)
-
-    before = error(usual)
+    before = float(usual @ square @ usual - 2 * usual @ mixed + total)
     if not before > 0:
         return usual
     # A heavy weight on the sum of the weights makes it 1.
@@ -47,7 +45,8 @@ def stacked_weights(held_out: Sequence[HeldOutPredictions], usual: FloatArray) -
     root = np.linalg.cholesky(quadratic).T
     found, _ = nnls(root, np.linalg.solve(root.T, mixed / before + PULL * usual + heavy))
     found = np.round(found / found.sum(), DIGITS)
-    return found if error(found / found.sum()) <= (1 - LEAST_GAIN) * before else usual
+    gain, gain_error = _gain(held_out, usual, found / found.sum())
+    return found if gain >= max(LEAST_GAIN * before, CLEAR * gain_error) else usual
 
 
 def _products(held_out: HeldOutPredictions) -> FloatArray:
@@ -56,3 +55,19 @@ def _products(held_out: HeldOutPredictions) -> FloatArray:
     weight = held_out.weight
     repeated = 1.0 if weight is None else np.repeat(weight, held_out.truth.shape[1])
     return np.asarray(np.einsum("in,jn->ij", columns * repeated, columns), np.float64)
+
+
+def _gain(
+    held_out: Sequence[HeldOutPredictions], usual: FloatArray, found: FloatArray
+) -> tuple[float, float]:
+    """How much less the squared error is with the weights found, and the standard error of that."""
+    gains = []
+    for each in held_out:
+        errors = [
+            ((np.tensordot(weights, np.array(each.predictions), 1) - each.truth) ** 2).sum(axis=1)
+            for weights in (usual, found)
+        ]
+        gains.append((errors[0] - errors[1]) * (1.0 if each.weight is None else each.weight))
+    # Rows that several divisions hold out are counted as often as in one of them.
+    every, times = np.concatenate(gains), len(held_out)
+    return float(every.sum()), float(every.std() * np.sqrt(len(every) / times) * times)
