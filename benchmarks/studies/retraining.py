@@ -56,15 +56,16 @@ class Task(NamedTuple):
     reps: int
     n_jobs: int
     data: Path
+    most_rows: int = MOST_ROWS
 
 
-def load(name: str, folder: Path = DATA) -> Rows:
+def load(name: str, folder: Path = DATA, most_rows: int = MOST_ROWS) -> Rows:
     """The features as pandas reads them, the target (1 for the positive one of two classes), and stages."""
     entry = {each["name"]: each for each in json.loads((folder / "datasets.json").read_text())}[name]
     frame = pd.read_csv(folder / entry["file"], low_memory=False)
     frame = frame.dropna(subset=[entry["target"]])
-    if len(frame) > MOST_ROWS:
-        frame = frame.sample(MOST_ROWS, random_state=0)
+    if len(frame) > most_rows:
+        frame = frame.sample(most_rows, random_state=0)
     stage = frame[STAGED[name]].to_numpy() if name in STAGED else None
     aside = {*entry["ids"], entry["time_column"], entry["group_column"]}
     features = frame.drop(columns=[column for column in frame if column in aside])
@@ -77,7 +78,7 @@ def load(name: str, folder: Path = DATA) -> Rows:
 def study(task: Task) -> pd.DataFrame:
     """The pairs of one data set."""
     warnings.simplefilter("ignore")
-    rows = load(task.name, task.data)
+    rows = load(task.name, task.data, task.most_rows)
     changes = [change for change in task.changes if change != "staged"]
     if "staged" in task.changes or task.name in STAGED:
         changes.append("staged")
@@ -176,11 +177,15 @@ def main() -> None:
     parser.add_argument("--n-jobs", type=int, default=1, help="fits at a time within a data set")
     parser.add_argument("--out", default="", help="CSV file for all pairs")
     parser.add_argument("--data", type=Path, default=DATA, help="folder of the data sets")
+    parser.add_argument(
+        "--most-rows", type=int, default=MOST_ROWS, help="rows of a larger set that are taken"
+    )
     args = parser.parse_args()
     methods = tuple(name.strip() for name in args.methods.split(",") if name.strip()) or None
     changes = tuple(name.strip() for name in args.changes.split(","))
     tasks = [
-        Task(name, methods, changes, args.reps, args.n_jobs, args.data) for name in chosen_sets(args.sets)
+        Task(name, methods, changes, args.reps, args.n_jobs, args.data, args.most_rows)
+        for name in chosen_sets(args.sets)
     ]
     if args.jobs > 1:
         with ProcessPoolExecutor(args.jobs) as pool:

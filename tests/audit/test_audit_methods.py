@@ -36,7 +36,7 @@ def test_centred_trees_of_two_sizes_are_audited_by_default() -> None:
         assert names.index("centred") + 1 == names.index("centred-8") < names.index("forest")
         large, small = (made(name, target.is_classes, 3) for name in ("centred", "centred-8"))
         assert (large.method, small.method) == ("centred", "centred")
-        assert (large.max_leaf_nodes, small.max_leaf_nodes) == (None, 8)
+        assert (large.max_leaf_nodes, small.max_leaf_nodes) == ("auto", 8)
     assert [method.title for method in methods_of(None, CLASSES)][4:6] == [
         "the centred tree",
         "the centred tree of 8 leaves",

@@ -56,6 +56,13 @@ KNOWN = {
         "StableTree",
         {"method": "centred", "max_leaf_nodes": 8, "validation": None},  # no score is asked for
     ),
+    "centred-12": Known(
+        "the consensus tree of 12 leaves",
+        "holdfast.estimators.stable",
+        "StableTree",
+        {"method": "centred", "max_leaf_nodes": 12},
+        by_default=False,
+    ),
     "updated": Known(
         "the centred tree, updated",
         "holdfast.audit.updated",

@@ -6,12 +6,23 @@ from holdfast.stability.methods import METHODS
 _STABLE = {
     "paper": "paper",
     "centred": "centred",
+    "centred-12": "centred",
     "centred-8": "centred",
     "updated": "centred",
     "bootstrap": "bootstrap",
 }
 _SOLVED = ("optimal", "near-optimal", "near-optimal-nearest")  # by libraries that may not be installed
-_TREES = ("cart-cv", "pruned-1se", "c4.5", "paper", "centred", "centred-8", "updated", "bootstrap")
+_TREES = (
+    "cart-cv",
+    "pruned-1se",
+    "c4.5",
+    "paper",
+    "centred",
+    "centred-12",
+    "centred-8",
+    "updated",
+    "bootstrap",
+)
 _EVERY = (*_TREES, "forest", *_SOLVED)
 
 METHOD_NAMES = tuple(name for name in _EVERY if name not in _STABLE or _STABLE[name] in METHODS)

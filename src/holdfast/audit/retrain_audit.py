@@ -47,8 +47,8 @@ def retrain_audit(
     """How good each procedure is, and how much its model moves when it is trained again.
 
     `methods` are estimators with the face of scikit-learn, ours or others', or functions of a seed that make
-    one, by name or as a list; or names: "cart-cv", "pruned-1se", "c4.5", "paper", "centred" and "centred-8"
-    (of 8 leaves), "bootstrap", "forest". None audits all of these but "bootstrap". Where pystreed and
+    one, by name or as a list; or names: "cart-cv", "pruned-1se", "c4.5", "paper", "centred", "centred-12" and "centred-8"
+    (of 12 and 8 leaves), "bootstrap", "forest". None audits all but "centred-12" and "bootstrap". Where pystreed and
     ArborEnum are installed there are also "optimal", "near-optimal" and "near-optimal-nearest". Estimators
     are cloned, and get another seed in every `random_state` that they have. One that has `fit_again(previous,
     X, y)` is trained again by it, and so knows the model before. A model that is one tree is measured by its
