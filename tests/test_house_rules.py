@@ -15,6 +15,7 @@ RANKS_SHARED_BY_TIES = "holdfast/data/coding.py"  # a dense rank does not see in
 WITH_PRODUCTS = {
     "stability/centring/design_matrix.py",
     "stability/centring/shape.py",  # sums of whole numbers
+    "stability/centring/stacking.py",  # the weights are rounded to two digits
     "ensembles/newton.py",
     "growth/density/groups.py",
     "growth/density/model.py",

@@ -32,8 +32,8 @@ def test_noise_is_one_leaf_unless_a_number_of_leaves_is_asked_for(noise: Path, t
     assert open_run(tmp_path / "asked").model.n_leaves > 1
     assert "than predicting the base rate" in " ".join(asked.stdout.split())
     assert "Name a number of leaves" not in " ".join(asked.stdout.split())
-    by_folds = fit(noise, tmp_path / "cv", "--max-leaf-nodes", "cv")
-    assert open_run(tmp_path / "cv").model.n_leaves == 1, by_folds.output
+    of_open_size = fit(noise, tmp_path / "auto", "--max-leaf-nodes", "auto")
+    assert open_run(tmp_path / "auto").model.n_leaves == 1, of_open_size.output
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,9 @@
 import numpy as np
 
 from holdfast.arrays import FloatArray, IntArray, without_last_digits
+from holdfast.data.schema import Target
 from holdfast.data.table import Table
+from holdfast.distance.costs import fraction_of_range
 from holdfast.growth.criteria import class_impurity, criterion_of
 from holdfast.scoring.intervals import wilson_interval
 from holdfast.tree.monotone import in_order
@@ -22,17 +24,18 @@ def with_posterior_values(tree: Tree, table: Table, repeats: IntArray, weight: F
     posterior whose prior is the teacher. Each row stands for `repeats` rows, of `weight` together; unequal
     weights count by Kish's effective number of rows.
     """
-    leaf, is_classes = tree.apply(table), table.schema.target.is_classes
-    rows_mean, _ = moments(tree, table, weight, leaf)
+    leaf, target = tree.apply(table), table.schema.target
+    is_classes = target.is_classes
+    rows_mean = _fractions(moments(tree, table, weight, leaf)[0], target)
     n_rows = _effective_rows(tree, repeats, weight, leaf)
     share = (n_rows / (n_rows + PRIOR_ROWS))[:, None]
-    value = share * rows_mean + (1.0 - share) * tree.value
-    if len(table.schema.target.classes) == 2:
+    value = share * rows_mean + (1.0 - share) * _fractions(tree.value, target)
+    if len(target.classes) == 2:
         second = _with_supported_class(tree, value[:, 1], rows_mean[:, 1], n_rows)
         value = np.stack([1.0 - second, second], axis=1)
     elif is_classes and tree.loss_matrix is None:
         value = _with_clear_majority(value, rows_mean, n_rows)
-    value = without_last_digits(value)
+    value = _values(without_last_digits(value), target)
     impurity = class_impurity(criterion_of(tree.criterion, True), value) if is_classes else tree.impurity
     return in_order(tree.replace(value=value, impurity=impurity, given_outcome=None, is_posterior=True))
 
@@ -88,12 +91,10 @@ def _rows_interval(rows_mean: FloatArray, n_rows: FloatArray) -> tuple[FloatArra
 def moments(tree: Tree, table: Table, weight: FloatArray, leaf: IntArray) -> tuple[FloatArray, FloatArray]:
     """Mean and standard deviation of the target at every node; a node without rows has its value as mean."""
     target = table.schema.target
-    low, width = (0.0, 1.0) if target.is_classes else (target.low, (target.high - target.low) or 1.0)
-    outputs = (
-        np.eye(len(target.classes))[table.target]
-        if target.is_classes
-        else (table.target[:, None] - low) / width
-    )
+    if target.is_classes:
+        outputs = np.eye(len(target.classes))[table.target]
+    else:
+        outputs = _fractions(table.target[:, None], target)
     sums = np.zeros((tree.n_nodes, 2 + outputs.shape[1]))
     np.add.at(
         sums, leaf, weight[:, None] * np.column_stack([np.ones(len(leaf)), outputs[:, 0] ** 2, outputs])
@@ -101,6 +102,20 @@ def moments(tree: Tree, table: Table, weight: FloatArray, leaf: IntArray) -> tup
     add_upwards(tree, sums)
     mean = sums[:, 2:] / np.where(sums[:, :1] > 0, sums[:, :1], 1.0)
     square = sums[:, 1] / np.where(sums[:, 0] > 0, sums[:, 0], 1.0)
-    deviation = width * np.sqrt(np.maximum(square - mean[:, 0] ** 2, 0.0))
-    mean = np.where(sums[:, :1] > 0, low + width * mean, tree.value)
-    return without_last_digits(mean), without_last_digits(deviation)
+    deviation = without_last_digits(np.sqrt(np.maximum(square - mean[:, 0] ** 2, 0.0)))
+    mean = np.where(sums[:, :1] > 0, _values(without_last_digits(mean), target), tree.value)
+    return mean, deviation if target.is_classes else target.high * deviation - target.low * deviation
+
+
+def _fractions(values: FloatArray, target: Target) -> FloatArray:
+    """Values as fractions of the range of the target, whose sums neither overflow nor vanish."""
+    if target.is_classes:
+        return values
+    if not target.low < target.high:
+        return np.zeros(values.shape)
+    return np.asarray(fraction_of_range(values, target.low, target.low, target.high), np.float64)
+
+
+def _values(fractions: FloatArray, target: Target) -> FloatArray:
+    """The values that are these fractions of the range of the target."""
+    return fractions if target.is_classes else target.low * (1.0 - fractions) + target.high * fractions
