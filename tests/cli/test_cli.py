@@ -151,7 +151,15 @@ def test_the_demo_tells_its_story_within_the_terminal(demo: tuple[int, Result, P
     assert f"{n_references} students, trees of at most 12 leaves" in said
     chosen = json.loads((folder / "summary.json").read_text())["trees"]["chosen"]
     assert f"Instability {chosen['instability']:.4g}" in said
-    assert re.search(r"centred 0\.9\d\d +\d+\.\d +0\.\d{3} +\d+\.\d %", said)
+    moves = {
+        kind: [float(each) for each in re.findall(r"[\d.]+(?= ±)", line)]
+        for line in result.output.splitlines()
+        for kind in ("plain", "consensus")
+        if line.startswith(f"{kind} ") and "±" in line
+    }
+    assert len(moves["plain"]) == len(moves["consensus"]) == 3  # distance, churn, flips
+    is_worse = any(ours > theirs for ours, theirs in zip(moves["consensus"], moves["plain"], strict=True))
+    assert ("The plain tree moves less here" in said) == is_worse
 
 
 def test_the_demo_leaves_a_run_and_a_picture(demo: tuple[int, Result, Path]) -> None:
