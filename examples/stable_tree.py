@@ -2,7 +2,7 @@
 A stable tree
 =============
 
-Fit a stable tree, and read it: what it asks, how good it is, and what else there was.
+Fit a stable tree, and read it: its rules, how good it is, and which other trees there were.
 """
 
 from sklearn.datasets import load_breast_cancer
@@ -13,7 +13,7 @@ from holdfast import StableTreeClassifier
 X, y = load_breast_cancer(return_X_y=True, as_frame=True)
 X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
 
-model = StableTreeClassifier(random_state=0).fit(X_train, y_train)
+model = StableTreeClassifier().fit(X_train, y_train)
 
 # %%
 # The rules of the tree.
@@ -21,6 +21,6 @@ print(model.rules())
 print(f"\nAccuracy on rows it has not seen: {model.score(X_test, y_test):.3f}")
 
 # %%
-# What else there was: every point is a tree, and ``model.choose`` moves to another one.
+# The frontier: every point is a tree, and ``model.choose`` moves to another one.
 print(model.frontier_)
 model.frontier_.plot()

@@ -18,21 +18,29 @@ from holdfast.growth.grow import grow
 from holdfast.growth.rules import GrowthRules
 from holdfast.runs.fit_run import PreparedRun, prepare_rows
 from holdfast.runs.folder import Place, reserved
-from holdfast.runs.growth_rules import stable_settings
+from holdfast.runs.growth_rules import selection_rule, stable_settings
 from holdfast.runs.kernels import Ready
 from holdfast.runs.rows import Rows
 from holdfast.runs.settings import RunSettings
 from holdfast.runs.stable_fit import StableFit
+from holdfast.scoring.metric import metric_of
+from holdfast.stability.choice import choose
 from holdfast.stability.division import hold_out
-from holdfast.stability.methods.centred import LEAST_ROWS, centred_trees, most_leaves
-from holdfast.text.numbers import duration, percent_text
+from holdfast.stability.methods.centred import LEAST_ROWS, most_leaves
+from holdfast.stability.settings import StabilitySettings
+from holdfast.stability.training import train
+from holdfast.text.lists import joined
+from holdfast.text.numbers import duration, number_text, rounded_percent
 from holdfast.tree.rule import tree_rules
 from holdfast.tree.tree import Tree
 
 MOST_ROOTS = 6  # lines of the table of first questions
 N_PLAIN = 100  # trees of the problem
-N_AGAIN, LEFT_OUT = 3, 0.1  # times that trees are trained again, and the fraction of rows they go without
+N_AGAIN, LEFT_OUT = 5, 0.1  # times that trees are trained again, and the fraction of rows they go without
 N_RULES = 2
+PLAIN, CONSENSUS = "plain", "consensus"
+MOVES = ("distance", "churn", "flips")
+SURE = 0.995  # a greater probability is shown as 1
 
 
 def run(folder: Path, console: Console) -> None:
@@ -83,15 +91,15 @@ def _show_problem(fit: StableFit, console: Console) -> None:
 
 
 def _show_frontier(fit: StableFit, seconds: float, console: Console) -> None:
-    heading(console, "3. A teacher, its students, and the trees in their midst")
-    n_students = len(fit.trained.references.trees)
+    heading(console, "3. A teacher, its students, and their consensus")
+    n_students, weights = len(fit.trained.references.trees), _teacher_weights(fit)
     paragraph(
         console,
-        "A teacher, the mean of five models that nobody could read, learns how likely each diagnosis is. "
-        f"{n_students} students, trees of at most {_most_leaves(fit)} leaves, learn from what it says of the "
-        "tumours in a bootstrap sample each: these are the reference trees. The student of all tumours then "
-        "moves to the midst of them, question by question, as far as it goes on saying what the teacher "
-        f"says. How far that is, the tolerance tells. All of it took {duration(seconds)}.\n",
+        f"holdfast fits five models and averages them{weights}: the teacher. {n_students} students, trees "
+        f"of at most {_most_leaves(fit)} leaves, are distilled from its predictions for a bootstrap sample "
+        "each: these are the reference trees. The student of all rows is then moved to where its mean "
+        "distance to them is least, as long as it loses no more of the teacher's predictions than a "
+        f"tolerance allows. All of it took {duration(seconds)}.\n",
     )
     show_frontier(fit, console)
 
@@ -111,23 +119,57 @@ def _show_choice(fit: StableFit, console: Console) -> None:
 
 def _show_again(fit: StableFit, console: Console) -> None:
     heading(console, "5. Trained again")
-    moves = [_moves(fit, number) for number in range(1, N_AGAIN + 1)]
-    rows = []
-    for kind in moves[0]:
-        score, distance, churn, flips = np.mean([move[kind] for move in moves], axis=0).tolist()
-        rows.append([kind, f"{score:.3f}", f"{distance:.1f}", f"{churn:.3f}", percent_text(flips)])
+    before = _trees_before(fit)
+    scores = {kind: _test_scores(fit, tree) for kind, tree in before.items()}
+    moves = [_moves(fit, before, number) for number in range(1, N_AGAIN + 1)]
+    means = {kind: np.mean([move[kind] for move in moves], axis=0).tolist() for kind in before}
+    root = np.sqrt(max(N_AGAIN - 1, 1))
+    errors = {kind: (np.std([move[kind] for move in moves], axis=0) / root).tolist() for kind in before}
+    rows = [
+        [
+            kind,
+            *(f"{score:.3f}" for score in scores[kind]),
+            *(f"{means[kind][i]:.{1 + 2 * i}f} ± {errors[kind][i]:.{1 + 2 * i}f}" for i in range(2)),
+            f"{100 * means[kind][2]:.1f} ± {100 * errors[kind][2]:.1f} %",
+        ]
+        for kind in before
+    ]
     paragraph(
         console,
         f"{N_AGAIN} times, the tree is trained again without a tenth of its rows, another tenth each time, "
         "and so is a plain tree of as many leaves. On average they move by:\n",
     )
-    show_grid(console, ["tree", fit.metric.title, "distance", "churn", "flips"], rows)
+    show_grid(console, ["tree", fit.metric.title, "log loss", *MOVES], rows)
     paragraph(
         console,
-        f"\n{fit.metric.title} on the test rows, before; distance between the trees; churn: mean change of "
-        "the probabilities; flips: test rows that get another diagnosis. holdfast audit does this for your "
-        "own data, more often, with more changes and more methods.",
+        f"\n{fit.metric.title} and log loss on the test rows, before; distance between the trees, to which "
+        "a rule that changes its class adds ten; churn: mean change of the probabilities; flips: test rows "
+        "that get another class; ± one standard error of the mean. holdfast audit does this for your own "
+        "data, more often, with more changes and more methods.",
         style="dim",
+    )
+    pairs = zip(MOVES, means[CONSENSUS], means[PLAIN], strict=True)
+    if worse := [name for name, ours, theirs in pairs if ours > theirs]:
+        paragraph(console, f"\n{_why_worse(fit, before, scores, worse)}")
+
+
+def _why_worse(
+    fit: StableFit, before: dict[str, Tree], scores: dict[str, tuple[float, float]], worse: list[str]
+) -> str:
+    """Why the plain tree moves less in some respects, as far as its probabilities explain it."""
+    text = f"The plain tree moves less here: {joined(worse)}."
+    test, (plain_loss, loss) = fit.roles.test, (scores[PLAIN][1], scores[CONSENSUS][1])
+    if test is None or plain_loss <= loss:
+        return text
+    sure = {
+        kind: rounded_percent(float(np.mean(tree.predict_proba(test.frame).max(axis=1) > SURE)))
+        for kind, tree in before.items()
+    }
+    return (
+        f"{text} It gives {sure[PLAIN]} of the test rows a probability of 0 or 1 (the consensus tree "
+        f"{sure[CONSENSUS]}), and such predictions hardly move, whether right or wrong: its log loss is "
+        f"{number_text(plain_loss, 2)}, that of the consensus tree {number_text(loss, 2)}. Leaves of the "
+        "consensus tree that are unsure have probabilities near one half, and change their class more easily."
     )
 
 
@@ -168,8 +210,22 @@ def _tumours() -> Rows:
     return Rows("scikit-learn's breast cancer data", frame, "diagnosis")
 
 
+def _settings(fit: StableFit) -> StabilitySettings:
+    """How the stable trees were trained, with nothing chosen by held-out rows yet."""
+    return stable_settings(fit.settings, fit.roles.training.schema.target)
+
+
 def _most_leaves(fit: StableFit) -> int:
-    return most_leaves(stable_settings(fit.settings, fit.roles.training.schema.target))
+    return most_leaves(fit.trained.settle(_settings(fit)))
+
+
+def _teacher_weights(fit: StableFit) -> str:
+    """The weights of the parts of the teacher, if held-out rows have chosen any; else nothing."""
+    sizes = fit.trained.sizes
+    if sizes is None or sizes.teacher is None:
+        return ""
+    parts = joined([f"{part} {share:g}" for part, share in sizes.teacher.items()])
+    return f", with weights that held-out rows clearly support ({parts})"
 
 
 def _plain_rules(fit: StableFit) -> GrowthRules:
@@ -179,29 +235,38 @@ def _plain_rules(fit: StableFit) -> GrowthRules:
     )
 
 
-def _moves(fit: StableFit, seed: int) -> dict[str, list[float]]:
-    """What becomes of a plain and a centred tree without some of their rows."""
-    table, rules = fit.roles.divided.table, _plain_rules(fit)
+def _trees_before(fit: StableFit) -> dict[str, Tree]:
+    return {PLAIN: grow(fit.roles.divided.table, _plain_rules(fit)), CONSENSUS: fit.chosen.tree}
+
+
+def _moves(fit: StableFit, before: dict[str, Tree], seed: int) -> dict[str, list[float]]:
+    """What becomes of a plain and a consensus tree without some of their rows."""
+    table = fit.roles.divided.table
     kept = table.taken(~hold_out(table, LEFT_OUT, stage=None, groups=None, seed=seed))
-    centred = centred_trees(kept, None, stable_settings(fit.settings, table.schema.target))
-    again = centred.all_trees[fit.choice.candidate]  # of the same limit of leaves and tolerance
-    pairs = {
-        "plain": (grow(table, rules), grow(kept, rules)),
-        "centred": (fit.chosen.tree, again),
-    }
-    return {kind: _move(fit, *pair) for kind, pair in pairs.items()}
+    trained = train(kept, _settings(fit))
+    choice = choose(trained.frontier, trained.metric, selection_rule(fit.settings))
+    after = {PLAIN: grow(kept, _plain_rules(fit)), CONSENSUS: trained.candidates.trees[choice.candidate]}
+    return {kind: _move(fit, tree, after[kind]) for kind, tree in before.items()}
 
 
 def _move(fit: StableFit, before: Tree, after: Tree) -> list[float]:
-    """The score of the tree before; the distance between the two, and churn and flips on the test rows."""
-    distance = distances_between([before], [after], fit.trained.distance_settings)[0, 0]
-    test, metric = fit.roles.test, fit.metric
-    if test is None:
-        return [np.nan, float(distance), np.nan, np.nan]
-    said = [tree.predict_proba(test.frame) for tree in (before, after)]
-    classes = [tree.predict(test.frame) for tree in (before, after)]
+    """The distance between two trees, and churn and flips on the test rows."""
+    distance = float(distances_between([before], [after], fit.trained.distance_settings)[0, 0])
+    if fit.roles.test is None:
+        return [distance, np.nan, np.nan]
+    said = [tree.predict_proba(fit.roles.test.frame) for tree in (before, after)]
+    classes = [tree.predict(fit.roles.test.frame) for tree in (before, after)]
     churn, flips = np.abs(said[0] - said[1]).sum(axis=1).mean() / 2, np.mean(classes[0] != classes[1])
-    return [metric.shown(test.score(before, metric).value), float(distance), float(churn), float(flips)]
+    return [distance, float(churn), float(flips)]
+
+
+def _test_scores(fit: StableFit, tree: Tree) -> tuple[float, float]:
+    """The score of the tree on the test rows, and its log loss."""
+    if fit.roles.test is None:
+        return np.nan, np.nan
+    metrics = (fit.metric, metric_of("log_loss", tree.schema.target))
+    score, loss = (metric.shown(fit.roles.test.score(tree, metric).value) for metric in metrics)
+    return score, loss
 
 
 def _largest_rules(tree: Tree, n_rules: int) -> list[str]:

@@ -15,21 +15,23 @@ from holdfast.growth.rules import Categories, Column, GrowthRules, Interactions,
 class StableTreeClassifier(StableTreeEstimator, ClassifierBase):
     """A decision tree that predicts classes and stays recognisable when the data changes.
 
-    By default it is a centred tree: a teacher, the mean of several models, says how likely each class is in
-    each row; students, trees of few leaves, are grown on what it says, one on all rows and the reference
-    trees on bootstrap samples; and the student moves to the midst of the references, as far as it goes on
-    fitting the teacher. Other methods choose a tree from many (Bertsimas and Digalakis, arXiv 2305.17299).
-    The instability of a candidate is its mean distance to the reference trees, its score that on rows held
-    out. `choose` moves to another tree of the frontier of both without fitting anew.
+    By default it is a consensus tree. A teacher, the weighted mean of several models, predicts the classes of
+    the rows. Students, trees of few leaves, are distilled from these predictions, one on all rows and the
+    reference trees on bootstrap samples. The student of all rows is then moved to where its mean distance to
+    the reference trees is least, as long as it still fits the teacher. Other methods choose a tree from many
+    (Bertsimas and Digalakis, arXiv 2305.17299). The instability of a candidate is its mean distance to the
+    reference trees, its score is measured on held-out rows. `choose` moves to another tree of the frontier
+    of both without fitting again.
 
-    The same data and the same seed give the same tree, in whatever order the rows come.
+    The same data and the same seed give the same tree, in any order of rows. Consensus trees do not depend on
+    the seed (see `random_state`).
 
     Parameters
     ----------
     method
         "centred": as above. There is one candidate for each of several tolerances and numbers of leaves, each
         measured by reference trees of its size. Its score is that of a tree made the same way without the
-        rows held out. "bootstrap": reference trees on the early rows and
+        held-out rows. "bootstrap": reference trees on the early rows and
         candidate trees on all, by every combination of a grid, one for each bootstrap sample, with scores
         that are as honest as one data set allows: see `validation`, `refit_leaves` and `shrink_scores`.
         "pruned": the candidates are the subtrees of the one tree that is grown on all rows, `max_depth` deep,
@@ -39,14 +41,19 @@ class StableTreeClassifier(StableTreeEstimator, ClassifierBase):
         third of the rows or the fraction `validation`, or your own `X_holdout`; no leaf is refitted and no
         score shrunk, so that `refit_leaves` and `shrink_scores` are not used.
     max_leaf_nodes
-        The most leaves. None: 12 for "centred", else no limit. "cv", for "centred": 12 unless 4, 8 or 16
-        have a better score by more than one standard error of the difference, on five folds.
+        The most leaves: an integer, or "auto". For "centred", "auto" takes 12 leaves, or 24 or 48 where
+        held-out rows clearly support more: the smallest of these sizes that reaches 97 % of the R² of the
+        best, if it is better than 12 leaves by more than three standard errors, and else 12. Never fewer
+        than 12; with `validation=None` always 12. Other methods: "auto" is no limit. None: as "auto".
     min_samples_leaf
         The fewest rows in a leaf; a float is a fraction of all rows. 1: for "centred" 10, or 0.7 % of the
         rows if that is more; of other methods the grid decides.
     teacher
         For "centred": "blend", or one of its parts, "forest", "extra-trees", "boosting", "linear", "kernel";
-        an estimator, which sees the columns as numbers; or a list of these, whose mean counts.
+        an estimator, which sees the columns as numbers; a list of these, whose mean counts; or a mapping of
+        these to weights. "blend" counts "linear" and "kernel" twice, unless other weights reduce the squared
+        error on held-out rows by a tenth or more, and by three standard errors: see `teacher_weights_`. A
+        list or a mapping keeps its weights.
     thresholds
         For "centred": "round" splits numbers at 16 to 24 round thresholds for every feature, with at least a
         thirty-second of the rows between them; "exact" splits between any two values.
@@ -57,8 +64,9 @@ class StableTreeClassifier(StableTreeEstimator, ClassifierBase):
         towards the nodes above as far as held-out rows support it; no probability is 0 or 1 then. For all
         methods: "honest", the labels of half of the rows, which are used for nothing else.
     max_depth
-        The greatest number of questions on a path. The grid has the depths from 3 to it (12 if None), each
-        with at least 3, 5, 10, 30 and 50 rows in a leaf.
+        The most splits on a path: an integer, None for no limit, or "auto", which is 5, but no limit for
+        "centred" with more than 12 leaves. For other methods, the grid has the depths from 3 to it (12 if
+        None), each with at least 3, 5, 10, 30 and 50 rows in a leaf.
     n_estimators
         Trees in each collection. None: 100 references of "centred", else 300.
     grid
@@ -110,8 +118,10 @@ class StableTreeClassifier(StableTreeEstimator, ClassifierBase):
     n_jobs
         Threads; -1 for all cores. The result is the same for any number of them.
     random_state
-        Seed, generator or None. With "centred" it decides only which rows are held out: the trees
-        themselves are the same for every seed.
+        Seed, generator or None. Consensus trees ("centred"), their candidates and their scores are the same
+        for every seed: whatever is drawn, held-out rows included, is drawn by keys of the rows. The seed
+        still decides which half of the rows sets the values of leaf_values="honest", the folds of
+        threshold="cost", and the rows that an update holds out.
     verbose
         True shows bars of progress.
 
@@ -122,15 +132,20 @@ class StableTreeClassifier(StableTreeEstimator, ClassifierBase):
     frontier_ : Frontier
         Instability, score and size of every candidate, and which are efficient.
     choice_ : Choice
-        Which candidate was taken, by which rule, and the reason in words.
+        The candidate that was chosen, the rule, and the reason in words.
     instability_ : float
         Mean distance of `tree_` to the reference trees.
     reference_trees_, candidate_trees_ : list of Tree
         The two collections. With "centred" the reference trees are those of the size of `tree_`.
     size_choice_ : SizeChoice
-        With max_leaf_nodes="cv": the score of every size, which one was taken, and why.
+        With "centred" and max_leaf_nodes="auto", if rows are held out: the R² of 12, 24 and 48 leaves on
+        held-out rows, the size that was taken, and the reason.
     max_leaf_nodes_ : int
-        The most leaves that were chosen that way.
+        With `size_choice_`: the most leaves, 12, 24 or 48.
+    teacher_weights_ : dict of str to float
+        The weights of the parts of the teacher, where held-out rows have chosen others for "blend" than the
+        usual ones (parts of weight 0 are left out), or where `teacher` is a mapping. Otherwise there is no
+        such attribute.
     trained_ : StableTrees
         All of it: the collections with their grid, the settings of the distances, and `reliability`, the
         fraction of the differences between scores of candidates grown alike that is more than chance.
