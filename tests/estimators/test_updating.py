@@ -121,8 +121,8 @@ def test_rows_that_are_merely_alike_are_not_the_same_rows() -> None:
 def test_a_row_of_weight_two_is_two_rows(model: StableTreeClassifier) -> None:
     X, y = frame(1)
     twice = np.repeat(np.arange(200), 2)
-    one = copy(model).update(X, y, np.full(200, 2), how="refit")
-    other = copy(model).update(X.iloc[twice], y[twice], how="refit")
+    one = copy(model).update(X, y, np.full(200, 2))
+    other = copy(model).update(X.iloc[twice], y[twice])
     assert one.rows_behind_ == other.rows_behind_ == 600
     assert tree_distance(one.tree_, other.tree_).total == 0.0
     assert one.tree_.value == pytest.approx(other.tree_.value)

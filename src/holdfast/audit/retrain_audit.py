@@ -50,10 +50,10 @@ def retrain_audit(
     one, by name or as a list; or names: "cart-cv", "pruned-1se", "c4.5", "paper", "centred", "centred-12" and
     "centred-8" (of 12 and 8 leaves), "bootstrap", "forest". None audits all but "centred-12" and "bootstrap".
     Where pystreed and ArborEnum are installed there are also "optimal", "near-optimal" and
-    "near-optimal-nearest". Estimators are cloned, and get another seed in every `random_state` that they have.
-    One that has `fit_again(previous, X, y)` is trained again by it, and so knows the model before. A model
-    that is one tree is measured by its distance too; of a pipeline the tree at its end, of a search the best
-    estimator. Of all others only the answers are compared.
+    "near-optimal-nearest". Estimators are cloned, and get another seed in every `random_state` that they
+    have. One that has `fit_again(previous, X, y)` is trained again by it, and so knows the model before. A
+    model that is one tree is measured by its distance too; of a pipeline the tree at its end, of a search the
+    best estimator. Of all others only the answers are compared.
 
     Each of `n_repeats` times, `test_size` of the rows are kept untouched, and every procedure is trained on
     pairs of samples of the others, the same for all procedures. `changes` says which pairs: "overlap", two

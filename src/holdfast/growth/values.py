@@ -104,7 +104,7 @@ def with_values(tree: Tree, table: Table, fixed: FixedPointSample, counts: IntAr
         rows_mean=None,
         not_recorded=None,
         seen=None,
-        is_posterior=False,
+        teacher_mean=None,
     )
     return in_order(_counted(filled, fixed, counts, leaves))
 

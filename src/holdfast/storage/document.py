@@ -59,6 +59,9 @@ class NodesPart(Part):
     effective: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET  # only where rows weigh unlike, or have groups
     deviation: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET  # only where the impurity does not tell it
     rows_mean: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET  # only where observed and value do not tell it
+    teacher_mean: msgspec.Raw | msgspec.UnsetType = (
+        msgspec.UNSET
+    )  # only where values combine it with the rows
     # Leaf, feature and rows that lack its value: not one entry for each node. Only where it is known.
     not_recorded: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
     # Those of the categories that training rows had at the node; only where that is known.
@@ -103,7 +106,6 @@ class MonotonePart(Part):
 
 
 Promise = MonotonePart | msgspec.UnsetType  # only where there is one
-Posterior = bool | msgspec.UnsetType  # only where values combine the rows with a teacher
 
 
 class TreeDocument(Part, kw_only=True):
@@ -118,7 +120,6 @@ class TreeDocument(Part, kw_only=True):
     loss_matrix: Losses = msgspec.UNSET
     edits: Edits = msgspec.UNSET
     monotone: Promise = msgspec.UNSET
-    posterior: Posterior = msgspec.UNSET
     estimator: EstimatorPart | msgspec.UnsetType = msgspec.UNSET  # only where one was saved
     schema: SchemaPart
     nodes: NodesPart
@@ -132,7 +133,6 @@ class TreePart(Part, kw_only=True):
     loss_matrix: Losses = msgspec.UNSET
     edits: Edits = msgspec.UNSET
     monotone: Promise = msgspec.UNSET
-    posterior: Posterior = msgspec.UNSET
     nodes: NodesPart
 
 
@@ -156,7 +156,6 @@ class MemberPart(Part, kw_only=True):
     loss_matrix: Losses = msgspec.UNSET
     edits: Edits = msgspec.UNSET
     monotone: Promise = msgspec.UNSET
-    posterior: Posterior = msgspec.UNSET
     nodes: NodesPart
 
 
@@ -198,6 +197,7 @@ FORMS = {
     "effective": NUMBERS,
     "deviation": NUMBERS,
     "rows_mean": LISTS,
+    "teacher_mean": LISTS,
     "split_support": GAPPED_NUMBERS,
     "not_recorded": LISTS,
     "categories_seen": GAPPED_LISTS,

@@ -51,7 +51,6 @@ def document_of(tree: Tree) -> TreeDocument:
         loss_matrix=loss_part(tree.loss_matrix),
         edits=edit_parts(tree.edits),
         monotone=monotone_part(tree.monotone),
-        posterior=True if tree.is_posterior else UNSET,
         schema=_schema_part(tree.schema),
         nodes=_nodes_part(tree),
     )
@@ -72,7 +71,6 @@ def collection_of(trees: Sequence[Tree]) -> TreesDocument:
                 loss_matrix=loss_part(tree.loss_matrix),
                 edits=edit_parts(tree.edits),
                 monotone=monotone_part(tree.monotone),
-                posterior=True if tree.is_posterior else UNSET,
                 nodes=_nodes_part(tree),
             )
             for tree in trees
@@ -109,7 +107,6 @@ def _member_part(tree: Tree, target: Target) -> MemberPart:
         loss_matrix=loss_part(tree.loss_matrix),
         edits=edit_parts(tree.edits),
         monotone=monotone_part(tree.monotone),
-        posterior=True if tree.is_posterior else UNSET,
         nodes=_nodes_part(tree),
     )
 
@@ -169,6 +166,7 @@ def _nodes_part(tree: Tree) -> NodesPart:
         effective=_raw_or_unset(tree.effective),
         deviation=_raw_or_unset(tree.deviation),
         rows_mean=_raw_or_unset(tree.rows_mean),
+        teacher_mean=_raw_or_unset(tree.teacher_mean),
         not_recorded=_raw_or_unset(tree.not_recorded),
         categories_seen=UNSET if tree.seen is None else _raw_sets(tree, tree.seen),
         split_support=UNSET if tree.split_support is None else _raw_gapped(tree.split_support),
@@ -256,7 +254,13 @@ def tree_in(
         return _sets_in(getattr(part.nodes, name), name, feature, sizes, max_flags, place)
 
     set_start, in_set = sets("categories_left")
-    not_recorded, rows_mean = part.nodes.not_recorded, part.nodes.rows_mean
+
+    def means_if_any(name: str) -> FloatArray | None:
+        part_of_nodes = getattr(part.nodes, name)
+        width = max(len(schema.target.classes), 1)
+        return None if part_of_nodes is UNSET else _lists_in(part_of_nodes, name, width, place)
+
+    not_recorded = part.nodes.not_recorded
     return Tree(
         schema,
         feature,
@@ -279,13 +283,11 @@ def tree_in(
         monotone_in(part.monotone),
         numbers_if_any("effective"),
         numbers_if_any("deviation"),
-        None
-        if rows_mean is UNSET
-        else _lists_in(rows_mean, "rows_mean", max(len(schema.target.classes), 1), place),
+        means_if_any("rows_mean"),
         None if not_recorded is UNSET else _lists_in(not_recorded, "not_recorded", 3, place),
         None if part.nodes.categories_seen is UNSET else sets("categories_seen")[1],
         numbers_if_any("split_support"),
-        part.posterior is True,
+        means_if_any("teacher_mean"),
     )
 
 

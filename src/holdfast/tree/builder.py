@@ -33,6 +33,7 @@ class Nodes:
     effective: FloatArray | None = None
     deviation: FloatArray | None = None
     rows_mean: FloatArray | None = None
+    teacher_mean: FloatArray | None = None
     split_support: FloatArray | None = None
 
 
@@ -68,6 +69,7 @@ def preorder(nodes: Nodes, schema: Schema, criterion: str = "gini", notes: tuple
         effective=None if nodes.effective is None else nodes.effective[order],
         deviation=None if nodes.deviation is None else nodes.deviation[order],
         rows_mean=None if nodes.rows_mean is None else nodes.rows_mean[order],
+        teacher_mean=None if nodes.teacher_mean is None else nodes.teacher_mean[order],
         split_support=None if nodes.split_support is None else nodes.split_support[order],
     )
     check_tree(tree)

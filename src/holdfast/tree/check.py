@@ -77,7 +77,8 @@ def check_nodes(tree: Tree, sizes: "SetSizes") -> None:
     _check_weights(tree)
     _check_observed(tree)
     _check_evidence(tree)
-    _check_rows_mean(tree)
+    _check_means(tree, "rows_mean")
+    _check_means(tree, "teacher_mean")
     _check_split_support(tree)
     _check_recorded(tree)
     if tree.monotone is not None:
@@ -366,18 +367,18 @@ def _check_evidence(tree: Tree) -> None:
         _refuse(~(np.isfinite(array) & (array >= 0)), name, array, "it is finite and at least 0")
 
 
-def _check_rows_mean(tree: Tree) -> None:
-    """What the rows of nodes were has the shape of their values; of classes it is a fraction."""
-    mean = tree.rows_mean
+def _check_means(tree: Tree, name: str) -> None:
+    """Means at nodes have the shape of their values; of classes they are fractions."""
+    mean = getattr(tree, name)
     if mean is None:
         return
     if mean.dtype != np.float64 or mean.shape != tree.value.shape:
         raise BrokenTreeError(
-            f"rows_mean holds {mean.dtype} {mean.shape}: it has the shape of value, {tree.value.shape}."
+            f"{name} holds {mean.dtype} {mean.shape}: it has the shape of value, {tree.value.shape}."
         )
     is_fraction = (mean >= 0) & (mean <= 1 + TOLERANCE)
     is_sound = is_fraction if tree.schema.target.is_classes else np.isfinite(mean)
-    _refuse(~is_sound, "rows_mean", mean, "it is finite, and between 0 and 1 where it is a fraction")
+    _refuse(~is_sound, name, mean, "it is finite, and between 0 and 1 where it is a fraction")
 
 
 def _check_split_support(tree: Tree) -> None:

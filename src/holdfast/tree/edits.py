@@ -142,6 +142,11 @@ def grafted(tree: Tree, node: int, subtree: Tree) -> Tree:
         outcome = joined("outcome")
     arrays = {name: joined(name) for name in names}
     nodes = Nodes(**arrays, sets=sets, outcome=outcome, loss_matrix=tree.loss_matrix)
+    if above.teacher_mean is not None:
+        graft = below.value if below.teacher_mean is None else below.teacher_mean
+        teacher_mean = np.concatenate([above.teacher_mean, graft[1:]])
+        teacher_mean[node] = graft[0]
+        nodes = replace(nodes, teacher_mean=teacher_mean)
     if above.split_support is not None:
         unknown = np.full(len(nodes.feature) - n_above, np.nan)
         nodes = replace(nodes, split_support=np.concatenate([above.split_support, unknown]))
@@ -174,6 +179,7 @@ def _loose(tree: Tree) -> Nodes:
         effective=tree.effective,
         deviation=tree.deviation,
         rows_mean=tree.rows_mean,
+        teacher_mean=tree.teacher_mean,
         split_support=tree.split_support,
     )
 
@@ -181,5 +187,5 @@ def _loose(tree: Tree) -> Nodes:
 def _built(tree: Tree, nodes: Nodes) -> Tree:
     """The nodes as a tree, checked in full, with all else that the tree knows."""
     return preorder(nodes, tree.schema, tree.criterion, tree.notes).replace(
-        edits=tree.edits, monotone=tree.monotone, is_posterior=tree.is_posterior
+        edits=tree.edits, monotone=tree.monotone
     )

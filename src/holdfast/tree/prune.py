@@ -73,6 +73,7 @@ def rearranged(tree: Tree, values: LongArray, asks: LongArray, left: IntArray, r
         effective=None if tree.effective is None else tree.effective[values],
         deviation=None if tree.deviation is None else tree.deviation[values],
         rows_mean=None if tree.rows_mean is None else tree.rows_mean[values],
+        teacher_mean=None if tree.teacher_mean is None else tree.teacher_mean[values],
         not_recorded=None,
         seen=None,
         split_support=None

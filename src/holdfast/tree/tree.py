@@ -75,8 +75,8 @@ class Tree(Editable):
     # The share of the reference trees that split mostly the rows of the node on its feature; NaN at leaves,
     # and where it is not known.
     split_support: FloatArray | None = None
-    # True where values combine the rows with a teacher's predictions: intervals are then about the values.
-    is_posterior: bool = False
+    # (nodes, classes or 1) the teacher's mean predictions, where values combine them with the rows.
+    teacher_mean: FloatArray | None = None
 
     def __post_init__(self) -> None:
         own = vars(self)
@@ -135,6 +135,11 @@ class Tree(Editable):
         parent[self.left[inner]] = inner
         parent[self.right[inner]] = inner
         return frozen(parent)
+
+    @property
+    def is_posterior(self) -> bool:
+        """True where values combine the rows with a teacher's predictions: intervals are about them."""
+        return self.teacher_mean is not None
 
     @cached_property
     def observed_mean(self) -> FloatArray:

@@ -42,6 +42,7 @@ def remeasured(tree: Tree, schema: Schema) -> Tree:
         value=_by_class(tree, schema.target, tree.value),
         observed=None if tree.observed is None else _by_class(tree, schema.target, tree.observed),
         rows_mean=None if tree.rows_mean is None else _by_class(tree, schema.target, tree.rows_mean),
+        teacher_mean=None if tree.teacher_mean is None else _by_class(tree, schema.target, tree.teacher_mean),
     )
     moved_tree = moved_tree.replace(edits=carried(tree.edits, tree, moved_tree))
     if not schema.target.is_classes:

@@ -37,7 +37,7 @@ def with_posterior_values(tree: Tree, table: Table, repeats: IntArray, weight: F
         value = _with_clear_majority(value, rows_mean, n_rows)
     value = _values(without_last_digits(value), target)
     impurity = class_impurity(criterion_of(tree.criterion, True), value) if is_classes else tree.impurity
-    return in_order(tree.replace(value=value, impurity=impurity, given_outcome=None, is_posterior=True))
+    return in_order(tree.replace(value=value, impurity=impurity, given_outcome=None, teacher_mean=tree.value))
 
 
 def _effective_rows(tree: Tree, repeats: IntArray, weight: FloatArray, leaf: IntArray) -> FloatArray:

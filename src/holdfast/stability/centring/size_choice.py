@@ -18,7 +18,7 @@ from holdfast.tree.tree import Tree
 
 SIZES = (MOST_LEAVES, 24, 48)
 ENOUGH = 0.97  # of what the best size explains: more leaves for the rest are not worth their distance
-CLEAR = 3.0  # standard errors by which a larger size must be better than twelve leaves
+CLEAR = 4.0  # standard errors by which a larger size must be better than twelve leaves
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -26,7 +26,7 @@ class SizeChoice:
     """What trees of each size explain of rows that they have not seen, and which size was taken.
 
     It is the smallest size that explains 97 % of what the best one does, if that is better than twelve leaves
-    by more than three standard errors, and else twelve. Sizes below twelve are never taken: they would change
+    by more than four standard errors, and else twelve. Sizes below twelve are never taken: they would change
     from sample to sample, and a fixed smaller size is more stable.
     """
 

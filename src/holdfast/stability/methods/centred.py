@@ -70,7 +70,7 @@ from holdfast.tree.threshold import with_losses
 from holdfast.tree.tree import LEAF, Tree
 
 SMALLER = (12, 8, 4)  # leaves of further candidates, as far as they are fewer than a tree may have
-LEAST_ROWS, LEAST_FRACTION = 14, 0.01  # in a leaf of a student: more than the search asks for
+LEAST_ROWS, LEAST_FRACTION = 10, 0.01  # in a leaf of a student
 LEAST_ROWS_FOUND = 10  # in a leaf of a consensus tree
 TOLERANCES = (0.0, 0.06, 0.12)  # of the candidates of the most leaves, if these are few
 MOST_SEARCHED = 50  # references that trees of more than 24 leaves are moved towards: a search takes seconds

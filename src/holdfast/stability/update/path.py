@@ -150,10 +150,6 @@ def _points(
     kinds = [kind for kind, _ in found]
     # Of the splits: leaf values may follow the new rows faster than these do.
     losses = [search.loss(tree) for _, tree in found]
-    is_compared = leaves.prior.n_carried > 0 and not (leaves.discounts < 1).any()
-    if settings.leaf_values == "posterior" and is_compared:
-        # Values of rows and teacher are not the teacher's means: unless rates have moved, the splits count.
-        losses[0] = min(losses[:2])
     trees = _delivered(found, deployed, leaves, settings)
     decided = [_deciding_like(tree, deployed) for tree in trees[1:]]
     trees = [trees[0], *(_kept(tree, deployed, update.frozen) for tree in decided)]

@@ -44,7 +44,7 @@ class Prior(NamedTuple):
         the teacher's and the tree's with the weights n and m.
         """
         leaf, target = self.tree.apply(table), table.schema.target
-        predicted = self.tree.value[leaf]
+        predicted = teacher_means(self.tree)[leaf]
         if not target.is_classes:
             is_spread = target.low < target.high
             predicted = (
@@ -177,6 +177,11 @@ class Prior(NamedTuple):
             given_outcome=None,
             observed=None,
         )
+        if tree.teacher_mean is not None:
+            means = sums[:, -3 * n_values : -2 * n_values] / divisor[:, None]
+            means = np.where(weight[:, None] > 0, means, tree.teacher_mean)
+            means[nodes] = teacher_means(self.tree)[sources]
+            filled = filled.replace(teacher_mean=np.minimum(means, 1.0) if is_classes else means)
         if tree.rows_mean is not None or self.tree.rows_mean is not None:
             mean = np.where(weight[:, None] > 0, sums[:, -2 * n_values : -n_values] / divisor[:, None], value)
             mean[nodes] = self.tree.observed_mean[sources]
@@ -190,7 +195,7 @@ class Prior(NamedTuple):
             deviation = None if tree.deviation is None else np.sqrt(variance)
             return in_order(filled.replace(impurity=variance, deviation=deviation), nodes)
         filled = filled.replace(impurity=class_impurity(criterion_of(tree.criterion, True), value))
-        filled = with_class_counts(filled, sums[:, 3 : -2 * n_values])
+        filled = with_class_counts(filled, sums[:, 3 : -3 * n_values])
         outcome = filled.outcome.copy()
         outcome[nodes] = self.tree.outcome[sources]
         return in_order(with_outcome(filled, outcome), nodes)
@@ -231,8 +236,15 @@ class Prior(NamedTuple):
         return self.n_carried / n_behind if n_behind > 0 else 0.0
 
 
+def teacher_means(tree: Tree) -> FloatArray:
+    """What the teacher predicts at every node, on the mean; the values where a tree has no teacher."""
+    return tree.value if tree.teacher_mean is None else tree.teacher_mean
+
+
 def _leaf_sums(tree: Tree, unit: float = 1.0) -> FloatArray:
-    """Sums at leaves, 0 elsewhere: rows, weight, effective rows, rows of each class, weighted means, values.
+    """Sums at leaves, 0 elsewhere: rows, weight, effective rows, rows of each class; of means, values.
+
+    The means are those of the teacher and of the rows, each times the weight.
 
     Of numbers, the weighted second moment stands in place of the rows of classes.
     """
@@ -243,7 +255,7 @@ def _leaf_sums(tree: Tree, unit: float = 1.0) -> FloatArray:
     else:
         spread = np.square(_deviation(tree)) + np.square(mean[:, 0] - _middle(tree))
         middle = (weight * spread)[:, None]
-    sums = weight[:, None] * np.hstack([mean, tree.value])
+    sums = weight[:, None] * np.hstack([teacher_means(tree), mean, tree.value])
     parts = [tree.count, weight, effective, *middle.T, *sums.T]
     return np.where((tree.feature == LEAF)[:, None], np.stack(parts, axis=1), 0.0)
 

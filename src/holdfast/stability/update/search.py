@@ -18,6 +18,7 @@ from holdfast.kernels.centring.problem import MOST_PATH
 from holdfast.stability.centring.problem import CentreProblem, Found
 from holdfast.stability.centring.search import LEAST_SHARE, CentreSearch
 from holdfast.stability.methods.centred import Taught
+from holdfast.stability.update.prior import teacher_means
 from holdfast.tree.paths import paths_of, same_question, subtree_sizes
 from holdfast.tree.tree import Tree
 
@@ -71,7 +72,7 @@ class UpdateSearch:
 
     def _squared_error(self, tree: Tree) -> float:
         lesson, target = self.rows.lesson, tree.schema.target
-        said = tree.value[tree.apply(lesson.table)]
+        said = teacher_means(tree)[tree.apply(lesson.table)]
         if not target.is_classes:
             is_spread = target.low < target.high
             said = fraction_of_range(said, target.low, target.low, target.high) if is_spread else 0.0 * said
