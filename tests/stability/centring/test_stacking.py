@@ -33,6 +33,7 @@ def test_the_weights_minimise_the_error_drawn_to_the_usual_ones():
 def test_the_usual_weights_stay_unless_the_error_falls_by_a_tenth():
     assert stacked_weights([made([0.2, 0.2, 0.15])], USUAL) is USUAL
     assert stacked_weights([made([0.0, 0.0, 0.0])], USUAL) is USUAL  # nothing is left to gain
+    assert stacked_weights([made([1e-9, 1e-9, 1e-9])], USUAL) is USUAL
 
 
 def test_a_row_of_weight_two_counts_as_two_rows():

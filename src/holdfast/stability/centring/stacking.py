@@ -10,6 +10,7 @@ from holdfast.arrays import FloatArray
 LEAST_GAIN = 0.1  # of the squared error: less is not worth weights that change with the sample
 CLEAR = 3.0  # standard errors of the gain: on few rows, a tenth is chance
 PULL = 0.1  # towards the usual weights, in units of their squared error
+LEAST_ERROR = 1e-6  # of the sum of squares of the truth
 DIGITS = 2  # of a weight: the last digits of sums differ between machines
 
 
@@ -37,7 +38,7 @@ def stacked_weights(held_out: Sequence[HeldOutPredictions], usual: FloatArray) -
     square, mixed, total = products[:-1, :-1], products[:-1, -1], products[-1, -1]
 
     before = float(usual @ square @ usual - 2 * usual @ mixed + total)
-    if not before > 0:
+    if not before > LEAST_ERROR * total:  # of one class, say: what is left is rounding
         return usual
     # A heavy weight on the sum of the weights makes it 1.
     n_parts, heavy = len(usual), 1e4
