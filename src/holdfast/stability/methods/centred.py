@@ -70,7 +70,7 @@ from holdfast.tree.threshold import with_losses
 from holdfast.tree.tree import LEAF, Tree
 
 SMALLER = (12, 8, 4)  # leaves of further candidates, as far as they are fewer than a tree may have
-LEAST_ROWS, LEAST_FRACTION = 10, 0.01  # in a leaf of a student
+LEAST_ROWS, LEAST_FRACTION = 14, 0.01  # in a leaf of a student: more than the search asks for
 LEAST_ROWS_FOUND = 10  # in a leaf of a consensus tree
 TOLERANCES = (0.0, 0.06, 0.12)  # of the candidates of the most leaves, if these are few
 MOST_SEARCHED = 50  # references that trees of more than 24 leaves are moved towards: a search takes seconds
@@ -437,7 +437,9 @@ def student_rules(settings: StabilitySettings, n_rows: int) -> GrowthRules:
     rules = settings.rules
     given = rows_needed(rules.min_samples_leaf, n_rows)
     share = LEAST_FRACTION * min(1.0, MOST_LEAVES / most_leaves(settings))
-    least = given if given > 1 else max(LEAST_ROWS, round(share * n_rows))
+    # Of less than 280 rows, 14 are too many.
+    fewest = min(LEAST_ROWS, max(LEAST_ROWS_FOUND, round(n_rows / 20)))
+    least = given if given > 1 else max(fewest, round(share * n_rows))
     return GrowthRules(
         max_depth=rules.max_depth,
         max_leaf_nodes=most_leaves(settings),
