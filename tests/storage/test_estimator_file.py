@@ -217,6 +217,17 @@ def test_a_teacher_that_others_wrote_is_left_out_with_a_warning(teacher: Any) ->
     assert model_from_json(data).teacher == "blend"
 
 
+def test_weights_of_a_teacher_that_others_wrote_are_left_out_with_it() -> None:
+    teacher = {"linear": 0.5, LogisticRegression(): 0.5}
+    model = StableTreeClassifier(n_estimators=3, max_leaf_nodes=4, teacher=teacher, validation=None)
+    with pytest.warns(ModelFileWarning, match="does not hold the parameters 'teacher' of the StableTree"):
+        data = model_to_json(model.fit(PATIENTS, STAY))
+    loaded = model_from_json(data)
+    assert set(json.loads(data)["estimator"]["left_out"]) >= {"teacher", "teacher_weights_"}
+    assert not hasattr(loaded, "teacher_weights_")
+    assert np.array_equal(loaded.predict_proba(PATIENTS), model.predict_proba(PATIENTS))
+
+
 def test_a_list_of_teachers_by_name_is_kept() -> None:
     model = StableTreeClassifier(method="bootstrap", n_estimators=3, teacher=["forest", "linear"])
     assert again(model.fit(PATIENTS, STAY)).teacher == ["forest", "linear"]

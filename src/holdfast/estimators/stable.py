@@ -43,7 +43,7 @@ class StableTreeClassifier(StableTreeEstimator, ClassifierBase):
     max_leaf_nodes
         The most leaves: an integer, or "auto". For "centred", "auto" takes 12 leaves, or 24 or 48 where
         held-out rows clearly support more: the smallest of these sizes that reaches 97 % of the R² of the
-        best, if it is better than 12 leaves by more than three standard errors, and else 12. Never fewer
+        best, if it is better than 12 leaves by more than four standard errors, and else 12. Never fewer
         than 12; with `validation=None` always 12. Other methods: "auto" is no limit. None: as "auto".
     min_samples_leaf
         The fewest rows in a leaf; a float is a fraction of all rows. 1: for "centred" 10, or 0.7 % of the

@@ -121,13 +121,18 @@ def estimator_part(estimator: Any) -> EstimatorPart:
         attributes={
             **{name: kind(fitted[name]) for name, kind in NUMBERS.items() if name in fitted},
             **{name: gapped(np.asarray(fitted[name])) for name in ARRAYS if name in fitted},
-            **({WEIGHTS: dict(fitted[WEIGHTS])} if WEIGHTS in fitted else {}),
+            **({WEIGHTS: dict(fitted[WEIGHTS])} if _has_named_weights(fitted) else {}),
         },
         tables={name: table_part(fitted[name]) for name in _tables_of(fitted)},
         permutation=None if permutation is None else _permutation_part(fitted["importances_"]),
         choice=_choice_part(fitted["choice_"]) if "choice_" in fitted else None,
         density=density_part(fitted["_density"]) if "_density" in fitted else None,
     )
+
+
+def _has_named_weights(fitted: Mapping[str, Any]) -> bool:
+    """True if the parts of the teacher have weights, and all of them are known by name."""
+    return WEIGHTS in fitted and all(isinstance(part, str) for part in fitted[WEIGHTS])
 
 
 def _tables_of(fitted: Mapping[str, Any]) -> list[str]:
@@ -138,7 +143,9 @@ def _tables_of(fitted: Mapping[str, Any]) -> list[str]:
 def _left_out(estimator: Any, parameters: Mapping[str, Any], others: Sequence[str]) -> tuple[str, ...]:
     """Parameters and attributes that the file does not hold, nor the one that it was loaded from."""
     fitted = vars(estimator)
-    held = {*parameters, *NUMBERS, *ARRAYS, WEIGHTS, *_tables_of(fitted), *_MADE}
+    held = {*parameters, *NUMBERS, *ARRAYS, *_tables_of(fitted), *_MADE}
+    if _has_named_weights(fitted):
+        held.add(WEIGHTS)
     attributes = [name for name in fitted if name.endswith("_") and not name.startswith("_")]
     names = {*attributes, *fitted.get("_left_out", ())} - held
     return tuple(sorted(names | set(others)))
