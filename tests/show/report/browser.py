@@ -47,13 +47,13 @@ class Browser:
     def find(self, selector: str) -> Any:
         return self.driver.find_element("css selector", selector)
 
-    @property
     def wait_for_text(self, selector: str, text: str) -> None:
         """Wait until an element shows exactly this text; a TimeoutException after ten seconds."""
         from selenium.webdriver.support.ui import WebDriverWait
 
         WebDriverWait(self.driver, 10).until(lambda _: self.find(selector).text == text)
 
+    @property
     def errors(self) -> list[str]:
         """What the console complains of."""
         return [entry["message"] for entry in self.driver.get_log("browser") if entry["level"] == "SEVERE"]
