@@ -13,7 +13,7 @@ from holdfast.errors import DataWarning, ParameterError
 from holdfast.estimators.base import drawn_seed
 from holdfast.estimators.stable_rows import TrainingRows, training_rows
 from holdfast.estimators.staging import StagingEstimator
-from holdfast.estimators.updating import OF_UPDATE
+from holdfast.estimators.updating import OF_HELD_OUT, OF_UPDATE
 from holdfast.evidence.feature_use import FeatureUses, feature_use
 from holdfast.evidence.replication_table import Replications
 from holdfast.evidence.replications import replicate
@@ -120,12 +120,7 @@ class StableTreeEstimator(StagingEstimator):
 
     def _taken(self, X: Frame, trained: StableTrees) -> Self:
         """Take the collections and the tree that the parameters ask for as the fitted ones."""
-        for name in (
-            "size_choice_",
-            "max_leaf_nodes_",
-            "teacher_weights_",
-            "shrinkage_",
-        ):  # of an earlier tree
+        for name in ("size_choice_", *OF_HELD_OUT, "shrinkage_"):  # of an earlier tree
             self.__dict__.pop(name, None)
         self.trained_ = trained
         if trained.sizes is not None and trained.sizes.choice is not None:

@@ -101,8 +101,8 @@ def choose(frontier: Frontier, metric: Metric, rule: SelectionRule) -> Choice:
     marked = mark_choice(whole, rule, place)
     among = np.flatnonzero(np.isin(places, _places(marked)))
     beaten = "" if marked.compared is None else _beaten(marked, metric, rule, places)
-    told = [because, _compared(frontier, metric, candidate, among), beaten]
-    return Choice(place, rule.selection_rule, " ".join(filter(None, told)), marked)
+    sentences = [because, _compared(frontier, metric, candidate, among), beaten]
+    return Choice(place, rule.selection_rule, " ".join(filter(None, sentences)), marked)
 
 
 def mark_choice(frontier: Frontier, rule: SelectionRule, candidate: int) -> Frontier:
@@ -170,7 +170,7 @@ def _constant(frontier: Frontier, rule: SelectionRule) -> Choice | None:
 def _beaten(frontier: Frontier, metric: Metric, rule: SelectionRule, among: LongArray) -> str:
     """The most stable of some candidates that beat the chosen one in both; empty if none does.
 
-    Of consensus trees, those of its own size and tolerance are asked first, then all.
+    Of consensus trees, those of its own size and tolerance come first, then all.
     """
     place = frontier.chosen
     assert place is not None

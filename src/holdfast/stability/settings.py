@@ -63,7 +63,7 @@ class StabilitySettings:
             )
 
     def with_size(self, max_leaf_nodes: int) -> "StabilitySettings":
-        """The settings for consensus trees of at most so many leaves."""
+        """The settings for consensus trees of at most `max_leaf_nodes` leaves."""
         depth = None if self.is_depth_open and max_leaf_nodes > MOST_LEAVES else self.rules.max_depth
         rules = replace(self.rules, max_leaf_nodes=max_leaf_nodes, max_depth=depth)
         return replace(self, rules=rules, is_size_open=False)

@@ -59,9 +59,7 @@ class NodesPart(Part):
     effective: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET  # only where rows weigh unlike, or have groups
     deviation: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET  # only where the impurity does not tell it
     rows_mean: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET  # only where observed and value do not tell it
-    teacher_mean: msgspec.Raw | msgspec.UnsetType = (
-        msgspec.UNSET
-    )  # only where values combine it with the rows
+    teacher_mean: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET  # only of posterior values
     # Leaf, feature and rows that lack its value: not one entry for each node. Only where it is known.
     not_recorded: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
     # Those of the categories that training rows had at the node; only where that is known.

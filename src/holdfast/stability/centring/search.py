@@ -30,7 +30,7 @@ class TeacherFit(NamedTuple):
         return self.by_student - self.by_mean
 
     def loss(self, explained: float) -> float:
-        """What a tree that explains so much loses of that, as a fraction."""
+        """The fraction of the gain that a tree loses which explains `explained` of the squared answers."""
         return (self.by_student - explained) / self.gain if self.gain > 0 else 0.0
 
 

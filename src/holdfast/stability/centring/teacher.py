@@ -291,18 +291,20 @@ def _foreign(data: TeacherData, estimator: Any) -> FloatArray:
 
     table, model = data.table, clone(estimator)
     design = DesignMatrix.of(table)
-    matrix, asked = design.dense(table), design.dense(data.predicted)
+    matrix, predicted_matrix = design.dense(table), design.dense(data.predicted)
     if model.get_params(deep=False).get("random_state", 0) is None:
         model.set_params(random_state=derived_seed(SEED, Branch.TEACHER_ESTIMATOR) % 2**31)
     is_weighted = table.weight is not None and has_fit_parameter(model, "sample_weight")
     weight = {"sample_weight": table.weight} if is_weighted else {}
     if not data.is_classes:
-        return np.asarray(model.fit(matrix, table.target, **weight).predict(asked), np.float64)[:, None]
+        return np.asarray(model.fit(matrix, table.target, **weight).predict(predicted_matrix), np.float64)[
+            :, None
+        ]
     classes = table.schema.target.classes
     model.fit(matrix, label_array(classes)[table.target], **weight)
-    predicted = np.asarray(model.predict_proba(asked), np.float64)
+    predicted = np.asarray(model.predict_proba(predicted_matrix), np.float64)
     place = {label: number for number, label in enumerate(classes)}
-    answers = np.zeros((len(asked), len(classes)))
+    answers = np.zeros((len(predicted_matrix), len(classes)))
     answers[:, [place[label] for label in label_array(model.classes_).tolist()]] = predicted
     return answers
 

@@ -103,7 +103,7 @@ def grow(rows: PreparedRows, settings: StabilitySettings, metric: Metric) -> Gro
     of all rows, for every size those of as many leaves.
     """
     _check(settings)
-    settings = replace(settings, shrinkage=None)  # rows held out choose it anew
+    settings = replace(settings, shrinkage=None)  # held-out rows choose it again
     settings, taught = _teach_divisions(rows, settings)
     settings, choice = _with_size(rows, settings, taught)
     whole, depth = centred_trees(rows.table, rows.groups, settings), settings.rules.max_depth
