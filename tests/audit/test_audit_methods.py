@@ -13,7 +13,7 @@ from holdfast.audit.methods import KNOWN, default_names, made, maker, methods_of
 from holdfast.audit.names import CHANGE_NAMES, METHOD_NAMES
 from holdfast.data.schema import Target
 from holdfast.errors import ParameterError
-from holdfast.stability.methods import METHODS
+from holdfast.stability.selection import METHODS
 
 CLASSES, NUMBERS = Target(classes=("no", "yes")), Target()
 

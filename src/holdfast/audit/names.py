@@ -1,6 +1,6 @@
 """The names of methods and changes, for all who list them: the module is light, and `--help` waits for it."""
 
-from holdfast.stability.methods import METHODS
+from holdfast.stability.selection import METHODS
 
 # Of these, stable trees are there if this version has the method that makes them.
 _STABLE = {

@@ -27,9 +27,8 @@ from holdfast.scoring.predictions import predictions_for
 from holdfast.stability.choice import SelectionRule, choose
 from holdfast.stability.division import RowInfo, hold_out
 from holdfast.stability.frontier import distance_per_rule
-from holdfast.stability.methods import method_of
 from holdfast.stability.settings import StabilitySettings
-from holdfast.stability.training import StableTrees, train, train_divided
+from holdfast.stability.training import StableTrees, method_of, train, train_divided
 from holdfast.tree.tree import Tree
 
 WITHIN_TOLERANCE = SelectionRule()

@@ -30,8 +30,7 @@ from holdfast.runs.parsing import (
 )
 from holdfast.runs.setting import Range, Setting, check_names, option, setting, setting_of
 from holdfast.stability.centring.names import LEAF_VALUES, TEACHER_NAMES, THRESHOLDS
-from holdfast.stability.methods import METHODS
-from holdfast.stability.selection import RULES, UNITS
+from holdfast.stability.selection import METHODS, RULES, UNITS
 
 MODELS = ("stable", "tree", "pruned", "forest", "boosting")
 GROWTH = ("cart", "c4.5")

@@ -1,5 +1,6 @@
-"""The selection rules and the units of a tolerance by name. Light, so that --help need not wait."""
+"""The methods, the selection rules and the units of a tolerance by name. Light: --help need not wait."""
 
+METHODS = ("centred", "bootstrap", "pruned", "paper")
 RULES = ("within-tolerance", "best-score", "most-stable", "weighted", "knee")
 BY_NUMBER = "candidate"  # the rule of a candidate that was named
 NOISE_AWARE = "or-standard-error"  # what is usual for the metric or, if that is more, one standard error

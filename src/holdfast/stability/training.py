@@ -18,15 +18,21 @@ from holdfast.stability.centring.names import MOST_LEAVES
 from holdfast.stability.collection import Collection
 from holdfast.stability.division import Division, RowInfo
 from holdfast.stability.frontier import Frontier, frontier_of
-from holdfast.stability.methods import method_of
-from holdfast.stability.methods.method import Grown, Sizes
+from holdfast.stability.methods.bootstrap import BOOTSTRAP
+from holdfast.stability.methods.centred import CONSENSUS
+from holdfast.stability.methods.method import Grown, Method, Sizes
+from holdfast.stability.methods.paper import PAPER
+from holdfast.stability.methods.pruned import PRUNED
 from holdfast.stability.rows import PreparedRows
+from holdfast.stability.selection import METHODS
 from holdfast.stability.settings import StabilitySettings
 from holdfast.text.numbers import counted
 from holdfast.tree.tree import Tree
 
 NOT_JUDGED = "No rows were held out to judge the tree by: its scores are those on its own training rows."
 SHRINKING = ("centred", "bootstrap")  # methods that can shrink leaf values
+
+_METHODS = dict(zip(METHODS, (CONSENSUS, BOOTSTRAP, PRUNED, PAPER), strict=True))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -185,3 +191,10 @@ def _greatest_depth(grown: Grown) -> int:
     deepest = max(1, *(tree.depth for tree in trees))
     allowed = [combination.get("max_depth") for combination in grown.references.combinations]
     return max([deepest, *(int(depth) for depth in allowed if depth is not None)])
+
+
+def method_of(name: str) -> Method:
+    """The method of that name; a ParameterError with the names there are if there is none."""
+    if name not in _METHODS:
+        raise ParameterError(f"method={name!r} is unknown: choose one of {', '.join(map(repr, METHODS))}.")
+    return _METHODS[name]

@@ -1,7 +1,6 @@
 """The table of methods: every entry makes candidates with scores, whatever the target."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,10 +9,9 @@ from holdfast.data.table import Table
 from holdfast.errors import ParameterError
 from holdfast.growth.rules import GrowthRules
 from holdfast.scoring.metric import metric_of
-from holdfast.stability import methods
-from holdfast.stability.methods import METHODS, method_of
+from holdfast.stability.selection import METHODS
 from holdfast.stability.settings import StabilitySettings
-from holdfast.stability.training import prepare, train
+from holdfast.stability.training import method_of, prepare, train
 
 random = np.random.default_rng(2)
 X = random.normal(size=(90, 2))
@@ -58,8 +56,3 @@ def test_an_unknown_method_is_refused_with_those_there_are(name: str):
 def test_a_holdout_of_one_s_own_is_for_the_paper_s_method(name: str):
     with pytest.raises(ParameterError, match="X_holdout is for method='paper'"):
         train(CLASSES, StabilitySettings(method=name, n_estimators=2), holdout=np.arange(90) < 30)
-
-
-def test_every_file_of_the_folder_but_the_type_is_a_method():
-    files = {path.stem for path in Path(methods.__path__[0]).glob("*.py")}
-    assert files == {*METHODS, "__init__", "method"}

@@ -15,7 +15,7 @@ from holdfast.stability.settings import StabilitySettings
 from holdfast.stability.validation import Scores, Scoring, score_candidates, strength_of
 
 
-def grow(rows: PreparedRows, settings: StabilitySettings, metric: Metric) -> Grown:
+def bootstrap_candidates(rows: PreparedRows, settings: StabilitySettings, metric: Metric) -> Grown:
     """One candidate for each sample of training rows, scored on the rows that its division holds out."""
     learner = learner_for(rows, settings)
     references = grow_references(learner, rows, settings)
@@ -44,4 +44,4 @@ def _scored(
     return replace(grown, trees=tuple(trees)), scores, scoring.strength
 
 
-METHOD = Method(grow)
+BOOTSTRAP = Method(bootstrap_candidates)

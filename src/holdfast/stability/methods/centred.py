@@ -56,8 +56,8 @@ from holdfast.stability.division import (
     REPEATS,
     Division,
     RowInfo,
+    divide,
 )
-from holdfast.stability.division import divide as divide_evenly
 from holdfast.stability.methods.method import Grown, Method, Sizes
 from holdfast.stability.rows import PreparedRows
 from holdfast.stability.selection import TEACHER_TOLERANCE
@@ -76,7 +76,7 @@ TOLERANCES = (0.0, 0.06, 0.12)  # of the candidates of the most leaves, if these
 MOST_SEARCHED = 50  # references that trees of more than 24 leaves are moved towards: a search takes seconds
 
 
-def divide(table: Table, settings: StabilitySettings, info: RowInfo) -> Division:
+def divide_for_consensus(table: Table, settings: StabilitySettings, info: RowInfo) -> Division:
     """A third of the rows to score by, unless `settings.validation` says otherwise; all rows are early.
 
     The rows held out serve the scores alone: the trees that are handed out have seen all rows. None holds
@@ -92,11 +92,11 @@ def divide(table: Table, settings: StabilitySettings, info: RowInfo) -> Division
     if info.stage is not None and len(np.unique(info.stage)) == 1:  # none is early, which nobody asks
         info = info._replace(stage=None)
     # Whatever the seed, the same rows: those held out choose the size.
-    division = divide_evenly(table, replace(settings, seed=SEED), info)
+    division = divide(table, replace(settings, seed=SEED), info)
     return replace(division, early=everything)
 
 
-def grow(rows: PreparedRows, settings: StabilitySettings, metric: Metric) -> Grown:
+def consensus_candidates(rows: PreparedRows, settings: StabilitySettings, metric: Metric) -> Grown:
     """The central trees for several sizes and tolerances, those of the most leaves first, and their scores.
 
     The scores are those of trees made alike without the rows held out. The references are bootstrap students
@@ -569,4 +569,4 @@ def _scores(rows: PreparedRows, metric: Metric, made: Sequence[Sequence[Tree]]) 
     return Scores(value, error, value, error, reliability=1.0)
 
 
-METHOD = Method(grow, divide)
+CONSENSUS = Method(consensus_candidates, divide_for_consensus)

@@ -26,7 +26,7 @@ from holdfast.stability.settings import StabilitySettings
 from holdfast.stability.validation import Scoring, score_candidates
 
 
-def divide(table: Table, settings: StabilitySettings, info: RowInfo) -> Division:
+def hold_out_once(table: Table, settings: StabilitySettings, info: RowInfo) -> Division:
     """One holdout, the user's own or a plainly random part of the rows, and early rows among the others.
 
     The stages say which rows are early; without them, a plainly random part of the rows not held out is.
@@ -50,7 +50,7 @@ def divide(table: Table, settings: StabilitySettings, info: RowInfo) -> Division
     return Division(early, (holdout,))
 
 
-def grow(rows: PreparedRows, settings: StabilitySettings, metric: Metric) -> Grown:
+def paper_candidates(rows: PreparedRows, settings: StabilitySettings, metric: Metric) -> Grown:
     """One candidate for each sample of the training rows, as it was grown, and its score on the holdout."""
     learner = learner_for(rows, settings)
     references = grow_references(learner, rows, settings)
@@ -77,4 +77,4 @@ def _fraction(validation: Any, info: RowInfo) -> float:
     )
 
 
-METHOD = Method(grow, divide, reports_on_holdout=True)
+PAPER = Method(paper_candidates, hold_out_once, reports_on_holdout=True)

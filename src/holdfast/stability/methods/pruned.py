@@ -22,7 +22,7 @@ from holdfast.stability.settings import StabilitySettings
 from holdfast.stability.validation import Scores
 
 
-def grow(rows: PreparedRows, settings: StabilitySettings, metric: Metric) -> Grown:
+def pruned_candidates(rows: PreparedRows, settings: StabilitySettings, metric: Metric) -> Grown:
     """The subtrees of the tree that is grown on all rows, and the scores of their sizes on rows held out.
 
     A size is scored by trees grown without the rows that they are scored on, each cut back at the same alpha;
@@ -69,4 +69,4 @@ def _scores(
     return Scores(mean, error, mean, error, reliability=1.0)
 
 
-METHOD = Method(grow)
+PRUNED = Method(pruned_candidates)
