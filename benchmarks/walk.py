@@ -48,8 +48,16 @@ def fit_file(folder: Path) -> None:
 
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     pd.concat([X, y], axis=1).to_csv(folder / "data.csv", index=False)
-    arguments = ["fit", str(folder / "data.csv"), "--target", "target", "-o", str(folder / "run")]
+    arguments = ["fit", str(folder / "data.csv"), "--target", "target", "-o", str(folder / "run"), "--force"]
     main(arguments, standalone_mode=False)
+
+
+def update_file(folder: Path) -> None:
+    """As `holdfast update` in a terminal, after `fit_file`."""
+    from holdfast.cli.main import main
+
+    run, data = str(folder / "run"), str(folder / "data.csv")
+    main(["update", run, data, "-o", tempfile.mkdtemp(dir=folder)], standalone_mode=False)
 
 
 def main() -> None:
@@ -69,6 +77,7 @@ def main() -> None:
     }
     with tempfile.TemporaryDirectory() as folder:
         ways["holdfast fit"] = lambda: fit_file(Path(folder))
+        ways["holdfast update"] = lambda: update_file(Path(folder))
         for work in ways.values():
             work()  # what happens once, such as importing and compiling, is no part of the way
         walked = {name: passed(work) for name, work in ways.items()}
