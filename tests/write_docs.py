@@ -1,7 +1,7 @@
 """Rewrite the outputs in pages of the documentation: `python tests/write_docs.py docs/update.md README.md`.
 
-Without arguments all pages are executed. A line of three dots goes on standing for any lines. An output that is one line
-such as `@1-12 30-34` becomes these lines of what was printed, with three dots between them.
+Without arguments all pages are executed. A line of three dots goes on standing for any lines. An output that is
+one line such as `@1-12 30-34` becomes these lines of what was printed, with three dots between them.
 """
 
 import os
@@ -27,7 +27,9 @@ def closest(part: list[str], lines: list[str], first: int) -> tuple[int, int]:
     """The run of lines from `first` on that is most like a part of the earlier output."""
     sizes = range(max(1, len(part) - 3), len(part) + 4)
     runs = [(start, start + size) for size in sizes for start in range(first, len(lines) - size + 1)]
-    return max(runs, key=lambda run: similarity(part, lines[slice(*run)]) - 0.3 * abs(run[1] - run[0] - len(part)))
+    return max(
+        runs, key=lambda run: similarity(part, lines[slice(*run)]) - abs(run[1] - run[0] - len(part)) / 3
+    )
 
 
 def selected(ranges: str, lines: list[str]) -> list[str]:
