@@ -72,7 +72,7 @@ def test_no_new_product_of_matrices_decides_anything() -> None:
 
 
 def test_every_decision_has_a_number_of_its_own() -> None:
-    """Two branches may both have taken the next one. Records that are no longer news are deleted, so numbers have gaps."""
+    """Two branches may both have taken the next one. Deleted records leave gaps."""
     pages = sorted((ROOT / "docs" / "decisions").glob("*.md"))
     numbers = [int(page.name[:4]) for page in pages]
     assert numbers == sorted(set(numbers))

@@ -1,6 +1,6 @@
 """Rewrite the outputs in pages of the documentation: `python tests/write_docs.py docs/update.md README.md`.
 
-Without arguments all pages are executed. A line of three dots goes on standing for any lines. An output that is
+Without arguments all pages are executed. A line of three dots stands for any lines and stays. An output of
 one line such as `@1-12 30-34` becomes these lines of what was printed, with three dots between them.
 """
 
@@ -12,6 +12,7 @@ from difflib import SequenceMatcher
 from itertools import groupby
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from test_docs import EXAMPLE, PAGES, example_of, is_shown, run_example
 
@@ -65,7 +66,9 @@ def updated(old: str, printed: str) -> str:
 def write(page: Path) -> None:
     """Execute a page and write its outputs."""
     text = page.read_text(encoding="utf-8")
-    parts, place, names = [], 0, {}
+    parts: list[str] = []
+    names: dict[str, Any] = {}
+    place = 0
     for match in EXAMPLE.finditer(text):
         example = example_of(match, text)
         printed = run_example(example, page, names)

@@ -1,4 +1,4 @@
-"""The pages of the API, made from the public names and their docstrings: one for each folder of the package."""
+"""The pages of the API, made from public names and their docstrings: one for each folder of the package."""
 
 import inspect
 import re
