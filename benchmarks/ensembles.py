@@ -2,7 +2,7 @@
 
 Each model is fitted from the data as a user has it: our times hold the reading and coding of the table. The
 runs of the libraries take turns. Of forests and predictions the shortest counts; of boosting the median, once
-on one thread and once on as many as `--threads` says, two by default: the table in docs/benchmarks.md.
+on one thread and once on as many as `--threads` says, two by default: the table in docs/studies.md.
 GradientBoosting, exact and on one thread, is timed with `--exact`. `--only boosting` leaves the forests out.
 """
 

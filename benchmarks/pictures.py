@@ -5,9 +5,10 @@ paper comes from its study, and takes half a minute.
 """
 
 import re
-from contextlib import redirect_stdout
+from contextlib import chdir, redirect_stdout
 from io import StringIO
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import matplotlib as mpl
@@ -62,8 +63,9 @@ def paper_picture() -> None:
 def main() -> None:
     mpl.use("agg")
     (DOCS / "images" / "plots").mkdir(exist_ok=True)
-    page_pictures(DOCS / "plots.md")
-    sizes_picture(DOCS / "pruning.md")
+    with TemporaryDirectory() as folder, chdir(folder):  # pages write files
+        page_pictures(DOCS / "explain.md")
+        sizes_picture(DOCS / "pruning.md")
     paper_picture()
 
 

@@ -2,7 +2,7 @@
 Audit of retraining
 ===================
 
-Train methods again on other samples: how many rows get another answer, and which are they?
+Retrain several methods on other samples: how many rows get another predicted class, and which are they?
 """
 
 from sklearn.datasets import load_breast_cancer
@@ -17,12 +17,12 @@ methods = {
     "pruned": "pruned-1se",
 }
 # %%
-# Two samples that share half of their rows, and one with a few rows fewer.
+# Two samples that share half of their rows, and one with 2 % of the rows left out.
 audit = retrain_audit(methods, X, y, changes=["overlap", "fewer rows"], n_repeats=3)
 
 print(audit.summary)
 print(f"\n{audit}")
 
 # %%
-# The same as a picture: the nearer to the corner, the better.
+# Score against churn: up and to the left is best.
 audit.plot()

@@ -1,8 +1,8 @@
 """
-How far apart two trees are
-===========================
+Distance between two trees
+==========================
 
-Two trees of the same patients, sampled twice: how far apart are they, and which rules moved?
+Two trees grown on two bootstrap samples: how far apart are they, and which rules changed?
 """
 
 from sklearn.datasets import load_breast_cancer
@@ -15,16 +15,16 @@ trees = grow_bootstraps(table, GrowthRules(max_depth=3), n_estimators=20)
 first, second = trees[:2]
 
 # %%
-# The root of both asks about another column.
+# Both trees split on different features at the root.
 print(first)
 print(second)
 
 # %%
-# The cheapest matching of their rules says what became of each.
+# The cheapest matching of their rules shows what became of each.
 distance = tree_distance(first, second)
 print(f"Distance {distance.total:.3f}; of a tree to itself {tree_distance(first, first).total:.3f}\n")
 print(distance)
 
 # %%
-# Twenty such trees on a map: near each other if their rules are alike.
+# A map of twenty such trees: points are near each other if the trees are similar.
 DistanceDisplay.from_trees(trees, kind="map")

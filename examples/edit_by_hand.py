@@ -2,7 +2,7 @@
 Edit a tree by hand
 ===================
 
-A clinician moves a threshold and drops a branch: the edited tree, and what that costs.
+A clinician moves a threshold and removes a branch: the edited tree, and the price of the edit.
 """
 
 from sklearn.datasets import load_breast_cancer
@@ -25,15 +25,15 @@ tree = round_thresholds(grow(table, GrowthRules(max_leaf_nodes=5, min_samples_le
 print(tree.numbered())
 
 # %%
-# Edits are kept with the tree, with who and why.
+# Edits are kept with the tree, with author and reason.
 edited = tree.edit(table, by="Dr Ada", why="review of May").with_threshold(2, 850).pruned_at(6).tree
 print(f"\n{edited}\n")
 
 # %%
-# The price, on rows that the tree has not seen.
+# The price, on rows that were held out.
 print(price_of_edit(tree, edited, X_test, y_test))
-print(f"Nodes that an update should leave alone: {edited_nodes(edited)}")
+print(f"Nodes that an update should keep: {edited_nodes(edited)}")
 
 # %%
-# Does every leaf of the edited tree mean what it says?
+# Calibration of the edited tree, leaf by leaf.
 CalibrationDisplay.from_estimator(edited, X_test, y_test)

@@ -2,7 +2,7 @@
 A run from Python
 =================
 
-Rows set aside, a stable tree, its facts, and a folder that the terminal reads too.
+Hold out rows, fit a stable tree, read its figures, and save a folder that the command line reads, too.
 """
 
 from pathlib import Path
@@ -31,5 +31,5 @@ with TemporaryDirectory() as folder:
     print(again.predict(frame.head()))
 
 # %%
-# The trees that there were to choose from.
+# The candidates and the chosen tree.
 FrontierDisplay.from_run(run)

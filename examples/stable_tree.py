@@ -2,7 +2,7 @@
 A stable tree
 =============
 
-Fit a stable tree, and read it: its rules, how good it is, and which other trees there were.
+Fit a stable tree and read it: its rules, its accuracy, and the other candidates.
 """
 
 from sklearn.datasets import load_breast_cancer
@@ -18,9 +18,9 @@ model = StableTreeClassifier().fit(X_train, y_train)
 # %%
 # The rules of the tree.
 print(model.rules())
-print(f"\nAccuracy on rows it has not seen: {model.score(X_test, y_test):.3f}")
+print(f"\nAccuracy on held-out rows: {model.score(X_test, y_test):.3f}")
 
 # %%
-# The frontier: every point is a tree, and ``model.choose`` moves to another one.
+# The frontier: every point is a tree, and ``model.choose`` selects another one.
 print(model.frontier_)
 model.frontier_.plot()

@@ -2,7 +2,7 @@
 A tree of another library
 =========================
 
-A tree that scikit-learn has grown: drawn, measured against ours, and saved as a file that runs no code.
+A scikit-learn tree: drawn, compared with a holdfast tree, and saved in a file that never executes code.
 """
 
 from pathlib import Path
@@ -20,14 +20,14 @@ theirs = as_tree(DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, y), 
 ours = TreeClassifier(max_depth=3).fit(X, y).tree_
 
 # %%
-# Both trees on one schema, so that they can be compared.
+# Both trees are on one schema, so that they can be compared.
 print(theirs)
-print(f"Distance to ours: {tree_distance(theirs, ours).total:.3f}")
+print(f"Distance to the holdfast tree: {tree_distance(theirs, ours).total:.3f}")
 
 with TemporaryDirectory() as folder:
     save(theirs, Path(folder) / "model.json")
     print(load(Path(folder) / "model.json").predict(X.head()))
 
 # %%
-# Where its rules part the flowers.
+# The regions of its rules.
 PartitionDisplay.from_estimator(theirs, X, y)

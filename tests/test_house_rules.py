@@ -72,9 +72,10 @@ def test_no_new_product_of_matrices_decides_anything() -> None:
 
 
 def test_every_decision_has_a_number_of_its_own() -> None:
-    """Two branches may both have taken the next one."""
+    """Two branches may both have taken the next one. Deleted records leave gaps."""
     pages = sorted((ROOT / "docs" / "decisions").glob("*.md"))
-    assert [int(page.name[:4]) for page in pages] == list(range(1, len(pages) + 1))
+    numbers = [int(page.name[:4]) for page in pages]
+    assert numbers == sorted(set(numbers))
     for page in pages:
         assert page.read_text(encoding="utf-8").startswith(f"# {int(page.name[:4])}. "), page.name
 

@@ -1,26 +1,44 @@
-"""The pages of the API: one for each section of reference.md, with the docstrings of the names that it lists.
-
-So a public name is listed once. A test asks reference.md for every name, and with it this part of the site.
-"""
+"""The pages of the API, made from public names and their docstrings: one for each folder of the package."""
 
 import inspect
 import re
+from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 DOCS = Path(__file__).parents[1]
-SECTION = re.compile(r"^## (.+)\n((?:(?!## ).*\n)*)", re.MULTILINE)
-# A name belongs where it is called in the first cell of a row, else where it stands in such a cell or begins
-# a paragraph, else where it is named first.
-CALLED = r"^\|(?:[^|]*[ `,])?{name}\("
+# Modules whose `__all__` is documented: each name belongs to the page of the folder in which it is defined.
+MODULES = ("holdfast",)
+TITLES = {
+    "estimators": "Estimators",
+    "stable": "Stable trees",
+    "update": "Updates and sequences",
+    "governance": "Governance",
+    "evaluate": "Evaluation",
+    "explain": "Explanation",
+    "distance": "Distances and diffs",
+    "tree": "Trees and rules",
+    "growth": "Growing and pruning",
+    "ensembles": "Ensembles",
+    "scoring": "Scores",
+    "data": "Data",
+    "plots": "Plots",
+    "report": "Reports",
+    "io": "Model files",
+    "export": "Exports",
+    "adapters": "Models of other libraries",
+    "runs": "Runs",
+    "parallel": "Parallel work",
+    "errors": "Exceptions and warnings",
+}
 MORE_LINES = re.compile(r"^([a-z]\w*(?:, \w+)*,)\n(?=\w+(?:, \w+)*,?\n)", re.MULTILINE)
-DEFINED = r"^(?:\|[^|]*)?`{name}\b"
-NAMED = r"`{name}\b"
 ROUTING = re.compile(r"set_\w+_request|get_metadata_routing")
-INDEX = """API
-===
+INDEX = """API reference
+=============
 
-Every public name with its docstring, in the sections of the :doc:`reference <../reference>`.
+Every public name with its docstring.
 
 .. toctree::
    :maxdepth: 1
@@ -28,24 +46,20 @@ Every public name with its docstring, in the sections of the :doc:`reference <..
 """
 
 
-def home(name: str, bodies: dict[str, str]) -> tuple[str, int] | None:
-    """The section that a name belongs to, and its place there."""
-    for pattern in (CALLED, DEFINED, NAMED):
-        for title, body in bodies.items():
-            if found := re.search(pattern.format(name=name), body, re.MULTILINE):
-                return title, found.end()
-    return None
+def public_names() -> Iterator[tuple[ModuleType, str]]:
+    """The documented names, each with the module that exports it."""
+    for name in MODULES:
+        module = import_module(name)
+        yield from ((module, public) for public in module.__all__)
 
 
-def sections(reference: str, public: list[str]) -> dict[str, list[str]]:
-    """The public names of each section of the reference, in its order."""
-    bodies = dict(SECTION.findall(reference))
-    homes = {name: found for name in public if (found := home(name, bodies))}
-    return {
-        title: sorted(names, key=lambda name: homes[name][1])
-        for title in bodies
-        if (names := [name for name in homes if homes[name][0] == title])
-    }
+def sections() -> dict[str, list[tuple[ModuleType, str]]]:
+    """The public names by the folder in which they are defined, in the order of the titles."""
+    found: dict[str, list[tuple[ModuleType, str]]] = {folder: [] for folder in TITLES}
+    for module, name in public_names():
+        home = getattr(getattr(module, name), "__module__", "holdfast.package")
+        found.setdefault(home.split(".")[1], []).append((module, name))
+    return {folder: names for folder, names in found.items() if names}
 
 
 def directive(value: object) -> str:
@@ -63,17 +77,12 @@ def options(value: object) -> str:
     return "   :no-value:\n" if directive(value) == "autodata" else ""
 
 
-def slug(title: str) -> str:
-    """The name of the file of a section."""
-    return re.sub(r"\W+", "-", title.lower()).strip("-")
-
-
-def page(title: str, names: list[str], package: Any) -> str:
+def page(title: str, names: list[tuple[ModuleType, str]]) -> str:
     """The page of one section, as reStructuredText."""
-    parts = [f"{title}\n{'=' * len(title)}\n", ".. currentmodule:: holdfast\n"]
-    for name in names:
-        value = getattr(package, name)
-        parts.append(f".. {directive(value)}:: holdfast.{name}\n{options(value)}")
+    parts = [f"{title}\n{'=' * len(title)}\n"]
+    for module, name in names:
+        value = getattr(module, name)
+        parts.append(f".. {directive(value)}:: {module.__name__}.{name}\n{options(value)}")
     return "\n".join(parts)
 
 
@@ -85,10 +94,9 @@ def replace(path: Path, text: str) -> None:
 
 def write_pages(app: Any) -> None:
     """Write docs/api anew, before Sphinx looks for pages."""
-    import holdfast
-
-    found = sections((DOCS / "reference.md").read_text(encoding="utf-8"), holdfast.__all__)
-    pages = {slug(title): page(title, names, holdfast) for title, names in found.items()}
+    pages = {
+        folder: page(TITLES.get(folder, folder.capitalize()), names) for folder, names in sections().items()
+    }
     pages["index"] = INDEX + "".join(f"   {name}\n" for name in pages)
     folder = DOCS / "api"
     folder.mkdir(exist_ok=True)
