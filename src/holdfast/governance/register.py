@@ -28,10 +28,9 @@ from holdfast.errors import DataError, HoldfastError, ModelFileError, RegisterEr
 from holdfast.files import append_to_file, aside, check_is_file, resolved
 from holdfast.lock import locked
 from holdfast.storage.content import MAX_BYTES, content_of, document_in, kind_of, refusals_of
-from holdfast.storage.document import Document, EnsembleDocument, TreeDocument, TreesDocument
+from holdfast.storage.document import Document, EnsembleDocument, Integer, Part, TreeDocument, TreesDocument
 from holdfast.storage.document_text import checksum_of
 from holdfast.storage.model_file import model_to_json
-from holdfast.storage.part import Integer, Part
 from holdfast.text.lines import printable, wrapped_lines
 from holdfast.text.lists import joined
 from holdfast.text.numbers import counted

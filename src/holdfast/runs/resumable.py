@@ -13,8 +13,7 @@ from holdfast.errors import FullDiskError, HoldfastError, StoreWarning
 from holdfast.files import aside, resolved, run_cleanup
 from holdfast.lock import locked
 from holdfast.runs.folder import made_parents, remove_empty
-from holdfast.storage.tasks.database import Database, StoreContent, store_content
-from holdfast.storage.tasks.store import TaskStore
+from holdfast.storage.tasks.store import Database, StoreContent, TaskStore, store_content
 from holdfast.text.numbers import counted
 
 STORE, LOCK = "tasks.sqlite", "tasks.lock"  # in the hidden folder beside what is written

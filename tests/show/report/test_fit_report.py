@@ -467,7 +467,7 @@ def test_a_page_does_without_ever_more_until_it_is_small_enough(
         (
             grow(Table.from_arrays([[1.0], [2.0]], ["no", "yes"])),
             {"model_card": {"case": 7}},
-            "it has to be a text in quotes",
+            "must be a text in quotes",
         ),
     ],
 )
