@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 # A block that is run: Python, commands of holdfast, or a TOML file that begins with its name. Right after it,
 # perhaps a block of text: its output, in which a line of three dots stands for any lines.
-RUN = r"^```(python|sh|toml(?=\n# \w+\.toml\n))\n(.*?)^```\n"
+RUN = r"^```(python|sh|toml(?=\n# [\w-]+\.toml\n))\n(.*?)^```\n"
 EXAMPLE = re.compile(RUN + r"(?:\n*```text\n(.*?)^```$)?", re.DOTALL | re.MULTILINE)
 ANY_LINES = "...\n"
 TOCTREE = re.compile(r"^```\{toctree\}\n(.*?)^```$", re.DOTALL | re.MULTILINE)

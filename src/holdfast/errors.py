@@ -37,8 +37,8 @@ class PolicyError(HoldfastError, ValueError):
     """A change policy has a line that cannot be, or names what the models and the rows do not have."""
 
 
-class AboutError(HoldfastError, ValueError):
-    """What is said about a model has a line that there is not, or of another form."""
+class ModelCardError(HoldfastError, ValueError):
+    """The model card has an unknown or malformed field."""
 
 
 class RegisterError(HoldfastError, ValueError):

@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import socket
 import stat
 from collections.abc import Callable
 from contextlib import suppress
@@ -9,14 +10,8 @@ from functools import partial
 from pathlib import Path
 from secrets import token_hex
 from shutil import copymode
-from typing import IO, Any, BinaryIO
 
 from holdfast.errors import DataError, HoldfastError
-
-try:
-    import fcntl
-except ImportError:  # Windows has no such locks
-    fcntl = None  # type: ignore[assignment]
 
 _BLOCK = 2**24  # zeros written at a time
 
@@ -27,20 +22,43 @@ def replace_file(
     """Write the file at `path`, all or nothing: after a failure an older file there is intact.
 
     Where `path` is a folder or a device, an error of this type is raised. A process that is killed leaves a
-    hidden file behind; the next one that writes to `path` removes it.
+    hidden file behind; the next one on this machine that writes to `path` removes it.
     """
     target = resolved(path, error_type)
     check_may_be_file(path, error_type)
-    temporary = aside(target, f"-{token_hex(8)}.tmp")
+    temporary = aside(target, f"-{_host()}-{os.getpid()}-{token_hex(4)}.tmp")
     try:
         _remove_leftovers(target)
-        _write(temporary, target, data)
+        # Not by tempfile: its files are readable by their owner alone, and the file would stay so.
+        with temporary.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        if target.exists():
+            copymode(target, temporary)
+        temporary.replace(target)
     except BaseException as error:
         with suppress(OSError):
-            to_the_end(partial(temporary.unlink, missing_ok=True))
+            run_cleanup(partial(temporary.unlink, missing_ok=True))
         if isinstance(error, OSError) and error.filename in (None, str(temporary)):
             error.filename, error.filename2 = os.fspath(path), None  # the name that the user knows
         raise
+
+
+def _remove_leftovers(target: Path) -> None:
+    """Remove what processes of this machine that have ended had begun to write for the target."""
+    start = f"{aside(target).name}-{_host()}-"
+    with suppress(OSError):
+        for entry in os.scandir(target.parent):
+            if entry.name.startswith(start) and entry.name.endswith(".tmp"):
+                pid = entry.name.removeprefix(start).partition("-")[0]
+                # Windows removes no file that is open.
+                if os.name == "nt" or (pid.isdecimal() and has_ended(int(pid))):
+                    os.unlink(entry.path)
+
+
+def _host() -> str:
+    return hashlib.sha256(socket.gethostname().encode()).hexdigest()[:8]
 
 
 def append_to_file(path: Path, data: bytes) -> None:
@@ -58,20 +76,16 @@ def append_to_file(path: Path, data: bytes) -> None:
             os.fsync(file.fileno())
         except BaseException as error:
             with suppress(OSError):
-                to_the_end(partial(_as_it_was, path, size, is_new))
+                run_cleanup(
+                    partial(path.unlink, missing_ok=True) if is_new else partial(os.truncate, path, size)
+                )
             if isinstance(error, OSError):
                 error.filename = os.fspath(path)
             raise
 
 
-def _as_it_was(path: Path, size: int, is_new: bool) -> None:
-    os.truncate(path, size)
-    if is_new:
-        path.unlink(missing_ok=True)
-
-
 def new_file(path: Path, head: bytes, n_zeros: int) -> None:
-    """Write a new file of these bytes and so many zeros, whose space on the disk is taken already.
+    """Write a new file of these bytes and `n_zeros` zeros, whose space on the disk is taken already.
 
     Else a disk that is full would end the process that writes to a memory map of it.
     """
@@ -103,7 +117,7 @@ def check_is_file(path: Path) -> None:
 
 
 def resolved(path: str | os.PathLike[str], error_type: type[HoldfastError] = DataError) -> Path:
-    """The path without links; an error of this type if there is no such thing."""
+    """Return the path without links; an error of this type if there is no such thing."""
     try:
         target = Path(path).resolve()
         is_loop = target.is_symlink()
@@ -117,84 +131,38 @@ def resolved(path: str | os.PathLike[str], error_type: type[HoldfastError] = Dat
 
 
 def aside(target: Path, ending: str = "") -> Path:
-    """A hidden name beside the target, the same for every process, however long the target's own name is."""
+    """Return a hidden name beside the target, the same for every process, of at most 100 characters."""
     return target.with_name(f".holdfast-{hashlib.sha256(os.fsencode(target.name)).hexdigest()[:12]}{ending}")
 
 
-def to_the_end(cleaning: Callable[[], None]) -> None:
-    """Clean up, and begin again if Ctrl-C comes in between: what is left half-way is left for good."""
+def run_cleanup(cleanup: Callable[[], None]) -> None:
+    """Run the clean-up; repeat it once if it is interrupted."""
     try:
-        cleaning()
+        cleanup()
     except KeyboardInterrupt:
-        cleaning()
+        cleanup()
         raise
 
 
-# -- files that a process holds ---------------------------------------------------------------------------
+# -- processes --------------------------------------------------------------------------------------------
 
 
-def hold(file: IO[Any]) -> bool:
-    """Lock the open file until it is closed, or its process ends; False where there are no such locks.
-
-    A BlockingIOError tells that another process holds it.
-    """
-    if fcntl is None:
-        return False
+def has_ended(pid: int, start: str | None = None) -> bool:
+    """Tell whether a process of this machine has ended; `start` tells it from a later one of its number."""
+    if pid <= 0:
+        return True
     try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        raise
-    except OSError:  # some network drives
+        os.kill(pid, 0)  # not on Windows, where it would end the process
+    except (ProcessLookupError, OverflowError):
+        return True
+    except OSError:  # somebody else's
         return False
-    return True
+    return start is not None and start != process_start(pid)
 
 
-def is_at(file: IO[Any], path: Path) -> bool:
-    """True if the open file is the one at the path: another process may have removed it."""
+def process_start(pid: int) -> str:
+    """Return when the process began, in the system's own count; empty where it cannot be told."""
     try:
-        return os.path.samestat(os.fstat(file.fileno()), path.stat())
-    except FileNotFoundError:
-        return False
-
-
-def _write(temporary: Path, target: Path, data: bytes) -> None:
-    """Fill the temporary file, which is held all the time, and give it the name of the target."""
-    # Not by tempfile: its files are readable by their owner alone, and the file would stay so.
-    with _new_held(temporary) as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-        if target.exists():
-            copymode(target, temporary)
-        if fcntl is not None:
-            temporary.replace(target)
-    if fcntl is None:  # Windows renames no file that is open
-        temporary.replace(target)
-
-
-def _new_held(path: Path) -> BinaryIO:
-    while True:
-        file = path.open("wb")
-        hold(file)
-        if is_at(file, path):  # and was not taken for a leftover before it was held
-            return file
-        file.close()
-
-
-def _remove_leftovers(target: Path) -> None:
-    """Remove the files that others have begun to write for the target and do not hold any more."""
-    start = aside(target).name + "-"
-    with suppress(OSError):
-        for entry in os.scandir(target.parent):
-            if entry.name.startswith(start) and entry.name.endswith(".tmp"):
-                _remove_unheld(Path(entry.path))
-
-
-def _remove_unheld(path: Path) -> None:
-    with suppress(OSError):
-        if os.name == "nt":  # which removes no file that is open
-            path.unlink()
-            return
-        with path.open("r+b") as file:
-            if hold(file):
-                path.unlink()
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
+    except (OSError, IndexError):
+        return ""

@@ -14,7 +14,6 @@ _HOME: dict[str, str] = {
     "audit_html": "audit",
     "audit_summary": "audit",
     "audit_text": "audit",
-    "change_record_html": "register",
     "changes_text": "update",
     "choice_html": "frontier",
     "comparison_html": "comparison",
@@ -45,8 +44,6 @@ _HOME: dict[str, str] = {
     "question_text": "conditions",
     "reading": "comparison",
     "records_html": "audit",
-    "register_check_html": "register",
-    "register_check_text": "register",
     "replications_html": "replications",
     "replications_text": "replications",
     "row_explanation_html": "row_explanation",
@@ -74,9 +71,6 @@ _HOME: dict[str, str] = {
     "update_run_text": "update_run",
     "update_summary": "update",
     "update_text": "update",
-    "verdict_html": "policy",
-    "verdict_summary": "policy",
-    "verdict_text": "policy",
 }
 
 

@@ -120,7 +120,9 @@ def test_bad_input_is_one_line_and_changes_nothing(folder: Path, tmp_path: Path)
     assert "no line 'max_chrun' (= 0.1): did you mean 'max_churn'?" in refusal(
         check(folder, policy="typo.toml")
     )
-    assert "line max_churn is 'little': it has to be a number" in refusal(check(folder, policy="type.toml"))
+    assert "line max_churn must be a number of at least 0, got 'little'" in refusal(
+        check(folder, policy="type.toml")
+    )
     assert "There is no column 'sexx'" in refusal(check(folder, policy="sexx.toml"))
     assert "No such file" in refusal(check(folder, policy="none.toml"))
     assert "No such file" in refusal(check(folder, data="none.csv"))

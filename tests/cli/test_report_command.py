@@ -28,10 +28,10 @@ def test_a_fit_ends_with_a_page_and_its_facts(run: Path) -> None:
 
 
 def test_a_run_on_disk_gets_a_report_in_the_users_own_words(run: Path, tmp_path: Path) -> None:
-    about = tmp_path / "about.toml"
-    about.write_text('case = "patient"\n', encoding="utf-8")
+    model_card = tmp_path / "model-card.toml"
+    model_card.write_text('case = "patient"\n', encoding="utf-8")
     page = tmp_path / "page.html"
-    options = ("--about", about, "--positive", "lived", "--title", "Who lives?")
+    options = ("--model-card", model_card, "--positive", "lived", "--title", "Who lives?")
     result = holdfast("report", run, "-o", page, *options)
     assert result.exit_code == 0, result.output
     assert str(page) in result.output
@@ -55,7 +55,7 @@ def test_a_model_file_gets_a_report(run: Path, tmp_path: Path) -> None:
             ("-o", "page.html", "--positive", "maybe"),
             "'maybe' is no class of 'outcome'",
         ),
-        (("-o", "page.html", "--about", "nowhere.toml"), "Cannot use 'nowhere.toml'"),
+        (("-o", "page.html", "--model-card", "nowhere.toml"), "Cannot use 'nowhere.toml'"),
     ],
 )
 def test_what_cannot_be_done_is_refused(

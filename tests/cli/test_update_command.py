@@ -21,9 +21,9 @@ from holdfast import (
 )
 from holdfast.errors import DataError
 from holdfast.files import aside
+from holdfast.governance import register as registers
 from holdfast.lock import locked
 from holdfast.runs.resumable import STORE
-from holdfast.storage import register as registers
 from runs.drifting_patients import fitted, write_year
 
 FORBID = 'new_splits = "never"\nnew_root = "never"\nmax_churn = 0.001\nsubgroups = ["ward"]\nscore_margin = 1'
@@ -219,14 +219,17 @@ def test_what_cannot_be_is_one_line_and_changes_nothing(folder: Path, tmp_path: 
             ("--policy", tmp_path / "unknown.toml"),
             "There is no line 'max_chrun' (= 0.05): did you mean 'max_churn'?",
         ),
-        (("--policy", tmp_path / "wrong.toml"), "The line max_churn is 'small'"),
+        (
+            ("--policy", tmp_path / "wrong.toml"),
+            "line max_churn must be a number of at least 0",
+        ),
         (("--policy", tmp_path / "none.toml"), "none.toml"),
         (("--register", tmp_path / "broken.jsonl"), "record 1 is broken"),
         (("--register", tmp_path / "none" / "register.jsonl"), "there is no folder"),
         (("--frozen", "1,99"), "no node of the deployed tree"),
         (("--groups", "none"), "There is no column 'none'"),
         (("--half-life", 2), "--half-life tells what old rows count: give these by --old."),
-        (("--about", tmp_path / "wrong.toml"), "There is no line 'max_churn'"),
+        (("--model-card", tmp_path / "wrong.toml"), "There is no line 'max_churn'"),
     ):
         assert message in refusal_without_notes(update(folder, run, *options))
         assert files_of(tmp_path) == before

@@ -24,7 +24,7 @@ from small_run import PLAIN, holdfast, write_patients
 
 from holdfast.files import aside
 from holdfast.runs.resumable import STORE
-from holdfast.storage.tasks.database import store_content
+from holdfast.storage.tasks.store import store_content
 
 COMMAND = [sys.executable, "-m", "holdfast"]
 TIMES = re.compile(

@@ -231,7 +231,7 @@ def test_what_may_not_be_touched_is_one_line(run: Path, patients: Path, tmp_path
 
 
 def test_all_files_are_written_in_one_place() -> None:
-    """Nothing but `files.py` opens a file to write to it, or the lock of a run."""
+    """Nothing but `files.py` opens a file to write to it, or names the holder of a lock."""
     root = Path(package.__file__).parent
     writing = {"write_text", "write_bytes", "to_csv", "savez", "save", "NamedTemporaryFile", "mkstemp"}
     found = set()

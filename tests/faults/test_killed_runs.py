@@ -1,8 +1,8 @@
 """A process that ends at any step that it takes on the disk leaves the old run or the new one, whole."""
 
-import json
 import os
 import re
+import shutil
 import socket
 import subprocess
 import sys
@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from holdfast import lock as run_lock
 from holdfast.errors import DataError
-from holdfast.files import replace_file
+from holdfast.files import has_ended, process_start, replace_file
+from holdfast.lock import lock_holder, locked
 from holdfast.runs import folder as run_folder
 from holdfast.runs.folder import model_file, new_run, reserved
 
@@ -152,16 +152,17 @@ def test_a_process_that_ends_leaves_the_old_file_or_the_new_one(by_kill: bool, t
 HOLDER = """
 import sys
 from pathlib import Path
+from holdfast.lock import locked
 from holdfast.runs.folder import reserved
-with reserved(Path(sys.argv[1])):
+with reserved(Path(sys.argv[2])) if sys.argv[1] == "run" else locked(Path(sys.argv[2]), "No"):
     print("ready", flush=True)
     sys.stdin.read()
 """
 
 
 @contextmanager
-def another_process(folder: Path) -> Iterator["subprocess.Popen[str]"]:
-    command = [sys.executable, "-c", HOLDER, str(folder)]
+def another_process(path: Path, kind: str = "run") -> Iterator["subprocess.Popen[str]"]:
+    command = [sys.executable, "-c", HOLDER, kind, str(path)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
@@ -171,14 +172,7 @@ def another_process(folder: Path) -> Iterator["subprocess.Popen[str]"]:
             process.kill()
 
 
-@pytest.fixture(params=[True, False], ids=["flock", "no flock"])
-def locks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
-    if not request.param:
-        monkeypatch.setattr(run_lock, "hold", lambda file: False)
-    return bool(request.param)
-
-
-def test_a_second_run_is_refused_and_names_the_first(locks: bool, tmp_path: Path) -> None:
+def test_a_second_run_is_refused_and_names_the_first(tmp_path: Path) -> None:
     run = tmp_path / "run"
     with another_process(run) as first:
         text = rf"to '.*run': process {first.pid} on {re.escape(socket.gethostname())} has been at it since"
@@ -192,38 +186,39 @@ def test_a_second_run_is_refused_and_names_the_first(locks: bool, tmp_path: Path
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["other", "run"]
 
 
-def test_a_lock_is_given_back(locks: bool, tmp_path: Path) -> None:
+def test_a_lock_is_given_back(tmp_path: Path) -> None:
     with another_process(tmp_path / "run") as first:
         first.communicate("")
         write_run(tmp_path / "run", NEW)
     assert content_of(tmp_path) == {f"run/{name}": NEW for name in run_of(NEW)}
 
 
-@pytest.mark.parametrize(
-    ("change", "is_taken_over"),
-    [
-        ({}, False),
-        ({"start": "1"}, True),  # the number of the process was given to another
-        ({"pid": 2**22 + 1}, True),
-        ({"host": "elsewhere"}, False),
-        ({"pid": "x"}, False),
-    ],
-)
-def test_without_locks_of_the_system_the_process_must_have_ended(
-    change: dict[str, object], is_taken_over: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(run_lock, "hold", lambda file: False)
-    holder = {**run_lock._this_process(), **change}
-    if not holder["start"]:
-        pytest.skip("nobody can tell here when a process began")
+def test_a_killed_process_leaves_no_lock_and_its_name_says_that_it_has_ended(tmp_path: Path) -> None:
     lock = tmp_path / "work" / "lock"
-    lock.parent.mkdir()
-    lock.write_text(json.dumps(holder))
-    if is_taken_over:
-        with run_lock.locked(lock, "No"):
-            assert json.loads(lock.read_text())["pid"] == os.getpid()
-        assert not lock.exists()
-    else:
-        with pytest.raises(DataError, match=r"remove '.*lock'"), run_lock.locked(lock, "No"):
+    with another_process(lock, "lock") as other:
+        held = lock_holder(lock)
+        assert held is not None
+        assert (held.pid, held.is_there) == (other.pid, True)
+        with pytest.raises(DataError, match=f"^No: process {other.pid} on"), locked(lock, "No"):
             pass
-        assert json.loads(lock.read_text()) == holder
+    killed = lock_holder(lock)
+    assert killed is not None
+    assert not killed.is_there
+    with locked(lock, "No"):
+        mine = lock_holder(lock)
+        assert mine is not None
+        assert mine.pid == os.getpid()
+    assert list(lock.parent.iterdir()) == []
+
+
+def test_a_copied_lock_names_nobody(tmp_path: Path) -> None:
+    with locked(tmp_path / "one" / "lock", "No"):
+        shutil.copytree(tmp_path / "one", tmp_path / "two")
+        assert lock_holder(tmp_path / "one" / "lock") is not None
+        assert lock_holder(tmp_path / "two" / "lock") is None
+
+
+def test_a_process_number_that_was_given_again_is_not_the_same_process() -> None:
+    assert not has_ended(os.getpid(), process_start(os.getpid()))
+    assert has_ended(os.getpid(), "1")
+    assert has_ended(2**22 + 1)

@@ -300,5 +300,5 @@ def test_every_estimator_takes_the_exact_search() -> None:
 
 
 def test_another_word_is_refused() -> None:
-    with pytest.raises(ParameterError, match="categories='best' is unknown: choose 'shrunk' or 'exact'"):
+    with pytest.raises(ParameterError, match="categories='best' is unknown: choose one of 'shrunk', 'exact'"):
         GrowthRules(categories="best")  # type: ignore[arg-type]

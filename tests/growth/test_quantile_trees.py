@@ -258,7 +258,9 @@ def test_names_that_are_no_quantile_are_none() -> None:
 
 @pytest.mark.parametrize("quantile", [0.0, 1.0, -0.5, 2, np.nan, True, "0.9"])
 def test_a_quantile_out_of_range_is_refused(quantile: Any) -> None:
-    with pytest.raises(ParameterError, match=r"quantile=.* is out of range: it must lie between 0 and 1"):
+    with pytest.raises(
+        ParameterError, match=r"quantile=.* is out of range: it must be a fraction between 0 and 1"
+    ):
         GrowthRules("quantile", quantile=quantile)
 
 

@@ -6,13 +6,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from holdfast import AboutError, DataError, Feature, Schema, Table, Target, Tree
+from holdfast import DataError, Feature, ModelCardError, Schema, Table, Target, Tree
 from holdfast.data.input.columns import Column
-from holdfast.runs.change.decisions import Decision, decision_of
-from holdfast.runs.change.evidence import edit_facts
-from holdfast.runs.change.outputs import Outputs
-from holdfast.runs.change.periods import band, period_facts, schema_facts
-from holdfast.runs.change.profile import RowsProfile, rows_profile
+from holdfast.governance.change_summary import (
+    Decision,
+    Outputs,
+    RowsProfile,
+    band,
+    decision_of,
+    edit_facts,
+    period_facts,
+    rows_profile,
+    schema_facts,
+)
 from holdfast.scoring.metric import metric_of
 
 AGE = Feature("age", low=0.0, high=100.0)
@@ -87,9 +93,9 @@ def test_a_decision_that_cannot_be_is_named() -> None:
     tree = tree_at(40)
     assert decision_of(tree, None, None) == Decision(1, None)  # the rarer class
     assert decision_of(tree, "lived", 0.5) == Decision(0, 0.5)
-    with pytest.raises(AboutError, match="'dead', which is no class of 'outcome'"):
+    with pytest.raises(ModelCardError, match="'dead', which is no class of 'outcome'"):
         decision_of(tree, "dead", None)
-    with pytest.raises(AboutError, match="above 0 and at most 1"):
+    with pytest.raises(ModelCardError, match="above 0 and at most 1"):
         decision_of(tree, None, 20)
 
 

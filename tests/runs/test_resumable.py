@@ -35,7 +35,7 @@ from holdfast.runs.resumable import STORE
 from holdfast.runs.status import run_status
 from holdfast.storage.model_file import model_to_json
 from holdfast.storage.tasks import store as task_store
-from holdfast.storage.tasks.database import store_content
+from holdfast.storage.tasks.store import store_content
 from reference.small_disks import small_disk_at
 
 CHANCE = np.random.default_rng(0)

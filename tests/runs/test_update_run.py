@@ -12,12 +12,12 @@ import pytest
 from drifting_patients import FEW, fitted, write_year
 
 from holdfast import (
-    AboutError,
     ChangePolicy,
     DataError,
     DataWarning,
     DensityTree,
     ForestClassifier,
+    ModelCardError,
     ParameterError,
     PolicyError,
     SchemaMismatch,
@@ -338,9 +338,9 @@ def test_what_cannot_be_judged_is_said_before_the_work(folder: Path, monkeypatch
         update_run(folder / "model.json", folder / "again.csv", target="outcome", policy=3)
     with pytest.raises(TypeError, match="did you mean 'tolerance'"):
         update_run(folder / "model.json", folder / "again.csv", tolerence=0.1)
-    about = {"subgroups": ["wrad"]}
-    with pytest.raises(AboutError, match="subgroups names the column 'wrad', which the rows do not have"):
-        update_run(folder / "model.json", folder / "again.csv", target="outcome", about=about)
+    model_card = {"subgroups": ["wrad"]}
+    with pytest.raises(ModelCardError, match="subgroups names the column 'wrad', which the rows do not have"):
+        update_run(folder / "model.json", folder / "again.csv", target="outcome", model_card=model_card)
 
 
 def test_the_scores_on_the_page_are_those_that_the_path_and_the_policy_have(moved: UpdateRun) -> None:

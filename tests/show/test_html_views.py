@@ -23,10 +23,10 @@ from holdfast import (
 from holdfast.ensembles.tree_correlation import tree_correlation
 from holdfast.evidence.feature_use import feature_use
 from holdfast.evidence.split_support import split_support
+from holdfast.governance.register import RegisterCheck
 from holdfast.growth.rules import GrowthRules
 from holdfast.show.html import MOST_ROWS, sentences, table, view
 from holdfast.stability.choice import SelectionRule, choose
-from holdfast.storage.register import RegisterCheck
 from holdfast.tree.tree import Tree
 
 EVIL = "<script>alert(1)</script>"

@@ -15,8 +15,7 @@ from holdfast.backends.kept import kept_in
 from holdfast.backends.tasks import run_all, run_kept
 from holdfast.errors import DataError, GrowthWarning, StoreWarning
 from holdfast.storage.tasks import store as task_store
-from holdfast.storage.tasks.database import Stage, store_content
-from holdfast.storage.tasks.store import TaskStore
+from holdfast.storage.tasks.store import Stage, TaskStore, store_content
 
 CALLS: list[int] = []
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from holdfast._check import check_fraction
 from holdfast.audit.changes import CHANGES, Pair
 from holdfast.audit.fitting import Fitted, fitted
 from holdfast.audit.measures import Retraining, measures_for
@@ -22,7 +23,6 @@ from holdfast.backends.tasks import check_jobs, run_all
 from holdfast.comparison.compare import read_rows, task_of
 from holdfast.comparison.rows import collected
 from holdfast.data.input.frame import Frame, frame_of
-from holdfast.data.split.row_positions import check_fraction
 from holdfast.errors import DataWarning, ModelError, ParameterError
 from holdfast.scoring.metric import TrueValues
 from holdfast.text.lists import listed

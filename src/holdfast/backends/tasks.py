@@ -4,15 +4,14 @@ import time
 import warnings
 from collections.abc import Callable, Generator, Iterable, Sequence
 from functools import partial
-from numbers import Integral
 from typing import Any, NamedTuple, TypeVar
 
+from holdfast._check import is_integer, refuse
 from holdfast.backends.clusters.active import cluster_of, is_cluster
 from holdfast.backends.clusters.tiles import run_tiles
 from holdfast.backends.interruption import TaskGroup, current_group
 from holdfast.backends.kept import KeptTasks, current_store
 from holdfast.backends.progress import with_bar
-from holdfast.errors import ParameterError
 
 # Trees of small tables share a task: starting one costs as much as growing such a tree.
 ROWS_PER_TASK = 20_000
@@ -177,11 +176,8 @@ def check_jobs(n_jobs: int | None) -> None:
     """Raise a ParameterError unless it is a number of jobs: an integer other than 0, or None."""
     if n_jobs is None:
         return
-    if not isinstance(n_jobs, Integral) or isinstance(n_jobs, bool) or n_jobs == 0:
-        raise ParameterError(
-            f"n_jobs={n_jobs!r} is out of range: it must be an integer of at least 1, -1 for all cores, "
-            "or None."
-        )
+    if not is_integer(n_jobs) or n_jobs == 0:
+        refuse("n_jobs", n_jobs, "an integer of at least 1, -1 for all cores", none_ok=True)
 
 
 def batches(items: Sequence[_T], size: int) -> list[Sequence[_T]]:

@@ -11,7 +11,7 @@ from rich.console import Console
 from holdfast.cli.options import ARGUMENTS
 from holdfast.cli.words import paragraph, plain_warnings
 from holdfast.runs.resumable import resumable
-from holdfast.storage.tasks.database import StoreContent
+from holdfast.storage.tasks.store import StoreContent
 from holdfast.text.numbers import counted
 
 

@@ -14,7 +14,7 @@ from holdfast.cli.options import ARGUMENTS
 # Each is a file of verbs/, in the order of the help.
 VERBS = (
     *("demo", "fit", "compare", "audit", "stages", "show", "plot", "edit", "predict", "explain", "update"),
-    *("export", "diff", "policy", "about", "register", "report", "status", "warmup"),
+    *("export", "diff", "policy", "model-card", "register", "report", "status", "warmup"),
 )
 
 
@@ -62,4 +62,4 @@ def main() -> None:
 
 
 for _name in VERBS:
-    main.add_command(import_module(f"holdfast.cli.verbs.{_name}").command)
+    main.add_command(import_module(f"holdfast.cli.verbs.{_name.replace('-', '_')}").command)

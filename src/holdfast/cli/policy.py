@@ -10,16 +10,15 @@ from holdfast.cli.endings import NOT_PASSED, end_with
 from holdfast.cli.new_file import write_new_text
 from holdfast.cli.words import plain_warnings
 from holdfast.errors import PolicyError
+from holdfast.governance.policy import ChangePolicy
 from holdfast.runs.compared_rows import RowSource, load_tree, read_compared
 from holdfast.runs.folder import check_output
 from holdfast.runs.json_file import write_json
-from holdfast.stability.policy.policy import ChangePolicy
-from holdfast.stability.policy.toml_file import template_text
 
 
 def write_template(output: Path | None) -> None:
     """Write the template, unless there is a file already, or print it."""
-    write_new_text(template_text(), output, "limits", PolicyError)
+    write_new_text(ChangePolicy.template_text(), output, "limits", PolicyError)
     if output is not None:
         click.echo(f"Wrote {output}: make its limits your own before the next update.")
 

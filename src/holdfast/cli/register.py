@@ -6,10 +6,8 @@ import click
 
 from holdfast.cli.endings import NOT_PASSED, end_with
 from holdfast.files import replace_file
+from holdfast.governance.register import check_register, find_model, register_text
 from holdfast.runs.folder import check_output
-from holdfast.show.register import register_text
-from holdfast.storage.model_hash import find_model
-from holdfast.storage.register import check_register
 
 
 def check_chain(register: Path, head: str | None, output: Path | None) -> None:

@@ -14,13 +14,13 @@ from holdfast.cli.fit import show_replaced
 from holdfast.cli.sections import WIDEST, show_files
 from holdfast.cli.words import heading, paragraph, plain_warnings
 from holdfast.errors import HoldfastError, RegisterError
+from holdfast.governance.register import opened_register
 from holdfast.runs.folder import Place, check_apart, reserved
 from holdfast.runs.run_files import find_earlier_run
 from holdfast.runs.update_files import write_page, write_update_files
 from holdfast.runs.update_result import UpdateRun
 from holdfast.runs.update_run import PreparedUpdate, prepare_update
 from holdfast.show.update_run import update_run_text
-from holdfast.storage.register import opened_register
 from holdfast.text.lines import printable
 from holdfast.text.numbers import counted, duration
 

@@ -5,9 +5,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from holdfast._check import is_number
 from holdfast.arrays import BoolArray, LongArray
 from holdfast.comparison.selection import Selection, report_selection, selection_text
-from holdfast.data.split.folds import Fold, given_folds, is_number, steady_folds
+from holdfast.data.split.folds import Fold, given_folds, steady_folds
 from holdfast.data.split.groups import known_rows, of_rows
 from holdfast.data.split.stages import pooled_stages
 from holdfast.data.table import Table

@@ -3,9 +3,9 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from numbers import Integral, Real
 from typing import Any
 
+from holdfast._check import check_integer, check_number
 from holdfast.data.schema import Target
 from holdfast.errors import ParameterError
 from holdfast.text.lists import listed
@@ -58,10 +58,7 @@ def settings_for(
     outcome = checked_outcome(trees[0].schema.target, matching, label_weight, outcome)
     if depth is None:
         depth = max(1, *(tree.depth for tree in trees))
-    elif not isinstance(depth, Integral) or isinstance(depth, bool) or not 1 <= depth <= MOST_DEPTH:
-        raise ParameterError(
-            f"depth={depth!r} is out of range: it must be an integer from 1 to {MOST_DEPTH}, or None."
-        )
+    check_integer("depth", depth, 1, MOST_DEPTH, none_ok=True)
     return DistanceSettings.of_depth(int(depth), matching, outcome, label_weight, normalised)
 
 
@@ -69,13 +66,7 @@ def checked_outcome(target: Target, matching: str, label_weight: float | None, o
     """The outcome that is compared; else a ParameterError."""
     if matching not in MATCHINGS:
         raise ParameterError(f"matching={matching!r} is not one of {listed(MATCHINGS)}.")
-    if label_weight is not None and (
-        not isinstance(label_weight, Real) or not 0 <= label_weight <= MOST_LABEL_WEIGHT
-    ):
-        raise ParameterError(
-            f"label_weight={label_weight!r} is out of range: it must be a number from 0 to "
-            f"{MOST_LABEL_WEIGHT:g}, or None for twice the depth."
-        )
+    check_number("label_weight", label_weight, 0.0, MOST_LABEL_WEIGHT, none_ok=True)
     outcomes = ("label", "distribution") if target.is_classes else ("value",)
     if outcome is not None and outcome not in outcomes:
         what = "classes" if target.is_classes else "numbers"

@@ -11,14 +11,14 @@ the rows it got wrong weigh exp(alpha) times as much for the next tree, and its 
 import math
 import warnings
 from dataclasses import dataclass
-from numbers import Real
 
 import numpy as np
 
+from holdfast._check import check_number
 from holdfast.arrays import BoolArray, FloatArray, IntArray, frozen
 from holdfast.data.table import Table
 from holdfast.ensembles.bagging import check_n_estimators
-from holdfast.errors import GrowthWarning, ParameterError
+from holdfast.errors import GrowthWarning
 from holdfast.growth.grow import grow_samples
 from holdfast.growth.rules import GrowthRules
 from holdfast.growth.sample import FixedPointSample, fixed_point_sample, reweighted
@@ -147,9 +147,5 @@ def _assembled(table: Table, rounds: list[_Round]) -> AdaBoost:
 
 
 def _check_rate(learning_rate: float) -> None:
-    is_number = isinstance(learning_rate, Real) and not isinstance(learning_rate, bool)
-    if not is_number or not 0.0 < learning_rate < math.inf:
-        raise ParameterError(
-            f"learning_rate={learning_rate!r} is out of range: it must be a number above 0; 1.0 is usual, "
-            "and smaller steps take more trees."
-        )
+    more = "; 1.0 is usual, and smaller steps take more trees"
+    check_number("learning_rate", learning_rate, is_open="low", way_out=more)

@@ -4,11 +4,11 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 
+from holdfast._check import check_integer
 from holdfast.arrays import FloatArray, IntArray
 from holdfast.backends.tasks import ROWS_PER_TASK, batches, check_jobs, run_all
 from holdfast.data.table import Table
@@ -192,5 +192,4 @@ def _grown(
 
 def check_n_estimators(n_estimators: Any, name: str = "n_estimators") -> None:
     """Raise a ParameterError unless it is an integer of at least 1."""
-    if not isinstance(n_estimators, Integral) or isinstance(n_estimators, bool) or n_estimators < 1:
-        raise ParameterError(f"{name}={n_estimators!r} is out of range: it must be an integer of at least 1.")
+    check_integer(name, n_estimators)

@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from numbers import Integral, Real
+from numbers import Integral
 
 import numpy as np
 
+from holdfast._check import check_flag, is_integer, is_number, refuse
 from holdfast.arrays import IntArray, LongArray, frozen
 from holdfast.data.canonical_order import fixed_order
 from holdfast.data.split.resampling import Draws, Units, all_draws, n_groups_there
@@ -25,17 +26,13 @@ class Sampling:
     branch: Branch = Branch.BAGS  # of the seed
 
     def __post_init__(self) -> None:
-        if not isinstance(self.bootstrap, bool | np.bool_):
-            raise ParameterError(f"bootstrap={self.bootstrap!r} is no flag: it must be True or False.")
+        check_flag("bootstrap", self.bootstrap)
         most = self.max_samples
         if most is None:
             return
-        is_number = isinstance(most, Real) and not isinstance(most, bool)
-        if not is_number or not (most >= 1 if isinstance(most, Integral) else 0.0 < most <= 1.0):
-            raise ParameterError(
-                f"max_samples={most!r} is out of range: it must be an integer of at least 1, a fraction "
-                "above 0.0 and up to 1.0, or None."
-            )
+        if not is_number(most) or not (most >= 1 if is_integer(most) else 0.0 < most <= 1.0):
+            words = "an integer of at least 1, a fraction above 0.0 and up to 1.0"
+            refuse("max_samples", most, words, none_ok=True)
 
     @property
     def leaves_rows_out(self) -> bool:

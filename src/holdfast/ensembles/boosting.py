@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from holdfast._check import is_number
 from holdfast.arrays import FloatArray, LongArray, without_last_digits
 from holdfast.backends.progress import with_bar
 from holdfast.backends.tasks import batches, check_jobs, run_kept
 from holdfast.backends.thread_pool import ThreadPool
 from holdfast.data.canonical_order import in_fixed_order
-from holdfast.data.split.folds import Fold, given_folds, is_number, steady_folds
+from holdfast.data.split.folds import Fold, given_folds, steady_folds
 from holdfast.data.split.groups import read_groups
 from holdfast.data.table import Table
 from holdfast.ensembles.boosted_tree import boosted_trees, step_schema

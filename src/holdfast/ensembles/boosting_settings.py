@@ -1,13 +1,12 @@
 """How an ensemble is boosted."""
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from numbers import Integral, Real
 from typing import Any, Literal
 
 import numpy as np
 
+from holdfast._check import check_choice, check_flag, check_fraction, check_integer, check_number
 from holdfast.data.schema import Label
 from holdfast.ensembles.losses import LossName
 from holdfast.errors import ParameterError
@@ -75,27 +74,20 @@ class BoostingSettings:
         for each in fields(self):
             if isinstance(value := getattr(self, each.name), np.generic):
                 object.__setattr__(self, each.name, value.item())
-        _check_whole("n_estimators", self.n_estimators, 1)
-        _check_whole("leaf_steps", self.leaf_steps, 1)
-        if self.leaf_steps > MOST_STEPS:
-            raise ParameterError(
-                f"leaf_steps={self.leaf_steps} is out of range: {MOST_STEPS} are more than enough."
-            )
-        _check_whole("n_iter_no_change", self.n_iter_no_change, 1)
-        _check("learning_rate", self.learning_rate, 0.0, 1.0, "above 0 and at most 1")
-        _check("subsample", self.subsample, 0.0, 1.0, "above 0 and at most 1")
+        check_integer("n_estimators", self.n_estimators)
+        check_integer("leaf_steps", self.leaf_steps, 1, MOST_STEPS)
+        check_integer("n_iter_no_change", self.n_iter_no_change)
+        check_number("learning_rate", self.learning_rate, 0.0, 1.0, is_open="low")
+        check_number("subsample", self.subsample, 0.0, 1.0, is_open="low")
         _check_quantile(self.loss, self.quantile)
-        _check_choice("leaf_values", self.leaf_values, ("labels", "honest"))
-        _check("alpha", self.alpha, 0.0, math.nextafter(1.0, 0.0), "between 0 and 1")
-        _check(
-            "validation_fraction", self.validation_fraction, 0.0, math.nextafter(1.0, 0.0), "between 0 and 1"
-        )
-        _check_from_zero("l2_regularization", self.l2_regularization)
-        _check_from_zero("tol", self.tol)
-        _check_choice("splits", self.splits, ("auto", "exact", "binned"))
-        _check_choice("start", self.start, ("constant", "zero"))
-        if not isinstance(self.second_order, bool):
-            raise ParameterError(f"second_order={self.second_order!r} is no flag: it must be True or False.")
+        check_choice("leaf_values", self.leaf_values, ("labels", "honest"))
+        check_fraction("alpha", self.alpha)
+        check_fraction("validation_fraction", self.validation_fraction)
+        check_number("l2_regularization", self.l2_regularization)
+        check_number("tol", self.tol)
+        check_choice("splits", self.splits, ("auto", "exact", "binned"))
+        check_choice("start", self.start, ("constant", "zero"))
+        check_flag("second_order", self.second_order)
         _check_stopping(self.early_stopping, self.subsample)
         if self.splits == "exact" and self.l2_regularization > 0:
             raise ParameterError(
@@ -153,7 +145,7 @@ def _check_quantile(loss: Any, quantile: Any) -> None:
             f"quantile={quantile!r} is for loss='quantile', and the loss is {loss!r}: leave one of "
             "the two out."
         )
-    _check("quantile", quantile, 0.0, math.nextafter(1.0, 0.0), "between 0 and 1")
+    check_fraction("quantile", quantile)
 
 
 def _check_stopping(early_stopping: Any, subsample: float) -> None:
@@ -166,23 +158,3 @@ def _check_stopping(early_stopping: Any, subsample: float) -> None:
             "early_stopping='oob' asks the rows that a round leaves out, and subsample=1.0 leaves none out: "
             "set subsample below 1, such as 0.5."
         )
-
-
-def _check_whole(name: str, value: Any, least: int) -> None:
-    if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
-        raise ParameterError(f"{name}={value!r} is out of range: it must be an integer of at least {least}.")
-
-
-def _check(name: str, value: Any, low: float, high: float, words: str) -> None:
-    if not isinstance(value, Real) or isinstance(value, bool) or not low < float(value) <= high:
-        raise ParameterError(f"{name}={value!r} is out of range: it must be {words}.")
-
-
-def _check_from_zero(name: str, value: Any) -> None:
-    if not isinstance(value, Real) or isinstance(value, bool) or not 0 <= float(value) < math.inf:
-        raise ParameterError(f"{name}={value!r} is out of range: it must be a number of at least 0.")
-
-
-def _check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
-    if value not in choices:
-        raise ParameterError(f"{name}={value!r} is unknown: choose one of {list(choices)}.")

@@ -23,9 +23,9 @@ from holdfast.estimators.base import all_or_nothing
 from holdfast.estimators.intervals import IntervalEstimator
 from holdfast.estimators.stable_rows import training_rows
 from holdfast.estimators.update_rows import Reading, check_enough, offer_widen, update_rows, weights_by_age
+from holdfast.governance.policy import ChangePolicy
 from holdfast.stability.centring.names import MOST_LEAVES
 from holdfast.stability.choice import SelectionRule
-from holdfast.stability.policy.policy import ChangePolicy
 from holdfast.stability.settings import StabilitySettings
 from holdfast.stability.update.names import UPDATE_TOLERANCE
 from holdfast.stability.update.path import CANDIDATE, KEEP, RETRAIN

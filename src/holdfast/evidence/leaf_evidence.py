@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from holdfast._check import check_fraction
 from holdfast.arrays import FloatArray, LongArray, without_last_digits
 from holdfast.data.input.weight import are_repetitions
 from holdfast.data.table import Table
@@ -179,8 +180,7 @@ def drawn_intervals(tree: Tree, table: Table, level: float) -> Interval:
 
 def check_level(level: float) -> None:
     """Raise a ParameterError unless it lies between 0 and 1."""
-    if isinstance(level, bool) or not isinstance(level, int | float) or not 0 < level < 1:
-        raise ParameterError(f"level={level!r} is out of range: it must lie between 0 and 1, such as 0.95.")
+    check_fraction("level", level)
 
 
 def check_method(method: str | None, is_classes: bool) -> str:

@@ -3,22 +3,20 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 
+from holdfast._check import check_fraction, check_integer
 from holdfast.arrays import BoolArray, FloatArray, LongArray
 from holdfast.backends.tasks import run_all
 from holdfast.data.canonical_order import fixed_order, unit_numbers
 from holdfast.data.split.groups import numbered, of_rows, read_groups
 from holdfast.data.split.row_keys import copies_as_groups
-from holdfast.data.split.row_positions import check_fraction
 from holdfast.data.split.stages import read_stage
 from holdfast.data.table import Table
 from holdfast.distance.distances import distances_between
 from holdfast.distance.settings import DistanceSettings
-from holdfast.errors import ParameterError
 from holdfast.evidence.baselines import cart_by_cross_validation, grow_forest
 from holdfast.evidence.replication_table import MODELS, Replications, Result
 from holdfast.random_streams import Branch, derived_seed
@@ -77,10 +75,7 @@ def replicate(
 
 
 def _check(n_replications: Any, test_fraction: Any) -> None:
-    if not isinstance(n_replications, Integral) or isinstance(n_replications, bool) or n_replications < 1:
-        raise ParameterError(
-            f"n_replications={n_replications!r} is out of range: it must be an integer of at least 1."
-        )
+    check_integer("n_replications", n_replications)
     check_fraction("test_fraction", test_fraction)
 
 

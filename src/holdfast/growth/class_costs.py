@@ -6,11 +6,11 @@ are the fractions that the classes shall have at the root.
 
 import math
 from collections.abc import Mapping, Sequence
-from numbers import Real
 from typing import Any
 
 import numpy as np
 
+from holdfast._check import is_number
 from holdfast.arrays import FloatArray
 from holdfast.data.schema import Label
 from holdfast.errors import ParameterError
@@ -65,7 +65,7 @@ def _pair(pair: Any) -> tuple[Label, Label]:
 
 
 def _loss(loss: Any, where: str) -> float:
-    if not isinstance(loss, Real) or isinstance(loss, bool) or not 0.0 <= float(loss) < math.inf:
+    if not is_number(loss) or not 0.0 <= float(loss) < math.inf:
         raise ParameterError(f"loss_matrix {where} is {loss!r}: a loss is a number of at least 0.")
     return float(loss)
 
@@ -98,7 +98,7 @@ def plain_priors(priors: Any) -> Priors:
         )
     fractions = list(priors.values()) if isinstance(priors, Mapping) else list(priors)
     for fraction in fractions:
-        if not isinstance(fraction, Real) or isinstance(fraction, bool) or not 0.0 < float(fraction) <= 1.0:
+        if not is_number(fraction) or not 0.0 < float(fraction) <= 1.0:
             raise ParameterError(
                 f"priors hold {fraction!r}: each must be above 0 and at most 1. Leave the rows of a class "
                 "that shall not count out."

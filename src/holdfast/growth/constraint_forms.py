@@ -1,11 +1,11 @@
 """Constraints as users write them: plain values, or an error that names what is wrong and the way out."""
 
 from collections.abc import Callable, Iterable, Mapping
-from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 
+from holdfast._check import is_integer, is_number
 from holdfast.errors import ParameterError
 
 
@@ -23,7 +23,7 @@ def check_monotonic(given: Any) -> Any:
 
 
 def _sign(key: object, value: Any) -> int:
-    if not isinstance(value, Real) or isinstance(value, bool) or value not in (-1, 0, 1):
+    if not is_number(value) or value not in (-1, 0, 1):
         raise ParameterError(
             f"monotonic_cst of {key!r} is {value!r}: it must be 1 (never falls as the column rises), -1 "
             "(never rises) or 0."
@@ -57,7 +57,7 @@ def check_forbidden(given: Any) -> Any:
     if not isinstance(given, Mapping):
         return tuple(_plain(key) for key in given)
     for key, depth in given.items():
-        is_depth = isinstance(depth, Integral) and not isinstance(depth, bool) and int(depth) >= 1
+        is_depth = is_integer(depth) and int(depth) >= 1
         if depth is not None and not is_depth:
             raise ParameterError(
                 f"forbidden of {key!r} is {depth!r}: it must be the number of questions that come first, at "
@@ -73,7 +73,7 @@ def check_costs(given: Any) -> Any:
     if not isinstance(given, Mapping):
         raise ParameterError(f"feature_costs={given!r} is no dictionary from columns to costs.")
     for key, cost in given.items():
-        if not isinstance(cost, Real) or isinstance(cost, bool) or not 0.0 < float(cost) < np.inf:
+        if not is_number(cost) or not 0.0 < float(cost) < np.inf:
             raise ParameterError(
                 f"feature_costs of {key!r} is {cost!r}: it must be a positive number; columns that are not "
                 "named cost 1."

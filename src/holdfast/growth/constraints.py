@@ -4,11 +4,11 @@ The rules hold it as the user wrote it, by name or position. Here it becomes one
 """
 
 from collections.abc import Mapping, Sequence
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 
+from holdfast._check import is_integer
 from holdfast.arrays import BoolArray, FloatArray, LongArray
 from holdfast.data.expressions.question import parse_question
 from holdfast.data.schema import Feature, Schema, Target
@@ -178,7 +178,7 @@ def costs_of(schema: Schema, rules: GrowthRules) -> FloatArray | None:
 
 def feature_named(schema: Schema, key: object, parameter: str) -> Feature:
     """The feature of that name, or the column at that position."""
-    if isinstance(key, Integral) and not isinstance(key, bool):
+    if is_integer(key):
         if not 0 <= int(key) < len(schema.columns):
             raise ParameterError(
                 f"{parameter} speaks of column {key}, and there are {len(schema.columns)}, the first being 0."

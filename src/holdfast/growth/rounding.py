@@ -4,14 +4,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
-from numbers import Real
 from typing import Unpack
 
 import numpy as np
 
+from holdfast._check import check_number
 from holdfast.arrays import BoolArray, FloatArray, IntArray
 from holdfast.data.table import Table
-from holdfast.errors import ParameterError
 from holdfast.growth.rules import GrowthRules
 from holdfast.tree.edit import edited_nodes
 from holdfast.tree.editable import Said
@@ -73,8 +72,7 @@ def round_thresholds(
     >>> round_thresholds(tree, table, tolerance=0.25).threshold[0]
     np.float64(50.0)
     """
-    if not isinstance(tolerance, Real) or isinstance(tolerance, bool) or not 0 <= tolerance < 1:
-        raise ParameterError(f"tolerance={tolerance!r} is out of range: it is a fraction, from 0 to below 1.")
+    check_number("tolerance", tolerance, 0.0, 1.0, is_open="high")
     editing = tree.edit(table, rules=rules, keep_values=keep_values, **said)
     rows = editing.table
     assert rows is not None

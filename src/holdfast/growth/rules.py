@@ -3,11 +3,20 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from numbers import Integral, Real
 from typing import Any, Literal, get_args
 
 import numpy as np
 
+from holdfast._check import (
+    check_choice,
+    check_flag,
+    check_fraction,
+    check_integer,
+    check_number,
+    is_integer,
+    is_number,
+    refuse,
+)
 from holdfast.data.schema import Label
 from holdfast.errors import ParameterError
 from holdfast.growth.class_costs import LossMatrix, Priors, plain_losses, plain_priors
@@ -68,38 +77,37 @@ class GrowthRules:
     def __post_init__(self) -> None:
         for field in fields(self):
             object.__setattr__(self, field.name, _plain(getattr(self, field.name)))
-        _check_criterion(self.criterion)
+        if not isinstance(self.criterion, str):  # which there are depends on the target: growth looks it up
+            raise ParameterError(
+                f"criterion={self.criterion!r} is no name: write one such as 'gini' or 'squared_error'."
+            )
         _check_quantile(self.criterion, self.quantile, self.splitter)
-        _check_integer("max_depth", self.max_depth, 1)
-        _check_integer("max_leaf_nodes", self.max_leaf_nodes, 2)
-        _check_integer("max_nodes", self.max_nodes, 1)
-        _check_integer("memory_limit", self.memory_limit, 1)
+        check_integer("max_depth", self.max_depth, none_ok=True)
+        check_integer("max_leaf_nodes", self.max_leaf_nodes, 2, none_ok=True)
+        check_integer("max_nodes", self.max_nodes, none_ok=True)
+        check_integer("memory_limit", self.memory_limit, none_ok=True)
         _check_rows("min_samples_split", self.min_samples_split, 2)
         _check_rows("min_samples_leaf", self.min_samples_leaf, 1)
-        _check_range("min_weight_fraction_leaf", self.min_weight_fraction_leaf, 0.0, 0.5)
-        _check_range("min_impurity_decrease", self.min_impurity_decrease, 0.0, math.inf)
-        _check_range("min_relative_gain", self.min_relative_gain, 0.0, 1.0)
-        if self.max_seconds is not None:
-            _check_range("max_seconds", self.max_seconds, 0.0, math.inf)
+        check_number("min_weight_fraction_leaf", self.min_weight_fraction_leaf, 0.0, 0.5)
+        check_number("min_impurity_decrease", self.min_impurity_decrease, is_finite=False)
+        check_number("min_relative_gain", self.min_relative_gain, 0.0, 1.0)
+        check_number("max_seconds", self.max_seconds, is_finite=False, none_ok=True)
         features_drawn(self.max_features, 1)
         _check_splitter(self.splitter, self.threshold_cost)
-        _check_categories(self.categories)
-        if self.pruning_confidence is not None:
-            _check_between("pruning_confidence", self.pruning_confidence)
-        _check_range("ccp_alpha", self.ccp_alpha, 0.0, math.inf)
+        check_choice("categories", self.categories, get_args(Categories))
+        check_fraction("pruning_confidence", self.pruning_confidence, none_ok=True)
+        check_number("ccp_alpha", self.ccp_alpha, is_finite=False)
         if self.ccp_risk is not None and not isinstance(self.ccp_risk, str):
             raise ParameterError(
                 f"ccp_risk={self.ccp_risk!r} is no name: write one such as 'misclassification'."
             )
-        _check_flag("threshold_cost", self.threshold_cost)
+        for flag in ("threshold_cost", "questions_only", "subtree_raising", "merge_leaves"):
+            check_flag(flag, getattr(self, flag))
         if self.threshold_cost and not (self.criterion in CRITERIA and CRITERIA[self.criterion].by_ratio):
             names = " or ".join(repr(name) for name, each in CRITERIA.items() if each.by_ratio)
             raise ParameterError(
                 f"threshold_cost=True is for criterion={names}, and the criterion is {self.criterion!r}."
             )
-        _check_flag("questions_only", self.questions_only)
-        _check_flag("subtree_raising", self.subtree_raising)
-        _check_flag("merge_leaves", self.merge_leaves)
         _check_class_weight(self.class_weight)
         object.__setattr__(self, "priors", plain_priors(self.priors))
         object.__setattr__(self, "loss_matrix", plain_losses(self.loss_matrix))
@@ -154,16 +162,12 @@ def features_drawn(max_features: MaxFeatures, n_features: int) -> int:
                 "fraction, or None; forests also take 'oob' and 'cv'."
             )
         drawn = int(shares[max_features])
-    elif not _is_number(max_features) or not max_features > 0:
-        raise ParameterError(
-            f"max_features={max_features!r} is out of range: it must be a number above 0, a name, or None."
-        )
-    elif _is_integer(max_features):
+    elif not is_number(max_features) or not max_features > 0:
+        refuse("max_features", max_features, "a number above 0, a name", none_ok=True)
+    elif is_integer(max_features):
         drawn = int(max_features)
     elif max_features > 1.0:
-        raise ParameterError(
-            f"max_features={max_features!r} is out of range: a fraction must be at most 1.0."
-        )
+        refuse("max_features", max_features, "an integer, or a fraction of at most 1.0", none_ok=True)
     else:
         drawn = int(max_features * n_features)
     return 0 if drawn >= n_features > 1 else max(drawn, 1)
@@ -171,7 +175,7 @@ def features_drawn(max_features: MaxFeatures, n_features: int) -> int:
 
 def rows_needed(value: int | float, n_rows: float) -> int:
     """A number of rows that was given as a number or as a fraction of all rows."""
-    return int(value) if _is_integer(value) else math.ceil(value * n_rows)
+    return int(value) if is_integer(value) else math.ceil(value * n_rows)
 
 
 def _plain(value: Any) -> Any:
@@ -181,22 +185,6 @@ def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def _is_number(value: object) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool)
-
-
-def _is_integer(value: object) -> bool:
-    return isinstance(value, Integral) and not isinstance(value, bool)
-
-
-def _check_criterion(criterion: object) -> None:
-    # Which names there are depends on the target, so they are looked up when the tree grows.
-    if not isinstance(criterion, str):
-        raise ParameterError(
-            f"criterion={criterion!r} is no name: write one such as 'gini' or 'squared_error'."
-        )
-
-
 def _check_quantile(criterion: str, quantile: object, splitter: object) -> None:
     if quantile is not None:
         if criterion != QUANTILE:
@@ -204,10 +192,7 @@ def _check_quantile(criterion: str, quantile: object, splitter: object) -> None:
                 f"quantile={quantile!r} is for criterion='quantile', and the criterion is {criterion!r}: "
                 "leave one of the two out."
             )
-        if not _is_number(quantile) or not 0.0 < quantile < 1.0:  # type: ignore[operator]
-            raise ParameterError(
-                f"quantile={quantile!r} is out of range: it must lie between 0 and 1, as 0.9 does."
-            )
+        check_fraction("quantile", quantile)
     elif criterion == QUANTILE:
         raise ParameterError("criterion='quantile' needs to know which: say it, as in quantile=0.9.")
     if splitter == "random" and (criterion == QUANTILE or quantile_of(criterion) is not None):
@@ -218,18 +203,12 @@ def _check_quantile(criterion: str, quantile: object, splitter: object) -> None:
 
 
 def _check_splitter(splitter: object, threshold_cost: object) -> None:
-    if splitter not in ("best", "random"):
-        raise ParameterError(f"splitter={splitter!r} is unknown: choose 'best' or 'random'.")
+    check_choice("splitter", splitter, ("best", "random"))
     if splitter == "random" and threshold_cost is True:
         raise ParameterError(
             "splitter='random' draws one threshold of each feature, and threshold_cost=True is what it costs "
             "to choose one among many: leave one of the two out."
         )
-
-
-def _check_categories(categories: object) -> None:
-    if categories not in get_args(Categories):
-        raise ParameterError(f"categories={categories!r} is unknown: choose 'shrunk' or 'exact'.")
 
 
 def _check_class_weight(class_weight: object) -> None:
@@ -241,46 +220,19 @@ def _check_class_weight(class_weight: object) -> None:
             "or None."
         )
     for label, factor in class_weight.items():
-        if not _is_number(factor) or not 0.0 < factor < math.inf:
+        if not is_number(factor) or not 0.0 < factor < math.inf:
             raise ParameterError(f"class_weight of {label!r} is {factor!r}: it must be a positive number.")
 
 
-def _check_integer(name: str, value: int | None, least: int) -> None:
-    if value is None:
-        return
-    if not _is_integer(value) or value < least:
-        raise ParameterError(
-            f"{name}={value!r} is out of range: it must be an integer of at least {least}, or None."
-        )
-
-
 def _check_rows(name: str, value: int | float, least: int) -> None:
-    if _is_integer(value):
+    if is_integer(value):
         fits = value >= least
     else:
         # The root has all rows to split, but none of its children can have them all.
         highest = 1.0 if name == "min_samples_split" else math.nextafter(1.0, 0.0)
         fits = isinstance(value, float) and 0.0 < value <= highest
     if not fits:
-        raise ParameterError(
-            f"{name}={value!r} is out of range: it must be an integer of at least {least}, "
-            "or a fraction of the rows between 0.0 and 1.0."
-        )
-
-
-def _check_range(name: str, value: float, low: float, high: float) -> None:
-    if not _is_number(value) or not low <= value <= high:
-        raise ParameterError(f"{name}={value!r} is out of range: it must be between {low:g} and {high:g}.")
-
-
-def _check_between(name: str, value: float) -> None:
-    if not _is_number(value) or not 0.0 < value < 1.0:
-        raise ParameterError(f"{name}={value!r} is out of range: it must lie between 0 and 1, or be None.")
-
-
-def _check_flag(name: str, value: object) -> None:
-    if not isinstance(value, bool):
-        raise ParameterError(f"{name}={value!r} is no flag: it must be True or False.")
+        refuse(name, value, f"an integer of at least {least}, or a fraction of the rows between 0.0 and 1.0")
 
 
 CART = GrowthRules()

@@ -3,16 +3,16 @@
 import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
-from numbers import Integral, Real
 from typing import Any
 
+from holdfast._check import is_integer, is_number, refuse
 from holdfast.arrays import LongArray
 from holdfast.backends.tasks import batches, run_all
 from holdfast.data.split.row_keys import row_keys
 from holdfast.data.split.subsample import subsample
 from holdfast.data.stored.table import StoredTable
 from holdfast.data.table import Table
-from holdfast.errors import GrowthWarning, ParameterError
+from holdfast.errors import GrowthWarning
 from holdfast.growth.grow import grow
 from holdfast.growth.rules import CART, GrowthRules
 from holdfast.growth.sample import check_table
@@ -100,12 +100,9 @@ def _taken(table: Table, rows: Sequence[LongArray]) -> list[Table]:
 
 
 def _n_drawn(max_samples: Any, n_rows: int) -> int:
-    is_whole = isinstance(max_samples, Integral)
-    if is_whole and not isinstance(max_samples, bool) and 1 <= max_samples <= n_rows:
+    if is_integer(max_samples) and 1 <= max_samples <= n_rows:
         return int(max_samples)
-    if isinstance(max_samples, Real) and not is_whole and 0.0 < float(max_samples) <= 1.0:
+    if is_number(max_samples) and not is_integer(max_samples) and 0.0 < float(max_samples) <= 1.0:
         return max(1, round(float(max_samples) * n_rows))
-    raise ParameterError(
-        f"max_samples={max_samples!r} is out of range: it must be a number of rows, from 1 to {n_rows}, or a "
-        "fraction above 0 and of at most 1."
-    )
+    words = f"a number of rows, from 1 to {n_rows}, or a fraction above 0 and of at most 1"
+    return refuse("max_samples", max_samples, words)

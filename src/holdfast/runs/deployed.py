@@ -52,7 +52,7 @@ class Deployed:
     left_out: tuple[str, ...] = ()  # columns of its run that were no features
     note: str = ""  # where its settings are from, if not from itself
     profile: Mapping[str, Any] | None = None  # of the rows that its run has learnt from
-    about: Mapping[str, Any] | None = None  # what its run was told of it
+    model_card: Mapping[str, Any] | None = None  # what its run was told of it
 
 
 def deployed_model(model: Any) -> Deployed:
@@ -83,7 +83,7 @@ def deployed_model(model: Any) -> Deployed:
         left_out,
         note,
         profile=facts.get("profile"),
-        about=facts.get("about"),
+        model_card=facts.get("model_card"),
     )
 
 
@@ -126,7 +126,7 @@ def _of_run(source: str, content: bytes, tree: Tree, folder: Path) -> Deployed:
         left_out,
         note,
         profile=facts.get("profile"),
-        about=facts.get("about"),
+        model_card=facts.get("model_card"),
     )
 
 

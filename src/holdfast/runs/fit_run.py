@@ -7,8 +7,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from holdfast.runs.about import about_of
-from holdfast.runs.change.profile import rows_profile
+from holdfast.governance.change_summary import rows_profile
+from holdfast.governance.model_card import model_card_of
 from holdfast.runs.facts import stable_facts
 from holdfast.runs.folder import check_place
 from holdfast.runs.json_file import finite
@@ -80,7 +80,7 @@ class PreparedRun:
         with collect_notes() as notes:
             fit, fitting = timed(lambda: fit_kind(self.roles, self.settings, verbose=verbose))
         besides = {
-            "about": about_of(self.settings.about).to_dict(),
+            "model_card": model_card_of(self.settings.model_card).to_dict(),
             "profile": rows_profile(self.roles.whole).to_dict(),
             "seconds": {**self.seconds, "compiling": ready.seconds, "fitting": fitting},
             "notes": list(dict.fromkeys([*self.notes, *ready.notes, *notes])),
@@ -99,7 +99,7 @@ class PreparedRun:
 
 def prepare_run(data: Any, settings: RunSettings) -> PreparedRun:
     """The rows of a frame or a file in their roles."""
-    about_of(settings.about)  # before any work
+    model_card_of(settings.model_card)  # before any work
     with collect_notes() as notes:
         rows, reading = timed(lambda: read_rows(data, settings))
         roles = assign_roles(rows, settings)

@@ -10,7 +10,7 @@ from pathlib import Path
 from shutil import rmtree
 
 from holdfast.errors import DataError
-from holdfast.files import aside, check_may_be_file, resolved, to_the_end
+from holdfast.files import aside, check_may_be_file, resolved, run_cleanup
 from holdfast.lock import locked
 from holdfast.runs.swap import swapped
 
@@ -118,12 +118,12 @@ def reserved(folder: Path) -> Iterator["Place"]:
                 place.clean_up()
                 yield place
             finally:
-                to_the_end(place.clean_up)
+                run_cleanup(place.clean_up)
     except OSError as error:
         place.rename_in(error)
         raise
     finally:
-        to_the_end(partial(remove_empty, (place.work, *made)))
+        run_cleanup(partial(remove_empty, (place.work, *made)))
 
 
 @contextmanager

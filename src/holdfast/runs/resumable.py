@@ -10,11 +10,10 @@ from pathlib import Path
 
 from holdfast.backends.kept import kept_in
 from holdfast.errors import FullDiskError, HoldfastError, StoreWarning
-from holdfast.files import aside, resolved, to_the_end
+from holdfast.files import aside, resolved, run_cleanup
 from holdfast.lock import locked
 from holdfast.runs.folder import made_parents, remove_empty
-from holdfast.storage.tasks.database import Database, StoreContent, store_content
-from holdfast.storage.tasks.store import TaskStore
+from holdfast.storage.tasks.store import Database, StoreContent, TaskStore, store_content
 from holdfast.text.numbers import counted
 
 STORE, LOCK = "tasks.sqlite", "tasks.lock"  # in the hidden folder beside what is written
@@ -61,7 +60,7 @@ def resumable(
             were = "result that was kept is" if n_before == 1 else f"{n_before:,} results that were kept are"
             warnings.warn(f"The {were} of other data or settings: none was used.", StoreWarning, stacklevel=3)
     finally:
-        to_the_end(partial(remove_empty, (work, *made)))
+        run_cleanup(partial(remove_empty, (work, *made)))
 
 
 @contextmanager
@@ -104,7 +103,7 @@ def _kept(store: TaskStore, path: Path) -> Iterator[None]:
 def _let_go(store: TaskStore) -> int:
     """Write what waits, as far as there is room, and close the store; the number of results in it."""
     with suppress(HoldfastError, OSError):
-        to_the_end(store.write)
+        run_cleanup(store.write)
     n_kept = store.n_kept
     if n_kept:
         store.close()

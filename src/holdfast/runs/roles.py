@@ -10,7 +10,7 @@ from holdfast.data.input.frame import Frame
 from holdfast.data.split.groups import known_rows, numbered
 from holdfast.data.table import Table
 from holdfast.errors import DataWarning
-from holdfast.runs.about import about_of
+from holdfast.governance.model_card import model_card_of
 from holdfast.runs.growth_rules import growth_rules, stable_settings
 from holdfast.runs.held_out import HeldOut, choose_test_rows
 from holdfast.runs.rows import Rows
@@ -118,7 +118,7 @@ class RowRoles:
 
 def assign_roles(rows: Rows, settings: RunSettings) -> RowRoles:
     """The rows in their roles, as the settings want them."""
-    stated = about_of(settings.about).positive
+    stated = model_card_of(settings.model_card).positive
     rows = replace(rows, positive=stated if settings.positive is None else settings.positive)
     whole, held_out = _held_out(rows, settings)
     is_training = ~(held_out.test | held_out.earlier)

@@ -270,9 +270,9 @@ class RunSettings(LearningSettings):
         "--stage]",
         choices=TEST_ROWS,
     )
-    about: Any = setting(
+    model_card: Any = setting(
         None,
-        help="What the model is for and who answers for it, for the page: see holdfast about init.",
+        help="What the model is for and who answers for it, for the page: see holdfast model-card init.",
         metavar="TOML",
         from_python=as_it_is,
     )
@@ -371,7 +371,7 @@ class RunSettings(LearningSettings):
         parts: dict[str, dict[str, Any]] = {"settings": {}, "columns": {}, "reading": {}}
         for each in fields(self):
             part = "reading" if each.name in cells else "columns" if each.name in columns else "settings"
-            if each.name not in ("n_jobs", "about") and self._uses(setting_of(each)):
+            if each.name not in ("n_jobs", "model_card") and self._uses(setting_of(each)):
                 if each.name in _IF_SAID and getattr(self, each.name) is None:
                     continue
                 parts[part][each.name] = _plain(getattr(self, each.name))

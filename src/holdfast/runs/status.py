@@ -13,7 +13,7 @@ from holdfast.lock import LockHolder, lock_holder
 from holdfast.runs.folder import REQUIRED, unfinished
 from holdfast.runs.resumable import LOCK, STORE
 from holdfast.shown import shown
-from holdfast.storage.tasks.database import StoreContent, store_content
+from holdfast.storage.tasks.store import StoreContent, store_content
 
 State = Literal["finished", "running", "stopped"]
 

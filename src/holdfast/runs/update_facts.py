@@ -5,11 +5,11 @@ from typing import Any
 
 from holdfast._version import __version__
 from holdfast.distance.diff.tree_diff import TreeDiff
+from holdfast.governance.register import ChangeRecord, software_versions
 from holdfast.runs.facts import metric_facts
 from holdfast.scoring.calibration import ObservedExpected
 from holdfast.shown import shown
 from holdfast.stability.update.update import TreeUpdate
-from holdfast.storage.change_record import ChangeRecord, software_versions
 
 
 def update_facts(update: TreeUpdate, diff: TreeDiff, change: ChangeRecord) -> dict[str, Any]:

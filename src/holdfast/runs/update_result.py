@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.distance.diff.tree_diff import TreeDiff
+from holdfast.governance.register import ChangeRecord
+from holdfast.governance.verdict import PolicyVerdict
 from holdfast.runs.deployed import Updating
 from holdfast.runs.folder import new_run
 from holdfast.runs.update_files import write_update_files
 from holdfast.shown import shown
-from holdfast.stability.policy.verdict import PolicyVerdict
 from holdfast.stability.update.update import TreeUpdate
-from holdfast.storage.change_record import ChangeRecord
 
 
 @dataclass(frozen=True, eq=False, repr=False)

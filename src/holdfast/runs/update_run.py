@@ -13,10 +13,18 @@ from typing import Any
 
 from holdfast.data.table import Table
 from holdfast.distance.diff.tree_diff import TreeDiff, tree_diff
-from holdfast.errors import AboutError, ParameterError, PolicyError
-from holdfast.runs.about import About, about_of
-from holdfast.runs.change.decisions import Decision, decision_of
-from holdfast.runs.change.evidence import ChangeEvidence
+from holdfast.errors import ModelCardError, ParameterError, PolicyError
+from holdfast.governance.change_summary import (
+    Decision,
+    RowsProfile,
+    change_summary,
+    decision_of,
+    rows_profile,
+)
+from holdfast.governance.form import nearest
+from holdfast.governance.model_card import ModelCard, model_card_of
+from holdfast.governance.policy import ChangePolicy
+from holdfast.governance.register import ChangeRecord, content_hash, data_fingerprint, opened_register
 from holdfast.runs.data_file import file_hash
 from holdfast.runs.deployed import Deployed, Updating, deployed_model
 from holdfast.runs.json_file import finite
@@ -33,15 +41,9 @@ from holdfast.runs.update_result import UpdateRun
 from holdfast.runs.update_settings import UpdateRunSettings
 from holdfast.runs.wording import in_python, python_errors
 from holdfast.scoring.calibration import UNKNOWN
-from holdfast.stability.policy.nearest import nearest
-from holdfast.stability.policy.policy import ChangePolicy
 from holdfast.stability.update.path import KEEP
 from holdfast.stability.update.update import TreeUpdate
-from holdfast.storage.change_record import ChangeRecord
-from holdfast.storage.data_fingerprint import data_fingerprint
 from holdfast.storage.model_file import model_to_json
-from holdfast.storage.model_hash import content_hash
-from holdfast.storage.register import opened_register
 from holdfast.tree.tree import Tree
 
 
@@ -80,20 +82,22 @@ def prepare_update(model: Any, data: Any, given: Mapping[str, Any]) -> "Prepared
     with collect_notes() as notes:
         deployed = deployed_model(model)
         settings = UpdateRunSettings.of({**deployed.reading, **given})
-        about = about_of(deployed.about if settings.about is None else settings.about)
+        model_card = model_card_of(
+            deployed.model_card if settings.model_card is None else settings.model_card
+        )
         schema = deployed.estimator.tree_.schema
         read = partial(
             read_update_rows,
             schema=schema,
             settings=settings,
             left_out=deployed.left_out,
-            others=about.subgroups,
+            others=model_card.subgroups,
         )
         rows, seconds = timed(lambda: read(data))
         old = None if settings.old is None else with_columns_of(read(settings.old), rows)
     _check_subgroups(policy, [*rows.X.names, *schema.names])
-    _check_about(about, deployed.estimator.tree_, [*rows.X.names, *schema.names, *rows.others])
-    return PreparedUpdate(settings, deployed, policy, about, rows, old, {"reading": seconds}, notes)
+    _check_model_card(model_card, deployed.estimator.tree_, [*rows.X.names, *schema.names, *rows.others])
+    return PreparedUpdate(settings, deployed, policy, model_card, rows, old, {"reading": seconds}, notes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +107,7 @@ class PreparedUpdate:
     settings: UpdateRunSettings
     deployed: Deployed
     policy: ChangePolicy | None
-    about: About
+    model_card: ModelCard
     rows: UpdateRows
     old: UpdateRows | None  # rows of before
     seconds: dict[str, float]
@@ -116,10 +120,29 @@ class PreparedUpdate:
         update = proposal.update_
         table = self._new_rows(update.deployed)
         old_table, text = self._old_rows(update.deployed), self.rows.text
-        evidence = ChangeEvidence(self.deployed, update, self.about, table, old_table, text)
-        diff, proposed = _diff(update, table, evidence.decision), model_to_json(proposal)
+        decision = decision_of(update.deployed, self.model_card.positive, self.model_card.decision_threshold)
+        diff, proposed = _diff(update, table, decision), model_to_json(proposal)
         change = self._change(update, table, proposed)
-        facts = self._facts(update, diff, change) | evidence.facts(self.rows.others)
+        if old_table is not None:
+            before: RowsProfile | None = rows_profile(old_table)
+            origin = "the rows of before"
+        else:
+            known = self.deployed.profile
+            before = None if known is None else RowsProfile.from_dict(known)
+            origin = "the run of the model"
+        old_tree = self.deployed.estimator.tree_
+        facts = self._facts(update, diff, change) | change_summary(
+            update,
+            self.model_card,
+            decision,
+            table,
+            schema=old_tree.schema,
+            before=before,
+            origin=origin,
+            text=text,
+            others=self.rows.others,
+        )
+        facts["rows_behind"] = float(getattr(self.deployed.estimator, "rows_behind_", old_tree.count[0]))
         facts["seconds"] = {**self.seconds, "updating": seconds}
         facts["notes"] = list(dict.fromkeys([*self.notes, *notes]))
         is_taken = update.is_taken
@@ -152,8 +175,8 @@ class PreparedUpdate:
         model = copy.copy(self.deployed.estimator)
         own = {name: getattr(model, name) for name in ("n_jobs", "verbose")}
         model.set_params(n_jobs=settings.n_jobs, verbose=verbose)
-        if self.about.positive is not None:
-            model.set_params(positive=self.about.positive)
+        if self.model_card.positive is not None:
+            model.set_params(positive=self.model_card.positive)
         model.update(
             rows.X,
             rows.y,
@@ -231,15 +254,15 @@ def _check_subgroups(policy: ChangePolicy | None, known: list[str]) -> None:
             )
 
 
-def _check_about(about: About, tree: Tree, known: list[str]) -> None:
-    """Before the work: raise an AboutError for a subgroup, or a class, that there is not."""
-    for name in about.subgroups:
+def _check_model_card(model_card: ModelCard, tree: Tree, known: list[str]) -> None:
+    """Before the work: raise a ModelCardError for a subgroup, or a class, that there is not."""
+    for name in model_card.subgroups:
         if name not in known:
-            raise AboutError(
+            raise ModelCardError(
                 f"The line subgroups names the column {name!r}, which the rows do not have: "
                 f"{nearest(name, known)}"
             )
-    decision_of(tree, about.positive, about.decision_threshold)
+    decision_of(tree, model_card.positive, model_card.decision_threshold)
 
 
 def _diff(update: TreeUpdate, table: Table, decision: Decision) -> TreeDiff:

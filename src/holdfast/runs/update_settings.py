@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from holdfast.data.files.reading_options import ReadingOptions
 
 _COLUMNS = ("target", "groups", "weight", "drop", "drop_missing_target")
-_WHO = ("register", "by", "why", "trigger", "about")  # facts of their own
+_WHO = ("register", "by", "why", "trigger", "model_card")  # facts of their own
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,9 +93,9 @@ class UpdateRunSettings(CellSettings):
     by: str | None = setting(None, help="Who makes the change, for page and record.", metavar="NAME")
     why: str | None = setting(None, help="Why it is made, for page and record.", metavar="TEXT")
     trigger: str | None = setting(None, help="What led to it, for the page: a yearly review.", metavar="TEXT")
-    about: Any = setting(
+    model_card: Any = setting(
         None,
-        help="What the model is for and who answers for it, for the page: see holdfast about init.  "
+        help="What the model is for and who answers for it, for the page: see holdfast model-card init.  "
         "[default: what its run was told]",
         metavar="TOML",
         from_python=as_it_is,

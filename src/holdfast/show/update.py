@@ -6,7 +6,6 @@ from holdfast.distance.diff.tree_diff import TreeDiff, tree_diff
 from holdfast.scoring.calibration import ObservedExpected
 from holdfast.show.diff_phrases import split_texts
 from holdfast.show.html import legend, sentences, table, view
-from holdfast.show.policy import verdict_parts
 from holdfast.stability.update.judged import NO_TREE_ALIKE
 from holdfast.stability.update.path import CANDIDATE, CHANGE, FRESH, KEEP, REFIT, RETRAIN, SLACK
 from holdfast.stability.update.update import LAST_DIGITS, TreeUpdate, UpdateStep, is_no_worse
@@ -41,7 +40,7 @@ def update_text(update: TreeUpdate) -> str:
 
 def update_html(update: TreeUpdate) -> str:
     """The same for a notebook."""
-    verdict = "" if update.verdict is None else verdict_parts(update.verdict)
+    verdict = "" if update.verdict is None else update.verdict.html()
     return view(sentences(update_summary(update)), path_table(update), verdict)
 
 

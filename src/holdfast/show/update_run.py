@@ -5,7 +5,6 @@ from math import isnan
 from holdfast.runs.update_result import UpdateRun
 from holdfast.show.diff import brief_sections, row_count, section_text, sections_html
 from holdfast.show.html import heading, sentences, view
-from holdfast.show.policy import verdict_blocks, verdict_table
 from holdfast.show.update import path_lines, path_table, update_summary
 from holdfast.text.lines import NO_BREAK, wrapped_lines
 from holdfast.text.numbers import percent_text
@@ -59,7 +58,7 @@ def policy_blocks(run: UpdateRun) -> list[str]:
     """The lines of the policy, if there is one."""
     if run.verdict is None or not run.verdict.lines:
         return []
-    table, *notes = verdict_blocks(run.verdict, brief=True)
+    table, *notes = run.verdict.text_blocks(brief=True)
     return ["\n".join([POLICY, *(f"  {line}" for line in table.splitlines())]), *notes]
 
 
@@ -74,5 +73,5 @@ def update_run_html(run: UpdateRun) -> str:
     """The same for a notebook, with the change rule by rule."""
     parts = [sentences(*words(run)), heading(PATH), path_table(run.update)]
     if run.verdict is not None and run.verdict.lines:
-        parts += [heading(POLICY), verdict_table(run.verdict)]
+        parts += [heading(POLICY), run.verdict.html_table()]
     return view(*parts, sections_html(run.diff))

@@ -1,11 +1,10 @@
 """One tree of the frontier, taken by a rule, with the reason in words."""
 
 from dataclasses import dataclass, field, replace
-from numbers import Integral, Real
-from typing import Any
 
 import numpy as np
 
+from holdfast._check import check_choice, check_number, is_integer
 from holdfast.arrays import LongArray, without_last_digits
 from holdfast.errors import ParameterError
 from holdfast.scoring.metric import Metric
@@ -19,7 +18,7 @@ from holdfast.stability.selection import (
     TEACHER_TOLERANCE,
     UNITS,
 )
-from holdfast.text.lists import joined, listed
+from holdfast.text.lists import joined
 from holdfast.text.numbers import counted, loss_text, number_text, percent_text, told_apart
 
 
@@ -51,19 +50,12 @@ class SelectionRule:
     candidate: int | None = None  # take this one, whatever the rule
 
     def __post_init__(self) -> None:
-        if self.selection_rule not in RULES:
-            raise ParameterError(
-                f"selection_rule={self.selection_rule!r} is unknown: choose one of {listed(RULES)}."
-            )
-        if self.tolerance_unit is not None and self.tolerance_unit not in UNITS:
-            raise ParameterError(
-                f"tolerance_unit={self.tolerance_unit!r} is unknown: choose one of {listed(UNITS)}, or None."
-            )
-        if self.tolerance is not None:
-            _check_at_least_0("tolerance", self.tolerance)
+        check_choice("selection_rule", self.selection_rule, RULES)
+        check_choice("tolerance_unit", self.tolerance_unit, UNITS, none_ok=True)
+        check_number("tolerance", self.tolerance, none_ok=True)
         for name, what in (("max_leaf_nodes", "size"), ("candidate", "row")):
             number = getattr(self, name)
-            if number is not None and (not isinstance(number, Integral) or isinstance(number, bool)):
+            if number is not None and not is_integer(number):
                 raise ParameterError(f"{name}={number!r} is no integer: choose a {what} of the frontier.")
         if self.selection_rule == "weighted":
             if self.gamma is None:
@@ -71,7 +63,7 @@ class SelectionRule:
                     "selection_rule='weighted' needs gamma, the score that one unit of instability is worth: "
                     "choose('weighted', gamma=0.001)."
                 )
-            _check_at_least_0("gamma", self.gamma)
+            check_number("gamma", self.gamma)
 
 
 def choose(frontier: Frontier, metric: Metric, rule: SelectionRule) -> Choice:
@@ -393,8 +385,3 @@ def _leaves_text(frontier: Frontier, candidate: int) -> str:
 
 def _candidates_text(frontier: Frontier) -> str:
     return "one candidate" if len(frontier) == 1 else f"the {len(frontier)} candidates"
-
-
-def _check_at_least_0(name: str, value: Any) -> None:
-    if not isinstance(value, Real) or isinstance(value, bool) or not 0 <= float(value) < float("inf"):
-        raise ParameterError(f"{name}={value!r} is out of range: it must be a number, at least 0.")

@@ -6,10 +6,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from holdfast._check import check_fraction, is_integer
 from holdfast.arrays import BoolArray, KeyArray, LongArray
 from holdfast.data.split.folds import report_fewer_folds
 from holdfast.data.split.row_keys import unit_keys
-from holdfast.data.split.row_positions import below, check_fraction, folds_of, random_positions, strata_of
+from holdfast.data.split.row_positions import below, folds_of, random_positions, strata_of
 from holdfast.data.split.stages import early_stages
 from holdfast.data.table import Table
 from holdfast.errors import DataError, ParameterError
@@ -131,7 +132,7 @@ def _validation(validation: Any, n_rows: int, n_units: int) -> tuple[int, float]
     """Number of folds and fraction held out, one of them 0."""
     if isinstance(validation, str) and validation == "auto":
         return (min(FOLDS, n_units), 0.0) if n_rows <= MOST_CROSS_FITTED else (0, FRACTION_HELD_OUT)
-    if isinstance(validation, Integral) and not isinstance(validation, bool) and int(validation) >= 2:
+    if is_integer(validation) and int(validation) >= 2:
         return min(int(validation), n_units), 0.0
     if isinstance(validation, Real) and not isinstance(validation, Integral) and 0 < float(validation) < 1:
         return 0, float(validation)

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from numbers import Integral
 from typing import Any
 
+from holdfast._check import check_integer
 from holdfast.backends.tasks import check_jobs
 from holdfast.errors import ParameterError
 from holdfast.growth.rules import GrowthRules
@@ -51,11 +51,7 @@ class StabilitySettings:
         check_jobs(self.n_jobs)
         if self.scoring is None and self.rules.says_quantiles:  # of which an R² says nothing
             object.__setattr__(self, "scoring", self.rules.criterion_name)
-        n = self.n_estimators
-        if n is not None and (not isinstance(n, Integral) or isinstance(n, bool) or n < 1):
-            raise ParameterError(
-                f"n_estimators={n!r} is out of range: it must be an integer of at least 1, or None."
-            )
+        check_integer("n_estimators", self.n_estimators, none_ok=True)
         if self.grid is not None and not isinstance(self.grid, Mapping):
             raise ParameterError(
                 f"grid={self.grid!r} is no grid: give a list of values for each parameter, such as "

@@ -12,7 +12,7 @@ from holdfast.growth.density.evidence import HeldOutGain
 from holdfast.growth.density.model import Model
 from holdfast.growth.density.rows import StandardUnits
 from holdfast.growth.density.tree import Density
-from holdfast.storage.estimator_parts import DensityPart
+from holdfast.storage.document import DensityPart
 from holdfast.storage.table_part import gapped
 from holdfast.tree.tree import Tree
 

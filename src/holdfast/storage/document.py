@@ -1,17 +1,26 @@
 """The JSON document of a tree, of several, of an ensemble or of an estimator: what its fields hold."""
 
-from typing import Final, Literal
+from collections.abc import Iterator
+from typing import Annotated, Any, Final, Literal, get_args, get_type_hints
 
 import msgspec
 
 from holdfast.data.schema import Kind
-from holdfast.storage.estimator_parts import EstimatorPart
-from holdfast.storage.json_array import GAPPED_LISTS, GAPPED_NUMBERS, INDICES, LISTS, NUMBERS, TRUTHS
-from holdfast.storage.part import LabelEntry, Part
+from holdfast.storage.json_array import GAPPED_LISTS, GAPPED_NUMBERS, INDICES, LISTS, NUMBERS, TRUTHS, Form
 from holdfast.tree.edit import EditKind
 
 FORMAT: Final = "holdfast-model"
 VERSION: Final = 1
+Integer = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
+# JSON tells 1, 1.0, true and "1" apart, and so does msgspec: a label comes back as the type it was.
+LabelEntry = str | Integer | float | bool
+
+
+class Part(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """A part of the document. Every field is there, unless its type says otherwise, and nothing else is."""
+
+
+# -- schema and trees -------------------------------------------------------------------------------------
 
 
 class FeaturePart(Part):
@@ -42,29 +51,43 @@ class SchemaPart(Part):
 
 
 class NodesPart(Part):
-    """The nodes of a tree: one entry for each node in every array. `FORMS` says what the entries are."""
+    """The nodes of a tree: one entry for each node in every array."""
 
-    feature: msgspec.Raw
-    threshold: msgspec.Raw  # null where the tree has NaN
-    left: msgspec.Raw
-    right: msgspec.Raw
-    missing_left: msgspec.Raw
-    categories_left: msgspec.Raw
-    value: msgspec.Raw
-    outcome: msgspec.Raw  # index of the class that the node predicts; -1 where the target is a number
-    count: msgspec.Raw
-    weight: msgspec.Raw
-    impurity: msgspec.Raw
-    observed: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET  # only where value and count do not tell it
-    effective: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET  # only where rows weigh unlike, or have groups
-    deviation: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET  # only where the impurity does not tell it
-    rows_mean: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET  # only where observed and value do not tell it
-    teacher_mean: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET  # only of posterior values
+    feature: Annotated[msgspec.Raw, INDICES]
+    threshold: Annotated[msgspec.Raw, GAPPED_NUMBERS]  # null where the tree has NaN
+    left: Annotated[msgspec.Raw, INDICES]
+    right: Annotated[msgspec.Raw, INDICES]
+    missing_left: Annotated[msgspec.Raw, TRUTHS]
+    categories_left: Annotated[msgspec.Raw, GAPPED_LISTS]
+    value: Annotated[msgspec.Raw, LISTS]
+    outcome: Annotated[
+        msgspec.Raw, INDICES
+    ]  # index of the class that the node predicts; -1 where the target is a number
+    count: Annotated[msgspec.Raw, NUMBERS]
+    weight: Annotated[msgspec.Raw, NUMBERS]
+    impurity: Annotated[msgspec.Raw, NUMBERS]
+    observed: Annotated[msgspec.Raw, LISTS] | msgspec.UnsetType = (
+        msgspec.UNSET
+    )  # only where value and count do not tell it
+    effective: Annotated[msgspec.Raw, NUMBERS] | msgspec.UnsetType = (
+        msgspec.UNSET
+    )  # only where rows weigh unlike, or have groups
+    deviation: Annotated[msgspec.Raw, NUMBERS] | msgspec.UnsetType = (
+        msgspec.UNSET
+    )  # only where the impurity does not tell it
+    rows_mean: Annotated[msgspec.Raw, LISTS] | msgspec.UnsetType = (
+        msgspec.UNSET
+    )  # only where observed and value do not tell it
+    teacher_mean: Annotated[msgspec.Raw, LISTS] | msgspec.UnsetType = (
+        msgspec.UNSET
+    )  # only of posterior values
     # Leaf, feature and rows that lack its value: not one entry for each node. Only where it is known.
-    not_recorded: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+    not_recorded: Annotated[msgspec.Raw, LISTS] | msgspec.UnsetType = msgspec.UNSET
     # Those of the categories that training rows had at the node; only where that is known.
-    categories_seen: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
-    split_support: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET  # only of trees with references
+    categories_seen: Annotated[msgspec.Raw, GAPPED_LISTS] | msgspec.UnsetType = msgspec.UNSET
+    split_support: Annotated[msgspec.Raw, GAPPED_NUMBERS] | msgspec.UnsetType = (
+        msgspec.UNSET
+    )  # only of trees with references
 
 
 class EditedNodePart(Part):
@@ -104,6 +127,98 @@ class MonotonePart(Part):
 
 
 Promise = MonotonePart | msgspec.UnsetType  # only where there is one
+
+
+# -- parameters -------------------------------------------------------------------------------------------
+
+Scalar = LabelEntry | None
+Key = LabelEntry | tuple[LabelEntry, ...]  # a pair of classes, too
+List = tuple[Scalar | tuple[Scalar, ...], ...]  # also of lists, such as sets of columns
+
+
+class MappingPart(Part):
+    """A mapping. Its keys are labels of any type, which the keys of a JSON object are not."""
+
+    keys: tuple[Key, ...]
+    values: tuple["Scalar | List | MappingPart", ...]  # a mapping in growth rules alone
+
+
+Parameter = Scalar | List | MappingPart
+
+# -- what fit left behind ---------------------------------------------------------------------------------
+
+Index = Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
+Numbers = tuple[float, ...]
+GappedNumbers = tuple[float | None, ...]  # null where the array has NaN
+
+
+class MetricPart(Part):
+    """What scores were measured by."""
+
+    name: str
+    title: str
+    is_loss: bool
+
+
+class PermutationPart(Part):
+    """The importances by permutation, one number for each feature."""
+
+    metric: MetricPart
+    mean: GappedNumbers
+    deviation: GappedNumbers
+    error: GappedNumbers
+
+
+class ChoicePart(Part):
+    """The choice of a stable tree from its frontier."""
+
+    candidate: Index
+    selection_rule: str
+    reason: str
+
+
+class TablePart(Part):
+    """A table: its columns and its texts by name."""
+
+    columns: dict[str, tuple[Integer | float | bool | tuple[float, ...] | None, ...]]
+    texts: dict[str, str]
+    metric: MetricPart | None
+
+
+class DensityPart(Part):
+    """The clusters of a density tree, in standard units."""
+
+    numeric: tuple[Index, ...]  # features that are numbers
+    categorical: tuple[Index, ...]  # features that are categories
+    centre: Numbers
+    scale: Numbers
+    measurement_variance: Numbers
+    fractions: Numbers
+    mean: tuple[Numbers, ...]
+    full: bool  # with correlations; else each covariance is the variances alone
+    covariance: tuple[Numbers, ...]
+    log_frequency: tuple[Numbers, ...]
+    evidence: tuple[
+        tuple[Index, float | None, float | None, float | None], ...
+    ]  # node, count, gain, standard error
+
+
+class EstimatorPart(Part):
+    """The estimator whose tree or ensemble the document holds."""
+
+    name: str
+    parameters: dict[str, Parameter]
+    left_out: tuple[str, ...]  # parameters and attributes that the file does not hold
+    has_feature_names: bool  # it was fitted to columns with names
+    label_type: str  # of classes_; empty if it has none
+    attributes: dict[str, Integer | float | GappedNumbers | dict[str, float]]
+    tables: dict[str, TablePart]
+    permutation: PermutationPart | None
+    choice: ChoicePart | None
+    density: DensityPart | None
+
+
+# -- documents --------------------------------------------------------------------------------------------
 
 
 class TreeDocument(Part, kw_only=True):
@@ -166,9 +281,9 @@ class EnsembleDocument(Part, kw_only=True):
     checksum: str  # of the text without this line
     link: Literal["mean", "identity", "exp", "logistic", "double_logistic", "softmax"]
     votes: bool
-    start: msgspec.Raw
-    weights: msgspec.Raw
-    outputs: msgspec.Raw
+    start: Annotated[msgspec.Raw, NUMBERS]
+    weights: Annotated[msgspec.Raw, NUMBERS]
+    outputs: Annotated[msgspec.Raw, INDICES]
     notes: tuple[str, ...]
     loss_matrix: Losses = msgspec.UNSET
     estimator: EstimatorPart | msgspec.UnsetType = msgspec.UNSET  # only where one was saved
@@ -178,28 +293,20 @@ class EnsembleDocument(Part, kw_only=True):
 
 Document = TreeDocument | TreesDocument | EnsembleDocument
 
+
+def _forms(hint: Any) -> Iterator[Form]:
+    """The form of an array that a field holds as text."""
+    for each in (*get_args(hint), *getattr(hint, "__metadata__", ())):
+        if isinstance(each, Form):
+            yield each
+        elif get_args(each):
+            yield from _forms(each)
+
+
 # What the entries of each array are.
-FORMS = {
-    "feature": INDICES,
-    "threshold": GAPPED_NUMBERS,
-    "left": INDICES,
-    "right": INDICES,
-    "missing_left": TRUTHS,
-    "categories_left": GAPPED_LISTS,
-    "value": LISTS,
-    "outcome": INDICES,
-    "count": NUMBERS,
-    "weight": NUMBERS,
-    "impurity": NUMBERS,
-    "observed": LISTS,
-    "effective": NUMBERS,
-    "deviation": NUMBERS,
-    "rows_mean": LISTS,
-    "teacher_mean": LISTS,
-    "split_support": GAPPED_NUMBERS,
-    "not_recorded": LISTS,
-    "categories_seen": GAPPED_LISTS,
-    "start": NUMBERS,
-    "weights": NUMBERS,
-    "outputs": INDICES,
+FORMS: dict[str, Form] = {
+    name: form
+    for kind in (NodesPart, EnsembleDocument)
+    for name, hint in get_type_hints(kind, include_extras=True).items()
+    for form in _forms(hint)
 }

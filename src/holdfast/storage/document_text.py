@@ -12,12 +12,13 @@ from holdfast.storage.document import (
     FORMS,
     Document,
     EnsembleDocument,
+    EstimatorPart,
     MemberPart,
     NodesPart,
+    TablePart,
     TreePart,
     TreesDocument,
 )
-from holdfast.storage.estimator_parts import EstimatorPart, TablePart
 from holdfast.storage.json_array import Form, respelt
 
 _Spelling = Callable[[msgspec.Raw, Form, str], msgspec.Raw]

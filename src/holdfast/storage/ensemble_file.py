@@ -1,13 +1,11 @@
 """The model file of an ensemble: its trees on one list of features, and how they add up."""
 
 import msgspec
-import numpy as np
 
 from holdfast.errors import BrokenTreeError, ModelFileError
 from holdfast.storage.content import document_in, kind_of, refusals_of
-from holdfast.storage.document import FORMS, EnsembleDocument
+from holdfast.storage.document import FORMS, EnsembleDocument, EstimatorPart
 from holdfast.storage.document_text import text_of
-from holdfast.storage.estimator_parts import EstimatorPart
 from holdfast.storage.footprint import check_flags, max_flags
 from holdfast.storage.json_array import array_in
 from holdfast.storage.parts import ensemble_document_of, losses_in, schema_in, target_in, trees_in
@@ -47,9 +45,9 @@ def read_ensemble(data: bytes, edited: bool) -> tuple[Ensemble, EstimatorPart | 
         ensemble = Ensemble(
             schema,
             tuple(trees),
-            array_in(document.weights, FORMS["weights"], np.float64, "weights"),
-            array_in(document.outputs, FORMS["outputs"], np.int32, "outputs"),
-            array_in(document.start, FORMS["start"], np.float64, "start"),
+            array_in(document.weights, FORMS["weights"], "weights"),
+            array_in(document.outputs, FORMS["outputs"], "outputs"),
+            array_in(document.start, FORMS["start"], "start"),
             document.link,
             document.votes,
             document.notes,

@@ -31,7 +31,7 @@ from holdfast.stability.choice import Choice, mark_choice
 from holdfast.stability.frontier import Frontier
 from holdfast.stability.selection import BY_NUMBER
 from holdfast.storage.density_part import density_in, density_part
-from holdfast.storage.estimator_parts import ChoicePart, EstimatorPart, PermutationPart
+from holdfast.storage.document import ChoicePart, EstimatorPart, PermutationPart
 from holdfast.storage.parameters import parameters_in, parameters_of
 from holdfast.storage.table_part import TABLES, gapped, metric_in, metric_part, table_in, table_part
 from holdfast.text.lists import listed

@@ -25,6 +25,7 @@ class Form:
 
     entry: Any
     end: re.Pattern[bytes]
+    kind: DTypeLike = np.float64  # of an array of them
 
     def decoded(self, text: bytes) -> list[Any]:
         """The entries in the text of an array."""
@@ -34,10 +35,10 @@ class Form:
 
 _QUOTE = re.compile(rb'"')
 _COMMA, _COMMA_AFTER_LIST = re.compile(rb","), re.compile(rb"[\]l]\s*,")  # or after null
-INDICES = Form(NodeIndex, _COMMA)
+INDICES = Form(NodeIndex, _COMMA, np.int32)
 NUMBERS = Form(float, _COMMA)
 GAPPED_NUMBERS = Form(float | None, _COMMA)
-TRUTHS = Form(bool, _COMMA)
+TRUTHS = Form(bool, _COMMA, np.bool_)
 LISTS = Form(list[float], _COMMA_AFTER_LIST)
 GAPPED_LISTS = Form(list[CategoryIndex] | None, _COMMA_AFTER_LIST)
 
@@ -92,9 +93,9 @@ def _decoded(text: bytes, form: Form, place: str, n_before: int) -> list[Any]:
         raise ModelFileError(f"at {place}: its entries are of another kind.") from error
 
 
-def array_in(array: msgspec.Raw, form: Form, kind: DTypeLike, place: str) -> NDArray[Any]:
+def array_in(array: msgspec.Raw, form: Form, place: str) -> NDArray[Any]:
     """The entries as an array of numbers; None becomes NaN."""
-    numbers = np.empty(n_entries(array, form), kind)
+    numbers = np.empty(n_entries(array, form), form.kind)
     filled = 0
     for entries in pieces(array, form, place):
         numbers[filled : filled + len(entries)] = entries

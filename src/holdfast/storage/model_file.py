@@ -10,10 +10,9 @@ import msgspec
 from holdfast.errors import BrokenTreeError, ModelFileError, ModelFileWarning
 from holdfast.files import replace_file
 from holdfast.storage.content import MAX_BYTES, content_of, document_in, kind_of, refusals_of
-from holdfast.storage.document import EnsembleDocument, TreeDocument, TreesDocument
+from holdfast.storage.document import EnsembleDocument, EstimatorPart, TreeDocument, TreesDocument
 from holdfast.storage.document_text import text_of
 from holdfast.storage.ensemble_file import ensemble_to_json, read_ensemble
-from holdfast.storage.estimator_parts import EstimatorPart
 from holdfast.storage.footprint import check_flags, max_flags
 from holdfast.storage.parts import document_of, schema_in, sound_tree, tree_in
 from holdfast.tree.check import SetSizes, check_schema, check_tree

@@ -10,7 +10,7 @@ import numpy as np
 
 from holdfast.errors import ModelFileError, ParameterError
 from holdfast.growth.rules import GrowthRules
-from holdfast.storage.estimator_parts import InnerMappingPart, MappingPart, Parameter
+from holdfast.storage.document import MappingPart, Parameter
 
 LOSSES = "loss_matrix"  # the parameter whose keys may be pairs of classes
 RULES = "growth_rules"  # the parameter whose value is no plain one, and is kept all the same
@@ -40,25 +40,17 @@ def _rules_part(rules: Any) -> MappingPart:
     """The growth rules that differ from the defaults."""
     if not isinstance(rules, GrowthRules):
         raise NotPlainError
-    said = {
-        field.name: getattr(rules, field.name)
-        for field in fields(rules)
-        if getattr(rules, field.name) != field.default
+    values = {field.name: getattr(rules, field.name) for field in fields(rules)}
+    changed = {
+        field.name: values[field.name] for field in fields(rules) if values[field.name] != field.default
     }
-    return MappingPart(keys=tuple(said), values=tuple(_rule(*item) for item in said.items()))
+    return MappingPart(keys=tuple(changed), values=tuple(_part(*item) for item in changed.items()))
 
 
-def _rule(name: str, value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return InnerMappingPart(keys=_keys(name, value), values=tuple(map(_scalar, value.values())))
-    return _scalar_or_list(value)
-
-
-def _part(name: str, value: Any) -> Parameter:
+def _part(name: str, value: Any) -> Any:
     if isinstance(value, Mapping):
         return MappingPart(keys=_keys(name, value), values=tuple(map(_scalar_or_list, value.values())))
-    entries: Parameter = _scalar_or_list(value)
-    return entries
+    return _scalar_or_list(value)
 
 
 def _scalar_or_list(value: Any) -> Any:
@@ -127,7 +119,7 @@ def _rules_in(part: Parameter) -> GrowthRules | None:
 def _value_in(part: Any, name: str) -> Any:
     if isinstance(part, tuple):
         return [_value_in(entry, name) for entry in part]
-    if not isinstance(part, MappingPart | InnerMappingPart):
+    if not isinstance(part, MappingPart):
         return part
     if name != LOSSES and any(isinstance(key, tuple) for key in part.keys):
         raise ModelFileError(f"at estimator.parameters.{name[:40]}: Expected labels as keys, got lists.")

@@ -8,7 +8,6 @@ import msgspec
 import numpy as np
 from msgspec import UNSET, UnsetType
 from msgspec.structs import asdict
-from numpy.typing import DTypeLike, NDArray
 
 from holdfast.arrays import BoolArray, FloatArray, IntArray, LongArray
 from holdfast.data.schema import Feature, Schema, Target
@@ -17,112 +16,97 @@ from holdfast.storage.document import (
     FORMAT,
     FORMS,
     VERSION,
+    EditedNodePart,
+    EditPart,
+    Edits,
     EnsembleDocument,
     FeaturePart,
     Losses,
     MemberPart,
+    MonotonePart,
     NodesPart,
+    Promise,
     SchemaPart,
     TargetPart,
     TreeDocument,
     TreePart,
     TreesDocument,
 )
-from holdfast.storage.edit_parts import edit_parts, edits_in
-from holdfast.storage.json_array import array_in, n_entries, pieces, raw_array
-from holdfast.storage.monotone_part import monotone_in, monotone_part
+from holdfast.storage.json_array import (
+    GAPPED_LISTS,
+    GAPPED_NUMBERS,
+    LISTS,
+    array_in,
+    n_entries,
+    pieces,
+    raw_array,
+)
 from holdfast.tree.check import SetSizes, check_features, check_nodes, check_schema, check_target
+from holdfast.tree.edit import Edit
 from holdfast.tree.ensemble import Ensemble
+from holdfast.tree.monotone import Monotone
+from holdfast.tree.node import Node
 from holdfast.tree.outcome import with_outcome
 from holdfast.tree.tree import Tree
+
+_ATTRIBUTES = {"categories_left": "in_set", "categories_seen": "seen"}  # where a tree has another name
 
 # -- from a model to its document -------------------------------------------------------------------------
 
 
 def document_of(tree: Tree) -> TreeDocument:
     """The document of a sound tree; its checksum comes with its text."""
-    return TreeDocument(
-        format=FORMAT,
-        version=VERSION,
-        kind="tree",
-        checksum="",
-        criterion=str(tree.criterion),
-        notes=tuple(map(str, tree.notes)),
-        loss_matrix=loss_part(tree.loss_matrix),
-        edits=edit_parts(tree.edits),
-        monotone=monotone_part(tree.monotone),
-        schema=_schema_part(tree.schema),
-        nodes=_nodes_part(tree),
-    )
+    schema = _schema_part(tree.schema)
+    return TreeDocument(**_head("tree"), schema=schema, **_tree_fields(tree))
 
 
 def collection_of(trees: Sequence[Tree]) -> TreesDocument:
     """The document of one or more sound trees that share a schema; its checksum comes with its text."""
-    return TreesDocument(
-        format=FORMAT,
-        version=VERSION,
-        kind="trees",
-        checksum="",
-        schema=_schema_part(trees[0].schema),
-        trees=[
-            TreePart(
-                criterion=str(tree.criterion),
-                notes=tuple(map(str, tree.notes)),
-                loss_matrix=loss_part(tree.loss_matrix),
-                edits=edit_parts(tree.edits),
-                monotone=monotone_part(tree.monotone),
-                nodes=_nodes_part(tree),
-            )
-            for tree in trees
-        ],
-    )
+    parts = [TreePart(**_tree_fields(tree)) for tree in trees]
+    return TreesDocument(**_head("trees"), schema=_schema_part(trees[0].schema), trees=parts)
 
 
 def ensemble_document_of(ensemble: Ensemble) -> EnsembleDocument:
     """The document of a sound ensemble; its checksum comes with its text."""
+    target, members = ensemble.schema.target, []
+    for tree in ensemble.trees:
+        # By their text: 1, 1.0 and True are equal in Python, but not the same class.
+        is_shared = tree.schema.target is target or repr(tree.schema.target) == repr(target)
+        own = None if is_shared else _target_part(tree.schema.target)
+        members.append(MemberPart(target=own, **_tree_fields(tree)))
     return EnsembleDocument(
-        format=FORMAT,
-        version=VERSION,
-        kind="ensemble",
-        checksum="",
+        **_head("ensemble"),
         link=ensemble.link,
         votes=bool(ensemble.votes),
         start=raw_array(ensemble.start.tolist()),
         weights=raw_array(ensemble.weights.tolist()),
         outputs=raw_array(ensemble.outputs.tolist()),
         notes=tuple(map(str, ensemble.notes)),
-        loss_matrix=loss_part(ensemble.loss_matrix),
+        loss_matrix=_loss_part(ensemble.loss_matrix),
         schema=_schema_part(ensemble.schema),
-        trees=[_member_part(tree, ensemble.schema.target) for tree in ensemble.trees],
+        trees=members,
     )
 
 
-def _member_part(tree: Tree, target: Target) -> MemberPart:
-    # By their text: 1, 1.0 and True are equal in Python, but not the same class.
-    is_shared = tree.schema.target is target or repr(tree.schema.target) == repr(target)
-    return MemberPart(
-        target=None if is_shared else _target_part(tree.schema.target),
-        criterion=str(tree.criterion),
-        notes=tuple(map(str, tree.notes)),
-        loss_matrix=loss_part(tree.loss_matrix),
-        edits=edit_parts(tree.edits),
-        monotone=monotone_part(tree.monotone),
-        nodes=_nodes_part(tree),
-    )
+def _head(kind: str) -> dict[str, Any]:
+    return {"format": FORMAT, "version": VERSION, "kind": kind, "checksum": ""}
 
 
-def loss_part(loss_matrix: FloatArray | None) -> Losses:
+def _tree_fields(tree: Tree) -> dict[str, Any]:
+    """What the document has of every tree, alone or among others."""
+    return {
+        "criterion": str(tree.criterion),
+        "notes": tuple(map(str, tree.notes)),
+        "loss_matrix": _loss_part(tree.loss_matrix),
+        "edits": tuple(map(_edit_part, tree.edits)) or UNSET,
+        "monotone": _monotone_part(tree.monotone),
+        "nodes": _nodes_part(tree),
+    }
+
+
+def _loss_part(loss_matrix: FloatArray | None) -> Losses:
     """The losses as the document has them."""
     return UNSET if loss_matrix is None else tuple(map(tuple, loss_matrix.tolist()))
-
-
-def losses_in(part: Losses) -> FloatArray | None:
-    """The losses as the document says they are."""
-    if isinstance(part, UnsetType):
-        return None
-    if len({len(row) for row in part}) > 1:
-        raise BrokenTreeError("loss_matrix has rows of different lengths.")
-    return np.array(part, np.float64)
 
 
 def _schema_part(schema: Schema) -> SchemaPart:
@@ -150,27 +134,20 @@ def _target_part(target: Target) -> TargetPart:
 
 
 def _nodes_part(tree: Tree) -> NodesPart:
-    return NodesPart(
-        feature=raw_array(tree.feature.tolist()),
-        threshold=_raw_gapped(tree.threshold),
-        left=raw_array(tree.left.tolist()),
-        right=raw_array(tree.right.tolist()),
-        missing_left=raw_array(tree.missing_left.tolist()),
-        categories_left=_raw_sets(tree, tree.in_set),
-        value=raw_array(tree.value.tolist()),
-        outcome=raw_array(tree.outcome.tolist() if tree.schema.target.is_classes else [-1] * tree.n_nodes),
-        count=raw_array(tree.count.tolist()),
-        weight=raw_array(tree.weight.tolist()),
-        impurity=raw_array(tree.impurity.tolist()),
-        observed=_raw_or_unset(tree.observed),
-        effective=_raw_or_unset(tree.effective),
-        deviation=_raw_or_unset(tree.deviation),
-        rows_mean=_raw_or_unset(tree.rows_mean),
-        teacher_mean=_raw_or_unset(tree.teacher_mean),
-        not_recorded=_raw_or_unset(tree.not_recorded),
-        categories_seen=UNSET if tree.seen is None else _raw_sets(tree, tree.seen),
-        split_support=UNSET if tree.split_support is None else _raw_gapped(tree.split_support),
-    )
+    arrays = {}
+    for name in NodesPart.__struct_fields__:
+        array = getattr(tree, _ATTRIBUTES.get(name, name))
+        if array is None:
+            continue
+        if FORMS[name] is GAPPED_LISTS:
+            arrays[name] = _raw_sets(tree, array)
+        elif FORMS[name] is GAPPED_NUMBERS:
+            arrays[name] = raw_array([None if number != number else number for number in array.tolist()])
+        elif name == "outcome" and not tree.schema.target.is_classes:
+            arrays[name] = raw_array([-1] * tree.n_nodes)
+        else:
+            arrays[name] = raw_array(array.tolist())
+    return NodesPart(**arrays)
 
 
 def _raw_sets(tree: Tree, flags: BoolArray) -> msgspec.Raw:
@@ -183,13 +160,37 @@ def _raw_sets(tree: Tree, flags: BoolArray) -> msgspec.Raw:
     return raw_array(categories)
 
 
-def _raw_gapped(array: FloatArray) -> msgspec.Raw:
-    """The numbers, null where one is NaN."""
-    return raw_array([None if number != number else number for number in array.tolist()])
+def _edit_part(edit: Edit) -> EditPart:
+    return EditPart(
+        kind=edit.kind,
+        path=edit.path,
+        before=_edited_node_part(edit.before),
+        after=_edited_node_part(edit.after),
+        by=str(edit.by),
+        why=str(edit.why),
+        when=str(edit.when),
+        stale=edit.stale,
+    )
 
 
-def _raw_or_unset(array: FloatArray | None) -> msgspec.Raw | msgspec.UnsetType:
-    return msgspec.UNSET if array is None else raw_array(array.tolist())
+def _edited_node_part(node: Node) -> EditedNodePart:
+    value: Any = node.value
+    is_classes = isinstance(value, dict)
+    return EditedNodePart(
+        feature=None if node.feature is None else str(node.feature),
+        threshold=node.threshold,
+        categories=None if node.categories is None else tuple(node.categories),
+        missing_left=node.missing_left,
+        classes=tuple(value) if is_classes else (),
+        value=tuple(value.values()) if is_classes else () if value is None else (value,),
+    )
+
+
+def _monotone_part(monotone: Monotone | None) -> Promise:
+    if monotone is None:
+        return UNSET
+    names, directions = zip(*monotone.directions, strict=True)
+    return MonotonePart(features=names, directions=directions, outcome=monotone.outcome)
 
 
 # -- from a document to its model -------------------------------------------------------------------------
@@ -241,53 +242,33 @@ def tree_in(
     Its sets of categories may need `max_flags` flags: a few bytes can ask for a thousand million.
     """
 
-    def array(name: str, kind: DTypeLike) -> NDArray[Any]:
-        return array_in(getattr(part.nodes, name), FORMS[name], kind, f"{place}.{name}")
-
-    def numbers_if_any(name: str) -> FloatArray | None:
-        return None if getattr(part.nodes, name) is msgspec.UNSET else array(name, np.float64)
-
-    feature = array("feature", np.int32)
-    check_features(schema, feature)
-
-    def sets(name: str) -> tuple[LongArray, BoolArray]:
-        return _sets_in(getattr(part.nodes, name), name, feature, sizes, max_flags, place)
-
-    set_start, in_set = sets("categories_left")
-
-    def means_if_any(name: str) -> FloatArray | None:
-        part_of_nodes = getattr(part.nodes, name)
-        width = max(len(schema.target.classes), 1)
-        return None if part_of_nodes is UNSET else _lists_in(part_of_nodes, name, width, place)
-
-    not_recorded = part.nodes.not_recorded
+    arrays: dict[str, Any] = {}
+    width = max(len(schema.target.classes), 1)
+    for name in NodesPart.__struct_fields__:  # the features come first
+        array, form = getattr(part.nodes, name), FORMS[name]
+        if array is UNSET:
+            continue
+        if name == "observed" and not schema.target.is_classes:
+            raise BrokenTreeError("observed counts rows of classes: the target is a number.")
+        attribute = _ATTRIBUTES.get(name, name)
+        if form is GAPPED_LISTS:
+            sets = _sets_in(array, name, arrays["feature"], sizes, max_flags, place)
+            arrays["set_start"], arrays[attribute] = sets
+        elif form is LISTS:
+            arrays[attribute] = _lists_in(array, name, 3 if name == "not_recorded" else width, place)
+        else:
+            arrays[attribute] = array_in(array, form, f"{place}.{name}")
+        if name == "feature":
+            check_features(schema, arrays["feature"])
     return Tree(
         schema,
-        feature,
-        array("threshold", np.float64),
-        array("left", np.int32),
-        array("right", np.int32),
-        array("missing_left", np.bool_),
-        set_start,
-        in_set,
-        _lists_in(part.nodes.value, "value", max(len(schema.target.classes), 1), place),
-        array("count", np.float64),
-        array("weight", np.float64),
-        array("impurity", np.float64),
-        part.criterion,
-        part.notes,
-        array("outcome", np.int32),
-        _observed_in(part.nodes, len(schema.target.classes), place),
-        edits_in(part.edits),
-        losses_in(part.loss_matrix),
-        monotone_in(part.monotone),
-        numbers_if_any("effective"),
-        numbers_if_any("deviation"),
-        means_if_any("rows_mean"),
-        None if not_recorded is UNSET else _lists_in(not_recorded, "not_recorded", 3, place),
-        None if part.nodes.categories_seen is UNSET else sets("categories_seen")[1],
-        numbers_if_any("split_support"),
-        means_if_any("teacher_mean"),
+        given_outcome=arrays.pop("outcome"),
+        criterion=part.criterion,
+        notes=part.notes,
+        edits=_edits_in(part.edits),
+        loss_matrix=losses_in(part.loss_matrix),
+        monotone=_monotone_in(part.monotone),
+        **arrays,
     )
 
 
@@ -326,14 +307,6 @@ def _sets_in(
     return np.where(has_set, starts, -1), in_set
 
 
-def _observed_in(nodes: NodesPart, width: int, place: str) -> FloatArray | None:
-    if nodes.observed is msgspec.UNSET:
-        return None
-    if not width:
-        raise BrokenTreeError("observed counts rows of classes: the target is a number.")
-    return _lists_in(nodes.observed, "observed", width, place)
-
-
 def _lists_in(array: msgspec.Raw, name: str, width: int, place: str) -> FloatArray:
     """The numbers of every node, `width` each."""
     n_nodes = n_entries(array, FORMS[name])
@@ -352,3 +325,52 @@ def _lists_in(array: msgspec.Raw, name: str, width: int, place: str) -> FloatArr
 
 def _clipped(indices: list[int]) -> str:
     return str(indices) if len(indices) <= 20 else f"{str(indices[:20])[:-1]}, ...]"
+
+
+def losses_in(part: Losses) -> FloatArray | None:
+    """The losses as the document says they are."""
+    if isinstance(part, UnsetType):
+        return None
+    if len({len(row) for row in part}) > 1:
+        raise BrokenTreeError("loss_matrix has rows of different lengths.")
+    return np.array(part, np.float64)
+
+
+def _edits_in(parts: Edits) -> tuple[Edit, ...]:
+    if isinstance(parts, UnsetType):
+        return ()
+    return tuple(
+        Edit(
+            **{
+                **asdict(part),
+                "before": _edited_node_in(f"edits[{position}].before", part.before),
+                "after": _edited_node_in(f"edits[{position}].after", part.after),
+            }
+        )
+        for position, part in enumerate(parts)
+    )
+
+
+def _edited_node_in(place: str, part: EditedNodePart) -> Node:
+    value: Any = None
+    if part.classes:
+        if len(part.classes) != len(part.value):
+            raise BrokenTreeError(
+                f"{place} has {len(part.classes)} classes and {len(part.value)} fractions: one for each."
+            )
+        value = dict(zip(part.classes, part.value, strict=True))
+        if len(value) < len(part.classes):
+            raise BrokenTreeError(f"{place}.classes has one of them twice.")
+    elif part.value:
+        if len(part.value) > 1:
+            raise BrokenTreeError(f"{place}.value has {len(part.value)} numbers, and there are no classes.")
+        value = part.value[0]
+    return Node(part.feature, part.threshold, part.categories, missing_left=part.missing_left, value=value)
+
+
+def _monotone_in(part: Promise) -> Monotone | None:
+    if isinstance(part, UnsetType):
+        return None
+    if len(part.features) != len(part.directions) or len(set(part.features)) != len(part.features):
+        raise BrokenTreeError("monotone must have one direction for each of its features, each there once.")
+    return Monotone(tuple(zip(part.features, part.directions, strict=True)), part.outcome)

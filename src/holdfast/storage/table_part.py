@@ -15,7 +15,7 @@ from holdfast.growth.size.table import SizeTable
 from holdfast.scoring.metric import Metric, metric_of
 from holdfast.stability.centring.size_choice import SizeChoice
 from holdfast.stability.frontier import Frontier
-from holdfast.storage.estimator_parts import MetricPart, TablePart
+from holdfast.storage.document import MetricPart, TablePart
 
 # The attributes that are tables: each is a dataclass of columns, texts and perhaps a metric.
 TABLES: dict[str, Any] = {

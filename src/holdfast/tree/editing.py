@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import isfinite
-from numbers import Real
 from typing import Any
 
 import numpy as np
 
+from holdfast._check import is_number
 from holdfast.arrays import FloatArray
 from holdfast.data.schema import Feature, Schema, Target
 from holdfast.data.table import Table
@@ -256,6 +256,6 @@ def _value_line(node: int, given: Any, target: Target) -> FloatArray:
 
 
 def _number(node: int, given: Any) -> float:
-    if not isinstance(given, Real) or isinstance(given, bool) or not isfinite(given):
+    if not is_number(given) or not isfinite(given):
         raise EditError(f"The value for node {node} is {given!r}: it is a finite number.")
     return float(given)

@@ -24,7 +24,7 @@ from holdfast import (
     write_report,
 )
 
-ABOUT = {
+MODEL_CARD = {
     "name": f"Risk {HOSTILE}",
     "case": "patient",
     "intended_use": ARABIC,
@@ -51,7 +51,7 @@ def _updated(model: Any, **settings: Any) -> UpdateRun:
 def taken() -> UpdateRun:
     """An update that keeps to its policy, by someone and for a reason."""
     told = {"by": HOSTILE, "why": "a new year", "trigger": "yearly review"}
-    return _updated(centred_model(), about=ABOUT, policy=POLICY, tolerance=0.0, **told)
+    return _updated(centred_model(), model_card=MODEL_CARD, policy=POLICY, tolerance=0.0, **told)
 
 
 @cache

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from markupsafe import Markup
-from small_changes import ABOUT, audit, comparison, diff, forbidden, kept, of_numbers, page_of, taken
+from small_changes import MODEL_CARD, audit, comparison, diff, forbidden, kept, of_numbers, page_of, taken
 from small_reports import ARABIC, HOSTILE, Outline
 
 from holdfast import (
@@ -135,7 +135,7 @@ def test_subgroups_are_told_with_scores_calibration_and_decisions() -> None:
     names = [part["name"] for part in parts]
     assert names[0] == "all rows"
     assert {f"ward = {HOSTILE}", "ward missing", "level = low", "level = high"} <= {*names}
-    for column in ABOUT["subgroups"]:
+    for column in MODEL_CARD["subgroups"]:
         rows = [part["rows"] for part in taken().facts["subgroups"] if part["column"] == column]
         assert sum(rows) == 300
     assert [each["name"] for each in sections["touched"]["subgroups"]] == names[1:]
@@ -173,7 +173,7 @@ def test_the_box_has_the_fields_of_the_tree_in_use(run: Any) -> None:
 
 
 def test_other_words_about_the_model_can_be_given_with_the_page() -> None:
-    page = page_for(forbidden(), Given(about={"name": "Ward round", "owner": "A. Kim"}))
+    page = page_for(forbidden(), Given(model_card={"name": "Ward round", "owner": "A. Kim"}))
     assert page.title == "Ward round: update"
     assert {"title": "Owner", "text": ["A. Kim"]} in page.all_facts["sections"]["use"]["lines"]
 

@@ -25,11 +25,11 @@ from small_reports import (
 )
 
 from holdfast import (
-    AboutError,
     AdaBoostClassifier,
     BoostingClassifier,
     DataError,
     ForestClassifier,
+    ModelCardError,
     ParameterError,
     ReportWarning,
     Run,
@@ -244,22 +244,24 @@ def test_the_class_that_matters_can_be_named() -> None:
 
 
 def test_the_class_that_matters_can_stand_in_about() -> None:
-    assert page_of(asking_tree(), Given(about={"positive": "lived"})).title == "Risk of outcome = lived"
-    assert page_of(asking_tree(), Given(about={"positive": "lived"}, positive="died")).title.endswith("died")
+    assert page_of(asking_tree(), Given(model_card={"positive": "lived"})).title == "Risk of outcome = lived"
+    assert page_of(asking_tree(), Given(model_card={"positive": "lived"}, positive="died")).title.endswith(
+        "died"
+    )
     with pytest.raises(ParameterError, match="'maybe' is no class of 'outcome'"):
-        page_of(asking_tree(), Given(about={"positive": "maybe"}))
+        page_of(asking_tree(), Given(model_card={"positive": "maybe"}))
 
 
 def test_a_fit_goes_by_the_class_in_about_and_refuses_one_that_is_none_before_the_work(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     frame = patients(80)[["age", "lab", "outcome"]]
-    run = fit_run(frame, "outcome", model="tree", max_depth=2, about={"positive": "lived"})
+    run = fit_run(frame, "outcome", model="tree", max_depth=2, model_card={"positive": "lived"})
     assert run.model.schema.target.positive == "lived"
     assert page_of(run).title == "Risk of outcome = lived"
     monkeypatch.setattr("holdfast.runs.fit_run.fit_model", lambda *_, **__: pytest.fail("work was done"))
     with pytest.raises(ParameterError, match="'maybe' is no class of 'outcome'"):
-        fit_run(frame, "outcome", model="tree", about={"positive": "maybe"})
+        fit_run(frame, "outcome", model="tree", model_card={"positive": "maybe"})
 
 
 @pytest.mark.parametrize("kind", [ForestClassifier, BoostingClassifier, AdaBoostClassifier])
@@ -273,7 +275,7 @@ def test_of_an_ensemble_the_rarer_class_matters(kind: Any, rare: str) -> None:
 
 
 def test_a_row_is_called_what_the_user_calls_it() -> None:
-    rules = sections_of(asking_tree(), about={"case": "patient"})["rules"]["rules"]
+    rules = sections_of(asking_tree(), model_card={"case": "patient"})["rules"]["rules"]
     assert all("patient" in rule["sentence"] for rule in rules)
 
 
@@ -464,15 +466,15 @@ def test_a_page_does_without_ever_more_until_it_is_small_enough(
         ),
         (
             grow(Table.from_arrays([[1.0], [2.0]], ["no", "yes"])),
-            {"about": {"case": 7}},
-            "it has to be a text in quotes",
+            {"model_card": {"case": 7}},
+            "must be a text in quotes",
         ),
     ],
 )
 def test_what_cannot_be_reported_is_refused(
     subject: Any, given: dict[str, Any], says: str, tmp_path: Path
 ) -> None:
-    with pytest.raises((AboutError, ParameterError), match=says):
+    with pytest.raises((ModelCardError, ParameterError), match=says):
         write_report(subject, tmp_path / "report.html", **given)
     assert list(tmp_path.iterdir()) == []
 

@@ -15,13 +15,15 @@ import click
     help="File for the page; its facts go beside it, as JSON.",
 )
 @click.option(
-    "--about",
+    "--model-card",
     type=click.Path(path_type=Path),
-    help="File about.toml with your own words: intended_use, population, outcome, case.",
+    help="File model-card.toml with your own words: intended_use, population, outcome, case.",
 )
 @click.option("--positive", help="The class that matters.  [default: that of the model]")
 @click.option("--title", help="What the page is called.")
-def command(model: Path, output: Path, about: Path | None, positive: str | None, title: str | None) -> None:
+def command(
+    model: Path, output: Path, model_card: Path | None, positive: str | None, title: str | None
+) -> None:
     """Write one page of HTML on the run in the folder MODEL, or on the model in a file.
 
     The page is one file without any request to the network. A run on disk has no rows of the data, so that
@@ -32,4 +34,4 @@ def command(model: Path, output: Path, about: Path | None, positive: str | None,
     check_output(output, model)
     from holdfast.cli.report import run
 
-    run(model, output, about=about, positive=positive, title=title)
+    run(model, output, model_card=model_card, positive=positive, title=title)

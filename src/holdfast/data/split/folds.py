@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Iterable, Sequence
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -43,11 +43,6 @@ class Fold(NamedTuple):
         times, held_out = np.zeros(n_rows, np.int32), np.zeros(n_rows, np.bool_)
         times[rows], held_out[rows] = self
         return Fold(times, held_out)
-
-
-def is_number(cv: Any) -> bool:
-    """True if it is a number, of folds or as a fraction; False for folds that someone else makes."""
-    return isinstance(cv, Real) and not isinstance(cv, bool)
 
 
 def drawn_folds(table: Table, groups: LongArray | None, cv: Any, stream: Stream) -> list[Fold]:

@@ -1,15 +1,11 @@
 """A random position for every row, groups whole: the rows below a fraction are that part of every stratum."""
 
-from numbers import Real
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.arrays import BoolArray, FloatArray, KeyArray, LongArray, stable_order
 from holdfast.data.split.row_keys import random_bits, uniforms
 from holdfast.data.table import Table
-from holdfast.errors import ParameterError
 from holdfast.random_streams import Stream
 
 N_STAGES = 5  # at most, so that early and late rows are divided alike
@@ -82,12 +78,6 @@ def below(position: FloatArray, fraction: float) -> BoolArray:
     if first == last:
         return np.ones(len(position), np.bool_)
     return np.asarray((position < max(fraction, np.nextafter(first, 2.0))) & (position < last), np.bool_)
-
-
-def check_fraction(name: str, fraction: Any) -> None:
-    """Raise a ParameterError unless it is a number between 0 and 1, both excluded."""
-    if not isinstance(fraction, Real) or isinstance(fraction, bool) or not 0 < float(fraction) < 1:
-        raise ParameterError(f"{name}={fraction!r} is out of range: it must be a fraction between 0 and 1.")
 
 
 def folds_of(position: FloatArray, n_folds: int) -> LongArray:

@@ -2,14 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from numbers import Real
 from typing import Any
 
 import numpy as np
 
+from holdfast._check import check_fraction, is_number
 from holdfast.arrays import FloatArray, LongArray, frozen
 from holdfast.data.schema import Label, Schema, Target
-from holdfast.data.split.row_positions import check_fraction
 from holdfast.data.table import Table
 from holdfast.errors import ParameterError
 from holdfast.growth.density.evidence import HeldOutGain, evidence_of, groups_to_divide
@@ -224,4 +223,4 @@ def _cluster(schema: Schema, units: StandardUnits, fraction: float, model: Model
 
 
 def _is_within(value: object, low: float, high: float) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool) and low <= float(value) <= high
+    return is_number(value) and low <= float(value) <= high

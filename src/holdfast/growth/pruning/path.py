@@ -4,14 +4,13 @@ import heapq
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from numbers import Real
 from typing import Any, Literal, overload
 
 import numpy as np
 
+from holdfast._check import check_number
 from holdfast.adapters import as_tree
 from holdfast.arrays import FloatArray, LongArray, frozen, scaled, unscaled
-from holdfast.errors import ParameterError
 from holdfast.growth.pruning.risk import node_risk
 from holdfast.kernels.growth.prune import ROUNDING, weakest_links
 from holdfast.shown import plotted
@@ -181,9 +180,7 @@ def prune(tree: Tree, alpha: float, risk: str | None = None) -> Tree:
 
 def checked_alpha(name: str, alpha: Any) -> float:
     """The number, or a ParameterError if it is below 0 or none."""
-    if not isinstance(alpha, Real) or isinstance(alpha, bool) or not float(alpha) >= 0:
-        raise ParameterError(f"{name}={alpha!r} is out of range: it must be a number of at least 0.")
-    return float(alpha)
+    return float(check_number(name, alpha, is_finite=False))  # infinity prunes all
 
 
 def _path(

@@ -6,11 +6,11 @@ which so few errors, or fewer, come about with no more than the given probabilit
 
 from dataclasses import dataclass
 from math import inf
-from numbers import Real
 from typing import Any
 
 import numpy as np
 
+from holdfast._check import check_fraction
 from holdfast.adapters import as_tree
 from holdfast.arrays import FloatArray, IntArray, LongArray, frozen, scaled
 from holdfast.data.table import Table
@@ -39,7 +39,7 @@ def error_bound(errors: Any, rows: Any, confidence: float = 0.25) -> Any:
     """
     from scipy.special import betaincinv
 
-    _check_confidence(confidence)
+    check_fraction("confidence", confidence)
     wrong, n = np.broadcast_arrays(np.asarray(errors, np.float64), np.asarray(rows, np.float64))
     right = np.maximum(n - wrong, 0.0)
     some = right > TIED * np.maximum(n, 1.0)
@@ -61,7 +61,7 @@ def prune_pessimistic(
     rows are known, since those of the smaller branch must go through it. With the table, the values of all
     nodes are taken from its rows, weighted by their class as they were when the tree grew.
     """
-    _check_confidence(confidence)
+    check_fraction("confidence", confidence)
     tree = as_tree(tree)
     if not tree.schema.target.is_classes:
         raise ParameterError(
@@ -87,11 +87,6 @@ def prune_pessimistic(
 
 def _listed(fractions: FloatArray) -> str:
     return ", ".join(f"{fraction:.4g}" for fraction in fractions)
-
-
-def _check_confidence(confidence: object) -> None:
-    if not isinstance(confidence, Real) or isinstance(confidence, bool) or not 0.0 < float(confidence) < 1.0:
-        raise ParameterError(f"confidence={confidence!r} is out of range: it must lie between 0 and 1.")
 
 
 def pruned_pessimistically(

@@ -5,12 +5,13 @@ from typing import Any
 
 import numpy as np
 
+from holdfast._check import check_fraction
 from holdfast.adapters import as_tree
 from holdfast.arrays import FloatArray, IntArray, scaled
 from holdfast.data.canonical_order import canonical
 from holdfast.data.split.groups import read_groups
 from holdfast.data.split.row_keys import copies_as_groups, unit_keys
-from holdfast.data.split.row_positions import below, check_fraction, random_positions, strata_of
+from holdfast.data.split.row_positions import below, random_positions, strata_of
 from holdfast.data.table import Table
 from holdfast.errors import GrowthWarning
 from holdfast.growth.grow import grow_samples

@@ -122,7 +122,7 @@ def _of_run(run: Run, given: Given) -> Fitted:
         training=None if details is None else details.roles.training,
         record=run.facts,
         replications=given.replications,
-        noun=given.about.get("case", "case"),
+        noun=given.model_card.get("case", "case"),
     )
 
 
@@ -154,7 +154,7 @@ def _of_model(subject: Any, given: Given) -> Fitted:
             },
         },
         replications=given.replications,
-        noun=given.about.get("case", "case"),
+        noun=given.model_card.get("case", "case"),
     )
 
 

@@ -12,7 +12,7 @@ class Given:
 
     X: Any = None  # rows, for what only rows can tell: calibration, flips
     y: Any = None
-    about: dict[str, Any] = field(default_factory=dict)  # in the user's words, by name
+    model_card: dict[str, Any] = field(default_factory=dict)  # in the user's words, by name
     positive: Label | None = None  # the class that matters; None: that of the model
     title: str | None = None
     replications: Any = None  # of a stable tree, from model.replicate(X, y)

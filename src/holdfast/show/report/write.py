@@ -10,7 +10,7 @@ from typing import Any
 from holdfast.data.schema import Label
 from holdfast.errors import DataError, ParameterError
 from holdfast.files import replace_file
-from holdfast.runs.about import about_of
+from holdfast.governance.model_card import model_card_of
 from holdfast.runs.json_file import write_json
 from holdfast.show.report.given import Given
 from holdfast.show.report.page import Page
@@ -35,7 +35,7 @@ def write_report(
     X: Any = None,
     y: Any = None,
     *,
-    about: Any = None,
+    model_card: Any = None,
     positive: Label | None = None,
     title: str | None = None,
     replications: Any = None,
@@ -43,7 +43,7 @@ def write_report(
     """Write a report on a model, a run or a result: one HTML file, and its facts as JSON beside it.
 
     The page is one file that makes no request. `X` and `y` are rows to test by, if the subject has none.
-    `about` is a file `about.toml`, or a dict, with the user's own words: intended use, population, outcome;
+    `model_card` is a file `model-card.toml`, a ModelCard, or a dict of its lines, such as `intended_use`;
     `case` is what a row is called ("patient"). `replications` come from `model.replicate(X, y)`.
     """
     target = Path(path)
@@ -51,7 +51,7 @@ def write_report(
     if (X is None) != (y is None):
         known, other = ("y", "X") if X is None else ("X", "y")
         raise ParameterError(f"The report is given {known} without {other}: give both, or neither.")
-    given = Given(X, y, about_of(about).to_dict(), positive, title, replications)
+    given = Given(X, y, model_card_of(model_card).to_dict(), positive, title, replications)
     write_page(page_of(subject, given), target)
 
 
@@ -74,9 +74,9 @@ def page_of(subject: Any, given: Given | None = None) -> Page:
     given = given or Given()
     known = getattr(subject, "facts", None)
     if isinstance(known, Mapping):
-        given = replace(given, about={**known.get("about", {}), **given.about})
+        given = replace(given, model_card={**known.get("model_card", {}), **given.model_card})
     if given.positive is None:
-        given = replace(given, positive=given.about.get("positive"))
+        given = replace(given, positive=given.model_card.get("positive"))
     for kind in type(subject).__mro__:
         if kind.__name__ in _PAGES:
             page: Page = import_module(f"holdfast.show.report.pages.{_PAGES[kind.__name__]}").page_of(

@@ -1,8 +1,8 @@
 """How a tree is carried through stages."""
 
 from dataclasses import dataclass
-from numbers import Integral, Real
 
+from holdfast._check import check_choice, check_integer, check_number
 from holdfast.errors import ParameterError
 from holdfast.stability.stages.names import MEMORIES, MIN_ROWS, MOVEMENT_WEIGHT, STAGE_HOWS, UPDATE
 from holdfast.stability.update.names import UPDATE_TOLERANCE
@@ -27,21 +27,18 @@ class StageSettings:
     def __post_init__(self) -> None:
         if self.how not in STAGE_HOWS:
             raise ParameterError(f"how={self.how!r} is unknown: choose one of {listed(STAGE_HOWS)}.")
-        if self.memory not in MEMORIES:
-            raise ParameterError(f"memory={self.memory!r} is unknown: choose one of {listed(MEMORIES)}.")
-        self._check_number("half_life", above=True)
-        self._check_number("tolerance")
-        self._check_number("prior")
-        self._check_number("movement_weight")
+        check_choice("memory", self.memory, MEMORIES)
+        check_number("half_life", self.half_life, is_open="low", none_ok=True)
+        check_number("tolerance", self.tolerance, none_ok=True)
+        check_number("prior", self.prior, none_ok=True)
+        check_number("movement_weight", self.movement_weight, none_ok=True)
         if self.half_life is not None and self.memory != "all":
             raise ParameterError(
                 f"half_life={self.half_life!r} weighs rows of stages before, and memory={self.memory!r} "
                 "forgets them: take memory='all', or leave out half_life."
             )
         self._check_unused()
-        n = self.min_rows
-        if not isinstance(n, Integral) or isinstance(n, bool) or n < 1:
-            raise ParameterError(f"min_rows={n!r} is out of range: it must be an integer of at least 1.")
+        check_integer("min_rows", self.min_rows)
 
     @property
     def weight(self) -> float:
@@ -52,15 +49,6 @@ class StageSettings:
     def update_tolerance(self) -> float:
         """What the fit of an updated tree may fall short."""
         return UPDATE_TOLERANCE if self.tolerance is None else float(self.tolerance)
-
-    def _check_number(self, name: str, *, above: bool = False) -> None:
-        value = getattr(self, name)
-        if value is None:
-            return
-        is_number = isinstance(value, Real) and not isinstance(value, bool)
-        if not is_number or not (0 < value < float("inf") or (value == 0 and not above)):
-            limit = "above 0" if above else "at least 0"
-            raise ParameterError(f"{name}={value!r} is out of range: it must be a number, {limit}, or None.")
 
     def _check_unused(self) -> None:
         """A ParameterError names a setting that is given and has no use."""

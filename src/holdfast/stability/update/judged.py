@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 
 from holdfast.data.input.weight import effective_rows
 from holdfast.data.table import Table
-from holdfast.stability.policy.policy import ChangePolicy
-from holdfast.stability.policy.verdict import PolicyLine, PolicyVerdict
+from holdfast.governance.policy import ChangePolicy
+from holdfast.governance.verdict import PolicyLine, PolicyVerdict
 from holdfast.tree.tree import Tree
 
 BY_TRUTH = ("score_margin", "subgroups", "observed_expected", "calibration_intercept", "calibration_slope")

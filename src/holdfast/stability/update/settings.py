@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from numbers import Integral, Real
+from numbers import Integral
 
+from holdfast._check import check_choice, check_fraction, check_number, is_integer
 from holdfast.errors import ParameterError
 from holdfast.stability.update.names import HOWS, LEAST_PRIOR, UPDATE_TOLERANCE
 from holdfast.text.lists import listed
@@ -23,19 +24,10 @@ class UpdateSettings:
     carried: float | None = None  # of these, rows that leaf values and counts take over; None: all
 
     def __post_init__(self) -> None:
-        if self.how not in HOWS:
-            raise ParameterError(f"how={self.how!r} is unknown: choose one of {listed(HOWS)}.")
-        if not _is_number(self.tolerance) or not 0 <= float(self.tolerance) < float("inf"):
-            raise ParameterError(
-                f"tolerance={self.tolerance!r} is out of range: it must be a number, at least 0."
-            )
-        if not _is_number(self.prior) or not 0 <= float(self.prior) < float("inf"):
-            raise ParameterError(f"prior={self.prior!r} is out of range: it must be a number, at least 0.")
-        fraction = self.validation
-        if fraction is not None and not (_is_number(fraction) and 0 < float(fraction) < 1):
-            raise ParameterError(
-                f"validation={fraction!r} is out of range: it must be a fraction between 0 and 1, or None."
-            )
+        check_choice("how", self.how, HOWS)
+        check_number("tolerance", self.tolerance)
+        check_number("prior", self.prior)
+        check_fraction("validation", self.validation, none_ok=True)
 
     @property
     def n_carried(self) -> float:
@@ -68,12 +60,8 @@ def frozen_nodes(frozen: int | str | Sequence[int], tree: Tree) -> tuple[int, ..
         if frozen != "edited":
             raise ParameterError(f"frozen={frozen!r} is unknown: give nodes, or 'edited'.")
         return edited_nodes(tree)
-    if isinstance(frozen, Integral) and not isinstance(frozen, bool):
+    if is_integer(frozen):
         return (int(frozen),)
     if isinstance(frozen, bool) or not isinstance(frozen, Iterable):
         raise ParameterError(f"frozen={frozen!r} are no nodes: give numbers of nodes, or 'edited'.")
     return tuple(frozen)
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool)

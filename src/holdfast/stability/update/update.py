@@ -17,6 +17,8 @@ from holdfast.data.split.row_positions import below, random_positions, strata_of
 from holdfast.data.table import Table
 from holdfast.distance.settings import DistanceSettings
 from holdfast.errors import ParameterError
+from holdfast.governance.policy import ChangePolicy
+from holdfast.governance.verdict import PolicyVerdict
 from holdfast.random_streams import Branch
 from holdfast.scoring.calibration import ObservedExpected, observed_expected
 from holdfast.scoring.differences import score_difference
@@ -27,8 +29,6 @@ from holdfast.stability.choice import SelectionRule
 from holdfast.stability.methods.centred import (
     distance_settings,
 )
-from holdfast.stability.policy.policy import ChangePolicy
-from holdfast.stability.policy.verdict import PolicyVerdict
 from holdfast.stability.settings import StabilitySettings
 from holdfast.stability.update.judged import JudgedRows, n_scored
 from holdfast.stability.update.path import (

@@ -6,11 +6,14 @@ must never have one key.
 """
 
 import hashlib
+import os
+import platform
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from functools import cache, partial
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from types import BuiltinFunctionType, CodeType, FunctionType, MethodType
 from typing import Any
@@ -19,7 +22,7 @@ from weakref import ref
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.storage.tasks.columns import columns_of
+from holdfast._version import __version__
 
 # Of what is ours: no result depends on them.
 WITHOUT_EFFECT = frozenset({"n_jobs", "verbose", "progress"})
@@ -233,3 +236,105 @@ def _joined(*parts: str | bytes) -> bytes:
         digest.update(len(data).to_bytes(8))
         digest.update(data)
     return digest.digest()
+
+
+_FRAME_LIBRARIES = ("pandas", "polars", "narwhals", "pyarrow")
+
+
+def columns_of(value: Any) -> list[Any] | None:
+    """Names, types and entries of the columns of a frame, or of a single one; None of anything else."""
+    if type(value).__module__.partition(".")[0] not in _FRAME_LIBRARIES:
+        return None
+    import narwhals.stable.v1 as narwhals
+
+    own = value if type(value).__module__.startswith("narwhals") else _wrapped(narwhals, value)
+    if own is None:
+        return None
+    if hasattr(own, "columns"):
+        return [_index(value), *(part for name in own.columns for part in _series(own[name]))]
+    return [_index(value), *_series(own)] if hasattr(own, "to_list") else None
+
+
+def _wrapped(narwhals: Any, value: Any) -> Any:
+    try:
+        return narwhals.from_native(value, eager_only=True, allow_series=True)
+    except TypeError:
+        return None
+
+
+def _series(series: Any) -> list[Any]:
+    native = series.to_native()
+    dtype = str(getattr(native, "dtype", getattr(native, "type", series.dtype)))
+    entries: Any = series.to_numpy() if series.dtype.is_numeric() and not _has_gaps(series) else None
+    if not isinstance(entries, np.ndarray) or entries.dtype.hasobject:
+        entries = [None if each is None else each for each in series.to_list()]
+    categories = _categories(native)
+    return [str(series.name), str(series.dtype), dtype, categories, _plain(entries)]
+
+
+def _has_gaps(series: Any) -> bool:
+    return bool(series.is_null().any())
+
+
+def _categories(native: Any) -> list[str]:
+    """The categories of a column that has them, in their order."""
+    known = getattr(getattr(native, "dtype", None), "categories", None)
+    return [] if known is None else [repr(each) for each in list(known)]
+
+
+def _plain(entries: Any) -> Any:
+    """Entries of a kind that a key can be made of: dates and the like by their texts."""
+    if isinstance(entries, np.ndarray):
+        return entries
+    simple = (type(None), bool, int, float, str)
+    texts = [each if type(each) in simple else f"{type(each).__name__} {each!r}" for each in entries]
+    if all(type(each) is str for each in texts):
+        return texts
+    return [f"{type(each).__name__} {each!r}" for each in texts]
+
+
+def _index(value: Any) -> list[str]:
+    """What a frame of pandas calls its rows."""
+    index = getattr(value, "index", None)
+    if index is None or callable(index):
+        return []
+    return [repr(index)] if type(index).__name__ == "RangeIndex" else [repr(each) for each in list(index)]
+
+
+_LIBRARIES = ("numpy", "scipy", "numba", "scikit-learn", "pandas", "polars", "narwhals")
+_PACKAGE = Path(__file__).parents[2]
+
+
+@cache
+def environment() -> bytes:
+    """A digest of holdfast's own code, of the libraries that it computes with, and of the processor.
+
+    Processors differ in the last digits of logarithms, so that even bits of two machines are not mixed.
+    """
+    digest = hashlib.sha256()
+    for part in _parts():
+        digest.update(hashlib.sha256(part).digest())
+    return digest.digest()
+
+
+def _parts() -> Iterator[bytes]:
+    yield from (__version__.encode(), sys.version.encode(), platform.platform().encode())
+    yield from (_processor().encode(), repr(os.environ.get("NUMBA_CPU_NAME")).encode())
+    for name in _LIBRARIES:
+        yield f"{name} {_version(name)}".encode()
+    for path in sorted(_PACKAGE.rglob("*.py")):
+        yield path.relative_to(_PACKAGE).as_posix().encode()
+        yield path.read_bytes()
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return ""
+
+
+def _processor() -> str:
+    from llvmlite import binding
+
+    return f"{binding.get_host_cpu_name()} {binding.get_host_cpu_features().flatten()}"

@@ -25,7 +25,7 @@ MEANING = (
 
 def page_of(audit: RetrainAudit, given: Given) -> Page:
     """The page of an audit of retraining."""
-    name = given.about.get("name") or audit.target.name
+    name = given.model_card.get("name") or audit.target.name
     return Page(
         kind="audit",
         title=given.title or f"{name}: what retraining changes",

@@ -25,7 +25,7 @@ from holdfast.text.numbers import counted, fixed_text, with_errors
 
 def page_of(comparison: ModelComparison, given: Given) -> Page:
     """The page of models that were compared."""
-    name = given.about.get("name") or comparison.target.name
+    name = given.model_card.get("name") or comparison.target.name
     n_rows = sum(int(fold.held_out.sum()) for fold in comparison.folds)
     folds = counted(len(comparison.folds), "fold")
     how, *told = reading_sentences(comparison)

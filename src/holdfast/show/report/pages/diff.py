@@ -19,7 +19,7 @@ from holdfast.tree.positive import positive_class
 
 def page_of(diff: TreeDiff, given: Given) -> Page:
     """The page of what changed between two trees."""
-    name = given.about.get("name") or diff.new.schema.target.name
+    name = given.model_card.get("name") or diff.new.schema.target.name
     place, rules = diff_place(diff, given), rules_sentence(diff)
     return Page(
         kind="diff",
@@ -27,7 +27,7 @@ def page_of(diff: TreeDiff, given: Given) -> Page:
         subtitle="Two trees compared",
         headline=tuple(filter(None, [rules, diff.summary.removeprefix(rules).strip()])),
         key_figures=tuple(_key_figures(diff)),
-        sections=tuple(_sections(diff, place, given.about.get("case", "case"))),
+        sections=tuple(_sections(diff, place, given.model_card.get("case", "case"))),
     )
 
 

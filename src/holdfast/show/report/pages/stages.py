@@ -14,7 +14,7 @@ from holdfast.text.numbers import counted, fixed_text
 
 def page_of(sequence: StageSequence, given: Given) -> Page:
     """The page of one tree after another."""
-    name = given.about.get("name") or sequence.trees[0].schema.target.name
+    name = given.model_card.get("name") or sequence.trees[0].schema.target.name
     return Page(
         kind="stages",
         title=given.title or f"{name}: one tree after another",

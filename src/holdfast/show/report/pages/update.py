@@ -28,39 +28,39 @@ MOST_WATCHED = 3  # subgroups, or columns, that the first screen names
 
 def page_of(run: UpdateRun, given: Given) -> Page:
     """The page of an update run."""
-    about = given.about
+    model_card = given.model_card
     columns, target = run.facts["columns"], run.update.deployed.schema.target
-    name = about.get("name") or columns["target"] or target.name
+    name = model_card.get("name") or columns["target"] or target.name
     return Page(
         kind="update",
         title=given.title or f"{name}: update",
         subtitle=_subtitle(run),
         headline=(_outcome(run),),
         key_figures=tuple(_key_figures(run)),
-        sections=tuple(_sections(run, about)),
+        sections=tuple(_sections(run, model_card)),
         answers=tuple(_answers(run)),
         facts={"time": run.facts["time"], "by": run.facts["by"], "taken": run.is_taken},
     )
 
 
-def _sections(run: UpdateRun, about: dict[str, Any]) -> Iterator[Section]:
+def _sections(run: UpdateRun, model_card: dict[str, Any]) -> Iterator[Section]:
     after = "after the update" if run.is_taken else "as it was proposed"
     outputs = run.facts["outputs"]
     acted = decision_text(run) if outputs["threshold"] and outputs["positive"] is not None else ""
     yield both_trees_section(run.diff, outputs["positive"], after, acted)
     yield rule_changes_section(run.diff, _place(run))
-    yield _case_section(run, about.get("case", "case"))
+    yield _case_section(run, model_card.get("case", "case"))
     yield touched_section(run)
     yield policy_section(run.verdict)
     yield performance_section(run)
     yield periods_section(run)
     yield record.path_section(run)
-    yield record.use_section(about)
-    yield record.limits_section(run, about)
-    yield record.monitoring_section(about)
+    yield record.use_section(model_card)
+    yield record.limits_section(run, model_card)
+    yield record.monitoring_section(model_card)
     yield record.identity_section(run)
     yield record.register_section(run)
-    yield record.sign_off_section(about)
+    yield record.sign_off_section(model_card)
 
 
 def _case_section(run: UpdateRun, noun: str) -> Section:

@@ -22,9 +22,9 @@ ROLES = ("Model owner", "Independent validation", "Approved for use")  # who sig
 NOT_STATED = "not stated"
 
 
-def use_section(about: dict[str, Any]) -> Section:
+def use_section(model_card: dict[str, Any]) -> Section:
     """What the model is for and who answers for it, in the words of its owners."""
-    lines = [{"title": title, "text": _texts(about.get(name))} for name, title in USES.items()]
+    lines = [{"title": title, "text": _texts(model_card.get(name))} for name, title in USES.items()]
     return Section("use", "What the model is for", RISK, "use.html", {"lines": lines})
 
 
@@ -62,10 +62,10 @@ def identity_section(run: UpdateRun) -> Section:
     return Section("identity", "Identity of models, data and software", RISK, "identity.html", content)
 
 
-def limits_section(run: UpdateRun, about: dict[str, Any]) -> Section:
+def limits_section(run: UpdateRun, model_card: dict[str, Any]) -> Section:
     """What the owners say it cannot do, and what this page cannot tell."""
     facts = {
-        "stated": _texts(about.get("limits")),
+        "stated": _texts(model_card.get("limits")),
         "found": list(_found_limits(run)),
         "notes": run.facts["notes"],
     }
@@ -79,7 +79,7 @@ def _found_limits(run: UpdateRun) -> Iterator[str]:
     if small := [each["name"] for each in subgroups if each["is_small"]]:
         yield f"Too few rows to say much of {counted(len(small), 'subgroup')}: {', '.join(small)}."
     if not subgroups:
-        yield "No subgroups are named, so nothing is said of any: about.toml or a policy can name columns."
+        yield "No subgroups are named: model-card.toml or a policy can name columns."
     if run.facts["periods"]["before"] is None:
         yield "Nothing is known of the rows of before, so how far the population has moved cannot be told."
     if run.verdict is None:
@@ -89,12 +89,12 @@ def _found_limits(run: UpdateRun) -> Iterator[str]:
         yield f"{counted(len(run.verdict.not_judged), 'line')} of the policy could not be judged: {lines}."
 
 
-def monitoring_section(about: dict[str, Any]) -> Section:
+def monitoring_section(model_card: dict[str, Any]) -> Section:
     """What is watched from now on, and what leads to the next review."""
     lines = [
-        {"title": "Monitoring", "text": _texts(about.get("monitoring"))},
-        {"title": "Next triggers", "text": _texts(about.get("triggers"))},
-        {"title": "Next review", "text": _texts(about.get("next_review"))},
+        {"title": "Monitoring", "text": _texts(model_card.get("monitoring"))},
+        {"title": "Next triggers", "text": _texts(model_card.get("triggers"))},
+        {"title": "Next review", "text": _texts(model_card.get("next_review"))},
     ]
     return Section("monitoring", "What is watched from now on", RISK, "use.html", {"lines": lines})
 
@@ -122,9 +122,9 @@ def register_section(run: UpdateRun) -> Section:
     return Section("register", "Register entry and rollback", RISK, "register.html", facts)
 
 
-def sign_off_section(about: dict[str, Any]) -> Section:
+def sign_off_section(model_card: dict[str, Any]) -> Section:
     """A line to sign for each role."""
-    people = about.get("sign_off") or dict.fromkeys(ROLES, "")
+    people = model_card.get("sign_off") or dict.fromkeys(ROLES, "")
     facts = {"people": [[role, name] for role, name in people.items()]}
     return Section("sign-off", "Sign-off", RISK, "sign_off.html", facts)
 

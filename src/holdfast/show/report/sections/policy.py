@@ -2,9 +2,8 @@
 
 from typing import Any
 
-from holdfast.show.policy import MARKS, figure_and_limit
+from holdfast.governance.verdict import MARKS, PolicyVerdict, figure_and_limit
 from holdfast.show.report.page import Section
-from holdfast.stability.policy.verdict import PolicyVerdict
 
 RISK = "risk manager"
 NONE = "No policy was given: nothing says what the update may change."

@@ -5,9 +5,9 @@ from collections.abc import Iterator, Mapping
 from importlib.metadata import version
 from typing import Any
 
+from holdfast.governance.register import model_hash
 from holdfast.show.report.fitted import Fitted
 from holdfast.show.report.page import Section
-from holdfast.storage.model_hash import model_hash
 from holdfast.tree.wording import all_notes
 
 LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba", "narwhals")

@@ -91,7 +91,7 @@ def decision_text(run: UpdateRun) -> str:
         return f"Acted on: those for whom the tree says {positive}."
     if target.is_classes:
         return "A decision is the class that the tree says."
-    return "No decision is stated: about.toml can give a decision_threshold."
+    return "No decision is stated: model-card.toml can give a decision_threshold."
 
 
 def _counted(name: str, part: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,6 +1,5 @@
 """Line by line: figures by hand, and a line that fails exactly when its figure crosses its limit."""
 
-from dataclasses import replace
 from random import Random
 from typing import Any
 
@@ -8,11 +7,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from holdfast import ChangePolicy, Feature, PolicyVerdict, Schema, Table, Target, Tree, tree_diff
 from holdfast.errors import DataError, PolicyError, SchemaMismatch
-from holdfast.stability.policy.check import JUDGES
-from holdfast.stability.policy.verdict import PolicyLine
+from holdfast.governance.judge import JUDGES
+from holdfast.governance.verdict import PolicyLine
 from reference.random_trees import random_schema, random_tree
 
 AGE = Feature("age", low=0.0, high=100.0)

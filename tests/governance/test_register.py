@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from holdfast import append_record, check_register, read_register
 from holdfast.errors import RegisterError
 from holdfast.files import aside
+from holdfast.governance import register
+from holdfast.governance.register import ChangeRecord
 from holdfast.lock import locked
-from holdfast.storage import register
-from holdfast.storage.change_record import ChangeRecord
 
 
 def hash_like(number: int) -> str:
@@ -201,7 +201,7 @@ def test_a_broken_register_takes_no_record_and_is_not_read(content: bytes, tmp_p
 
 
 def test_a_record_of_a_newer_version_says_so(content: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("holdfast.storage.change_record.FORMAT", 0)
+    monkeypatch.setattr("holdfast.governance.register.FORMAT", 0)
     assert "newer holdfast" in checked(content).reason
 
 
@@ -217,7 +217,7 @@ def checked(content: bytes, head: str | None = None) -> register.RegisterCheck:
 APPENDING = """
 import sys
 from test_register import record
-from holdfast.storage.register import append_record
+from holdfast.governance.register import append_record
 for number in range(50):
     append_record(sys.argv[1], record(number, who=sys.argv[2]))
 """

@@ -1,4 +1,4 @@
-"""`holdfast about init`, and what is said about a model on the way from a fit to the page of an update."""
+"""`holdfast model-card init`, and a model card on its way from a fit to the page of an update."""
 
 import json
 import random
@@ -6,16 +6,16 @@ from pathlib import Path
 
 from command_line import holdfast, refusal
 
-from holdfast import About
+from holdfast import ModelCard
 
 
 def test_a_template_is_written_once_and_never_over_what_is_there(tmp_path: Path) -> None:
-    path = tmp_path / "about.toml"
-    result = holdfast("about", "init", "-o", path)
+    path = tmp_path / "model-card.toml"
+    result = holdfast("model-card", "init", "-o", path)
     assert result.exit_code == 0, result.output
-    assert About.load(path).owner == "Clinic for Metabolism"
-    assert "may hold your words: give another name" in refusal(holdfast("about", "init", "-o", path))
-    assert holdfast("about", "init", "-o", "-").output == path.read_text(encoding="utf-8")
+    assert ModelCard.load(path).owner == "Clinic for Metabolism"
+    assert "may hold your words: give another name" in refusal(holdfast("model-card", "init", "-o", path))
+    assert holdfast("model-card", "init", "-o", "-").output == path.read_text(encoding="utf-8")
 
 
 def rows(path: Path, seed: int) -> Path:
@@ -33,9 +33,11 @@ def test_what_a_fit_is_told_stands_on_the_page_of_its_update_with_a_population_t
     tmp_path: Path,
 ) -> None:
     first, later = rows(tmp_path / "a.csv", 1), rows(tmp_path / "b.csv", 2)
-    (tmp_path / "about.toml").write_text('owner = "Ward 5"\nsubgroups = ["sex"]\nmin_subgroup_rows = 10\n')
+    (tmp_path / "model-card.toml").write_text(
+        'owner = "Ward 5"\nsubgroups = ["sex"]\nmin_subgroup_rows = 10\n'
+    )
     options = ("--target", "outcome", "--drop", "sex", "--max-depth", "2", "--n-estimators", "10")
-    options += ("--teacher", "linear", "--about", tmp_path / "about.toml", "-o", tmp_path / "run")
+    options += ("--teacher", "linear", "--model-card", tmp_path / "model-card.toml", "-o", tmp_path / "run")
     result = holdfast("fit", first, *options)
     assert result.exit_code == 0, result.output
     result = holdfast("update", tmp_path / "run", later, "-o", tmp_path / "run2", "--why", "a new year")

@@ -1,7 +1,6 @@
 """A change policy is read strictly, and comes back from its own TOML."""
 
 import tomllib
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +10,7 @@ from hypothesis import strategies as st
 
 from holdfast import ChangePolicy
 from holdfast.errors import PolicyError
-from holdfast.stability.policy.check import JUDGES
-from holdfast.stability.policy.policy import line_of
-from holdfast.stability.policy.toml_file import template_text
+from holdfast.governance.judge import JUDGES
 
 PERMISSIONS = (
     "leaf_values",
@@ -36,7 +33,7 @@ def written(tmp_path: Path, text: str | bytes) -> Path:
 
 
 def test_the_template_loads_to_its_documented_values(tmp_path: Path) -> None:
-    policy = ChangePolicy.load(written(tmp_path, template_text()))
+    policy = ChangePolicy.load(written(tmp_path, ChangePolicy.template_text()))
     assert policy == ChangePolicy.template()
     assert policy == ChangePolicy(
         **dict.fromkeys(PERMISSIONS, "allowed") | {"new_root": "never"},  # type: ignore[arg-type]
@@ -54,20 +51,25 @@ def test_the_template_loads_to_its_documented_values(tmp_path: Path) -> None:
 
 
 def test_every_line_stands_in_the_template_under_a_sentence() -> None:
-    rows = template_text().splitlines()
-    for each in fields(ChangePolicy):
+    rows = ChangePolicy.template_text().splitlines()
+    for each in ChangePolicy.__struct_fields__:
         place = next(
             number
             for number, row in enumerate(rows)
-            if row.lstrip("# ").startswith((f"{each.name} = ", f"[{each.name}]"))
+            if row.lstrip("# ").startswith((f"{each} = ", f"[{each}]"))
         )
-        assert rows[place - 1].startswith("# "), each.name
-        assert rows[place - 1].endswith((".", "?")), each.name
+        assert rows[place - 1].startswith("# "), each
+        assert rows[place - 1].endswith((".", "?")), each
 
 
 def test_what_the_template_has_as_a_comment_is_sound_too() -> None:
-    known = {each.name: line_of(each.name) for each in fields(ChangePolicy)}
-    policy = ChangePolicy(**{name: line.example for name, line in known.items()})
+    text = "\n".join(
+        row.removeprefix("# ")
+        for row in ChangePolicy.template_text().splitlines()
+        if " = " in row or "[" in row
+    )
+    policy = ChangePolicy.from_dict(tomllib.loads(text))
+    assert policy.max_changed_rules == 4
     assert ChangePolicy.from_dict(tomllib.loads(policy.to_toml())) == policy
 
 
@@ -77,7 +79,7 @@ def test_a_policy_without_lines_asks_for_nothing() -> None:
 
 def test_every_line_is_judged_or_says_how() -> None:
     how = {"scoring", "confidence", "subgroup_margin", "subgroup_bands", "min_subgroup_rows"}
-    assert set(JUDGES) | how == {each.name for each in fields(ChangePolicy)}
+    assert set(JUDGES) | how == set(ChangePolicy.__struct_fields__)
     assert not set(JUDGES) & how
 
 
@@ -115,30 +117,30 @@ def test_toml_gives_the_policy_back(policy: ChangePolicy) -> None:
         ("max_chrun = 0.05", r"no line 'max_chrun' \(= 0\.05\): did you mean 'max_churn'\?"),
         ("Max_Flips = 0.05", r"no line 'Max_Flips' .* did you mean 'max_flips'"),
         ("colour = 1", r"no line 'colour' \(= 1\): choose of 'leaf_values', 'thresholds'"),
-        ('max_churn = "0.05"', r"line max_churn is '0\.05': it has to be a number of at least 0"),
-        ("max_churn = true", "line max_churn is True: it has to be a number"),
-        ("max_churn = -0.1", r"line max_churn is -0\.1: it has to be a number of at least 0"),
-        ("max_churn = nan", "line max_churn is nan"),
-        ("max_churn = inf", "line max_churn is inf"),
-        ("max_flips = 5", "line max_flips is 5: it has to be a number of at least 0 and at most 1"),
-        ("max_changed_rules = 1.5", r"line max_changed_rules is 1\.5: it has to be an integer of at least 0"),
-        ("subgroup_bands = 0", "line subgroup_bands is 0: it has to be an integer of at least 1"),
-        ("confidence = 95", r"line confidence is 95: it has to be a number of above 0\.5 and below 1"),
-        ("confidence = 1.0", r"line confidence is 1\.0"),
-        ("new_root = false", 'line new_root is False: it has to be "allowed" or "never"'),
-        ('new_root = "Never"', "line new_root is 'Never'"),
-        ("new_root = ['never']", r"line new_root is \['never'\]"),
-        ('subgroups = "sex"', "line subgroups is 'sex': it has to be a list of columns"),
+        ('max_churn = "0.05"', r"line max_churn must be a number of at least 0, got '0\.05'"),
+        ("max_churn = true", "line max_churn must be a number of at least 0, got True"),
+        ("max_churn = -0.1", r"line max_churn must be a number of at least 0, got -0\.1"),
+        ("max_churn = nan", "line max_churn must be .*, got nan"),
+        ("max_churn = inf", "line max_churn must be .*, got inf"),
+        ("max_flips = 5", "line max_flips must be a number between 0 and 1, got 5"),
+        ("max_changed_rules = 1.5", r"line max_changed_rules must be an integer of at least 0, got 1\.5"),
+        ("subgroup_bands = 0", "line subgroup_bands must be an integer of at least 1, got 0"),
+        ("confidence = 95", r"line confidence must be a number above 0\.5 and below 1, got 95"),
+        ("confidence = 1.0", r"line confidence must be .*, got 1\.0"),
+        ("new_root = false", 'line new_root must be "allowed" or "never", got False'),
+        ('new_root = "Never"', "line new_root must be .*, got 'Never'"),
+        ("new_root = ['never']", r"line new_root must be .*, got \['never'\]"),
+        ('subgroups = "sex"', "line subgroups must be a list of columns.*, got 'sex'"),
         ('subgroups = ["sex", "sex"]', "none of them twice"),
-        ("subgroups = [1]", r"line subgroups is \[1\]"),
+        ("subgroups = [1]", r"line subgroups must be .*, got \[1\]"),
         ('subgroups = ["sex"]', "subgroup_margin, or score_margin"),
-        ("scoring = 1", "line scoring is 1: it has to be a name"),
-        ("calibration_slope = 1", "line calibration_slope is 1: it has to be two numbers"),
+        ("scoring = 1", "line scoring must be a name in quotes, got 1"),
+        ("calibration_slope = 1", "line calibration_slope must be two numbers.*, got 1"),
         ("calibration_slope = [1.25, 0.8]", "the lower one first"),
         ("calibration_slope = [0.8]", "two numbers"),
         ("threshold_intervals = [40, 55]", "two numbers for each column"),
-        ("[threshold_intervals]\nage = 40", r"line threshold_intervals is \{'age': 40\}"),
-        ("[max_churn]\nage = 40", "line max_churn is"),
+        ("[threshold_intervals]\nage = 40", r"line threshold_intervals must be .*, got \{'age': 40\}"),
+        ("[max_churn]\nage = 40", "line max_churn must be"),
         ("max_churn 0.05", "it is not TOML: .*line 1"),
         ("max_churn = 1\nmax_churn = 2", "it is not TOML: cannot overwrite a value"),
         (b"\xff\xfe", "it is not UTF-8"),

@@ -1,0 +1,1 @@
+"""Change policies, their verdicts, the register of changes and the model card."""

@@ -1,0 +1,627 @@
+"""What is recorded of an update besides the change: data, outputs, edits, the words of its owners."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from math import isfinite, isnan, nan
+from typing import Any
+
+import numpy as np
+
+from holdfast.arrays import BoolArray, FloatArray, IntArray, frozen
+from holdfast.data.input.columns import Column, read_column
+from holdfast.data.schema import Feature, Label, Schema, Target
+from holdfast.data.split.row_keys import labelled_hashes
+from holdfast.data.table import Table
+from holdfast.distance.diff.affected import count_missing, joined_conditions
+from holdfast.distance.diff.crossings import Crossings
+from holdfast.distance.diff.rows import RowChanges, interval, row_changes, true_values
+from holdfast.errors import DataError, ModelCardError
+from holdfast.governance.judge import subgroups_of
+from holdfast.governance.model_card import ModelCard
+from holdfast.scoring.calibration import Calibration
+from holdfast.scoring.intervals import wilson_interval
+from holdfast.scoring.metric import Metric, TrueValues
+from holdfast.scoring.overall_shift import overall_shift
+from holdfast.scoring.population import LITTLE, MUCH, ColumnProfile, column_profile, profile_index
+from holdfast.stability.update.path import KEEP
+from holdfast.stability.update.update import TreeUpdate
+from holdfast.text.lines import label_text
+from holdfast.text.lists import listed
+from holdfast.tree.edit import held_edits
+from holdfast.tree.positive import positive_class
+from holdfast.tree.rule import tree_rules
+from holdfast.tree.tree import Tree
+from holdfast.tree.wording import class_names
+
+
+@dataclass(frozen=True)
+class RowsProfile:
+    """What is known of the rows of one time."""
+
+    n_rows: int
+    target: Mapping[str, Any]  # rows by class, or the mean and the standard deviation
+    columns: Mapping[str, ColumnProfile]  # by name; questions follow from these
+
+    def to_dict(self) -> dict[str, Any]:
+        """The profile as JSON has it."""
+        columns = [
+            {key: _plain(value) for key, value in asdict(each).items()} for each in self.columns.values()
+        ]
+        return {"rows": self.n_rows, "target": dict(self.target), "columns": columns}
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> "RowsProfile":
+        """The profile that a file of a run holds; a DataError if it is none."""
+        try:
+            columns = {each["name"]: _column_profile(each) for each in content["columns"]}
+            return cls(int(content["rows"]), dict(content["target"]), columns)
+        except (KeyError, TypeError, ValueError) as error:
+            raise DataError(f"The profile of the rows of before cannot be read: {error!r}.") from error
+
+
+def rows_profile(table: Table) -> RowsProfile:
+    """The profile of a table."""
+    columns = {
+        feature.name: column_profile(feature, values)
+        for feature, values in zip(table.schema.features, table.columns, strict=True)
+        if feature.kind != "question"
+    }
+    return RowsProfile(table.n_rows, target_profile(table), columns)
+
+
+def target_profile(table: Table) -> dict[str, Any]:
+    """How many rows are of each class; or the mean and the standard deviation of a number."""
+    target = table.schema.target
+    if target.is_classes:
+        counts = np.bincount(table.target, minlength=len(target.classes)).tolist()
+        return {"classes": dict(zip(class_names(target), counts, strict=True))}
+    return {"mean": float(table.target.mean()), "deviation": float(table.target.std())}
+
+
+def _plain(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _column_profile(content: Mapping[str, Any]) -> ColumnProfile:
+    borders = content["borders"]
+    categories: tuple[Label, ...] = tuple(content["categories"])
+    counts = tuple(int(count) for count in content["counts"])
+    n_parts = len(categories) if borders is None else len(borders) + 1
+    if len(counts) != n_parts:
+        raise ValueError(f"{content['name']!r} has {len(counts)} counts for {n_parts} parts")
+    limits = None if borders is None else tuple(float(border) for border in borders)
+    return ColumnProfile(str(content["name"]), limits, categories, counts, int(content["missing"]))
+
+
+INDEX_BANDS = ("little", "some", "much")  # of a population stability index
+NEW_VALUES, OTHER_KIND = "new values", "of another kind now"  # of columns that no index can be told of
+UNKNOWN_RANGE: dict[str, Any] = {"range_before": None, "range_now": None, "beyond": None}
+NO_TEXT: dict[str, float] = {}
+
+
+def period_facts(
+    before: RowsProfile | None,
+    schema: Schema,
+    table: Table,
+    origin: str,
+    text: Mapping[str, float] = NO_TEXT,
+) -> dict[str, Any]:
+    """Both times side by side. `schema` is that of the deployed model, and `origin` where `before` is from.
+
+    Without a profile of before, what the schema knows of it is told: ranges and categories. `text` names the
+    columns whose text the table has as missing, each with the fraction of rows that truly are.
+    """
+    now = rows_profile(table)
+    kinds = schema_facts(schema, table.schema)
+    kinds["other_kinds"] += [name for name in text if name not in kinds["other_kinds"]]
+    return {
+        "before": None
+        if before is None
+        else {"rows": before.n_rows, "target": dict(before.target), "source": origin},
+        "now": {"rows": now.n_rows, "target": dict(now.target)},
+        "columns": _columns(before, now, schema, table, text),
+        "schema": kinds,
+    }
+
+
+def schema_facts(old: Schema, new: Schema) -> dict[str, Any]:
+    """What the schema of the new model has that the one of before had not, and the other way round."""
+    before = {each.name: each for each in old.columns}
+    after = {each.name: each for each in new.columns}
+    categories = {
+        name: [label for label in after[name].categories if label not in before[name].categories]
+        for name in after
+        if name in before
+    }
+    return {
+        "new_columns": [name for name in after if name not in before],
+        "gone_columns": [name for name in before if name not in after],
+        "other_kinds": [name for name in after if name in before and after[name].kind != before[name].kind],
+        "new_categories": {name: new for name, new in categories.items() if new},
+        "new_classes": [label for label in new.target.classes if label not in old.target.classes],
+    }
+
+
+def band(index: float) -> str:
+    """What custom says of a population stability index.
+
+    >>> band(0.02), band(0.1), band(0.3)
+    ('little', 'some', 'much')
+    """
+    return INDEX_BANDS[0] if index < LITTLE else INDEX_BANDS[1] if index < MUCH else INDEX_BANDS[2]
+
+
+def _columns(
+    before: RowsProfile | None, now: RowsProfile, schema: Schema, table: Table, text: Mapping[str, float]
+) -> list[dict[str, Any]]:
+    """One entry per column, the most changed first, those of which nothing is known last."""
+    known = {each.name: each for each in schema.columns}
+    found = [
+        _told(_column(feature, values, now, before, known.get(feature.name)), text.get(feature.name))
+        for feature, values in zip(table.schema.features, table.columns, strict=True)
+        if feature.kind != "question"
+    ]
+    return sorted(
+        found, key=lambda each: (each["index"] is None, not each["news"], -round(each["index"] or 0.0, 9))
+    )
+
+
+def _told(column: dict[str, Any], missing: float | None) -> dict[str, Any]:
+    """The column; of one whose text was left out, only what can be said of it, and what is truly missing."""
+    if missing is None:
+        return column
+    return {
+        **column,
+        **UNKNOWN_RANGE,
+        "missing_now": missing,
+        "index": None,
+        "band": None,
+        "news": OTHER_KIND,
+    }
+
+
+def _column(
+    feature: Feature, values: FloatArray, now: RowsProfile, before: RowsProfile | None, old: Feature | None
+) -> dict[str, Any]:
+    was = None if before is None else before.columns.get(feature.name)
+    index = None if was is None else profile_index(was, feature, values)
+    had_none = was is not None and was.missing == was.n_rows
+    news = NEW_VALUES if had_none and bool((~np.isnan(values)).any()) else ""
+    if news or (index is not None and isnan(index)):
+        index = None
+    return {
+        "name": feature.name,
+        "kind": feature.kind,
+        "missing_before": None if was is None or not was.n_rows else was.missing / was.n_rows,
+        "missing_now": now.columns[feature.name].missing / now.n_rows if now.n_rows else None,
+        "index": index,
+        "band": None if index is None else band(index),
+        "news": news,
+        **(UNKNOWN_RANGE if had_none else _beyond(values, feature, old)),
+    }
+
+
+def _beyond(values: FloatArray, feature: Feature, old: Feature | None) -> dict[str, Any]:
+    """The range of before and now, and the fraction of rows beyond it: trees were not grown for these."""
+    known = values[~np.isnan(values)]
+    if feature.kind != "numeric" or not len(known) or old is None or old.kind != "numeric":
+        return UNKNOWN_RANGE
+    outside = (known < old.low) | (known > old.high)
+    return {
+        "range_before": [old.low, old.high],
+        "range_now": [float(known.min()), float(known.max())],
+        "beyond": float(outside.sum()) / len(values),
+    }
+
+
+@dataclass(frozen=True)
+class Decision:
+    """Who is acted on: those with the class that matters, or with enough of its probability, or of a number.
+
+    Without a class that matters, and without a threshold, what is decided is the class itself.
+    """
+
+    place: int | None  # number of the class that matters
+    threshold: float | None
+
+    @property
+    def has_sides(self) -> bool:
+        """True if some are acted on and others not."""
+        return self.place is not None or self.threshold is not None
+
+    def answers(self, tree: Tree, leaf: IntArray) -> FloatArray:
+        """The probability that matters, or the number; of several classes, that of the predicted one."""
+        if not tree.schema.target.is_classes:
+            return np.asarray(tree.value[leaf, 0], np.float64)
+        column = tree.outcome[leaf] if self.place is None else self.place
+        return np.asarray(tree.value[leaf, column], np.float64)
+
+    def decided(self, tree: Tree, leaf: IntArray) -> IntArray:
+        """1 for those who are acted on and else 0; or the number of the class; 0 for all where none is."""
+        if self.threshold is not None:
+            return (self.answers(tree, leaf) >= self.threshold).astype(np.int32)
+        if not tree.schema.target.is_classes:
+            return np.zeros(len(leaf), np.int32)
+        outcome = np.asarray(tree.outcome[leaf], np.int32)
+        return outcome if self.place is None else (outcome == self.place).astype(np.int32)
+
+    def right(self, truth: TrueValues) -> IntArray:
+        """What would have been decided by who knew what came true."""
+        if not truth.target.is_classes:
+            return (truth.values >= (self.threshold or 0.0)).astype(np.int32)
+        values = truth.values.astype(np.int32)
+        return values if self.place is None else (values == self.place).astype(np.int32)
+
+
+def decision_of(tree: Tree, positive: str | None, threshold: float | None) -> Decision:
+    """The decision that is stated about a model, by default for its positive class."""
+    target = tree.schema.target
+    if positive is not None and not target.is_classes:
+        raise ModelCardError(
+            f"The line positive is {positive!r}, and {target.name!r} is a number: leave it out."
+        )
+    if threshold is not None and target.is_classes and not 0 < threshold <= 1:
+        raise ModelCardError(
+            f"The line decision_threshold is {threshold:g}, and is held against a probability: give a number "
+            "above 0 and at most 1."
+        )
+    place = positive_class(tree) if positive is None else _place(target, positive)
+    if threshold is not None and target.is_classes and place is None:
+        raise ModelCardError(
+            f"The line decision_threshold is {threshold:g}, and {target.name!r} has "
+            f"{len(target.classes)} classes: say by the line positive whose probability it is held against."
+        )
+    return Decision(place, threshold)
+
+
+def _place(target: Target, positive: str) -> int:
+    names = [label_text(label) for label in target.classes]
+    if positive not in names:
+        raise ModelCardError(
+            f"The line positive is {positive!r}, which is no class of {target.name!r}: choose of "
+            f"{listed(names)}."
+        )
+    return names.index(positive)
+
+
+MOST_TOUCHED = 12  # groups of rows that are told
+MOST_CATEGORIES = 24  # of a condition
+
+
+@dataclass(frozen=True, eq=False)
+class Outputs:
+    """Two trees, all on one schema, and the rows that both are tried on."""
+
+    deployed: Tree
+    proposed: Tree
+    alike: Tree | None  # made as the proposed one without the rows held out; the same if none are held out
+    table: Table  # all new rows
+    held_out: BoolArray  # of these
+    is_held_out: bool  # False: the proposed tree has learnt from all rows, and scores are too good
+    decision: Decision
+    metric: Metric
+
+    def facts(self) -> dict[str, Any]:
+        """Of all rows."""
+        return {
+            "rows_scored": int(self.held_out.sum()),
+            "scored_on_rows_held_out": self.is_held_out,
+            "threshold": self.decision.threshold,
+            "positive": self._positive,
+            "all": self.part_facts(np.ones(self.table.n_rows, np.bool_)),
+            "touched": list(self._touched()),
+        }
+
+    def subgroup_facts(self, columns: Mapping[str, Column], n_bands: int, least: int) -> list[dict[str, Any]]:
+        """Of every subgroup; one of fewer than `least` rows held out is marked as small."""
+        found = []
+        for column, values in columns.items():
+            for each in subgroups_of(column, values, n_bands, self._counted):
+                n_scored = int((each.rows & self.held_out).sum())
+                known = {"column": column, "name": each.name, "is_small": n_scored < least}
+                found.append({**known, **self.part_facts(each.rows)})
+        return found
+
+    def part_facts(self, rows: BoolArray) -> dict[str, Any]:
+        """Of some rows: what both trees say, what is decided, and what came true."""
+        return {
+            "rows": int((rows & self._counted).sum()),
+            **self._moves(rows),
+            "decisions": self._decisions(rows),
+            "scores": self._scores(rows & self.held_out & self._counted),
+        }
+
+    # -- what is said and decided -------------------------------------------------------------------------
+
+    @cached_property
+    def _crossings(self) -> Crossings:
+        return Crossings.of(self.deployed, self.proposed, self.table)
+
+    @cached_property
+    def _counted(self) -> BoolArray:
+        return np.asarray(self._crossings.row_weight > 0, np.bool_)
+
+    @cached_property
+    def _decided(self) -> tuple[IntArray, IntArray, IntArray]:
+        """What is decided before the change and after it, and what would have been right."""
+        crossings, truth = self._crossings, true_values(self.deployed.schema.target, self.table)
+        before = self.decision.decided(self.deployed, crossings.old_leaf)
+        after = self.decision.decided(self.proposed, crossings.new_leaf)
+        return before, after, self.decision.right(truth)
+
+    def _decisions(self, rows: BoolArray) -> dict[str, Any]:
+        """Of these rows, how many are decided otherwise, which way, and whether that was right."""
+        before, after, right = self._decided
+        changed, was_right, is_right = before != after, before == right, after == right
+        counted = rows & self._counted
+        found = {
+            "changed": self._part(counted & changed, counted),
+            "negative_flips": self._part(counted & was_right & ~is_right, counted),
+            "positive_flips": self._part(counted & ~was_right & is_right, counted),
+        }
+        if self.decision.has_sides:
+            found |= {
+                "acted_on_before": self._part(counted & (before == 1), counted),
+                "acted_on_after": self._part(counted & (after == 1), counted),
+                "swap_ins": self._part(counted & changed & (after == 1), counted),
+                "swap_outs": self._part(counted & changed & (before == 1), counted),
+            }
+        return found
+
+    def _part(self, part: BoolArray, whole: BoolArray) -> dict[str, Any]:
+        """How many they are, which fraction of all, and how many of them turned out to be so."""
+        weight = self._crossings.row_weight
+        total = float(weight[whole].sum())
+        return {
+            "rows": int(part.sum()),
+            "fraction": float(weight[part].sum()) / total if total else 0.0,
+            "events": int((part & (self._decided[2] == 1)).sum()) if self.decision.has_sides else None,
+        }
+
+    @property
+    def _positive(self) -> Any:
+        place = self.decision.place
+        return None if place is None else self.deployed.schema.target.classes[place]
+
+    def _moves(self, rows: BoolArray) -> dict[str, Any]:
+        """The mean of both trees' answers, how far they move on average, and at most."""
+        crossings = self._crossings
+        counted = rows & self._counted
+        if not counted.any():
+            return {"mean_before": None, "mean_after": None, "churn": None, "largest_move": None}
+        weight = crossings.row_weight[counted]
+        before = self.decision.answers(self.deployed, crossings.old_leaf)[counted]
+        after = self.decision.answers(self.proposed, crossings.new_leaf)[counted]
+        moved = crossings.moved[crossings.pair][counted]
+        return {
+            "mean_before": float(np.average(before, weights=weight)),
+            "mean_after": float(np.average(after, weights=weight)),
+            "churn": float(np.average(moved, weights=weight)),
+            "largest_move": float(moved.max()),
+        }
+
+    def _touched(self) -> Iterator[dict[str, Any]]:
+        """Rows that go from one leaf to another: those decided otherwise first, then the farthest moves."""
+        from holdfast.show.conditions import condition_text
+
+        crossings, decision = self._crossings, self.decision
+        old, new = (frozen(column.astype(np.int32)) for column in crossings.leaves.T)
+        before, after = decision.decided(self.deployed, old), decision.decided(self.proposed, new)
+        said = decision.answers(self.deployed, old), decision.answers(self.proposed, new)
+        change = np.round(crossings.weight * crossings.moved, 9)
+        order = np.lexsort((-change, before == after))
+        rules = [{rule.leaf: rule for rule in tree_rules(tree)} for tree in (self.deployed, self.proposed)]
+        told = [pair for pair in order.tolist() if change[pair] > 0 or before[pair] != after[pair]]
+        for pair in told[:MOST_TOUCHED]:
+            joined = joined_conditions(rules[0][int(old[pair])], rules[1][int(new[pair])])
+            where = count_missing(joined, self.table, crossings.pair == pair)
+            yield {
+                "who": [condition_text(each, counts=True, most=MOST_CATEGORIES) for each in where],
+                "rows": int(crossings.n_rows[pair]),
+                "fraction": float(crossings.weight[pair]) / crossings.total,
+                "before": float(said[0][pair]),
+                "after": float(said[1][pair]),
+                "decided_before": int(before[pair]),
+                "decided_after": int(after[pair]),
+            }
+
+    # -- what came true -----------------------------------------------------------------------------------
+
+    def _scores(self, rows: BoolArray) -> dict[str, Any] | None:
+        """Scores and calibration of both trees on these rows; None if there are none, or no tree to score."""
+        if self.alike is None or not rows.any():
+            return None
+        table = self.table.taken(rows)
+        found = row_changes(
+            self.deployed,
+            self.alike,
+            table,
+            positive=self._positive,
+            scoring=self.metric.scorer or self.metric.name,
+            describe=False,
+        )
+        low, high = interval(found.score_difference, found.score_error)
+        ends = sorted(self.metric.shown(end) for end in (low, high))
+        return {
+            "rows": found.n_rows,
+            **self._observed(table),
+            "old": self._score(found, "old"),
+            "new": self._score(found, "new"),
+            "difference": {
+                "value": _number(self.metric.shown(found.score_difference)),
+                "error": _number(found.score_error),
+                "low": _number(ends[0]),
+                "high": _number(ends[1]),
+                "verdict": found.verdict,
+            },
+            "old_calibration": self._calibration(self.deployed, table, found.old_calibration),
+            "new_calibration": self._calibration(self.alike, table, found.new_calibration),
+        }
+
+    def _score(self, found: RowChanges, which: str) -> dict[str, Any]:
+        value, error = getattr(found, f"{which}_score"), getattr(found, f"{which}_error")
+        low, high = interval(value, error)
+        ends = sorted(self.metric.shown(end) for end in (low, high))
+        return {
+            "value": _number(self.metric.shown(value)),
+            "error": _number(error),
+            "low": _number(ends[0]),
+            "high": _number(ends[1]),
+        }
+
+    def _observed(self, table: Table) -> dict[str, Any]:
+        """How many rows turned out to be of the class that matters, with Wilson's interval; or the mean."""
+        truth = true_values(self.deployed.schema.target, table)
+        if not truth.target.is_classes:
+            return {"events": None, "observed": float(np.average(truth.values, weights=truth.weight))}
+        if self.decision.place is None:
+            return {"events": None, "observed": None}
+        events = int((truth.rows.values == self.decision.place).sum())
+        low, high = wilson_interval(events, len(truth.rows.values))
+        return {
+            "events": events,
+            "observed": events / len(truth.rows.values),
+            "observed_low": low,
+            "observed_high": high,
+        }
+
+    def _calibration(self, tree: Tree, table: Table, found: Calibration) -> dict[str, Any] | None:
+        """Intercept, slope, in the large, observed over expected; None of more than two classes."""
+        if tree.schema.target.is_classes and self.decision.place is None:
+            return None
+        leaves = Crossings.of(tree, tree, table).old_leaf
+        truth = true_values(tree.schema.target, table)
+        shift = overall_shift(tree.value[leaves], truth, self.decision.place or 0)
+        figures = {**vars(found), "ratio": found.ratio, "in_the_large": shift}
+        if found.is_vague:
+            figures |= {"slope": nan, "intercept": nan}
+        return {name: _number(value) for name, value in figures.items()}
+
+
+def _number(value: float) -> float | None:
+    return float(value) if isfinite(value) else None
+
+
+BANDS = 4  # of a number that makes subgroups, unless a policy says otherwise
+
+
+def change_summary(
+    update: TreeUpdate,
+    model_card: ModelCard,
+    decision: Decision,
+    table: Table,
+    *,
+    schema: Schema,
+    before: RowsProfile | None,
+    origin: str,
+    text: Mapping[str, float],
+    others: Mapping[str, Any],
+) -> dict[str, Any]:
+    """Summarise the data, the outputs and the edits of an update as plain data.
+
+    Parameters
+    ----------
+    update : TreeUpdate
+        The update, on the widened schema.
+    model_card : ModelCard
+        Its `subgroups` and `min_subgroup_rows` divide the rows.
+    decision : Decision
+        What is done with the predictions.
+    table : Table
+        The new rows, as they came.
+    schema : Schema
+        That of the model as it was deployed, before it was widened.
+    before : RowsProfile or None
+        The rows of before: `origin` says where they are from.
+    text : mapping
+        Columns of text that the model has numbers of: the fraction of rows without any.
+    others : mapping
+        Columns of the new rows that are no features.
+    """
+    step = update.steps[update.taken]
+    assert update.rows is not None
+    outputs = Outputs(
+        deployed=update.deployed,
+        proposed=step.tree,
+        alike=step.alike,
+        table=table,
+        held_out=_held_out_rows(table, update.rows.held_out),
+        is_held_out=update.n_scored > 0,
+        decision=decision,
+        metric=update.metric,
+    )
+    policy = None if update.verdict is None else update.verdict.policy
+    names = dict.fromkeys([*model_card.subgroups, *(policy.subgroups if policy else ())])
+    columns = _subgroup_columns(names, table, others)
+    n_bands = BANDS if policy is None else policy.subgroup_bands
+    after = before
+    if update.is_taken and step.kind != KEEP:  # the next update is compared with the rows learned from last
+        after = rows_profile(table)
+        after = replace(after, columns={k: v for k, v in after.columns.items() if k not in text})
+    return {
+        "model_card": model_card.to_dict(),
+        "periods": period_facts(before, schema, table, origin, text),
+        "outputs": outputs.facts(),
+        "subgroups": outputs.subgroup_facts(columns, n_bands, model_card.min_subgroup_rows),
+        "edits": {"old": edit_facts(update.deployed), "new": edit_facts(update.tree)},
+        "profile": None if after is None else after.to_dict(),
+    }
+
+
+def _held_out_rows(table: Table, held_out: Table) -> BoolArray:
+    """The new rows that the proposed tree's scores are measured on.
+
+    Rows that look alike may stand on both sides, and which of them is which does not matter: as many
+    as were held out are flagged, the last of each kind.
+    """
+    keys = labelled_hashes(table)
+    kinds, kind = np.unique(keys, return_inverse=True)
+    at = np.searchsorted(kinds, labelled_hashes(held_out))
+    n_held_out = np.bincount(at, _weights(held_out), len(kinds))
+    # Of each kind, the weight of a row and of those after it: the last ones, as many as were held out.
+    backwards = np.lexsort((-np.arange(len(keys)), kind))
+    weight = _weights(table)[backwards]
+    since = np.cumsum(weight) - weight
+    begins = np.append(True, np.diff(kind[backwards]) != 0)
+    since -= np.maximum.accumulate(np.where(begins, since, 0.0))
+    is_held_out = np.empty(len(keys), np.bool_)
+    is_held_out[backwards] = since < n_held_out[kind[backwards]] * (1 - 1e-9)
+    return is_held_out
+
+
+def _subgroup_columns(names: Iterable[str], table: Table, others: Mapping[str, Any]) -> dict[str, Column]:
+    """The columns of these names, of the other columns or of the table."""
+    schema = table.schema
+    known = {f.name: (f, values) for f, values in zip(schema.features, table.columns, strict=True)}
+    columns = {}
+    for name in names:
+        if name in others:
+            columns[name] = read_column(others[name], f"column {name!r}")
+        elif name in known:
+            feature, values = known[name]
+            kind = "nominal" if feature.kind == "question" else feature.kind
+            columns[name] = Column(kind, values, feature.categories)
+    return columns
+
+
+def _weights(table: Table) -> FloatArray:
+    return np.ones(table.n_rows) if table.weight is None else table.weight
+
+
+def edit_facts(tree: Tree) -> list[dict[str, Any]]:
+    """What was edited by hand: what, by whom, why and when, and whether it still holds."""
+    from holdfast.show.edits import edit_text
+
+    held = {id(edit) for _, edit in held_edits(tree)}
+    return [
+        {
+            "text": edit_text(edit),
+            "kind": edit.kind,
+            "by": edit.by,
+            "why": edit.why,
+            "when": edit.when,
+            "holds": id(edit) in held,
+        }
+        for edit in tree.edits
+    ]

@@ -1,0 +1,544 @@
+"""Judge a change by a policy: to add a line, add a field to the policy, and a function and an entry here."""
+
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import fsum, isfinite, isnan, nan, sqrt
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+
+from holdfast.arrays import DIGITS, BoolArray, FloatArray, without_last_digits
+from holdfast.data.input.columns import Column, read_column
+from holdfast.data.input.frame import as_vector, frame_of
+from holdfast.data.schema import Target
+from holdfast.data.table import Table
+from holdfast.distance.diff.conditions import same_threshold
+from holdfast.distance.diff.crossings import leaves_of_table
+from holdfast.distance.diff.rows import RowChanges, row_changes, true_values
+from holdfast.distance.diff.rules import RuleChange
+from holdfast.distance.diff.splits import SplitChange
+from holdfast.distance.diff.tree_diff import TreeDiff, tree_diff
+from holdfast.errors import DataError, ParameterError, PolicyError
+from holdfast.governance.form import Interval, nearest
+from holdfast.governance.policy import ChangePolicy
+from holdfast.governance.verdict import PolicyLine, PolicyVerdict
+from holdfast.scoring.metric import metric_of
+from holdfast.scoring.overall_shift import overall_shift
+from holdfast.text.lines import label_text, printable
+from holdfast.text.lists import joined
+from holdfast.text.numbers import counted, fixed_text, number_text, percent_text
+from holdfast.tree.rule import Condition, Rule, tree_rules
+from holdfast.tree.tree import KNOWN, LEAF, Tree
+
+
+def judge_change(
+    policy: ChangePolicy,
+    old: Any,
+    new: Any,
+    table: Table,
+    *,
+    subgroups: Any = None,
+    diff: TreeDiff | None = None,
+) -> PolicyVerdict:
+    """The verdict on a change, judged by the rows of the table. See `ChangePolicy.check`."""
+    columns = {name: _column(name, table, _given(subgroups, table.n_rows)) for name in policy.subgroups}
+    change = Change(policy, tree_diff(old, new) if diff is None else diff, table, columns)
+    _check_scoring(policy.scoring, change.diff.old.schema.target)
+    stated = [name for name in JUDGES if getattr(policy, name) not in (None, (), {})]
+    lines = tuple(line for name in stated for line in JUDGES[name](name, change))
+    return PolicyVerdict(policy, lines, int(change.counted.sum()))
+
+
+def _check_scoring(scoring: str | None, target: Target) -> None:
+    try:
+        metric_of(scoring, target)
+    except ParameterError as error:
+        why = str(error).removeprefix(f"scoring={scoring!r} ")
+        raise PolicyError(f"The line scoring is {scoring!r}, which {why}") from error
+
+
+def _given(subgroups: Any, n_rows: int) -> dict[str, Any]:
+    """The columns that were given besides the table, by name."""
+    if subgroups is None:
+        return {}
+    if isinstance(subgroups, Mapping):
+        columns = {name: as_vector(values, f"subgroups[{name!r}]") for name, values in subgroups.items()}
+    else:
+        frame = frame_of(subgroups)
+        columns = dict(zip(frame.names, frame.columns, strict=True))
+    for name, values in columns.items():
+        if len(values) != n_rows:
+            raise DataError(
+                f"subgroups[{name!r}] has {len(values)} values, and the table has {n_rows} rows: give one "
+                "value per row."
+            )
+    return columns
+
+
+def _column(name: str, table: Table, given: Mapping[str, Any]) -> Column:
+    """The column that subgroups are made by."""
+    if name in given:
+        return read_column(given[name], f"subgroups[{name!r}]")
+    known = dict(zip(table.schema.names, zip(table.schema.features, table.columns, strict=True), strict=True))
+    if name not in known:
+        raise PolicyError(
+            f"The line subgroups names the column {name!r}, which the rows do not have: "
+            f"{nearest(name, [*known, *given])} A column that is no feature can be given by subgroups=."
+        )
+    feature, values = known[name]
+    kind = "nominal" if feature.kind == "question" else feature.kind
+    return Column(kind, values, feature.categories)
+
+
+@dataclass(frozen=True, eq=False)
+class Change:
+    """A change, the policy that it is held against, and the rows that it is judged by."""
+
+    policy: ChangePolicy
+    diff: TreeDiff
+    table: Table
+    columns: dict[str, Column]  # that subgroups are made by
+
+    def limit(self, name: str) -> Any:
+        """What the line of this name says."""
+        return getattr(self.policy, name)
+
+    @cached_property
+    def rows(self) -> RowChanges:
+        """What the change means for all rows."""
+        return self.rows_of(self.table)
+
+    def rows_of(self, table: Table, positive: object = None) -> RowChanges:
+        """What the change means for the rows of a table."""
+        diff, scoring = self.diff, self.policy.scoring
+        return row_changes(diff.old, diff.new, table, positive=positive, scoring=scoring, describe=False)
+
+    @cached_property
+    def counted(self) -> BoolArray:
+        """The rows whose weight is above 0."""
+        weight = self.table.weight
+        return np.ones(self.table.n_rows, np.bool_) if weight is None else np.asarray(weight > 0, np.bool_)
+
+    @cached_property
+    def rows_by_leaf(self) -> dict[int, int]:
+        """How many rows of a weight above 0 each leaf of the new tree has."""
+        new = self.diff.new
+        counts = np.bincount(leaves_of_table(new, self.table)[self.counted], minlength=new.n_nodes)
+        return {leaf: int(counts[leaf]) for leaf in np.flatnonzero(new.feature < 0).tolist()}
+
+    def overall_shift(self, tree: Tree, place: int) -> float:
+        """What the tree's predictions lack on the whole; of numbers, in standard deviations of the target."""
+        truth = true_values(tree.schema.target, self.table)
+        lacking = overall_shift(tree.value[leaves_of_table(tree, self.table)], truth, place)
+        return lacking if tree.schema.target.is_classes else lacking / self._spread
+
+    @cached_property
+    def _spread(self) -> float:
+        """The standard deviation of a numeric target; 1 if it is constant."""
+        values = self.table.target[self.counted]
+        weight = np.ones(len(values)) if self.table.weight is None else self.table.weight[self.counted]
+        total = fsum(weight.tolist())
+        mean = fsum((weight * values).tolist()) / total
+        return sqrt(fsum((weight * np.square(values - mean)).tolist()) / total) or 1.0
+
+
+MOST_NAMED = 3  # changes that the words of a line list
+UNCOUNTED = {"value", "order"}  # kinds of change after which a rule is still the same rule
+_SPLITS = {  # line: the kinds of splits that it is about, and what they are called
+    "thresholds": (("threshold",), "threshold moves", "thresholds move"),
+    "categories": (("categories",), "set of categories changes", "sets of categories change"),
+    "missing_sides": (("missing",), "side of missing values changes", "sides of missing values change"),
+    "new_splits": (("new", "replaced"), "split is new", "splits are new"),
+    "gone_splits": (("gone",), "split is gone", "splits are gone"),
+}
+
+
+# -- what may change --------------------------------------------------------------------------------------
+
+
+def leaf_values(name: str, change: Change) -> Iterator[PolicyLine]:
+    """The rules that stay and give other probabilities, another class or another number."""
+    found = change.diff.of_kind("value", "outcome")
+    n_classes = len(change.diff.of_kind("outcome"))
+    words = f"{counted(len(found), 'rule')} with other values"
+    if n_classes:
+        words += f", {n_classes} of them with another class"
+    yield permitted(name, len(found), change.limit(name), words)
+
+
+def splits(name: str, change: Change) -> Iterator[PolicyLine]:
+    """The splits that changed in the way that the line is about."""
+    kinds, singular, plural = _SPLITS[name]
+    is_missing = name == "missing_sides"
+    found = [each for each in change.diff.splits if each.kind in kinds or (is_missing and each.moves_missing)]
+    n_splits = sum(_n_splits(each) for each in found)
+    words = f"{n_splits or 'no'} {singular if n_splits == 1 else plural}"
+    if found:
+        texts = [_missing_text(each) if is_missing else _split_text(each) for each in found]
+        words += f": {joined(texts, MOST_NAMED)}"
+    if name != "new_splits":
+        words += _replaced_text(change)
+    yield permitted(name, n_splits, change.limit(name), words)
+
+
+def _n_splits(change: SplitChange) -> int:
+    """How many splits a change is: all below one that is new, replaced or gone are so too."""
+    if change.is_move:
+        return 1
+    return change.n_gone if change.kind == "gone" else change.n_new
+
+
+def _replaced_text(change: Change) -> str:
+    """That splits of replaced parts of the tree are counted as new: they neither move nor are they gone."""
+    n_replaced = sum(each.n_gone for each in change.diff.splits if each.kind == "replaced")
+    if not n_replaced:
+        return ""
+    are = "is replaced, which counts" if n_replaced == 1 else "are replaced, which counts"
+    return f"; {counted(n_replaced, 'split')} {are} under new_splits alone"
+
+
+def new_root(name: str, change: Change) -> Iterator[PolicyLine]:
+    """Whether the tree asks about another column first."""
+    before, after = (_first_column(tree) for tree in (change.diff.old, change.diff.new))
+    same = change.diff.same_root
+    words = f"the tree asks about {after} first{', as before' if same else f', and asked about {before}'}"
+    yield permitted(name, int(not same), change.limit(name), words)
+
+
+def _split_text(split: SplitChange) -> str:
+    before, after = ("a leaf" if each is None else _condition_text(each) for each in (split.old, split.new))
+    share = f" ({percent_text(split.share)} of the range)" if split.kind == "threshold" else ""
+    return f"{before} becomes {after}{share}"
+
+
+def _missing_text(split: SplitChange) -> str:
+    before, after = (_condition_text(each) for each in (split.old, split.new) if each is not None)
+    side = "yes" if split.new is not None and split.new.missing else "no"
+    told = before if before == after else f"{before} becomes {after}"
+    return f"{told} (missing values now go to {side})"
+
+
+def _first_column(tree: Tree) -> str:
+    return "nothing" if tree.n_leaves == 1 else printable(tree.schema.features[int(tree.feature[0])].name)
+
+
+# -- how much may change ----------------------------------------------------------------------------------
+
+
+def max_changed_rules(name: str, change: Change) -> Iterator[PolicyLine]:
+    """The number of rules with other conditions or another class, new ones and those that are gone."""
+    found = [each for each in change.diff.changes if {*each.kinds} - UNCOUNTED]
+    rules = f"{counted(len(found), 'rule')} of {change.diff.old.n_leaves}"
+    yield at_most(name, len(found), change.limit(name), _rules_text(rules, found))
+
+
+def _rules_text(rules: str, found: Sequence[RuleChange]) -> str:
+    alone = [(kind, sum(kind in each.kinds for each in found)) for kind in ("new", "gone")]
+    parts = [f"{number} {kind}" for kind, number in alone if number]
+    return f"{rules} changed" + (f", {' and '.join(parts)}" if parts else "")
+
+
+def max_threshold_shift(name: str, change: Change) -> Iterator[PolicyLine]:
+    """The farthest that a threshold moves, as a fraction of the range of its column."""
+    moved = sorted(change.diff.moved_thresholds, key=lambda each: -each.share)
+    words = _split_text(moved[0]) if moved else "no threshold moves"
+    words += _replaced_text(change)
+    yield at_most(name, moved[0].share if moved else 0.0, change.limit(name), words)
+
+
+def max_distance(name: str, change: Change) -> Iterator[PolicyLine]:
+    """The distance between the trees."""
+    distance = change.diff.distance
+    words = f"distance of the trees, label weight {distance.label_weight:g}"
+    yield at_most(name, distance.total, change.limit(name), words)
+
+
+def threshold_intervals(name: str, change: Change) -> Iterator[PolicyLine]:
+    """For each column that has an interval, the new threshold that is farthest out of it."""
+    for column, interval in change.policy.threshold_intervals.items():
+        old, new = (_thresholds(tree, column) for tree in (change.diff.old, change.diff.new))
+        added = [each for each in new if not any(same_threshold(each, other) for other in old)]
+        if not added:
+            words = f"no new threshold on {printable(column)}"
+            yield PolicyLine(name, printable(column), None, interval, "within", "passed", words)
+            continue
+        farthest = max(added, key=lambda each: (max(interval[0] - each, each - interval[1]), each))
+        yield within(name, farthest, interval, _outside_text(column, added, interval), printable(column))
+
+
+def _outside_text(column: str, added: list[float], interval: Interval) -> str:
+    texts = joined([number_text(each) for each in added], MOST_NAMED)
+    n_outside = sum(not interval[0] <= each <= interval[1] for each in added)
+    outside = "" if len(added) == 1 else f", {n_outside} of them outside"
+    return f"new thresholds on {printable(column)}: {texts}{outside}"
+
+
+def _thresholds(tree: Tree, column: str) -> list[float]:
+    """The thresholds of the tree on a numeric column, each once, in their order."""
+    features = {feature.name: place for place, feature in enumerate(tree.schema.features)}
+    if column not in features:
+        raise PolicyError(
+            f"The line threshold_intervals names the column {column!r}, which the trees do not know: "
+            f"{nearest(column, features)}"
+        )
+    feature = tree.schema.features[features[column]]
+    if feature.kind != "numeric":
+        raise PolicyError(
+            f"The line threshold_intervals names the column {column!r}, which is {feature.kind}: an interval "
+            "is for a column of numbers. The line categories says whether categories may change sides."
+        )
+    asked = (tree.feature != LEAF) & (tree.feature == features[column])
+    return [each for each in np.unique(tree.threshold[asked]).tolist() if each < KNOWN]
+
+
+NO_CLASSES = "the target is a number, and has no classes"
+
+
+def max_churn(name: str, change: Change) -> Iterator[PolicyLine]:
+    """The mean change of the answers."""
+    is_classes = change.diff.old.schema.target.is_classes
+    unit = "the probabilities" if is_classes else "the predictions, in standard deviations of the target"
+    yield at_most(name, change.rows.churn, change.limit(name), f"mean change of {unit}")
+
+
+def max_flips(name: str, change: Change) -> Iterator[PolicyLine]:
+    """The fraction of rows that get another class."""
+    yield _of_classes(name, change, change.rows.flips, "rows that get another class")
+
+
+def max_negative_flips(name: str, change: Change) -> Iterator[PolicyLine]:
+    """The fraction of rows that were right and become wrong."""
+    yield _of_classes(name, change, change.rows.negative_flips, "rows that were right and become wrong")
+
+
+def _of_classes(name: str, change: Change, figure: float, words: str) -> PolicyLine:
+    limit: float = change.limit(name)
+    if not change.diff.old.schema.target.is_classes:
+        return PolicyLine(name, "", None, limit, "at most", "not judged", NO_CLASSES)
+    return at_most(name, figure, limit, words)
+
+
+# -- scores -----------------------------------------------------------------------------------------------
+
+
+def score_margin(name: str, change: Change) -> Iterator[PolicyLine]:
+    """How much worse the score may be, with the confidence of the policy, on all rows."""
+    yield _non_inferior(name, change, change.rows, change.limit(name))
+
+
+def subgroups(name: str, change: Change) -> Iterator[PolicyLine]:
+    """The same in every subgroup that has enough rows."""
+    policy = change.policy
+    margin = policy.score_margin if policy.subgroup_margin is None else policy.subgroup_margin
+    assert margin is not None
+    for column in policy.subgroups:
+        for each in subgroups_of(column, change.columns[column], policy.subgroup_bands, change.counted):
+            n_rows = int(each.rows.sum())
+            if n_rows < policy.min_subgroup_rows:
+                why = f"{counted(n_rows, 'row')}, fewer than {policy.min_subgroup_rows}"
+                yield PolicyLine(name, each.name, None, 0.0 - margin, "at least", "not judged", why)
+            else:
+                rows = change.rows_of(change.table.taken(each.rows))
+                yield _non_inferior(name, change, rows, margin, each.name)
+
+
+def _non_inferior(
+    name: str, change: Change, rows: RowChanges, margin: float, subject: str = ""
+) -> PolicyLine:
+    """The lower bound of the difference of the scores, which may not be below minus the margin."""
+    confidence = change.policy.confidence
+    bound = rows.score_difference - NormalDist().inv_cdf(confidence) * rows.score_error
+    where = f" on {counted(rows.n_rows, 'row')}" if subject else ""
+    words = f"{_score_text(rows)}{where}, at least {fixed_text(bound, 3, '+')} ({100 * confidence:g} % sure)"
+    if bound < -margin <= rows.score_difference:
+        words += "; too few rows to be sure of less"
+    if isnan(bound):
+        words = f"{rows.metric.title if rows.metric else 'score'} on {counted(rows.n_rows, 'row')}"
+    return at_least(name, bound, 0.0 - margin, words, subject)
+
+
+def _score_text(rows: RowChanges) -> str:
+    """Both scores as people say them, and the difference, above 0 where the new tree is better."""
+    metric = rows.metric
+    assert metric is not None
+    new, old = (fixed_text(metric.shown(each), 3) for each in (rows.new_score, rows.old_score))
+    better = " better" if metric.is_loss else ""
+    apart = f"{fixed_text(rows.score_difference, 3, '+')} ± {fixed_text(rows.score_error, 3)}"
+    return f"{metric.title} {new}, was {old}: {apart}{better}"
+
+
+# -- calibration and leaves -------------------------------------------------------------------------------
+
+
+def calibration_intercept(name: str, change: Change) -> Iterator[PolicyLine]:
+    """What the predictions of the new tree lack on the whole; of more than two classes, of each."""
+    for place, subject in _calibrated(change):
+        old, new = (change.overall_shift(tree, place) for tree in (change.diff.old, change.diff.new))
+        words = "0 is right" + ("" if isnan(old) else f"; was {fixed_text(old, 3)}")
+        yield within(name, new, change.limit(name), words, subject)
+
+
+def observed_expected(name: str, change: Change) -> Iterator[PolicyLine]:
+    """What came true over what the new tree expects; of more than two classes, of each."""
+    return _of_calibration(name, change, "ratio")
+
+
+def calibration_slope(name: str, change: Change) -> Iterator[PolicyLine]:
+    """What the predictions of the new tree should be multiplied by; of more than two classes, of each."""
+    return _of_calibration(name, change, "slope")
+
+
+def _of_calibration(name: str, change: Change, figure: str) -> Iterator[PolicyLine]:
+    classes = change.diff.new.schema.target.classes
+    for place, subject in _calibrated(change):
+        rows = change.rows if not subject else change.rows_of(change.table, positive=classes[place])
+        old, new = (getattr(each, figure) for each in (rows.old_calibration, rows.new_calibration))
+        words = "1 is right" + ("" if isnan(old) else f"; was {fixed_text(old, 3)}")
+        yield within(name, new, change.limit(name), words, subject)
+
+
+def _calibrated(change: Change) -> list[tuple[int, str]]:
+    """The columns of the values that are judged, and what they are called if there are several."""
+    classes = change.diff.new.schema.target.classes
+    if len(classes) > 2:
+        return [(place, f"class {label_text(label)}") for place, label in enumerate(classes)]
+    return [(1 if len(classes) == 2 else 0, "")]
+
+
+def min_leaf_rows(name: str, change: Change) -> Iterator[PolicyLine]:
+    """The number of rows in the leaf that has the fewest."""
+    by_leaf = change.rows_by_leaf
+    fewest = min(by_leaf, key=lambda leaf: (by_leaf[leaf], leaf))
+    rules = {rule.leaf: rule for rule in tree_rules(change.diff.new)}
+    words = f"rows in the smallest leaf: {_where(rules[fewest])}"
+    yield at_least(name, by_leaf[fewest], change.limit(name), words)
+
+
+def _condition_text(condition: Condition) -> str:
+    from holdfast.show.conditions import condition_text
+
+    return condition_text(condition)
+
+
+def _where(rule: Rule) -> str:
+    return " and ".join(_condition_text(each) for each in rule.conditions) or "all rows"
+
+
+@dataclass(frozen=True, eq=False)
+class Subgroup:
+    """Some of the rows, and what they have in common."""
+
+    name: str  # "sex = f", "40 < age <= 55"
+    rows: BoolArray
+
+
+def subgroups_of(name: str, column: Column, n_bands: int, counted: BoolArray) -> Iterator[Subgroup]:
+    """The subgroups of the rows that count: every such row is in exactly one.
+
+    Categories are subgroups, and so are numbers if there are no more of them than bands. Else bands have
+    about equally many rows, and equal numbers are in one. Rows without a value come last.
+
+    >>> column = Column("numeric", np.array([1.0, 2.0, 3.0, 4.0, np.nan]))
+    >>> [each.name for each in subgroups_of("age", column, 2, np.ones(5, bool))]
+    ['age <= 2', 'age > 2', 'age missing']
+    """
+    title = printable(name)
+    values = np.where(counted, column.values, np.nan)
+    present = np.unique(values[~np.isnan(values)])
+    if column.labels:
+        for place in present.astype(int).tolist():
+            yield Subgroup(f"{title} = {label_text(column.labels[place])}", values == place)
+    elif len(present) <= n_bands:
+        for value in present.tolist():
+            yield Subgroup(f"{title} = {number_text(value)}", values == value)
+    else:
+        yield from _bands(title, values, n_bands)
+    missing = np.isnan(column.values) & counted
+    if missing.any():
+        yield Subgroup(f"{title} missing", missing)
+
+
+def _bands(title: str, values: FloatArray, n_bands: int) -> Iterator[Subgroup]:
+    """Numbers between quantiles, which are numbers of the column."""
+    known = values[~np.isnan(values)]
+    inner = np.quantile(known, np.arange(1, n_bands) / n_bands, method="inverted_cdf")
+    ends = [-np.inf, *np.unique(inner[inner < known.max()]).tolist(), np.inf]
+    for low, high in itertools.pairwise(ends):
+        rows = (values > low) & (values <= high)
+        left = "" if low == -np.inf else f"{number_text(low)} < "
+        text = f"{title} > {number_text(low)}" if high == np.inf else f"{left}{title} <= {number_text(high)}"
+        yield Subgroup(text, rows)
+
+
+def at_most(name: str, figure: float, limit: float, words: str, subject: str = "") -> PolicyLine:
+    """The line of a figure that may not be greater than the limit."""
+    rounded = decided(figure)
+    return _judged(PolicyLine(name, subject, rounded, limit, "at most", "passed", words), rounded <= limit)
+
+
+def at_least(name: str, figure: float, limit: float, words: str, subject: str = "") -> PolicyLine:
+    """The line of a figure that may not be less than the limit."""
+    rounded = decided(figure)
+    return _judged(PolicyLine(name, subject, rounded, limit, "at least", "passed", words), rounded >= limit)
+
+
+def within(name: str, figure: float, limit: Interval, words: str, subject: str = "") -> PolicyLine:
+    """The line of a figure that has to be in an interval, whose ends belong to it."""
+    rounded = decided(figure)
+    is_met = limit[0] <= rounded <= limit[1]
+    return _judged(PolicyLine(name, subject, rounded, limit, "within", "passed", words), is_met)
+
+
+def permitted(name: str, figure: int, permission: str, words: str) -> PolicyLine:
+    """The line of a kind of change that is allowed, or must never happen."""
+    line = PolicyLine(name, "", figure, permission, "permission", "passed", words)
+    return _judged(line, permission == "allowed" or figure == 0)
+
+
+def decided(figure: float) -> float:
+    """The figure without the digits that depend on the processor; NaN if it cannot be told.
+
+    >>> decided(0.1 + 0.2), decided(1e-17), decided(float("nan"))
+    (0.3, 0.0, nan)
+    """
+    if not isfinite(figure):
+        return nan
+    return round(float(without_last_digits(np.array([float(figure)]))[0]), DIGITS) + 0.0
+
+
+def _judged(line: PolicyLine, is_met: bool) -> PolicyLine:
+    if line.figure is not None and isnan(line.figure):
+        return replace(line, figure=None, status="not judged", words=f"{line.words}: these rows cannot tell")
+    return line if is_met else replace(line, status="failed")
+
+
+# -- the lines in their order -----------------------------------------------------------------------------
+
+Judge = Callable[[str, Change], Iterator[PolicyLine]]
+
+# Line: who judges it. The other lines only say how.
+JUDGES: dict[str, Judge] = {
+    "leaf_values": leaf_values,
+    "thresholds": splits,
+    "categories": splits,
+    "missing_sides": splits,
+    "new_splits": splits,
+    "gone_splits": splits,
+    "new_root": new_root,
+    "max_changed_rules": max_changed_rules,
+    "max_threshold_shift": max_threshold_shift,
+    "threshold_intervals": threshold_intervals,
+    "max_distance": max_distance,
+    "max_churn": max_churn,
+    "max_flips": max_flips,
+    "max_negative_flips": max_negative_flips,
+    "score_margin": score_margin,
+    "subgroups": subgroups,
+    "observed_expected": observed_expected,
+    "calibration_intercept": calibration_intercept,
+    "calibration_slope": calibration_slope,
+    "min_leaf_rows": min_leaf_rows,
+}
