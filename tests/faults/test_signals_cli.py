@@ -17,7 +17,6 @@ from holdfast.runs import fit_run
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals")
 
 
-@pytest.mark.slow
 def test_whatever_the_moment_the_old_output_is_there_or_the_new_one(tmp_path: Path) -> None:
     assert signals_cli.send(2, seed=1, jobs=2, home=tmp_path, tell=False) == []
 

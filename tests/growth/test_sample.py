@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.data.table import Table
@@ -26,7 +26,6 @@ def numbers(*columns: list[float], y: list[Any], weight: list[float] | None = No
 # -- units ----------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=50, deadline=None)
 @given(st.lists(st.integers(-(10**9), 10**9), min_size=1, max_size=20), st.integers(20, 10**6))
 def test_units_are_fine_and_leave_room_for_every_sum(values: list[int], n_repeats: int) -> None:
     given_values = np.array(values) / 7
@@ -90,7 +89,6 @@ def test_a_threshold_never_leaves_the_gap_between_its_values(below: float, above
     assert below <= tree.threshold[0] < above
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.floats(allow_nan=False, allow_infinity=False), st.floats(allow_nan=False, allow_infinity=False))
 def test_the_middle_of_any_two_numbers_is_below_the_upper_one(one: float, other: float) -> None:
     below, above = min(one, other), max(one, other)
