@@ -21,7 +21,8 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark as slow what `make test` leaves to `make check`.
 
-    These are tests/faults, tests in a browser, and scikit-learn's checks of all variants of an estimator but one.
+    These are tests/faults, tests in a browser, and scikit-learn's checks of all variants of an estimator
+    but one.
     """
     first: dict[type, str] = {}
     for item in items:
