@@ -79,7 +79,7 @@ def pages_with_examples() -> Iterator[Any]:
             yield pytest.param(page, marks=marks, id=name_of(page))
 
 
-@pytest.mark.parametrize("page", pages_with_examples())
+@pytest.mark.parametrize("page", list(pages_with_examples()))
 def test_the_examples_of_a_page_run_one_after_the_other(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
