@@ -1,5 +1,6 @@
 """Rows as integers: weights and targets keep their meaning, whatever their size."""
 
+from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -61,6 +62,17 @@ def test_balanced_classes_weigh_the_same_and_as_much_as_all_rows() -> None:
     table = numbers([1, 2, 3, 4], y=list("abbb"))
     factors = class_importance(table, GrowthRules(class_weight="balanced"), np.ones(4))
     assert factors.tolist() == pytest.approx([2.0, 2 / 3, 2 / 3, 2 / 3])
+
+
+@pytest.mark.parametrize("rules", [{"class_weight": "balanced"}, {"priors": {"a": 0.5, "b": 0.5}}], ids=str)
+def test_the_order_of_the_rows_changes_no_bit_of_what_classes_weigh(rules: Any) -> None:
+    weight, y = np.array([1.0, 0.7, 3.2360742, 0.1]), np.array(list("baaa"))
+    found = set()
+    for order in map(list, permutations(range(4))):
+        table = numbers(np.zeros(4), y=y[order], weight=weight[order])
+        importance = class_importance(table, GrowthRules(**rules), weight[order])
+        found.add((importance[y[order] == "a"][0], importance[y[order] == "b"][0]))
+    assert len(found) == 1
 
 
 def test_class_weight_is_for_classes() -> None:
