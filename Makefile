@@ -11,13 +11,19 @@ READY_DOCS := $(VENV)/.ready-docs
 # three times as long where numpy and scikit-learn are compiled anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test coverage check lint types imports test-nojit test-bounds test-cpu golden docs dist-check bench clean
+.PHONY: demo test test-all coverage check lint types imports test-nojit test-bounds test-cpu golden docs dist-check bench clean
 
 demo: $(RUNNING)
 	$(BIN)/holdfast demo
 
+# What to run after every change: some minutes.
 test: $(TESTING)
-	$(BIN)/pytest -n 2
+	$(BIN)/pytest -n 2 -m "not slow"
+
+# All tests, with more examples of the properties: damaged files, killed processes, clusters, a
+# browser, every page of the docs and scikit-learn's checks of every variant of the estimators too.
+test-all: $(READY)
+	HYPOTHESIS_PROFILE=thorough $(BIN)/pytest -n 2
 
 # The same tests, and which lines of the library no test runs: a report to read, not a threshold to pass.
 coverage: $(READY)
@@ -33,12 +39,11 @@ test-bounds: $(READY)
 	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/.numba_bounds $(BIN)/pytest -n 2 $(addprefix tests/,kernels growth tree ensembles distance stability golden properties/test_pruning_properties.py)
 
 # Once more with the vector instructions turned down, as on an older processor: nothing rests on last bits.
-# Every kernel, and what computes figures from many rows. Left out are reading, writing and showing, damaged files,
-# and scikit-learn's own checks of simple estimators: tests/properties tries weights and orders of rows with these.
-ON_BOTH := test_arrays.py data/split data/test_canonical_order.py data/test_coding.py scoring growth ensembles distance stability evidence estimators comparison audit properties agreement golden test_docs.py
-ON_ONE := $(addprefix --ignore=tests/,properties/test_file_fuzz.py $(addprefix estimators/test_,estimator_checks.py bagged_estimator_checks.py boosting_estimator_checks.py))
+# Every kernel, and what computes figures from many rows, with the tests of `make test`. Left out are reading,
+# writing and showing, and scikit-learn's own checks: tests/properties tries weights and orders of rows with these.
+ON_BOTH := $(addprefix tests/,test_arrays.py data/split data/test_canonical_order.py data/test_coding.py scoring growth ensembles distance stability evidence estimators comparison audit properties agreement golden)
 test-cpu: $(READY)
-	$(BIN)/python tests/processor.py -n 2 $(ON_ONE) $(addprefix tests/,$(ON_BOTH))
+	$(BIN)/python tests/processor.py -n 2 -m "not slow" -k "not estimator_checks" $(ON_BOTH)
 
 # After a change that is meant: write tests/golden/golden.json anew. It prints what changed.
 golden: $(READY)
@@ -54,7 +59,7 @@ types: $(READY)
 imports: $(READY)
 	$(BIN)/lint-imports
 
-check: lint types imports docs dist-check test test-nojit test-cpu
+check: lint types imports docs dist-check test-all test-nojit test-cpu
 
 # The site, in build/site: it needs no network, and a warning is an error.
 docs: $(READY_DOCS)

@@ -8,12 +8,30 @@ from hypothesis import HealthCheck, settings
 
 from holdfast.backends import progress
 
-# The same examples in every run: a check passes today if it passed yesterday. HYPOTHESIS_PROFILE=explore
-# looks for new ones.
-_CALM = {"deadline": None, "suppress_health_check": [HealthCheck.filter_too_much, HealthCheck.too_slow]}
-settings.register_profile("repeat", derandomize=True, **_CALM)
-settings.register_profile("explore", **_CALM)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeat"))
+# The same examples in every run: a check passes today if it passed yesterday. `make test` tries few of them,
+# `make check` (thorough) twice as many, and HYPOTHESIS_PROFILE=explore looks for new ones.
+_HEALTH = [HealthCheck.filter_too_much, HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+_COMMON = {"deadline": None, "suppress_health_check": _HEALTH}
+settings.register_profile("quick", derandomize=True, max_examples=25, **_COMMON)
+settings.register_profile("thorough", derandomize=True, max_examples=60, **_COMMON)
+settings.register_profile("explore", **_COMMON)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark as slow what `make test` leaves to `make check`.
+
+    These are tests/faults, tests in a browser, and scikit-learn's checks of all variants of an estimator
+    but one.
+    """
+    first: dict[type, str] = {}
+    for item in items:
+        estimator = getattr(item, "callspec", None) and item.callspec.params.get("estimator")
+        is_variant = "estimator_checks" in item.nodeid and (
+            first.setdefault(type(estimator), repr(estimator)) != repr(estimator)
+        )
+        if is_variant or item.path.parent.name == "faults" or "browser" in getattr(item, "fixturenames", ()):
+            item.add_marker("slow")
 
 
 # No test shows progress, however slow the machine is: what it reads does not depend on time.

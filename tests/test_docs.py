@@ -24,6 +24,7 @@ PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 # perhaps a block of text: its output, in which a line of three dots stands for any lines.
 RUN = r"^```(python|sh|toml(?=\n# [\w-]+\.toml\n))\n(.*?)^```\n"
 EXAMPLE = re.compile(RUN + r"(?:\n*```text\n(.*?)^```$)?", re.DOTALL | re.MULTILINE)
+FIRST_PAGES = ("README.md", "docs/tutorial.md")  # `make test` runs these, and `make check` all of them
 ANY_LINES = "...\n"
 TOCTREE = re.compile(r"^```\{toctree\}\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")  # to a file, not to the web
@@ -87,7 +88,14 @@ def is_shown(printed: str, output: str) -> bool:
     return re.fullmatch("(?:\n.*)*\n".join(parts), f"\n{printed}") is not None
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if any(examples(page))], ids=name_of)
+def pages_with_examples() -> Iterator[Any]:
+    for page in PAGES:
+        if any(examples(page)):
+            marks = () if name_of(page) in FIRST_PAGES else pytest.mark.slow
+            yield pytest.param(page, marks=marks, id=name_of(page))
+
+
+@pytest.mark.parametrize("page", list(pages_with_examples()))
 def test_the_examples_of_a_page_run_one_after_the_other(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -10,25 +10,24 @@ import pytest
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "holdfast"
 SHOWS_AN_UNSTABLE_ORDER = "processor.py"
-RANKS_SHARED_BY_TIES = "holdfast/data/coding.py"  # a dense rank does not see in which order they come
 # A product of matrices decides nothing here: it is of integers, only shown, rounded, or has a margin.
-WITH_PRODUCTS = {
-    "stability/centring/design_matrix.py",
-    "stability/centring/shape.py",  # sums of whole numbers
-    "stability/centring/stacking.py",  # the weights are rounded to two digits
-    "ensembles/newton.py",
-    "growth/density/groups.py",
-    "growth/density/model.py",
-    "growth/density/search.py",
-    "growth/density/tree.py",
-    "growth/ready.py",
-    "growth/sample.py",
-    "storage/density_part.py",
-    "show/plots/distance.py",
-    "distance/distances.py",
-    "tree/summary.py",
-    "tree/tree.py",
-}
+WITH_PRODUCTS = [
+    "holdfast.stability.centring.design_matrix",
+    "holdfast.stability.centring.shape",  # sums of whole numbers
+    "holdfast.stability.centring.stacking",  # the weights are rounded to two digits
+    "holdfast.ensembles.newton",
+    "holdfast.growth.density.groups",
+    "holdfast.growth.density.model",
+    "holdfast.growth.density.search",
+    "holdfast.growth.density.tree",
+    "holdfast.growth.ready",
+    "holdfast.growth.sample",
+    "holdfast.storage.density_part",
+    "holdfast.show.plots.distance",
+    "holdfast.distance.distances",
+    "holdfast.tree.summary",
+    "holdfast.tree.tree",
+]
 PRODUCT_NAMES = {"dot", "matmul", "inner", "vdot", "einsum", "tensordot", "linalg"}
 
 
@@ -59,7 +58,7 @@ def test_every_order_is_a_stable_one(folder: str) -> None:
         f"{file}:{node.lineno}"
         for file, tree in parsed(ROOT / folder, "argsort|argpartition")
         for node in ast.walk(tree)
-        if is_unstable(node) and file not in (SHOWS_AN_UNSTABLE_ORDER, RANKS_SHARED_BY_TIES)
+        if is_unstable(node) and file != SHOWS_AN_UNSTABLE_ORDER
     ]
     assert unstable == [], 'write kind="stable"'
 
@@ -67,15 +66,15 @@ def test_every_order_is_a_stable_one(folder: str) -> None:
 def test_no_new_product_of_matrices_decides_anything() -> None:
     """It ends in other bits on another processor: compare with a margin, and name the file above."""
     pattern = "|".join(["@", *PRODUCT_NAMES])
-    files = {file for file, tree in parsed(SOURCE, pattern) if any(map(is_product, ast.walk(tree)))}
-    assert sorted(files - WITH_PRODUCTS) == []
+    files = [file for file, tree in parsed(SOURCE, pattern) if any(map(is_product, ast.walk(tree)))]
+    modules = {f"holdfast.{file.removesuffix('.py').replace('/', '.')}" for file in files}
+    assert sorted(modules - set(WITH_PRODUCTS)) == []
 
 
 def test_every_decision_has_a_number_of_its_own() -> None:
-    """Two branches may both have taken the next one. Deleted records leave gaps."""
+    """Two branches may both have taken the next one."""
     pages = sorted((ROOT / "docs" / "decisions").glob("*.md"))
-    numbers = [int(page.name[:4]) for page in pages]
-    assert numbers == sorted(set(numbers))
+    assert len({page.name[:4] for page in pages}) == len(pages)
     for page in pages:
         assert page.read_text(encoding="utf-8").startswith(f"# {int(page.name[:4])}. "), page.name
 

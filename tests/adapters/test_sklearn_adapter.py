@@ -4,7 +4,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import assume, example, given, settings
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_linnerud
@@ -89,7 +89,6 @@ def test_weights_and_impurities_are_taken_over() -> None:
     assert tree.impurity.min() >= 0  # which rounding in scikit-learn does not promise
 
 
-@settings(max_examples=100, deadline=None)
 @given(SINGLES, SINGLES, st.lists(st.floats(-1e38, 1e38), max_size=5))
 @example(16777218.0, 16777220.0, [])  # neighbours in float32, and the one above is even
 @example(16777220.0, 16777222.0, [])  # the one below is

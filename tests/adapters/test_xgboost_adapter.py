@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from made_tables import between, patients, risk, schema_of, split_in_two, with_gaps
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_linnerud
@@ -120,7 +120,6 @@ def test_codes_that_the_user_made_need_a_schema() -> None:
         as_tree(model)
 
 
-@settings(max_examples=60, deadline=None)
 @given(SINGLES, SINGLES, st.lists(st.floats(-1e38, 1e38), max_size=5))
 def test_every_number_goes_where_xgboost_sends_it(below: float, above: float, more: list[float]) -> None:
     below, above = min(below, above), max(below, above)

@@ -146,7 +146,11 @@ def checked(ours: Tree, theirs: Tree, data: Data, size: Sizes) -> Comparison:
 # -- on real data -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("name", "criterion"), CASES)
+# With each data set, the second of its criteria is slow to try at every size.
+@pytest.mark.parametrize(
+    ("name", "criterion"),
+    [pytest.param(*case, marks=pytest.mark.slow if place % 2 else ()) for place, case in enumerate(CASES)],
+)
 def test_both_make_the_best_split_at_every_node(name: str, criterion: str) -> None:
     found = compared(name, criterion, SIZES)
     assert found.agreed > found.tied / 2

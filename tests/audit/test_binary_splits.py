@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast import GrowthRules, Table, grow
@@ -115,7 +115,6 @@ def tables(draw: st.DrawFn) -> Table:
     return Table.from_arrays(frame, ["no", "yes", *chance.choice(["no", "yes"], n_rows - 2)])
 
 
-@settings(max_examples=40)
 @given(tables(), st.integers(1, 5))
 def test_a_tree_of_zeros_and_ones_says_the_same_on_the_columns(table: Table, n_thresholds: int) -> None:
     found = BinarySplits.of(table, n_thresholds)

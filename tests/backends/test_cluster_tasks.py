@@ -40,6 +40,8 @@ from holdfast.stability.settings import StabilitySettings
 from holdfast.storage.ensemble_file import ensemble_to_json
 from holdfast.storage.model_file import tree_to_json
 
+pytestmark = pytest.mark.slow  # a cluster is started for each kind
+
 PATIENCE = 200  # times a twentieth of a second
 
 

@@ -4,7 +4,7 @@ from itertools import permutations
 from typing import Any
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.data.canonical_order import canonical, fixed_order, in_fixed_order
@@ -139,7 +139,6 @@ def test_the_table_that_was_given_is_left_as_it_was():
 # -- order ------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=60)
 @given(class_tables(most_rows=25, of_a_row=whole_weights) | number_tables(most_rows=25), st.randoms())
 def test_the_order_of_the_rows_does_not_matter(table: Table, random: Any):
     order = np.array(random.sample(range(table.n_rows), table.n_rows))
@@ -157,7 +156,6 @@ def test_the_order_of_alike_rows_does_not_show_in_their_weights():
     assert len(ordered) == 1
 
 
-@settings(max_examples=40)
 @given(class_tables(most_rows=15), st.lists(st.integers(1, 3), min_size=15, max_size=15))
 def test_a_weight_is_as_many_rows(table: Table, times: list[int]):
     repeats = np.array(times[: table.n_rows])
@@ -166,7 +164,6 @@ def test_a_weight_is_as_many_rows(table: Table, times: list[int]):
     assert bits(canonical(weighted)[0]) == bits(canonical(repeated)[0])
 
 
-@settings(max_examples=40)
 @given(class_tables(most_rows=25, of_a_row=whole_weights))
 def test_no_weight_is_lost(table: Table):
     ordered = canonical(table).table
@@ -174,7 +171,6 @@ def test_no_weight_is_lost(table: Table):
     assert (ordered.n_rows if ordered.weight is None else ordered.weight.sum()) == total
 
 
-@settings(max_examples=30)
 @given(class_tables(most_rows=25, of_a_row=whole_weights))
 def test_a_settled_table_is_settled(table: Table):
     ordered = canonical(table).table
@@ -185,7 +181,6 @@ def test_a_settled_table_is_settled(table: Table):
 
 
 @given(st.one_of(class_tables(), number_tables()), st.integers(0, 3))
-@settings(max_examples=30, deadline=None)
 def test_rows_that_are_coded_have_the_same_order(table: Table, n_groups: int) -> None:
     groups = [np.arange(table.n_rows) % n_groups] if n_groups else []
     order = fixed_order(table, groups)
@@ -198,7 +193,6 @@ def test_rows_that_are_coded_have_the_same_order(table: Table, n_groups: int) ->
 
 
 @given(class_tables() | number_tables())
-@settings(max_examples=30, deadline=None)
 def test_the_codes_of_rows_come_along_as_if_they_were_made_anew(table: Table) -> None:
     plain = Table(table.schema, table.columns, table.target)
     anew = canonical(plain).table.coded

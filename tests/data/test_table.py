@@ -11,7 +11,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from few_rows import OUTCOME, PATIENTS, X, Y
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
@@ -73,7 +73,6 @@ targets = st.one_of(
 )
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60, deadline=None)
 @given(columns=frames, order=stages, y=targets)
 @pytest.mark.filterwarnings("ignore::holdfast.errors.DataWarning")
 def test_every_library_gives_the_same_table(every_frame, columns, order, y):
@@ -84,7 +83,6 @@ def test_every_library_gives_the_same_table(every_frame, columns, order, y):
         assert_same_table(other, first)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60, deadline=None)
 @given(columns=frames, y=targets)
 @pytest.mark.filterwarnings("ignore::holdfast.errors.DataWarning")
 def test_an_array_of_objects_gives_the_same_table_as_a_frame(every_frame, objects, columns, y):

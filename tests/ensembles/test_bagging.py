@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from bags_by_hand import groupings, people, rules_for, same_tree, some_tables, tree_by_hand
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer
 
@@ -31,7 +31,6 @@ def bags_of(n_rows: int, sampling: Sampling) -> Bags:
 # -- trees ------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=60)
 @given(st.data())
 def test_every_tree_is_the_one_that_its_bag_alone_grows(data: st.DataObject) -> None:
     table = data.draw(some_tables)
@@ -121,7 +120,6 @@ def test_a_budget_that_ran_out_is_told_once() -> None:
 # -- bags -------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=60)
 @given(st.data())
 def test_rows_out_of_the_bag_are_never_in_it_and_groups_stay_whole(data: st.DataObject) -> None:
     table = data.draw(some_tables)

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 from bags_by_hand import groupings, people, rules_for, some_tables, tree_by_hand
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from sklearn.metrics import accuracy_score, f1_score, log_loss, make_scorer, r2_score, roc_auc_score
 
@@ -45,7 +45,6 @@ def slow_values(bagging: Bagging, table: Table, rules: GrowthRules, n_estimators
 # -- predictions ------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=40)
 @pytest.mark.filterwarnings("ignore::holdfast.errors.DataWarning")
 @given(st.data())
 def test_a_row_is_predicted_by_the_trees_that_never_saw_it(data: st.DataObject) -> None:

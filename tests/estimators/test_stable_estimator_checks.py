@@ -19,8 +19,8 @@ def array_interface(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.filterwarnings("ignore::holdfast.errors.DataWarning")
 @parametrize_with_checks(
     [
-        StableTreeClassifier(n_estimators=4, max_leaf_nodes=6, teacher=["forest", "linear"]),
-        StableTreeRegressor(n_estimators=4, max_leaf_nodes=6, teacher=["forest", "linear"]),
+        StableTreeClassifier(n_estimators=3, max_leaf_nodes=4, teacher="linear"),
+        StableTreeRegressor(n_estimators=3, max_leaf_nodes=4, teacher="linear"),
         StableTreeClassifier(method="bootstrap", n_estimators=10),
         StableTreeClassifier(
             method="bootstrap",

@@ -3,7 +3,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
@@ -108,7 +108,6 @@ def test_a_value_equal_to_the_threshold_goes_left() -> None:
         assert to_sklearn(tree).predict(tenths[:, None]).tolist() == tree.predict(tenths[:, None]).tolist()
 
 
-@settings(max_examples=200, deadline=None)
 @given(SINGLES, st.integers(1, 3))
 @example(16777218.0, 1)
 @example(16777220.0, 1)
@@ -122,7 +121,6 @@ def test_values_of_single_precision_never_change_sides(below: float, steps: int)
     assert to_sklearn(tree).apply(pair).tolist() == [1, 2] == tree.apply(pair).tolist()
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.floats(-(2.0**100), 2.0**100), st.lists(st.floats(-(2.0**100), 2.0**100), max_size=5))
 def test_only_values_that_float32_cannot_tell_from_the_threshold_can_change_sides(
     threshold: float, more: list[float]
@@ -132,7 +130,6 @@ def test_only_values_that_float32_cannot_tell_from_the_threshold_can_change_side
     assert (points[apart].astype(np.float32) == np.float32(threshold)).all()
 
 
-@settings(max_examples=100, deadline=None)
 @given(SINGLES)
 def test_a_model_comes_back_unchanged_from_its_trip(threshold: float) -> None:
     model = to_sklearn(stump(threshold))

@@ -1,7 +1,4 @@
-"""Ctrl-C ends any work at once, kills nothing, and leaves the model as it was.
-
-A few signals for some of the cases; `python -m tests.faults.interrupts` sends 200 to all.
-"""
+"""Ctrl-C ends any work at once, kills nothing, and leaves the model as it was."""
 
 import os
 import signal
@@ -11,7 +8,7 @@ import time
 import numpy as np
 import pytest
 
-from faults.interrupts import watch_case
+from faults.interrupts import CASES, watch_case
 from holdfast import TreeClassifier
 from holdfast.arrays import ByteArray
 from holdfast.backends.interruption import StoppedError, TaskGroup, call_kernel, current_group, stop_flag
@@ -19,9 +16,7 @@ from holdfast.backends.interruption import StoppedError, TaskGroup, call_kernel,
 pytestmark = pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="signals of POSIX systems")
 
 
-@pytest.mark.parametrize(
-    "case", ["small tree", "large tree", "forest, 2 jobs", "stable", "centred", "distance of large trees"]
-)
+@pytest.mark.parametrize("case", CASES)
 def test_work_ends_with_keyboard_interrupt_and_can_be_done_again(case: str) -> None:
     assert watch_case(case, number=1, seed=1) == []
 

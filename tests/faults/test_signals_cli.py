@@ -1,4 +1,4 @@
-"""A few signals to the command line; `python -m tests.faults.signals_cli` sends more of them."""
+"""Signals to the command line: one line, an exit code, and nothing left over."""
 
 import ctypes
 import os
@@ -9,17 +9,11 @@ import time
 from pathlib import Path
 
 import pytest
-import signals_cli
 from small_run import PLAIN, fit, holdfast, write_patients
 
 from holdfast.runs import fit_run
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals")
-
-
-@pytest.mark.slow
-def test_whatever_the_moment_the_old_output_is_there_or_the_new_one(tmp_path: Path) -> None:
-    assert signals_cli.send(2, seed=1, jobs=2, home=tmp_path, tell=False) == []
 
 
 @pytest.mark.parametrize(
@@ -90,28 +84,3 @@ def test_ctrl_c_before_the_command_line_is_there_is_one_line() -> None:
     )
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert (ended.returncode, ended.stderr) == (130, "Stopped by SIGINT.\n")
-
-
-@pytest.mark.parametrize(
-    ("code", "errors", "fraction", "is_old", "is_right"),
-    [
-        (130, "Stopped by SIGINT.\n", 0.5, True, True),
-        (130, "Traceback ... lost in a callback\nStopped by SIGINT.\n", 0.5, True, False),
-        (130, "", 0.5, True, False),
-        (-2, "", 0.5, True, False),  # in the middle of the work
-        (-2, "Stopped by SIGINT.\n", 0.5, True, False),
-        (-2, "Traceback ... runpy\nKeyboardInterrupt\n", 0.01, True, True),
-        (-2, "Traceback ... holdfast/cli/main.py\n", 0.01, True, False),
-        (-2, "", 0.95, False, True),
-        (-11, "", 0.5, True, False),
-        (0, "", 0.9, True, False),  # it says that all is well, and nothing is new
-        (0, "", 0.9, False, True),
-    ],
-)
-def test_the_harness_tells_right_endings_from_wrong_ones(
-    code: int, errors: str, fraction: float, is_old: bool, is_right: bool
-) -> None:
-    faults = signals_cli._wrong_ending(
-        signals_cli.Ended(code, errors, fraction), signal.SIGINT, is_old=is_old
-    )
-    assert (faults == []) is is_right

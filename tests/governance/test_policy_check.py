@@ -259,7 +259,6 @@ def limits_at(name: str, value: float) -> tuple[Any, Any]:
     return value, below
 
 
-@settings(max_examples=25, deadline=None)
 @given(st.randoms(use_true_random=False))
 def test_a_line_fails_exactly_when_its_figure_crosses_its_limit(random: Random) -> None:
     schema = random_schema(random)
@@ -308,7 +307,7 @@ def random_rows(random: Random, schema: Schema, n_rows: int = 40) -> Table:
     return Table(schema, tuple(columns), target)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.randoms(use_true_random=False))
 def test_a_tree_that_stays_passes_the_strictest_policy(random: Random) -> None:
     schema = random_schema(random)
@@ -321,7 +320,7 @@ def test_a_tree_that_stays_passes_the_strictest_policy(random: Random) -> None:
     assert all(line.figure == 0 for line in verdict.lines)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.randoms(use_true_random=False))
 def test_the_order_of_rows_changes_no_bit_of_a_verdict(random: Random) -> None:
     schema = random_schema(random)

@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast import append_record, check_register, read_register
@@ -121,7 +121,6 @@ def content(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     return written(tmp_path_factory.mktemp("register") / "register.jsonl").read_bytes()
 
 
-@settings(max_examples=300, deadline=None)
 @given(st.data())
 def test_any_byte_of_any_record_that_is_changed_is_found_at_that_record(
     content: bytes, data: st.DataObject
@@ -134,7 +133,6 @@ def test_any_byte_of_any_record_that_is_changed_is_found_at_that_record(
     assert (check.broken, len(check.records)) == (expected, expected - 1), check.reason
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_a_register_that_is_cut_off_within_a_record_is_broken_there(
     content: bytes, data: st.DataObject
@@ -147,7 +145,6 @@ def test_a_register_that_is_cut_off_within_a_record_is_broken_there(
 
 
 @given(st.permutations(range(4)).filter(lambda order: order != sorted(order)))
-@settings(deadline=None)
 def test_records_in_another_order_are_found_at_the_first_that_moved(content: bytes, order: list[int]) -> None:
     lines = content.splitlines(keepends=True)
     first = next(place for place, number in enumerate(order) if place != number)

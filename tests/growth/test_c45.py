@@ -302,7 +302,6 @@ any_weights = st.sampled_from((None, whole_weights, fractional_weights))
 costly = rules(("gain_ratio",), threshold_cost=True, min_weight_fraction_leaf=0.0)
 
 
-@settings(max_examples=60, deadline=None)
 @given(any_weights.flatmap(lambda weights: class_tables(of_a_row=weights)), costly)
 def test_the_highest_ratio_of_what_is_left_after_costs_is_taken(table: Table, growth: GrowthRules) -> None:
     tree = grow(table, growth)
@@ -310,7 +309,6 @@ def test_the_highest_ratio_of_what_is_left_after_costs_is_taken(table: Table, gr
     assert disagreements(table, growth, tree) == []
 
 
-@settings(max_examples=30, deadline=None)
 @given(class_tables(of_a_row=whole_weights), costly)
 def test_balanced_classes_pay_by_the_row(table: Table, growth: GrowthRules) -> None:
     growth = replace(growth, class_weight="balanced")
@@ -318,7 +316,7 @@ def test_balanced_classes_pay_by_the_row(table: Table, growth: GrowthRules) -> N
 
 
 @pytest.mark.kernel
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(class_tables(most_rows=12), costly)
 def test_the_highest_ratio_in_a_handful_of_rows_is_taken(table: Table, growth: GrowthRules) -> None:
     assert disagreements(table, growth, grow(table, growth)) == []

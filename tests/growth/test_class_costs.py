@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast import GrowthRules, Table, grow, load, merge_leaves, save
@@ -31,7 +31,6 @@ TABLE = drawn()
 # -- decisions --------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=25)
 @given(st.integers(0, 10_000), st.integers(2, 4))
 def test_no_other_class_costs_less_at_any_node(seed: int, n_classes: int) -> None:
     table = drawn(60, n_classes, seed)

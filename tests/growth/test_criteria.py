@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from holdfast.data.table import Table
 from holdfast.errors import ParameterError
@@ -83,7 +83,6 @@ def test_poisson_leaves_no_side_without_an_event() -> None:
     assert tree.value[tree.left < 0, 0].min() > 0
 
 
-@settings(max_examples=40, deadline=None)
 @given(class_tables(of_a_row=fractional_weights), rules())
 def test_nodes_of_classes_carry_their_shares_weight_rows_and_impurity(
     table: Table, growth: GrowthRules
@@ -91,7 +90,6 @@ def test_nodes_of_classes_carry_their_shares_weight_rows_and_impurity(
     assert_described(table, growth)
 
 
-@settings(max_examples=40, deadline=None)
 @given(number_tables(of_a_row=whole_weights), rules(("squared_error",)))
 def test_nodes_of_numbers_carry_their_mean_weight_rows_and_impurity(
     table: Table, growth: GrowthRules

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer, load_diabetes
 
@@ -77,7 +77,6 @@ def test_numbers_grow_back_too(diabetes: Table) -> None:
         assert_same_nodes(tree.pruned_at(node).grown_at(node, diabetes, rules), tree)
 
 
-@settings(max_examples=60, deadline=None)
 @given(class_tables(of_a_row=fractional_weights) | number_tables(), st.data())
 def test_a_pruned_node_of_any_tree_grows_back(table: Table, data: st.DataObject) -> None:
     rules = GrowthRules("gini" if table.schema.target.is_classes else "squared_error")

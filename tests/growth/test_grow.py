@@ -178,75 +178,65 @@ def assert_best(table: Table, growth: GrowthRules) -> None:
     assert disagreements(table, growth, tree) == []
 
 
-@settings(max_examples=60, deadline=None)
 @given(class_tables(), rules(**FREE))
 def test_the_best_split_of_classes_is_taken(table: Table, growth: GrowthRules) -> None:
     assert_best(table, growth)
 
 
-@settings(max_examples=60, deadline=None)
 @given(class_tables(of_a_row=whole_weights), rules())
 def test_the_best_split_that_the_limits_allow_is_taken(table: Table, growth: GrowthRules) -> None:
     assert_best(table, growth)
 
 
-@settings(max_examples=40, deadline=None)
 @given(class_tables(of_a_row=fractional_weights), rules(**FREE))
 def test_the_best_split_of_weighted_rows_is_taken(table: Table, growth: GrowthRules) -> None:
     assert_best(table, growth)
 
 
-@settings(max_examples=30, deadline=None)
 @given(class_tables(of_a_row=whole_weights), rules(class_weight="balanced", **FREE))
 def test_the_best_split_of_balanced_classes_is_taken(table: Table, growth: GrowthRules) -> None:
     assert_best(table, growth)
 
 
-@settings(max_examples=30, deadline=None)
 @given(class_tables(of_a_row=fractional_weights), rules(class_weight={"a": 2.0, "b": 0.3}, **FREE))
 def test_the_best_split_of_weighted_classes_is_taken(table: Table, growth: GrowthRules) -> None:
     assert_best(table, growth)
 
 
-@settings(max_examples=50, deadline=None)
 @given(number_tables(of_a_row=whole_weights), rules(("squared_error", "poisson")))
 def test_the_best_split_of_counts_is_taken(table: Table, growth: GrowthRules) -> None:
     assert_best(table, growth)
 
 
-@settings(max_examples=30, deadline=None)
 @given(number_tables(of_a_row=fractional_weights), rules(("squared_error", "poisson"), **FREE))
 def test_the_best_split_of_weighted_counts_is_taken(table: Table, growth: GrowthRules) -> None:
     assert_best(table, growth)
 
 
-@settings(max_examples=30, deadline=None)
 @given(number_tables(real_numbers, of_a_row=whole_weights), rules(("squared_error",), **FREE))
 def test_the_best_split_of_real_numbers_is_taken(table: Table, growth: GrowthRules) -> None:
     assert_best(table, growth)
 
 
-@settings(max_examples=30, deadline=None)
 @given(number_tables(far_numbers, of_a_row=whole_weights), rules(("squared_error",), **FREE))
 def test_the_best_split_of_numbers_far_from_zero_is_taken(table: Table, growth: GrowthRules) -> None:
     assert_best(table, growth)
 
 
 @pytest.mark.kernel
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(class_tables(most_rows=12), rules(**FREE))
 def test_the_best_split_of_a_handful_of_rows_is_taken(table: Table, growth: GrowthRules) -> None:
     assert_best(table, growth)
 
 
 @pytest.mark.kernel
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(number_tables(most_rows=12, of_a_row=whole_weights), rules(("squared_error", "poisson")))
 def test_the_best_split_of_a_handful_of_counts_is_taken(table: Table, growth: GrowthRules) -> None:
     assert_best(table, growth)
 
 
-@settings(max_examples=40, deadline=None)
 @given(class_tables(of_a_row=whole_weights), rules(("gini", "misclassification"), **FREE))
 def test_without_ties_the_whole_tree_is_that_of_the_oracle(table: Table, growth: GrowthRules) -> None:
     reference = reference_tree(table, growth)

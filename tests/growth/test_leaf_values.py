@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.data.table import Table
@@ -42,7 +42,6 @@ def assert_same_bits(one: Tree, other: Tree) -> None:
 # -- on the rows that the tree was grown on ---------------------------------------------------------------
 
 
-@settings(max_examples=80)
 @given(st.data(), WEIGHTS, st.sampled_from(tuple(CLASS_CRITERIA)), st.none() | st.integers(1, 3))
 def test_classes_come_out_as_they_were_grown(data: Any, weights: Any, criterion: str, depth: int | None):
     table = data.draw(class_tables(of_a_row=weights))
@@ -52,7 +51,6 @@ def test_classes_come_out_as_they_were_grown(data: Any, weights: Any, criterion:
     assert_same_bits(refit_leaf_values(tree, table, rules), tree)
 
 
-@settings(max_examples=50)
 @given(number_tables(target=real_numbers) | number_tables(of_a_row=fractional_weights))
 def test_numbers_come_out_as_they_were_grown(table: Table):
     rules = GrowthRules("squared_error", max_depth=3)
@@ -60,7 +58,6 @@ def test_numbers_come_out_as_they_were_grown(table: Table):
     assert_same_bits(refit_leaf_values(tree, table, rules), tree)
 
 
-@settings(max_examples=30)
 @given(number_tables(of_a_row=whole_weights))
 def test_counts_come_out_as_they_were_grown_by_poisson(table: Table):
     weight = np.ones(table.n_rows) if table.weight is None else table.weight
@@ -93,7 +90,6 @@ def recounted(tree: Tree, table: Table) -> tuple[np.ndarray, np.ndarray]:
     return total, value
 
 
-@settings(max_examples=60)
 @given(class_tables(of_a_row=whole_weights) | number_tables(of_a_row=fractional_weights), st.data())
 def test_values_on_other_rows_are_a_plain_recount(table: Table, data: Any):
     split = data.draw(st.integers(1, table.n_rows))

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.tree import DecisionTreeRegressor
 
@@ -58,7 +58,6 @@ def rows_at(tree: Tree, table: Table) -> list[Any]:
 
 
 @pytest.mark.kernel
-@settings(max_examples=30)
 @given(any_tables, rules(QUANTILES))
 def test_every_split_is_the_best_of_all_in_exact_arithmetic(table: Table, growth: GrowthRules) -> None:
     tree = grow(table, growth)
@@ -67,7 +66,6 @@ def test_every_split_is_the_best_of_all_in_exact_arithmetic(table: Table, growth
 
 
 @pytest.mark.kernel
-@settings(max_examples=30)
 @given(any_tables, st.sampled_from(QUANTILES))
 def test_every_node_says_the_quantile_of_its_rows_and_what_they_lose_around_it(
     table: Table, criterion: str
@@ -84,7 +82,6 @@ def test_every_node_says_the_quantile_of_its_rows_and_what_they_lose_around_it(
         assert tree.impurity[node] == pytest.approx(loss, rel=1e-9, abs=1e-9)
 
 
-@settings(max_examples=30)
 @given(any_tables, rules(QUANTILES), st.randoms(use_true_random=False))
 def test_the_order_of_the_rows_changes_no_bit(table: Table, growth: GrowthRules, random: Any) -> None:
     order = np.arange(table.n_rows)
@@ -94,7 +91,6 @@ def test_the_order_of_the_rows_changes_no_bit(table: Table, growth: GrowthRules,
         np.testing.assert_array_equal(getattr(one, name), getattr(other, name), err_msg=name)
 
 
-@settings(max_examples=30)
 @given(whole_tables, rules(QUANTILES))
 def test_a_row_of_weight_two_is_two_rows(table: Table, growth: GrowthRules) -> None:
     weight = np.ones(table.n_rows) if table.weight is None else table.weight

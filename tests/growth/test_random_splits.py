@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast import ForestClassifier, TreeClassifier, TreeRegressor, load, save
@@ -66,7 +66,6 @@ def check_threshold(tree: Tree, node: int, oracle: RandomOracle, rows: Any, path
 
 
 @pytest.mark.kernel
-@settings(max_examples=60, deadline=None)
 @given(
     class_tables(of_a_row=whole_weights) | class_tables(of_a_row=fractional_weights),
     rules(tuple(CLASS_CRITERIA), splitter="random"),
@@ -83,7 +82,6 @@ def test_every_node_takes_the_best_drawn_split(
 
 
 @pytest.mark.kernel
-@settings(max_examples=40, deadline=None)
 @given(
     number_tables(of_a_row=whole_weights) | number_tables(of_a_row=fractional_weights),
     rules(("squared_error", "poisson"), splitter="random"),
@@ -102,7 +100,6 @@ def test_every_node_of_numbers_takes_the_best_drawn_split(
 
 
 @pytest.mark.kernel
-@settings(max_examples=30, deadline=None)
 @given(class_tables(of_a_row=whole_weights), st.integers(2, 8), few_features, st.integers(0, 1000))
 def test_best_first_growth_draws_the_same_splits(
     table: Table, n_leaves: int, max_features: Any, seed: int

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from holdfast import GrowthRules, ParameterError, Table, grow, round_thresholds
@@ -92,7 +92,6 @@ def test_a_tolerance_out_of_range_is_refused(tolerance: object) -> None:
         round_thresholds(grow(table), table, tolerance)  # type: ignore[arg-type]
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.integers(0, 10_000), st.sampled_from([0.01, 0.05, 0.2]), st.booleans())
 def test_no_threshold_moves_more_rows_than_the_tolerance(seed: int, tolerance: float, weighted: bool) -> None:
     rng = np.random.default_rng(seed)

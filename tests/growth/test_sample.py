@@ -1,10 +1,11 @@
 """Rows as integers: weights and targets keep their meaning, whatever their size."""
 
+from itertools import permutations
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.data.table import Table
@@ -26,7 +27,6 @@ def numbers(*columns: list[float], y: list[Any], weight: list[float] | None = No
 # -- units ----------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=50, deadline=None)
 @given(st.lists(st.integers(-(10**9), 10**9), min_size=1, max_size=20), st.integers(20, 10**6))
 def test_units_are_fine_and_leave_room_for_every_sum(values: list[int], n_repeats: int) -> None:
     given_values = np.array(values) / 7
@@ -64,6 +64,17 @@ def test_balanced_classes_weigh_the_same_and_as_much_as_all_rows() -> None:
     assert factors.tolist() == pytest.approx([2.0, 2 / 3, 2 / 3, 2 / 3])
 
 
+@pytest.mark.parametrize("rules", [{"class_weight": "balanced"}, {"priors": {"a": 0.5, "b": 0.5}}], ids=str)
+def test_the_order_of_the_rows_changes_no_bit_of_what_classes_weigh(rules: Any) -> None:
+    weight, y = np.array([1.0, 0.7, 3.2360742, 0.1]), np.array(list("baaa"))
+    found = set()
+    for order in map(list, permutations(range(4))):
+        table = numbers(np.zeros(4), y=y[order], weight=weight[order])
+        importance = class_importance(table, GrowthRules(**rules), weight[order])
+        found.add((importance[y[order] == "a"][0], importance[y[order] == "b"][0]))
+    assert len(found) == 1
+
+
 def test_class_weight_is_for_classes() -> None:
     with pytest.raises(ParameterError, match="class_weight"):
         fixed_point_sample(
@@ -90,7 +101,6 @@ def test_a_threshold_never_leaves_the_gap_between_its_values(below: float, above
     assert below <= tree.threshold[0] < above
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.floats(allow_nan=False, allow_infinity=False), st.floats(allow_nan=False, allow_infinity=False))
 def test_the_middle_of_any_two_numbers_is_below_the_upper_one(one: float, other: float) -> None:
     below, above = min(one, other), max(one, other)

@@ -80,7 +80,7 @@ def test_keys_are_sorted_whatever_order_they_come_in(shape: str) -> None:
 
 
 @pytest.mark.kernel
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=60))
 def test_categories_of_equal_place_keep_the_order_of_their_codes(places: list[int]) -> None:
     order, values = np.arange(len(places))[::-1].copy(), np.array(places, float)
@@ -89,7 +89,7 @@ def test_categories_of_equal_place_keep_the_order_of_their_codes(places: list[in
 
 
 @pytest.mark.kernel
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=40))
 def test_the_heap_gives_the_highest_priority_and_then_the_oldest_node(priorities: list[int]) -> None:
     out = np.empty(len(priorities), np.int64)

@@ -75,6 +75,7 @@ for table, criterion in ((classes, "gini"), (numbers, "squared_error"), (numbers
 """
 
 
+@pytest.mark.slow
 @pytest.mark.kernel
 def test_no_kernel_reads_memory_that_it_has_given_back() -> None:
     # With this setting the C library overwrites what is freed; where it knows none, there is nothing to see.

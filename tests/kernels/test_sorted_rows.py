@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numba import njit
 
@@ -42,7 +42,6 @@ def sort_and_divide(
 
 
 @pytest.mark.kernel
-@settings(max_examples=25, deadline=None)
 @given(st.integers(2, 400) | st.integers(600, 1200), st.integers(0, 3), st.integers(0, 2**32 - 1))
 def test_rows_of_both_sides_stand_in_the_order_of_every_feature(n_rows: int, first: int, seed: int) -> None:
     draw = np.random.default_rng(seed)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.data.table import Table
@@ -41,7 +41,6 @@ def directed(table: Table, sign: int, **said) -> GrowthRules:
 
 
 @given(tables, signs, st.sampled_from([None, 2, 4]))
-@settings(max_examples=40)
 def test_values_go_one_way_along_every_directed_column(table, sign, max_depth):
     rules = directed(table, sign, max_depth=max_depth)
     tree = grow(table, rules)
@@ -61,7 +60,6 @@ def _values(tree, table, rows):
 
 
 @given(tables, signs)
-@settings(max_examples=25)
 def test_other_rows_do_not_break_the_order(table, sign):
     rules = directed(table, sign)
     tree = grow(table, rules)
@@ -70,7 +68,6 @@ def test_other_rows_do_not_break_the_order(table, sign):
 
 
 @given(tables, st.integers(0, 3), st.data())
-@settings(max_examples=25)
 def test_paths_keep_to_groups_and_depths(table, least, data):
     names = [feature.name for feature in table.schema.columns]
     group = data.draw(st.sets(st.sampled_from(names), min_size=1))

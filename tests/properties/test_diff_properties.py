@@ -5,15 +5,14 @@ from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from holdfast.distance.diff.rules import CHANGE_KINDS
 from holdfast.distance.diff.tree_diff import tree_diff
+from holdfast.tree.tree import KNOWN
 from reference.distances import MATCHINGS
 from reference.random_trees import OUTCOMES, STAY, grown_trees, random_schema, random_tree, reordered
-
-few_examples = settings(max_examples=60, deadline=None)
 
 
 @st.composite
@@ -23,12 +22,13 @@ def compared(draw: Any) -> tuple[Any, Any, dict[str, Any]]:
     random: Random = draw(st.randoms(use_true_random=False))
     schema = random_schema(random, STAY if outcome == "value" else OUTCOMES)
     old, new = (random_tree(random, schema, random.randint(1, 7)) for _ in range(2))
+    for tree in (old, new):  # a leaf that no row can reach has no conditions of its own to pay for
+        assume(not ((tree.threshold == KNOWN) & tree.missing_left).any())
     weight = draw(st.none() | st.floats(0.0, 50.0))
     matching = draw(st.sampled_from(MATCHINGS))
     return old, new, {"outcome": outcome, "matching": matching, "label_weight": weight}
 
 
-@few_examples
 @given(compared())
 def test_the_costs_of_the_rules_add_up_to_the_distance(drawn: Any) -> None:
     old, new, options = drawn
@@ -42,7 +42,6 @@ def test_the_costs_of_the_rules_add_up_to_the_distance(drawn: Any) -> None:
     assert all(change.cost == pytest.approx(0.0, abs=1e-9) for change in diff.same)
 
 
-@few_examples
 @given(compared())
 def test_every_rule_of_both_trees_is_in_the_diff(drawn: Any) -> None:
     old, new, options = drawn
@@ -53,7 +52,6 @@ def test_every_rule_of_both_trees_is_in_the_diff(drawn: Any) -> None:
     assert all(set(each.kinds) <= set(CHANGE_KINDS) and each.kinds for each in diff.changes)
 
 
-@few_examples
 @given(compared())
 def test_a_tree_and_itself_in_another_order_differ_in_nothing(drawn: Any) -> None:
     old, _, options = drawn
@@ -69,7 +67,7 @@ def test_a_threshold_anywhere_between_two_categories_asks_the_same(seed: int) ->
     assert tree_diff(old, reordered(old, Random(0)), outcome="value").is_empty
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(st.randoms(use_true_random=False))
 def test_what_is_new_one_way_is_gone_the_other_way(random: Random) -> None:
     a, b = grown_trees(random)

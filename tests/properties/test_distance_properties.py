@@ -5,7 +5,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.distance.distances import tree_distance
@@ -30,10 +30,6 @@ def measured_trees(draw: Any, n_estimators: int, most_leaves: int = 7) -> tuple[
     return trees, options
 
 
-few_examples = settings(max_examples=60, deadline=None)
-
-
-@few_examples
 @given(measured_trees(1))
 def test_a_tree_is_at_no_distance_from_itself(drawn: Any) -> None:
     (tree,), options = drawn
@@ -43,7 +39,6 @@ def test_a_tree_is_at_no_distance_from_itself(drawn: Any) -> None:
     assert all(pair.cost == 0.0 for pair in distance.pairs)
 
 
-@few_examples
 @given(measured_trees(2), st.booleans())
 def test_the_distance_is_the_same_both_ways(drawn: Any, normalised: bool) -> None:
     (a, b), options = drawn
@@ -53,7 +48,6 @@ def test_the_distance_is_the_same_both_ways(drawn: Any, normalised: bool) -> Non
     assert there.total >= 0.0
 
 
-@few_examples
 @given(measured_trees(3), st.floats(0.0, 20.0))
 def test_a_detour_is_no_shorter_in_the_metric(drawn: Any, label_weight: float) -> None:
     (a, b, c), options = drawn
@@ -69,7 +63,6 @@ def in_units(distance: TreeDistance) -> int:
     return int(units)
 
 
-@few_examples
 @given(measured_trees(2))
 def test_pairs_and_lone_paths_add_up_to_the_total(drawn: Any) -> None:
     (a, b), options = drawn
@@ -82,7 +75,6 @@ def test_pairs_and_lone_paths_add_up_to_the_total(drawn: Any) -> None:
     assert distance.total == distance.raw == pytest.approx(sum(costs), abs=1e-9)
 
 
-@few_examples
 @given(measured_trees(2))
 def test_the_explanation_is_always_the_same(drawn: Any) -> None:
     (a, b), options = drawn
@@ -93,7 +85,6 @@ def test_the_explanation_is_always_the_same(drawn: Any) -> None:
         assert again.explain() == again.explain() == text
 
 
-@few_examples
 @given(measured_trees(2), st.integers(0, 100))
 def test_the_order_of_features_and_the_places_of_classes_do_not_matter(drawn: Any, seed: int) -> None:
     (a, b), options = drawn
@@ -101,7 +92,6 @@ def test_the_order_of_features_and_the_places_of_classes_do_not_matter(drawn: An
     assert turned.total == tree_distance(a, b, **options).total
 
 
-@few_examples
 @given(measured_trees(2), st.floats(0.1, 5.0))
 def test_a_heavier_label_never_brings_trees_nearer(drawn: Any, more: float) -> None:
     (a, b), options = drawn

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from holdfast.data.schema import Feature
@@ -23,7 +23,6 @@ from reference.walk import path_of
 
 ARRAYS = ("feature", "threshold", "left", "right", "missing_left", "set_start", "in_set")
 NUMBERS = ("value", "count", "weight", "impurity")
-TRIES = settings(max_examples=150, deadline=None)
 
 seeds = st.integers(0, 100_000)
 targets = st.sampled_from((OUTCOMES, STAY))
@@ -83,7 +82,6 @@ def any_rows(random: Random, tree: Tree, n_rows: int) -> list[dict[str, Any]]:
     return rows
 
 
-@TRIES
 @given(seeds, targets, st.integers(1, 8))
 def test_edits_leave_a_sound_tree_that_predicts_as_it_reads(seed: int, target: Any, n_leaves: int) -> None:
     random = Random(seed)
@@ -106,7 +104,6 @@ def test_edits_leave_a_sound_tree_that_predicts_as_it_reads(seed: int, target: A
     str(tree), tree.numbered(), tree.to_svg()
 
 
-@TRIES
 @given(seeds, targets, st.integers(2, 8))
 def test_an_edit_and_its_inverse_give_the_same_tree(seed: int, target: Any, n_leaves: int) -> None:
     random = Random(seed)
@@ -125,7 +122,6 @@ def test_an_edit_and_its_inverse_give_the_same_tree(seed: int, target: Any, n_le
     assert node in edited_nodes(back)
 
 
-@TRIES
 @given(seeds, st.integers(1, 8))
 def test_a_value_and_its_inverse_give_the_same_tree(seed: int, n_leaves: int) -> None:
     random = Random(seed)
@@ -138,7 +134,6 @@ def test_a_value_and_its_inverse_give_the_same_tree(seed: int, n_leaves: int) ->
     assert np.array_equal(back.outcome, tree.outcome)
 
 
-@settings(max_examples=60, deadline=None)
 @given(seeds, targets)
 def test_with_its_rows_a_tree_comes_back_with_all_its_numbers(seed: int, target: Any) -> None:
     random = Random(seed)

@@ -66,7 +66,6 @@ def taken(table: Table, rows: LongArray, weight: FloatArray | None) -> Table:
 # -- sums -----------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=40, deadline=None)
 @given(any_table, rules())
 def test_every_row_is_in_one_leaf_and_children_add_up_to_their_parent(
     table: Table, growth: GrowthRules
@@ -86,7 +85,6 @@ def test_every_row_is_in_one_leaf_and_children_add_up_to_their_parent(
 # -- invariances ----------------------------------------------------------------------------------------
 
 
-@settings(max_examples=40, deadline=None)
 @given(any_table, rules(), st.randoms(use_true_random=False))
 def test_the_order_of_the_rows_does_not_matter(table: Table, growth: GrowthRules, random: object) -> None:
     order = np.arange(table.n_rows)
@@ -95,7 +93,6 @@ def test_the_order_of_the_rows_does_not_matter(table: Table, growth: GrowthRules
     assert_same(grow(table, growth), grow(shuffled, growth))
 
 
-@settings(max_examples=40, deadline=None)
 @given(any_numbers, rules(NUMBERS), st.randoms(use_true_random=False))
 def test_the_order_of_the_rows_changes_no_split_of_numbers(
     table: Table, growth: GrowthRules, random: object
@@ -120,7 +117,6 @@ def test_the_order_of_the_columns_does_not_matter(criterion: str) -> None:
     assert_same(one, other, but=("feature",), tolerance=1e-12)
 
 
-@settings(max_examples=40, deadline=None)
 @given(class_tables(of_a_row=whole_weights), rules(("gini", "entropy", "misclassification")), st.data())
 def test_the_names_of_the_classes_do_not_matter(
     table: Table, growth: GrowthRules, data: st.DataObject
@@ -133,7 +129,6 @@ def test_the_names_of_the_classes_do_not_matter(
     np.testing.assert_allclose(one.value, other.value[:, places])
 
 
-@settings(max_examples=40, deadline=None)
 @given(any_table, rules(), st.sampled_from([np.cbrt, np.arctan, lambda x: x * 3.0 - 1e6, np.tanh]))
 def test_stretching_a_column_changes_no_partition(
     table: Table, growth: GrowthRules, stretch: Callable[[FloatArray], FloatArray]
@@ -152,7 +147,6 @@ def test_stretching_a_column_changes_no_partition(
     assert_same(one, other, but=("threshold",))
 
 
-@settings(max_examples=40, deadline=None)
 @given(class_tables(), rules(), st.data())
 def test_a_row_given_twice_is_a_row_of_weight_two_and_weight_zero_is_no_row(
     table: Table, growth: GrowthRules, data: st.DataObject
@@ -163,7 +157,6 @@ def test_a_row_given_twice_is_a_row_of_weight_two_and_weight_zero_is_no_row(
     assert_same(grow(replace(table, weight=weight.astype(float)), growth), grow(repeated, growth))
 
 
-@settings(max_examples=30, deadline=None)
 @given(number_tables(), rules(NUMBERS), st.data())
 def test_a_number_given_twice_is_a_number_of_weight_two(
     table: Table, growth: GrowthRules, data: st.DataObject
@@ -182,7 +175,6 @@ c45_like = rules(("gain_ratio",), **C45_LIKE)
 c45_pruned = rules(("gain_ratio",), **C45_LIKE, pruning_confidence=0.25)
 
 
-@settings(max_examples=30, deadline=None)
 @given(any_table, c45_pruned, st.randoms(use_true_random=False))
 def test_the_order_of_the_rows_does_not_matter_to_c45(
     table: Table, growth: GrowthRules, random: object
@@ -193,7 +185,6 @@ def test_the_order_of_the_rows_does_not_matter_to_c45(
     assert_same(grow(table, growth), grow(shuffled, growth))
 
 
-@settings(max_examples=30, deadline=None)
 @given(class_tables(), c45_pruned, st.data())
 def test_c45_takes_a_row_given_twice_for_a_row_of_weight_two(
     table: Table, growth: GrowthRules, data: st.DataObject
@@ -204,7 +195,6 @@ def test_c45_takes_a_row_given_twice_for_a_row_of_weight_two(
     assert_same(grow(replace(table, weight=weight.astype(float)), growth), grow(repeated, growth))
 
 
-@settings(max_examples=30, deadline=None)
 @given(any_table, c45_pruned)
 def test_c45_keeps_every_row_in_one_leaf_and_children_add_up(table: Table, growth: GrowthRules) -> None:
     tree = grow(table, growth)
@@ -217,7 +207,6 @@ def test_c45_keeps_every_row_in_one_leaf_and_children_add_up(table: Table, growt
     assert sorted(leaves) == list(range(table.n_rows))
 
 
-@settings(max_examples=30, deadline=None)
 @given(any_table, c45_like)
 def test_thresholds_cost_the_same_in_depth_first_and_best_first_growth(
     table: Table, growth: GrowthRules
@@ -226,7 +215,7 @@ def test_thresholds_cost_the_same_in_depth_first_and_best_first_growth(
     assert tree_to_json(grow(table, growth)) == tree_to_json(grow(table, best_first))
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(any_table, rules(("gain_ratio",), **C45_LIKE, max_features=1), st.integers(0, 2**40))
 def test_drawn_features_pay_for_their_thresholds_in_any_order_of_growth(
     table: Table, growth: GrowthRules, seed: int
@@ -240,7 +229,6 @@ def test_drawn_features_pay_for_their_thresholds_in_any_order_of_growth(
 # -- nested trees ---------------------------------------------------------------------------------------
 
 
-@settings(max_examples=40, deadline=None)
 @given(any_table, rules())
 def test_depth_first_and_best_first_grow_the_same_tree(table: Table, growth: GrowthRules) -> None:
     assert tree_to_json(grow(table, growth)) == tree_to_json(
@@ -248,7 +236,6 @@ def test_depth_first_and_best_first_grow_the_same_tree(table: Table, growth: Gro
     )
 
 
-@settings(max_examples=40, deadline=None)
 @given(any_table, rules(max_depth=None), st.integers(1, 4))
 def test_growing_to_a_depth_is_cutting_the_deeper_tree(table: Table, growth: GrowthRules, depth: int) -> None:
     shallow, deep = grow(table, replace(growth, max_depth=depth)), grow(table, growth)
@@ -265,7 +252,6 @@ def test_growing_to_a_depth_is_cutting_the_deeper_tree(table: Table, growth: Gro
         waiting += [(shallow.left[one], deep.left[other]), (shallow.right[one], deep.right[other])]
 
 
-@settings(max_examples=40, deadline=None)
 @given(any_table, rules(("gini", "entropy")), st.integers(1, 6))
 def test_a_budget_of_nodes_takes_the_most_useful_splits(
     table: Table, growth: GrowthRules, n_leaves: int
@@ -306,7 +292,6 @@ def test_the_same_seed_draws_the_same_features(max_features: int | float | str) 
     assert one != other
 
 
-@settings(max_examples=30, deadline=None)
 @given(any_table, rules(max_features=1, **FREE), st.integers(0, 2**40))
 def test_drawn_features_do_not_depend_on_the_order_of_growth(
     table: Table, growth: GrowthRules, seed: int
@@ -317,7 +302,6 @@ def test_drawn_features_do_not_depend_on_the_order_of_growth(
     assert tree_to_json(tree) == tree_to_json(grow(table, best_first, random_state=seed))
 
 
-@settings(max_examples=30, deadline=None)
 @given(any_table, st.integers(0, 2**40))
 def test_whatever_is_drawn_growth_ends_where_nothing_is_left_to_split(table: Table, seed: int) -> None:
     tree = grow(table, GrowthRules(max_features=1), random_state=seed)

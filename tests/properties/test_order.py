@@ -51,8 +51,8 @@ CLASSIFIERS: dict[str, Any] = {
     "stopped boosting": hf.BoostingClassifier(n_estimators=4, early_stopping=True, random_state=0),
     "AdaBoost": hf.AdaBoostClassifier(n_estimators=4),
     "density": hf.DensityTree(),
-    "stable": hf.StableTreeClassifier(method="bootstrap", n_estimators=12, random_state=0),
-    "pruned": hf.StableTreeClassifier(n_estimators=12, method="pruned", random_state=0),
+    "stable": hf.StableTreeClassifier(method="bootstrap", n_estimators=6, random_state=0),
+    "pruned": hf.StableTreeClassifier(n_estimators=6, method="pruned", random_state=0),
 }
 REGRESSORS: dict[str, Any] = {
     "tree": hf.TreeRegressor(),
@@ -62,7 +62,7 @@ REGRESSORS: dict[str, Any] = {
     "forest": hf.ForestRegressor(n_estimators=4, oob_score=True, random_state=0),
     "boosting": hf.BoostingRegressor(n_estimators=4),
     "huber": hf.BoostingRegressor(n_estimators=4, loss="huber", subsample=0.6, random_state=0),
-    "stable": hf.StableTreeRegressor(method="bootstrap", n_estimators=12, random_state=0),
+    "stable": hf.StableTreeRegressor(method="bootstrap", n_estimators=6, random_state=0),
 }
 CASES = [(model, SICK) for model in CLASSIFIERS.values()] + [(model, RISK) for model in REGRESSORS.values()]
 NAMES = [*CLASSIFIERS, *(f"{name} of numbers" for name in REGRESSORS)]
@@ -116,8 +116,10 @@ def test_a_column_that_is_never_chosen_changes_no_bit_where_none_are_drawn(model
 # -- the names of the classes -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("repeated", [True, False], ids=["repeated rows", "distinct rows"])
-@pytest.mark.parametrize("options", [{}, {"class_weight": "balanced"}, {"max_features": "sqrt"}], ids=str)
+@pytest.mark.parametrize(
+    ("repeated", "options"),
+    [(False, {}), (True, {"class_weight": "balanced"}), (True, {"max_features": "sqrt"})],
+)
 def test_names_that_sort_the_other_way_give_the_same_frontier(
     repeated: bool, options: dict[str, Any]
 ) -> None:
@@ -126,7 +128,7 @@ def test_names_that_sort_the_other_way_give_the_same_frontier(
     y = (X[:, 0] + generator.normal(size=240) > X[:, 0].mean() + 0.4).astype(int)
     names = np.array(["sick", "healthy"])
     one, other = (
-        hf.StableTreeClassifier(n_estimators=20, random_state=0, **options).fit(X, labels)
+        hf.StableTreeClassifier(n_estimators=6, random_state=0, **options).fit(X, labels)
         for labels in (y, names[y])
     )
     assert np.array_equal(one.frontier_.instability, other.frontier_.instability)

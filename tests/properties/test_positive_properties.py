@@ -26,7 +26,7 @@ from holdfast.show.report.sections.rules import rule_facts
 from holdfast.show.rules import ordered_rules
 from holdfast.text.lines import label_text
 
-N_FILES = int(os.environ.get("HOLDFAST_FILES", "12"))  # 200 before a release
+N_FILES = int(os.environ.get("HOLDFAST_FILES", "5"))  # 200 before a release
 CLASSES = (("no", "yes"), ("yes", "zero"), (0, 1), (False, True), ("died", "lived at home"), (-1, 7))
 HOWS = ("nearest", "nearest", "refit", "retrain", "keep")
 

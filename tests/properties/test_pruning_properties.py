@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.data.table import Table
@@ -62,7 +62,6 @@ def alphas_of(left: list[int], right: list[int], risk: list[int]) -> list[float]
 
 
 @pytest.mark.kernel
-@settings(max_examples=150, deadline=None)
 @given(shapes(), st.data())
 def test_a_split_is_undone_when_the_weakest_links_above_or_at_it_are_cut(
     shape: tuple[list[int], list[int]], data: st.DataObject
@@ -76,7 +75,6 @@ def test_a_split_is_undone_when_the_weakest_links_above_or_at_it_are_cut(
 
 
 @pytest.mark.kernel
-@settings(max_examples=150, deadline=None)
 @given(shapes(), st.data())
 def test_splits_that_do_harm_are_undone_at_alpha_zero(
     shape: tuple[list[int], list[int]], data: st.DataObject
@@ -142,7 +140,6 @@ def between(tree: Tree, cost: list[Fraction]) -> list[Fraction]:
     return [(one + other) / 2 for one, other in pairwise(known)] + [known[-1] + 1]
 
 
-@settings(max_examples=60, deadline=None)
 @given(class_tables(of_a_row=whole_weights), rules(**SMALL), st.sampled_from(sorted(RISKS)))
 def test_classes_are_pruned_by_the_weakest_link_and_to_the_best_of_all_subtrees(
     table: Table, growth: GrowthRules, risk: str
@@ -153,7 +150,6 @@ def test_classes_are_pruned_by_the_weakest_link_and_to_the_best_of_all_subtrees(
     assert_best_of_all(tree, risk, cost, between(tree, cost))
 
 
-@settings(max_examples=40, deadline=None)
 @given(number_tables(of_a_row=whole_weights, most_rows=25), rules(("squared_error",), **SMALL))
 def test_numbers_are_pruned_by_the_weakest_link_and_to_the_best_of_all_subtrees(
     table: Table, growth: GrowthRules
@@ -164,7 +160,6 @@ def test_numbers_are_pruned_by_the_weakest_link_and_to_the_best_of_all_subtrees(
     assert_best_of_all(tree, None, cost, between(tree, cost))
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.integers(0, 10**6), st.sampled_from([OUTCOMES, STAY]))
 def test_trees_that_no_data_would_grow_are_pruned_by_the_same_definition(seed: int, target: Any) -> None:
     random = Random(seed)
@@ -190,7 +185,6 @@ any_numbers = number_tables(of_a_row=fractional_weights) | number_tables(of_a_ro
 grown = st.builds(grow, any_table, rules()) | st.builds(grow, any_numbers, rules(("squared_error",)))
 
 
-@settings(max_examples=80, deadline=None)
 @given(grown, st.sampled_from([pruning_path, depth_path, leaves_path]))
 def test_every_subtree_is_a_part_of_the_one_before_and_the_path_tells_its_size_and_risk(
     tree: Tree, make_path: Any
@@ -215,7 +209,6 @@ def test_every_subtree_is_a_part_of_the_one_before_and_the_path_tells_its_size_a
         assert descends.all()
 
 
-@settings(max_examples=60, deadline=None)
 @given(grown)
 def test_each_alpha_asks_for_its_own_subtree_and_pruning_again_changes_nothing(tree: Tree) -> None:
     path = pruning_path(tree)
@@ -229,7 +222,6 @@ def test_each_alpha_asks_for_its_own_subtree_and_pruning_again_changes_nothing(t
     assert tree_to_json(prune(tree, 0.0)) == tree_to_json(tree)
 
 
-@settings(max_examples=60, deadline=None)
 @given(any_table, rules(), st.floats(0.0, 0.3))
 def test_a_pruned_tree_predicts_what_the_node_says_at_which_it_now_ends(
     table: Table, growth: GrowthRules, alpha: float
@@ -246,7 +238,6 @@ def test_a_pruned_tree_predicts_what_the_node_says_at_which_it_now_ends(
     assert np.array_equal(part.value[part.apply(table)], expected)
 
 
-@settings(max_examples=40, deadline=None)
 @given(any_table, rules(), st.floats(0.0, 0.3))
 def test_growing_by_rules_with_an_alpha_is_growing_and_then_pruning(
     table: Table, growth: GrowthRules, alpha: float

@@ -8,7 +8,7 @@ import matplotlib.pyplot as pyplot
 import numpy as np
 import pytest
 from frontiers import dominated, frontier_of_points
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from holdfast.data.schema import Target
@@ -225,7 +225,6 @@ sizes = st.lists(st.integers(1, 3), min_size=10, max_size=10)
 tolerances = st.sampled_from((0.0, 1e-18, 0.01, 0.5, 3.0))
 
 
-@settings(max_examples=150)
 @given(
     points,
     sizes,
@@ -255,7 +254,6 @@ def test_more_tolerance_never_makes_the_choice_less_stable(drawn: Any, tolerance
     assert frontier.instability[loose] <= frontier.instability[strict]
 
 
-@settings(max_examples=60)
 @given(points, sizes, st.sampled_from(RULES), st.randoms())
 def test_the_order_of_the_candidates_changes_no_choice(
     drawn: Any, n_leaves: list[int], rule: str, random: Any
@@ -387,7 +385,6 @@ centred_points = st.lists(
 )
 
 
-@settings(max_examples=300, deadline=None)
 @given(centred_points, tolerances)
 def test_rule_sentence_table_and_plot_agree_on_a_tree_that_none_in_the_table_beats(
     drawn: Any, tolerance: float
@@ -434,7 +431,6 @@ def test_rule_sentence_table_and_plot_agree_on_a_tree_that_none_in_the_table_bea
     assert ("is more stable and better" in named.reason) == is_dominated
 
 
-@settings(max_examples=300, deadline=None)
 @given(centred_points, tolerances, st.integers(0, 11))
 def test_a_named_tree_is_beaten_by_trees_of_its_size_and_tolerance(drawn: Any, tolerance: float, number: int):
     d, a, lost, limit = map(list, zip(*drawn, strict=True))

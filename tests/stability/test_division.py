@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.data.canonical_order import canonical
@@ -37,7 +37,6 @@ def balance(flags: np.ndarray, kind: np.ndarray) -> dict[int, float]:
     return {value: float(flags[kind == value].mean()) for value in np.unique(kind).tolist()}
 
 
-@settings(max_examples=25)
 @given(st.lists(st.integers(2, 40), min_size=2, max_size=4), st.sampled_from(FRACTIONS), st.integers(0, 999))
 def test_classes_and_stages_are_divided_in_the_same_fraction(of_class: list[int], fraction: float, seed: int):
     y = numbered(of_class)
@@ -52,7 +51,6 @@ def test_classes_and_stages_are_divided_in_the_same_fraction(of_class: list[int]
             assert abs(np.count_nonzero(held_out & inside) - fraction * inside.sum()) <= slack
 
 
-@settings(max_examples=25)
 @given(st.integers(2, 60), st.integers(2, 7), st.integers(0, 999))
 def test_folds_partition_the_rows_three_times(n_rows: int, n_folds: int, seed: int):
     y = np.arange(n_rows) % 2

@@ -11,7 +11,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from frontiers import dominated, frontier_of_points
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.data.table import Table
@@ -30,7 +30,6 @@ any_points = st.lists(st.tuples(st.floats(0, 50), st.floats(-5, 1)), min_size=1,
 # -- efficient --------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=200)
 @given(points | any_points)
 def test_efficient_is_what_no_other_beats(drawn: list[tuple[float, float]]):
     d, a = zip(*drawn, strict=True)
@@ -85,7 +84,6 @@ def area_by_rectangles(d: list[float], a: list[float]) -> float:
     return area / (width * height)
 
 
-@settings(max_examples=150)
 @given(points | any_points)
 def test_the_hypervolume_is_the_area_of_the_rectangles_that_trees_dominate(drawn: Any):
     d, a = map(list, zip(*drawn, strict=True))

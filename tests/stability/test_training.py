@@ -9,7 +9,7 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import accuracy_score, make_scorer, r2_score, roc_auc_score
 from sklearn.tree import DecisionTreeClassifier
@@ -351,7 +351,6 @@ def test_early_stages_hold_their_share_of_rows_even_if_the_rows_are_alike():
 # -- scores -----------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=40)
 @given(st.integers(1, 6), st.integers(1, 6), st.randoms(use_true_random=False))
 def test_what_a_division_adds_is_taken_out(n_combinations: int, n_divisions: int, draw: Any):
     place = np.arange(n_combinations * n_divisions)
@@ -362,7 +361,6 @@ def test_what_a_division_adds_is_taken_out(n_combinations: int, n_divisions: int
     assert adjusted == pytest.approx(merit[combination] + ease.mean())
 
 
-@settings(max_examples=40)
 @given(st.integers(1, 40), st.randoms(use_true_random=False))
 def test_without_division_effects_the_mean_and_the_order_inside_a_division_stay(n_estimators: int, draw: Any):
     score = np.array([draw.random() for _ in range(n_estimators)])

@@ -56,6 +56,7 @@ def test_the_same_content_has_the_same_key_wherever_it_lies() -> None:
     assert key(pd.DataFrame({"a": ["x", "y"]})) == key(pd.DataFrame({"a": list("xy")}))
 
 
+@pytest.mark.slow
 def test_the_same_content_has_the_same_key_in_another_process() -> None:
     program = (
         "from holdfast import *; from holdfast.storage.tasks.keys import Keys\n"

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.data.table import Table
@@ -134,7 +134,6 @@ def test_a_branch_can_take_the_place_of_its_parent() -> None:
 # -- any tree, any nodes ----------------------------------------------------------------------------------
 
 
-@settings(max_examples=80, deadline=None)
 @given(st.integers(0, 10**6), st.sampled_from([OUTCOMES, STAY]))
 def test_every_cut_is_a_sound_tree_that_sends_rows_to_where_they_were_on_the_way(
     seed: int, target: Any
@@ -160,7 +159,6 @@ def _value(random: Random, feature: Any) -> Any:
     return random.choice([*feature.categories, "never seen"])
 
 
-@settings(max_examples=30, deadline=None)
 @given(seed=st.integers(0, 10**6))
 def test_a_cut_tree_survives_its_file(tmp_path_factory: Any, seed: int) -> None:
     random = Random(seed)

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.tree import DecisionTreeClassifier
 
@@ -128,7 +128,6 @@ def test_the_exported_tree_predicts_our_class_of_a_tie() -> None:
 
 
 @pytest.mark.filterwarnings("ignore::holdfast.DataWarning")
-@settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2), st.integers(0, 2)), min_size=4, max_size=30))
 def test_other_names_of_the_classes_change_nothing_where_there_is_a_majority_above(
     rows: list[tuple[int, int, int]],

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.arrays import frozen
@@ -125,7 +125,6 @@ def test_all_rows_reach_the_only_leaf_whatever_columns_their_frame_has() -> None
 
 
 @pytest.mark.kernel
-@settings(max_examples=150, deadline=None)
 @given(trees, st.lists(rows, min_size=1, max_size=8))
 def test_every_row_reaches_the_leaf_that_a_walk_reaches(tree: Tree, table: list[dict[str, Any]]) -> None:
     walked = [path_of(tree, with_answer(row)) for row in table]

@@ -4,7 +4,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.data.schema import Feature, Schema, Target
@@ -80,7 +80,6 @@ def test_the_same_schema_leaves_the_tree_as_it_is() -> None:
     assert remeasured(TREE, TREE.schema) is TREE
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     st.permutations(range(4)),
     st.lists(st.floats(0, 1), min_size=2, max_size=2),

@@ -335,19 +335,26 @@ def class_importance(table: Table, rules: GrowthRules, weight: FloatArray) -> Fl
 
 def _balanced(table: Table, weight: FloatArray) -> FloatArray:
     """For every class the factor that makes all classes that occur weigh the same."""
-    of_class = np.bincount(table.target, weight, minlength=len(table.schema.target.classes))
+    of_class = _class_totals(table, weight)
     present = of_class > 0
-    # Without zeros among them: they would change the order of the sum, and so its last bit.
-    factors = weight[weight > 0].sum() / (present.sum() * np.where(present, of_class, 1.0))
+    factors = math.fsum(of_class) / (present.sum() * np.where(present, of_class, 1.0))
     return np.asarray(np.where(present, factors, 1.0), np.float64)
 
 
 def _with_priors(table: Table, weight: FloatArray, priors: FloatArray) -> FloatArray:
     """For every class the factor that gives it the prior as its fraction of the weight."""
-    of_class = np.bincount(table.target, weight, minlength=len(priors))
+    of_class = _class_totals(table, weight)
     present = of_class > 0
-    factors = weight[weight > 0].sum() * priors / np.where(present, of_class, 1.0)
+    factors = math.fsum(of_class) * priors / np.where(present, of_class, 1.0)
     return np.asarray(np.where(present, factors, 1.0), np.float64)
+
+
+def _class_totals(table: Table, weight: FloatArray) -> FloatArray:
+    """The weight of each class, rounded once: no order of the rows changes its last bit."""
+    n_classes = len(table.schema.target.classes)
+    if are_repetitions(weight):
+        return np.asarray(np.bincount(table.target, weight, minlength=n_classes), np.float64)
+    return np.array([math.fsum(weight[table.target == label].tolist()) for label in range(n_classes)])
 
 
 def balanced_on(table: Table, rules: GrowthRules, counts: IntArray) -> GrowthRules:

@@ -4,7 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import assume, example, given, settings
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from holdfast.data.expressions.question import Question, parse_question
@@ -306,7 +306,6 @@ rows = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=300, deadline=None)
 @given(conditions(2), st.lists(rows, max_size=6))
 @example("-age ** 2 < 0", [{"age": 2.0, "bmi": 0.0, "crp": 0.0, "home": None, "work": None}])
 @example("(age) ** 0 == 1", [{"age": None, "bmi": 0.0, "crp": 0.0, "home": None, "work": None}])
@@ -321,7 +320,6 @@ def test_answers_equal_those_of_python_row_by_row(text: str, table: list[dict[st
     assert same(found.tolist(), [python_answer(text, row) for row in table])
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.sampled_from(["log", "log2", "log10", "exp", "sqrt"]), st.floats(-50, 50), st.floats(-50, 50))
 def test_functions_equal_those_of_python(name: str, value: float, limit: float) -> None:
     try:
@@ -342,7 +340,6 @@ WORDS = """
 words = st.sampled_from([*WORDS.split(), "\\", "\n", "\t", "\x00", "\ud800", "\u00a0"])
 
 
-@settings(max_examples=500, deadline=None)
 @given(
     st.text(max_size=60)
     | st.lists(words, max_size=14).map(" ".join)

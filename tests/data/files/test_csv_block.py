@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.data.files import csv_text
@@ -108,7 +108,6 @@ def outcome(path: Path) -> Any:
     return frame.names, columns, frame.rows.labels.tolist(), [str(each.message) for each in told]
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     rows=st.lists(st.lists(ORDINARY | st.sampled_from(CELLS), min_size=2, max_size=2), max_size=12),
     ordinary=st.lists(st.lists(ORDINARY, min_size=2, max_size=2), max_size=12),

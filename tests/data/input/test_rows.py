@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
@@ -232,7 +232,6 @@ cells = st.tuples(
 )
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40, deadline=None)
 @given(rows=st.lists(cells, min_size=1, max_size=6))
 @pytest.mark.filterwarnings("ignore::holdfast.errors.DataWarning")
 def test_the_rows_a_table_was_read_from_are_encoded_as_its_columns(as_frame, rows):

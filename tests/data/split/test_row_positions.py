@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.data.split.row_positions import below, folds_of, random_positions, strata_of
@@ -35,7 +35,6 @@ def classes_table(y: Any, seed: int = 0) -> Table:
 # -- positions -----------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=80)
 @given(sizes, st.sampled_from(FRACTIONS), seeds, st.randoms())
 def test_every_stratum_gives_its_fraction_to_within_one_row(
     of_stratum: list[int], fraction: float, seed: int, random: Any
@@ -49,7 +48,6 @@ def test_every_stratum_gives_its_fraction_to_within_one_row(
         assert abs(taken - fraction * size) <= 1
 
 
-@settings(max_examples=60)
 @given(sizes, st.sampled_from(FRACTIONS), seeds)
 def test_rows_of_a_group_have_one_position(of_group: list[int], fraction: float, seed: int):
     groups = numbered(of_group)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import multivariate_normal, norm
 
@@ -68,7 +68,6 @@ def twin_of(rows: DensityRows) -> reference.Rows:
 
 
 @pytest.mark.kernel
-@settings(max_examples=60)
 @given(st.integers(0, 10_000), st.integers(1, 4))
 def test_the_kernel_finds_what_trying_every_threshold_finds(seed: int, least: int) -> None:
     rows, asked = random_rows(seed)
@@ -89,7 +88,6 @@ def test_the_kernel_finds_what_trying_every_threshold_finds(seed: int, least: in
     assert reference.gain(twin_of(rows), goes_left) == pytest.approx(best.gain, abs=1e-9)
 
 
-@settings(max_examples=40)
 @given(st.integers(0, 10_000))
 def test_sets_of_few_categories_are_tried_one_and_all(seed: int) -> None:
     generator = np.random.default_rng(seed)

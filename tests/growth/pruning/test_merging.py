@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from holdfast.data.schema import Feature, Target
 from holdfast.data.table import Table
@@ -92,7 +92,6 @@ def test_the_rule_is_a_flag() -> None:
 # -- any tree ---------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=80, deadline=None)
 @given(any_table, rules())
 def test_no_predicted_class_changes_and_no_two_siblings_agree(table: Table, growth: GrowthRules) -> None:
     tree = grow(table, growth)
@@ -104,7 +103,6 @@ def test_no_predicted_class_changes_and_no_two_siblings_agree(table: Table, grow
     assert tree_to_json(merge_leaves(merged)) == tree_to_json(merged)
 
 
-@settings(max_examples=40, deadline=None)
 @given(any_table, rules(max_depth=4, min_samples_leaf=1, min_weight_fraction_leaf=0.0))
 def test_it_is_the_smallest_subtree_that_predicts_the_same_at_every_leaf(
     table: Table, growth: GrowthRules
@@ -122,7 +120,6 @@ def test_it_is_the_smallest_subtree_that_predicts_the_same_at_every_leaf(
     assert len(ends_of(merge_leaves(tree), tree)) == min(map(len, same))
 
 
-@settings(max_examples=40, deadline=None)
 @given(any_table, rules())
 def test_growing_by_the_rule_is_growing_pruning_and_then_merging(table: Table, growth: GrowthRules) -> None:
     pruned = replace(growth, ccp_alpha=0.02)

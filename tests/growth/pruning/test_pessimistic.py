@@ -67,7 +67,6 @@ def test_the_bound_is_that_of_scipy_and_of_the_binomial_sum(confidence: float) -
         assert bound == pytest.approx(one_sided.high, rel=1e-6)
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.fractions(0, 20, max_denominator=50), st.fractions("1/50", 20, max_denominator=50), st.data())
 def test_weights_may_make_errors_and_rows_any_number(
     errors: Fraction, others: Fraction, data: st.DataObject
@@ -77,7 +76,6 @@ def test_weights_may_make_errors_and_rows_any_number(
     assert bound == pytest.approx(upper_bound(errors, errors + others, confidence), rel=1e-8)
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.floats(0, 50), st.floats(1, 50), st.floats(0.01, 5), st.sampled_from(CONFIDENCES))
 def test_the_bound_grows_with_the_errors_and_falls_with_rows_and_confidence(
     errors: float, others: float, more: float, confidence: float
@@ -302,34 +300,30 @@ def assert_pruned_alike(tree: Tree, pruning: Pruning) -> None:
     np.testing.assert_allclose(tree.value, of_class / weight[:, None], atol=1e-9)
 
 
-@settings(max_examples=100, deadline=None)
 @given(any_table, prunings())
 def test_subtrees_are_replaced_and_raised_as_by_the_twin(table: Table, growth: GrowthRules) -> None:
     assert_pruned_alike(grow(table, growth), twin(table, growth))
 
 
 @pytest.mark.kernel
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(class_tables(most_rows=12), prunings())
 def test_a_handful_of_rows_is_pruned_as_by_the_twin(table: Table, growth: GrowthRules) -> None:
     assert_pruned_alike(grow(table, growth), twin(table, growth))
 
 
-@settings(max_examples=60, deadline=None)
 @given(class_tables() | class_tables(of_a_row=whole_weights), prunings(class_weight=None))
 def test_without_raising_subtrees_are_replaced_as_by_the_twin(table: Table, growth: GrowthRules) -> None:
     tree = grow(table, replace(growth, subtree_raising=False))
     assert_pruned_alike(tree, twin(table, growth, raising=False))
 
 
-@settings(max_examples=60, deadline=None)
 @given(any_table, prunings())
 def test_weighted_rows_are_replaced_as_by_the_twin(table: Table, growth: GrowthRules) -> None:
     tree = grow(table, replace(growth, subtree_raising=False))
     assert_pruned_alike(tree, twin(table, growth, raising=False))
 
 
-@settings(max_examples=40, deadline=None)
 @given(any_table, prunings())
 def test_without_raising_no_data_are_needed(table: Table, growth: GrowthRules) -> None:
     bare = grow(table, replace(growth, pruning_confidence=None))
@@ -340,7 +334,6 @@ def test_without_raising_no_data_are_needed(table: Table, growth: GrowthRules) -
     assert tree_to_json(alone) == tree_to_json(tree)
 
 
-@settings(max_examples=40, deadline=None)
 @given(any_table, prunings(class_weight=None))
 def test_pruning_a_grown_tree_is_growing_a_pruned_one(table: Table, growth: GrowthRules) -> None:
     bare = grow(table, replace(growth, pruning_confidence=None))
@@ -348,7 +341,6 @@ def test_pruning_a_grown_tree_is_growing_a_pruned_one(table: Table, growth: Grow
     assert tree_to_json(pruned) == tree_to_json(grow(table, growth))
 
 
-@settings(max_examples=40, deadline=None)
 @given(any_table, prunings(max_depth=1))
 def test_raising_makes_no_difference_to_a_tree_of_one_question(table: Table, growth: GrowthRules) -> None:
     one, other = (grow(table, replace(growth, subtree_raising=raising)) for raising in (True, False))
@@ -374,7 +366,6 @@ def test_balanced_classes_are_pruned_alike_with_and_without_raising() -> None:
     assert grow(table, replace(growth, subtree_raising=False)).n_leaves == 1
 
 
-@settings(max_examples=60, deadline=None)
 @given(class_tables(of_a_row=whole_weights, most_classes=2), prunings(class_weight=None))
 def test_siblings_that_predict_the_same_class_become_one(table: Table, growth: GrowthRules) -> None:
     # One leaf of both is never expected to err more, up to a confidence of one half.
@@ -403,7 +394,6 @@ def shuffled(table: Table, order: Any) -> Table:
     return Table(table.schema, columns, table.target[order], weight)
 
 
-@settings(max_examples=40, deadline=None)
 @given(any_table, prunings(), st.randoms(use_true_random=False))
 def test_the_order_of_the_rows_does_not_matter(table: Table, growth: GrowthRules, random: Any) -> None:
     order = list(range(table.n_rows))
@@ -425,7 +415,6 @@ def test_rounding_of_weights_does_not_choose_the_branch_that_is_raised() -> None
     assert tree_to_json(one) == tree_to_json(other)
 
 
-@settings(max_examples=30, deadline=None)
 @given(class_tables(of_a_row=whole_weights), prunings(), st.integers(0, 2**20))
 def test_bootstrap_samples_are_pruned_on_the_rows_they_drew(
     table: Table, growth: GrowthRules, seed: int
@@ -441,7 +430,6 @@ def test_bootstrap_samples_are_pruned_on_the_rows_they_drew(
         assert_pruned_alike(tree, pruning)
 
 
-@settings(max_examples=30, deadline=None)
 @given(any_table, prunings())
 def test_every_row_is_in_one_leaf_that_says_what_its_rows_are(table: Table, growth: GrowthRules) -> None:
     tree, oracle = grow(table, growth), Oracle(table, growth)

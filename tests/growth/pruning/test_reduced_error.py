@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.data.schema import Schema, Target
@@ -121,7 +121,6 @@ def old_and_new(draw: Any, tables: Any) -> tuple[Table, Table]:
     return table.taken(old), table.taken(is_new if is_new.any() else old)
 
 
-@settings(max_examples=80, deadline=None)
 @given(old_and_new(class_tables(of_a_row=whole_weights)), rules(**SMALL))
 def test_of_all_subtrees_it_is_the_smallest_with_the_fewest_errors(
     tables: tuple[Table, Table], growth: GrowthRules
@@ -133,7 +132,6 @@ def test_of_all_subtrees_it_is_the_smallest_with_the_fewest_errors(
     assert (twin.total(losses, ends), len(ends)) == (twin.total(losses, best), len(best))
 
 
-@settings(max_examples=60, deadline=None)
 @given(old_and_new(number_tables(of_a_row=whole_weights, most_rows=25)), rules(("squared_error",), **SMALL))
 def test_of_all_subtrees_it_is_the_smallest_with_the_least_squared_error(
     tables: tuple[Table, Table], growth: GrowthRules
@@ -145,7 +143,6 @@ def test_of_all_subtrees_it_is_the_smallest_with_the_least_squared_error(
 positive_counts = small_counts.map(lambda count: 6.0 * count + 1.0)  # no leaf predicts 0
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     old_and_new(number_tables(positive_counts, of_a_row=whole_weights, most_rows=25)),
     rules(("poisson",), **SMALL),
@@ -170,7 +167,6 @@ def test_few_rows_speak_for_few_splits_of_numbers(n_new: int, seed: int) -> None
         assert_smallest_of_the_best(tree, new, losses(tree, new))
 
 
-@settings(max_examples=30, deadline=None)
 @given(old_and_new(class_tables(of_a_row=whole_weights)), rules())
 def test_pruning_by_the_same_rows_again_changes_nothing(
     tables: tuple[Table, Table], growth: GrowthRules

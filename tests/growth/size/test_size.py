@@ -338,7 +338,7 @@ def test_rows_of_weight_zero_are_neither_learnt_from_nor_scored_on() -> None:
     assert_same(sized(whole, cv=pairs[1:]), sized(whole.taken(weight > 0), cv=fewer), 1e-12)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(st.integers(0, 1000), st.sampled_from(sorted(PATHS)))
 def test_the_number_of_jobs_and_the_scale_of_the_weights_change_nothing(seed: int, parameter: str) -> None:
     table = classes(60, seed)
