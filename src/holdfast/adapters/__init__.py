@@ -78,7 +78,14 @@ def forest_trees(forest: Any, schema: Schema | None = None) -> list[Tree]:
     """
     ensemble = getattr(forest, "ensemble_", forest)
     if isinstance(ensemble, Ensemble):
-        return _members(ensemble, schema)
+        if schema is None:
+            return list(ensemble)
+        # A boosted tree predicts what the trees before it left over, and keeps that as its target.
+        own = [tree.schema.target for tree in ensemble]
+        schemas = [
+            schema if target == ensemble.schema.target else replace(schema, target=target) for target in own
+        ]
+        return [tree.with_schema(each) for tree, each in zip(ensemble, schemas, strict=True)]
     for file in _files(forest):
         if file.is_forest(forest):
             trees: list[Tree] = file.forest_trees(forest, schema)
@@ -86,17 +93,6 @@ def forest_trees(forest: Any, schema: Schema | None = None) -> list[Tree]:
     raise TypeError(
         f"forest_trees cannot read a {type(forest).__name__}. It reads {_FORESTS}; as_tree reads one tree."
     )
-
-
-def _members(ensemble: Ensemble, schema: Schema | None) -> list[Tree]:
-    if schema is None:
-        return list(ensemble)
-    # A boosted tree predicts what the trees before it left over, and keeps that as its target.
-    own = [tree.schema.target for tree in ensemble]
-    schemas = [
-        schema if target == ensemble.schema.target else replace(schema, target=target) for target in own
-    ]
-    return [tree.with_schema(each) for tree, each in zip(ensemble, schemas, strict=True)]
 
 
 def base_score(model: Any) -> FloatArray:

@@ -34,23 +34,18 @@ def columns_of(learner: Mapping[str, Any], schema: Schema | None) -> Columns:
 def _categories(name: str, encoding: Mapping[str, Any], ours: Feature | None) -> tuple[Label, ...]:
     values, ends = encoding.get("values"), encoding.get("offsets")
     if not values:
-        return _codes(name, ours)
+        labels = ours.categories if ours else ()
+        if not labels or not all(isinstance(label, int) and label >= 0 for label in labels):
+            raise SchemaMismatch(
+                f"The model was fitted on codes of column {name!r}, and does not list them. Give "
+                f"the schema of a table read from the same codes, categorical_features=[{name!r}], or fit "
+                "the model on a frame with a categorical column."
+            )
+        return tuple(range(max(map(int, labels)) + 1))
     if ends is None:
         return tuple(map(as_label, values))
     text = bytes(number % 256 for number in values)
     return _ascii(text, ends) if text.isascii() else _other_text(name, text, ends, ours)
-
-
-def _codes(name: str, ours: Feature | None) -> tuple[Label, ...]:
-    """The codes of a column that the user coded: every integer up to the highest of the schema's."""
-    labels = ours.categories if ours else ()
-    if not labels or not all(isinstance(label, int) and label >= 0 for label in labels):
-        raise SchemaMismatch(
-            f"The model was fitted on codes of column {name!r}, and does not say which codes there are. Give "
-            f"the schema of a table read from the same codes with categorical_features=[{name!r}], or fit "
-            "the model on a frame with a categorical column."
-        )
-    return tuple(range(max(map(int, labels)) + 1))
 
 
 def _ascii(text: bytes, ends: Sequence[int]) -> tuple[Label, ...]:

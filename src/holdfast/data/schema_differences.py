@@ -29,11 +29,6 @@ class SchemaDifferences:
 
     def raise_if_any(self) -> None:
         """Raise a SchemaMismatch with a table of the differences, if there are any."""
-        lines = self._lines()
-        if lines:
-            raise SchemaMismatch("\n".join(["The data does not fit the schema:", *lines, *self._ways_out()]))
-
-    def _lines(self) -> list[str]:
         rows = [("columns missing", listed(self.missing))] if self.missing else []
         rows += [("columns not in the schema", listed(self.extra))] if self.extra else []
         rows += [("kind differs", f"column {name!r}: {clash}") for name, clash in self.kinds.items()]
@@ -41,7 +36,9 @@ class SchemaDifferences:
             ("new categories", f"column {name!r}: {listed(new)}") for name, new in self.categories.items()
         ]
         rows += [("new classes", listed(self.classes))] if self.classes else []
-        return [f"  {title:<27}{content}" for title, content in rows]
+        lines = [f"  {title:<27}{content}" for title, content in rows]
+        if lines:
+            raise SchemaMismatch("\n".join(["The data does not fit the schema:", *lines, *self._ways_out()]))
 
     def _ways_out(self) -> list[str]:
         ways = []

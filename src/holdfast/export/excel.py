@@ -76,7 +76,15 @@ class _Book:
 
     def write(self, rules: list[list[Any]]) -> None:
         """Fill all sheets."""
-        self._score_sheet(self.book.active)
+        self.book.active.title = "Score"
+        self.book.active.freeze_panes = "A2"
+        score = ScoreSheet(self.plain)
+        for column, title in enumerate(score.titles, 1):
+            put(self.book.active, 1, column, title)
+        first = len(self.plain.columns) + 1
+        for row in range(2, self.rows + 2):
+            for column, formula in enumerate(score.formulas(row), first):
+                self.book.active.cell(row, column, formula)
         self._filled("Rules", rules, is_filtered=True)
         self._filled("Nodes", list(self._node_rows()))
         if self.plain.target.is_classes:
@@ -93,17 +101,6 @@ class _Book:
         if is_filtered:
             sheet.auto_filter.ref = sheet.dimensions
             sheet.freeze_panes = "A2"
-
-    def _score_sheet(self, sheet: Any) -> None:
-        sheet.title = "Score"
-        sheet.freeze_panes = "A2"
-        score = ScoreSheet(self.plain)
-        for column, title in enumerate(score.titles, 1):
-            put(sheet, 1, column, title)
-        first = len(self.plain.columns) + 1
-        for row in range(2, self.rows + 2):
-            for column, formula in enumerate(score.formulas(row), first):
-                sheet.cell(row, column, formula)
 
     def _node_rows(self) -> Any:
         """One row per node of every tree: what it asks, where it leads, and what a leaf says."""

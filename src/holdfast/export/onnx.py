@@ -30,7 +30,13 @@ def to_onnx(model: Any) -> bytes:
     are `label` and `probabilities`, or `prediction`.
     """
     plain = plain_model(model)
-    _check_members(plain)
+    members = sum(len(split.in_yes) + 2 for split in plain.splits if split.in_yes is not None)
+    if members > MOST_MEMBERS:
+        raise ExportError(
+            f"the sets of categories of the model have {members} entries in all, and onnxruntime crashes on "
+            f"some tens of thousands: at most {MOST_MEMBERS} are exported. Group rare categories, prune the "
+            "model, or export it to SQL or Python."
+        )
     return bytes(_Graph(plain).model().SerializeToString())
 
 
@@ -273,16 +279,6 @@ class _NodeTable:
         self.modes.append(mode)
         self.splits.append(threshold)
         self.missing_true.append(int(missing_true))
-
-
-def _check_members(plain: PlainModel) -> None:
-    members = sum(len(split.in_yes) + 2 for split in plain.splits if split.in_yes is not None)
-    if members > MOST_MEMBERS:
-        raise ExportError(
-            f"the sets of categories of the model have {members} entries in all, and onnxruntime crashes on "
-            f"some tens of thousands: at most {MOST_MEMBERS} are exported. Group rare categories, prune the "
-            "model, or export it to SQL or Python."
-        )
 
 
 def _is_text(feature: Feature) -> bool:

@@ -211,7 +211,17 @@ def _ensemble(plain: PlainModel) -> Element:
         return _mean(plain)
     if plain.link == "identity":
         return _sum(plain, 0, target=True)
-    return _chain(plain)
+    function = "classification" if plain.target.is_classes else "regression"
+    model = _mining_model(plain, function)
+    if plain.target.is_classes:
+        _outputs(model, plain)
+    segments = _child(
+        model, "Segmentation", multipleModelMethod="modelChain", missingPredictionTreatment="returnMissing"
+    )
+    for output in range(plain.n_outputs):
+        _segment(segments, output).append(_sum(plain, output, target=False))
+    _segment(segments, plain.n_outputs).append(_link(plain, function))
+    return model
 
 
 def _mean(plain: PlainModel) -> Element:
@@ -261,20 +271,6 @@ def _adding_to(plain: PlainModel, output: int) -> Iterator[tuple[PlainTree, int]
         width = len(next(iter(tree.leaves.values())).values)
         if tree.output <= output < tree.output + width:
             yield tree, output - tree.output
-
-
-def _chain(plain: PlainModel) -> Element:
-    function = "classification" if plain.target.is_classes else "regression"
-    model = _mining_model(plain, function)
-    if plain.target.is_classes:
-        _outputs(model, plain)
-    segments = _child(
-        model, "Segmentation", multipleModelMethod="modelChain", missingPredictionTreatment="returnMissing"
-    )
-    for output in range(plain.n_outputs):
-        _segment(segments, output).append(_sum(plain, output, target=False))
-    _segment(segments, plain.n_outputs).append(_link(plain, function))
-    return model
 
 
 def _link(plain: PlainModel, function: str) -> Element:

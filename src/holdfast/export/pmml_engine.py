@@ -2,7 +2,6 @@
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import numpy as np
 
@@ -33,12 +32,12 @@ def evaluated(exported: bytes, plain: PlainModel, rows: Rows) -> Scored:
     if not target.is_classes:
         return Scored(said[[target.name]].to_numpy(np.float64), None, engine)
     names = [f"probability({_text(label)})" for label in target.classes]
-    return Scored(said[names].to_numpy(np.float64), [_plain(each) for each in said[target.name]], engine)
+    return Scored(
+        said[names].to_numpy(np.float64),
+        [each.item() if isinstance(each, np.generic) else each for each in said[target.name]],
+        engine,
+    )
 
 
 def _text(label: Label) -> str:
     return str(label).lower() if isinstance(label, bool) else str(label)
-
-
-def _plain(label: Any) -> Any:
-    return label.item() if isinstance(label, np.generic) else label

@@ -47,15 +47,11 @@ def to_sklearn(model: Any) -> Any:
 
 def scale_of(exported: Any) -> Scale:
     """The numbers that the model tells apart: trees and forests round them to float32, thresholds too."""
-    return Scale() if _is_boosting(exported) else Scale(_beside, is_exact=False)
+    return Scale() if hasattr(exported, "_predictors") else Scale(_beside, is_exact=False)
 
 
 def _beside(number: float, side: float) -> float:
     return float(np.nextafter(np.float32(number), np.float32(side)))
-
-
-def _is_boosting(exported: Any) -> bool:
-    return hasattr(exported, "_predictors")
 
 
 def scored(exported: Any, plain: PlainModel, rows: Rows) -> Scored:

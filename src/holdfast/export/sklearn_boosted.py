@@ -35,7 +35,11 @@ def to_boosting(ensemble: Ensemble) -> Any:
     class, as those of AdaBoost, become one tree for each class, or one of the difference for two.
     """
     plain = plain_model(ensemble)
-    _check_classes(ensemble.schema)
+    if len(ensemble.schema.target.classes) == 1:
+        raise _refused(
+            f"{ensemble.schema.target.name!r} has one class only, and it knows two or more",
+            "Fit it to rows of both",
+        )
     model = _unlearned(ensemble.schema, plain)
     columns = _columns(model, ensemble.schema)
     n_scores = model.n_trees_per_iteration_
@@ -43,8 +47,16 @@ def to_boosting(ensemble: Ensemble) -> Any:
     for tree, nodes in zip(ensemble.trees, plain.trees, strict=True):
         for score, values in _by_score(nodes, plain, n_scores):
             sequences[score].append(_predictor(tree, nodes, values, columns))
-    model._predictors = _rounds(sequences)
-    model._baseline_prediction = _start(plain, n_scores)
+    nothing = _predictor_of(np.zeros(1, _node_type()), [])
+    nothing.nodes["is_leaf"] = nothing.nodes["count"] = 1
+    n_rounds = max(len(trees) for trees in sequences)
+    model._predictors = [
+        [trees[place] if place < len(trees) else nothing for trees in sequences] for place in range(n_rounds)
+    ]
+    start = np.array(plain.start)
+    if n_scores < plain.n_outputs:
+        start = start[1:] - start[:1]
+    model._baseline_prediction = (2.0 if plain.link == "double_logistic" else 1.0) * start.reshape(1, -1)
     return model.set_params(max_iter=len(model._predictors))
 
 
@@ -61,23 +73,6 @@ def _by_score(tree: PlainTree, model: PlainModel, n_scores: int) -> list[tuple[i
         return [(0, values[:, 1] - values[:, 0])]
     of_two = 2.0 if model.link == "double_logistic" else 1.0
     return [(tree.output + place, of_two * values[:, tree.output + place]) for place in range(width)]
-
-
-def _start(model: PlainModel, n_scores: int) -> FloatArray:
-    start = np.array(model.start)
-    if n_scores < model.n_outputs:
-        start = start[1:] - start[:1]
-    return (2.0 if model.link == "double_logistic" else 1.0) * start.reshape(1, -1)
-
-
-def _rounds(sequences: Sequence[Sequence[Any]]) -> list[list[Any]]:
-    """The trees of each round, one for each score: where one has no more, a leaf of 0."""
-    nothing = _predictor_of(np.zeros(1, _node_type()), [])
-    nothing.nodes["is_leaf"] = nothing.nodes["count"] = 1
-    n_rounds = max(len(trees) for trees in sequences)
-    return [
-        [trees[place] if place < len(trees) else nothing for trees in sequences] for place in range(n_rounds)
-    ]
 
 
 # -- trees ------------------------------------------------------------------------------------------------
@@ -213,13 +208,6 @@ def _columns(model: Any, schema: Schema) -> _Columns:
         for name, labels in zip(named, seen, strict=True)
     }
     return _Columns(place, codes)
-
-
-def _check_classes(schema: Schema) -> None:
-    if len(schema.target.classes) == 1:
-        raise _refused(
-            f"{schema.target.name!r} has one class only, and it knows two or more", "Fit it to rows of both"
-        )
 
 
 def _refused(what: str, way_out: str) -> ExportError:

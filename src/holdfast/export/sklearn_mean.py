@@ -7,7 +7,7 @@ import numpy as np
 from holdfast.errors import ExportError
 from holdfast.export.sklearn_tree import describe, to_sklearn_tree
 from holdfast.tree.ensemble import Ensemble
-from holdfast.tree.tree import Tree, label_array
+from holdfast.tree.tree import label_array
 
 
 def to_mean(ensemble: Ensemble) -> Any:
@@ -23,13 +23,11 @@ def to_mean(ensemble: Ensemble) -> Any:
 def _member(ensemble: Ensemble, position: int) -> Any:
     tree = ensemble[position]
     try:
-        return to_sklearn_tree(_certain(tree) if ensemble.votes else tree)
+        return to_sklearn_tree(
+            tree.replace(value=np.eye(tree.value.shape[1])[tree.outcome]) if ensemble.votes else tree
+        )
     except ExportError as error:
         raise ExportError(f"tree {position} of the ensemble: {error}") from error
-
-
-def _certain(tree: Tree) -> Tree:
-    return tree.replace(value=np.eye(tree.value.shape[1])[tree.outcome])
 
 
 def _forest(ensemble: Ensemble, members: list[Any]) -> Any:

@@ -24,7 +24,17 @@ def to_sklearn_tree(tree: Tree) -> Any:
     """A DecisionTreeClassifier or DecisionTreeRegressor with the nodes of the tree."""
     from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-    _check_expressible(tree)
+    for node in np.flatnonzero(tree.feature != LEAF).tolist():
+        feature = tree.schema.features[tree.feature[node]]
+        if feature.kind == "question":
+            raise _export_error(node, f"asks the question {feature.name!r}", "Add its answer as a column,")
+        if feature.is_subset:
+            what = f"splits the categories of column {feature.name!r}"
+            raise _export_error(node, what, "Grow the tree on one-hot columns,")
+        threshold = tree.threshold[node]
+        if threshold < KNOWN and np.isinf(nearest_float32(threshold)):
+            what = f"compares column {feature.name!r} with {threshold:g}, beyond the range of float32"
+            raise _export_error(node, what, "Rescale the column,")
     model = DecisionTreeClassifier() if tree.schema.target.is_classes else DecisionTreeRegressor()
     describe(model, tree.schema, tree.criterion)
     model.max_features_ = model.n_features_in_
@@ -86,21 +96,6 @@ def _float32_thresholds(tree: Tree) -> FloatArray:
     middle = below.astype(np.float64) / 2 + nearest.astype(np.float64) / 2
     rounded = np.where((nearest > tree.threshold) & (tree.threshold == middle), below, nearest)
     return np.where(tree.threshold == KNOWN, np.inf, rounded.astype(np.float64))
-
-
-def _check_expressible(tree: Tree) -> None:
-    """Nothing, or an ExportError that names the first split that scikit-learn cannot make."""
-    for node in np.flatnonzero(tree.feature != LEAF).tolist():
-        feature = tree.schema.features[tree.feature[node]]
-        if feature.kind == "question":
-            raise _export_error(node, f"asks the question {feature.name!r}", "Add its answer as a column,")
-        if feature.is_subset:
-            what = f"splits the categories of column {feature.name!r}"
-            raise _export_error(node, what, "Grow the tree on one-hot columns,")
-        threshold = tree.threshold[node]
-        if threshold < KNOWN and np.isinf(nearest_float32(threshold)):
-            what = f"compares column {feature.name!r} with {threshold:g}, beyond the range of float32"
-            raise _export_error(node, what, "Rescale the column,")
 
 
 def _export_error(node: int, what: str, way_out: str) -> ExportError:

@@ -36,16 +36,14 @@ def run_query(
     _insert(connection, plain, rows, table=table, extra=extra, key=key)
     query = script
     if view is not None:
-        _run_script(connection, script)
+        run = getattr(
+            connection, "executescript", connection.execute
+        )  # SQLite executes one statement at a time
+        run(script)
         query = f"SELECT * FROM {identifier(view)}" + (f" ORDER BY {identifier(key)}" if key else "")
     result = connection.execute(query).fetchall()
     connection.close()
     return result, engine
-
-
-def _run_script(connection: Any, script: str) -> None:
-    run = getattr(connection, "executescript", connection.execute)  # SQLite executes one statement at a time
-    run(script)
 
 
 def _check_key(key: str, rows: Rows) -> None:

@@ -226,18 +226,14 @@ def _condition(split: Split) -> str:
     if split.threshold is not None:
         return f"({known} {x} <= {number(split.threshold)})"
     labels, is_yes = split.listed
-    _check_kinds(split)
-    if not labels:
-        return "1 = 0" if is_yes else "1 = 1"
-    return f"({known} {x} {'IN' if is_yes else 'NOT IN'} ({', '.join(map(literal, labels))}))"
-
-
-def _check_kinds(split: Split) -> None:
     if len({isinstance(label, str) for label in split.feature.categories}) > 1:
         raise ExportError(
             f"the categories of column {split.feature.name!r} are text and numbers, and a column of SQL "
             "holds one of them: turn all into text, and grow the model again."
         )
+    if not labels:
+        return "1 = 0" if is_yes else "1 = 1"
+    return f"({known} {x} {'IN' if is_yes else 'NOT IN'} ({', '.join(map(literal, labels))}))"
 
 
 def _by_leaf(leaf: str, said: dict[int, str]) -> str:

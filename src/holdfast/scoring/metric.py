@@ -148,7 +148,12 @@ class Metric:
         >>> value, round(error, 6)
         (0.75, 0.25)
         """
-        _check_shape(predicted, true_values)
+        needed = (len(true_values.values), max(len(true_values.target.classes), 1))
+        if predicted.shape != needed:
+            raise DataError(
+                f"Predictions have shape {predicted.shape}; target {true_values.target.name!r} needs "
+                f"{needed}: one row per row of the data, one column per class or a single one."
+            )
         counted = predicted if true_values.counted.all() else predicted[true_values.counted]
         if self.formula is None:
             return Score(*scored_by(self.scorer, counted, true_values.target, true_values.rows))
@@ -179,15 +184,6 @@ def _finite(number: float, unknown: float) -> float:
     if number != number:
         return unknown
     return min(max(float(number), -_GREATEST), _GREATEST) + 0.0  # never -0.0
-
-
-def _check_shape(predicted: FloatArray, true_values: TrueValues) -> None:
-    needed = (len(true_values.values), max(len(true_values.target.classes), 1))
-    if predicted.shape != needed:
-        raise DataError(
-            f"The predictions have the shape {predicted.shape}, and the target {true_values.target.name!r} "
-            f"needs {needed}: one row for each row of the data and one column for each class, or one."
-        )
 
 
 # -- by name ----------------------------------------------------------------------------------------------
@@ -231,7 +227,10 @@ def metric_of(scoring: Any, target: Target) -> Metric:
     if not isinstance(scoring, str):
         return _metric_of_scorer(scoring, scorer_name(scoring), target)
     if (fraction := quantile_of(scoring)) is not None and scoring != ABSOLUTE_ERROR:
-        return _metric_of_quantile(scoring, fraction, target)
+        if target.is_classes:
+            raise _unfit(scoring, target)
+        formula = partial(formulas.pinball, quantile=fraction)
+        return Metric(quantile_name(fraction), f"mean pinball loss at {fraction!r}", True, formula)
     own, others = (_OF_CLASSES, _OF_NUMBERS) if target.is_classes else (_OF_NUMBERS, _OF_CLASSES)
     if scoring.partition("@")[0] == NET_BENEFIT:
         benefit = net_benefit_of(scoring, target)
@@ -243,13 +242,6 @@ def metric_of(scoring: Any, target: Target) -> Metric:
     if any(metric.name == name for metric in others):
         raise _unfit(scoring, target)
     return _metric_of_name(scoring, target)
-
-
-def _metric_of_quantile(name: str, fraction: float, target: Target) -> Metric:
-    if target.is_classes:
-        raise _unfit(name, target)
-    formula = partial(formulas.pinball, quantile=fraction)
-    return Metric(quantile_name(fraction), f"mean pinball loss at {fraction!r}", True, formula)
 
 
 def own_scoring(criterion: str) -> str | None:

@@ -77,11 +77,11 @@ def frame_from(columns: dict[str, list[Any]], types: dict[str, Any], backend: st
 
 def _condition(tree: Tree, node: int, known: Mapping[int, Condition]) -> str | None:
     parent = int(tree.parent[node])
-    return None if parent == -1 else _answer(tree, parent, bool(tree.left[parent] == node), known)
-
-
-def _answer(tree: Tree, node: int, side: bool, known: Mapping[int, Condition]) -> str:
-    return shown("answer_text", tree, node, side, known=known)
+    return (
+        None
+        if parent == -1
+        else shown("answer_text", tree, parent, bool(tree.left[parent] == node), known=known)
+    )
 
 
 def _question(tree: Tree, node: int, known: Mapping[int, Condition]) -> str:

@@ -106,7 +106,15 @@ class _Numbers:
             self.count[place] = (weight or 0.0) if count is None else count
             self.weight[place] = self.count[place] if weight is None else weight
         else:
-            self._add_up(place, count, weight)
+            pair = [self.left[place], self.right[place]]
+            sums = float(self.count[pair].sum()), float(self.weight[pair].sum())
+            self.count[place] = sums[0] if count is None else count
+            self.weight[place] = sums[1]
+            if weight is not None and abs(weight - sums[1]) > TOLERANCE * weight:
+                raise BrokenTreeError(
+                    f"{self.entries[place][0]}: its weight is {weight:g}, and its children's are {sums[1]:g} "
+                    "together."
+                )
         if node.value is not None:
             self.value[place] = value_of(name, node.value, self.target)
         elif is_leaf:
@@ -115,17 +123,6 @@ class _Numbers:
             self.value[place] = self._mean(place, self.value)
         impurity = amount_of(name, "impurity", node.impurity)
         self.impurity[place] = self._impurity(place, is_leaf) if impurity is None else impurity
-
-    def _add_up(self, place: int, count: float | None, weight: float | None) -> None:
-        pair = [self.left[place], self.right[place]]
-        sums = float(self.count[pair].sum()), float(self.weight[pair].sum())
-        self.count[place] = sums[0] if count is None else count
-        self.weight[place] = sums[1]
-        if weight is not None and abs(weight - sums[1]) > TOLERANCE * weight:
-            raise BrokenTreeError(
-                f"{self.entries[place][0]}: its weight is {weight:g}, and its children's are {sums[1]:g} "
-                "together."
-            )
 
     def _mean(self, place: int, numbers: FloatArray) -> Any:
         """The mean of the children's numbers by their weights; the plain mean if they have none."""

@@ -19,7 +19,14 @@ def cut_back(tree: Tree, is_leaf: BoolArray) -> Tree:
     [1, 2]
     """
     ends = is_leaf | (tree.feature == LEAF)
-    kept = _reached(tree, ends)
+    is_below = np.zeros(tree.n_nodes, np.bool_)
+    level = np.flatnonzero(ends & (tree.feature != LEAF))
+    while len(level):
+        level = np.concatenate([tree.left[level], tree.right[level]])
+        level = level[~is_below[level]]  # an end below another end
+        is_below[level] = True
+        level = level[tree.feature[level] != LEAF]
+    kept = np.flatnonzero(~is_below)
     if not (ends[kept] & (tree.feature[kept] != LEAF)).any():
         return tree
     place = np.full(tree.n_nodes + 1, LEAF, np.int32)  # LEAF is -1: the last entry
@@ -81,18 +88,6 @@ def rearranged(tree: Tree, values: LongArray, asks: LongArray, left: IntArray, r
         else np.where(inner, tree.split_support[asks], np.nan),
     )
     return in_order(smaller)
-
-
-def _reached(tree: Tree, ends: BoolArray) -> LongArray:
-    """The nodes that stand below none of the ends, in preorder."""
-    is_below = np.zeros(tree.n_nodes, np.bool_)
-    level = np.flatnonzero(ends & (tree.feature != LEAF))
-    while len(level):
-        level = np.concatenate([tree.left[level], tree.right[level]])
-        level = level[~is_below[level]]  # an end below another end
-        is_below[level] = True
-        level = level[tree.feature[level] != LEAF]
-    return np.flatnonzero(~is_below)
 
 
 def _not_recorded(tree: Tree, smaller: Tree, kept: LongArray) -> FloatArray | None:

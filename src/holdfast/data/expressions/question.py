@@ -224,7 +224,13 @@ class _Reading:
 
     def _link(self, left: _Term, name: str, right: _Term) -> Expression:
         if left.column and right.column:
-            return self._between_columns(left.node, left.column, name, right.column)
+            pair = self.columns.pair(left.column.feature, right.column.feature)
+            if name not in ("==", "!=") and not pair.is_ordered:
+                problem = f"and {written(right.column.feature.name)} have no order in common"
+                raise self.error_at(left.node, problem, "Compare the two with == or !=.")
+            return Operation(
+                name, (Lookup(left.column.position, pair.left), Lookup(right.column.position, pair.right))
+            )
         if left.column:
             right = self._as_category(right, left.column.feature, name)
         elif right.column:
@@ -233,16 +239,6 @@ class _Reading:
             # Never booleans: a chain of chains of them would double the work at every level.
             left, right = self._as_number(left), self._as_number(right)
         return Operation(name, (left.expression, right.expression))
-
-    def _between_columns(
-        self, node: ast.expr, left: _Categories, name: str, right: _Categories
-    ) -> Expression:
-        """Categories compared by value, in whatever order each column lists them."""
-        pair = self.columns.pair(left.feature, right.feature)
-        if name not in ("==", "!=") and not pair.is_ordered:
-            problem = f"and {written(right.feature.name)} have no order in common"
-            raise self.error_at(node, problem, "Compare the two with == or !=.")
-        return Operation(name, (Lookup(left.position, pair.left), Lookup(right.position, pair.right)))
 
     def _membership(self, node: ast.Compare) -> Expression:
         if len(node.ops) > 1:

@@ -89,7 +89,14 @@ class Cells:
         self._raise_for_other_numerals(odd, names, ", --categorical {} as text")
         self._raise_for_dates(names)
         if not self._are_few(odd):
-            self._note_none()
+            words = [cell for cell in dict.fromkeys(self._cells) if cell.lower() == "none"]
+            if words:
+                count = int(self._rows(words).sum())
+                rows = f"{count} row" if count == 1 else f"{count} rows"
+                self.notes.append(
+                    f"column {self.name!r}: the word {words[0]!r}, in {rows}, is read as missing. If that "
+                    "is a category of its own, give it another name in the file, such as 'no'."
+                )
             return self.as_text()
         if not self._rules.coerce:
             raise UnreadableColumn(self._few_words(odd, names))
@@ -207,17 +214,6 @@ class Cells:
     def _coerced(self, odd: Sequence[str], names: RowLabels | None, noun: str) -> FloatArray:
         self._note_coerced(odd, names, noun)
         return self._numbers(names, frozenset(odd))
-
-    def _note_none(self) -> None:
-        """In text, None may be a category: of these tests, none was done."""
-        words = [cell for cell in dict.fromkeys(self._cells) if cell.lower() == "none"]
-        if words:
-            count = int(self._rows(words).sum())
-            rows = f"{count} row" if count == 1 else f"{count} rows"
-            self.notes.append(
-                f"column {self.name!r}: the word {words[0]!r}, in {rows}, is read as missing. If that "
-                "is a category of its own, give it another name in the file, such as 'no'."
-            )
 
     def _note_coerced(self, odd: Sequence[str], names: RowLabels | None, noun: str) -> None:
         rows = self._rows(odd)

@@ -89,19 +89,15 @@ class CsvText:
         try:
             return self._rest.read(LETTERS_AT_ONCE)
         except (UnicodeError, *UNZIPPING):
-            self._raise_for_rows()
+            encoding, content = self._rest.encoding, cast(BinaryIO, self._rest.detach())
+            content.seek(0)
+            text = io.TextIOWrapper(content, encoding, newline="")
+            try:
+                for _ in self._lists(_csv_text(text).rows):
+                    pass
+            finally:
+                text.detach()  # or it would close the file
             raise
-
-    def _raise_for_rows(self) -> None:
-        """Begin again row by row: what is wrong with a row in front of the broken place is told first."""
-        encoding, content = self._rest.encoding, cast(BinaryIO, self._rest.detach())
-        content.seek(0)
-        text = io.TextIOWrapper(content, encoding, newline="")
-        try:
-            for _ in self._lists(_csv_text(text).rows):
-                pass
-        finally:
-            text.detach()  # or it would close the file
 
     def _lists(self, rows: Iterable[Row]) -> Iterator[RowList]:
         some = []
@@ -129,7 +125,9 @@ def csv_text(path: Path, encoding: str | None = None) -> Iterator[CsvText]:
     with _opened(path) as content:
         try:
             start = content.read(8)
-            _raise_for_foreign(start)
+            for pattern, reason in _FOREIGN:
+                if pattern.match(start):
+                    raise DataError(f"{reason}.")
             content.seek(0)
             text = io.TextIOWrapper(content, encoding or _encoding(start), newline="")
             yield _csv_text(text)
@@ -167,12 +165,6 @@ def _raise_for_repeated(names: Sequence[str]) -> None:
 
 
 # -- the encoding -----------------------------------------------------------------------------------------
-
-
-def _raise_for_foreign(start: bytes) -> None:
-    for pattern, reason in _FOREIGN:
-        if pattern.match(start):
-            raise DataError(f"{reason}.")
 
 
 def _encoding(start: bytes) -> str:

@@ -95,7 +95,7 @@ def date_source(feature: str) -> DateColumn | None:
 def moment_of(value: Any, order: Order = "dmy") -> datetime | None:
     """The moment that a text or a date stands for, in UTC where it names a zone; None if it is no date."""
     if isinstance(value, datetime):
-        return _in_utc(value)
+        return value if value.tzinfo is None else value.astimezone(UTC).replace(tzinfo=None)
     if isinstance(value, date):
         return datetime(value.year, value.month, value.day)
     text = str(value).strip()
@@ -170,7 +170,3 @@ def _at(day: datetime, clock: Sequence[str | None]) -> datetime:
     digits = zone[1:].replace(":", "")
     offset = timedelta(hours=int(digits[:2]), minutes=int(digits[2:]))
     return moment + offset if zone[0] == "-" else moment - offset
-
-
-def _in_utc(moment: datetime) -> datetime:
-    return moment if moment.tzinfo is None else moment.astimezone(UTC).replace(tzinfo=None)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.arrays import BoolArray, FloatArray
+from holdfast.arrays import BoolArray
 
 NEARLY_ALL = 0.9  # of the rows with a text of their own: it is a name, not a property
 LEAST_ROWS = 20  # among fewer, different values are no surprise
@@ -55,11 +55,7 @@ def why_identifier(name: str, column: Any, n_distinct: int) -> str:
         return "nearly every row has a text of its own" if is_text else ""
     if n_distinct < len(column) or (column != np.floor(column)).any():
         return ""
-    return _why_numbers(name, column)
-
-
-def _why_numbers(name: str, numbers: FloatArray) -> str:
-    if np.abs(numbers).max() >= LONGEST:
+    if np.abs(column).max() >= LONGEST:
         return "every row has a long number of its own"
     if _is_called_identifier(name):
         return "every row has a number of its own"

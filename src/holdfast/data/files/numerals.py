@@ -31,7 +31,7 @@ class Numerals:
     def __post_init__(self) -> None:
         if self.decimal not in DECIMALS:
             raise DataError(f"--decimal is {self.decimal!r}, and a decimal mark is a point or a comma.")
-        if self.thousands not in ("", *_all_alike()):
+        if self.thousands not in ("", *THOUSANDS, *"".join(_ALIKE.values())):
             raise DataError(
                 f"--thousands is {self.thousands!r}, and between thousands stands a comma, a point, a blank "
                 "or an apostrophe."
@@ -113,7 +113,3 @@ def _best(cells: Sequence[str], ways: Sequence[Numerals], fraction: float) -> li
         if count == most and is_new:
             best.append(way)
     return best if most >= fraction * len(cells) else []
-
-
-def _all_alike() -> set[str]:
-    return {*THOUSANDS, *"".join(_ALIKE.values())}

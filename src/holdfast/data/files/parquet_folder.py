@@ -22,7 +22,8 @@ def parquet_files(path: Path) -> list[Path]:
     files = sorted(
         each
         for each in path.rglob("*")
-        if each.suffix.lower() in PARQUET_ENDINGS and not _is_hidden(each, path)
+        if each.suffix.lower() in PARQUET_ENDINGS
+        and not any(part.startswith((".", "_")) for part in each.relative_to(path).parts)
     )
     if not files:
         raise DataError(f"'{path}' is a folder with no Parquet file in it ({' or '.join(PARQUET_ENDINGS)}).")
@@ -95,7 +96,3 @@ def _memory_of_machine() -> int | None:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, OSError, ValueError):  # Windows knows no such names
         return None
-
-
-def _is_hidden(file: Path, folder: Path) -> bool:
-    return any(part.startswith((".", "_")) for part in file.relative_to(folder).parts)

@@ -67,7 +67,10 @@ def read_column(raw: Any, what: str, reading: Reading = "by dtype", rows: RowLab
         column = _of_array(raw, what, reading, rows)
     else:
         column = _of_series(raw, what, reading, rows)
-    _raise_for_infinity(column, what, rows)
+    if column.kind == "numeric" and any(map(isinf, column.extent)):
+        raise infinity_error(what, first_rows(np.isinf(column.values), rows))
+    if any(isinstance(label, float) and isinf(label) for label in column.labels):
+        raise infinity_error(what, "as a category")
     if column.kind == "numeric" and max(map(abs, column.extent)) >= MERGING:
         _warn_of_merged(_integers(raw), what)
     return column if column.labels else Column("numeric", column.values)
@@ -277,10 +280,3 @@ def _is_missing(value: Any) -> bool:
 def _date_error(what: str, noun: str) -> TypeError:
     noun = "date" if noun == "datetime" else noun
     return TypeError(f"{what} is a {noun}: derive a number of days (or months, years) from it.")
-
-
-def _raise_for_infinity(column: Column, what: str, rows: RowLabels | None) -> None:
-    if column.kind == "numeric" and any(map(isinf, column.extent)):
-        raise infinity_error(what, first_rows(np.isinf(column.values), rows))
-    if any(isinstance(label, float) and isinf(label) for label in column.labels):
-        raise infinity_error(what, "as a category")

@@ -33,7 +33,16 @@ def read_weight(sample_weight: Any, n_rows: int, rows: RowLabels | None = None) 
     column = read_column(vector, "sample_weight", "numbers", rows)
     if column.kind != "numeric":
         raise DataError(f"sample_weight must be numbers, and holds the text {column.labels[0]!r}.")
-    _check(column.values, rows)
+    if (missing := np.isnan(column.values)).any():
+        raise DataError(f"sample_weight has {missing.sum()} missing values, {first_rows(missing, rows)}.")
+    if (negative := column.values < 0.0).any():
+        raise DataError(
+            f"sample_weight has {negative.sum()} negative values, {first_rows(negative, rows)}. "
+            "Weights must be at least 0: drop a row by the weight 0."
+        )
+    if not column.values.any():
+        raise DataError("sample_weight is zero for every row: at least one weight must be above zero.")
+    check_sum(column.values)
     return None if (column.values == 1.0).all() else column.values
 
 
@@ -64,19 +73,6 @@ def weighted_rows(weight: FloatArray | None) -> BoolArray | None:
     if weight is None or (weight > 0.0).all():
         return None
     return np.asarray(weight > 0.0, np.bool_)
-
-
-def _check(weight: FloatArray, rows: RowLabels | None) -> None:
-    if (missing := np.isnan(weight)).any():
-        raise DataError(f"sample_weight has {missing.sum()} missing values, {first_rows(missing, rows)}.")
-    if (negative := weight < 0.0).any():
-        raise DataError(
-            f"sample_weight has {negative.sum()} negative values, {first_rows(negative, rows)}. "
-            "Weights must be at least 0: drop a row by the weight 0."
-        )
-    if not weight.any():
-        raise DataError("sample_weight is zero for every row: at least one weight must be above zero.")
-    check_sum(weight)
 
 
 def check_sum(weight: FloatArray) -> None:

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -40,7 +40,11 @@ def parts_of(data: Any, folder: Path) -> Parts:
         return LazyParts(data)
     if _is_instance(data, "pyarrow.dataset", "Dataset"):
         return DatasetParts(data)
-    frames = _dask_partitions(data) if hasattr(data, "get_partition") else data
+    frames = (
+        (data.get_partition(number).compute() for number in range(data.npartitions))
+        if hasattr(data, "get_partition")
+        else data
+    )
     if not isinstance(frames, Iterable) or hasattr(frames, "columns") or hasattr(frames, "shape"):
         raise DataError(
             f"The data is a {type(data).__name__}: give a folder of Parquet files, a lazy frame, an Arrow "
@@ -52,10 +56,6 @@ def parts_of(data: Any, folder: Path) -> Parts:
 def _is_instance(data: Any, module: str, name: str) -> bool:
     loaded = sys.modules.get(module)  # a library that is not imported has made nothing
     return loaded is not None and isinstance(data, getattr(loaded, name))
-
-
-def _dask_partitions(frame: Any) -> Iterator[Any]:
-    return (frame.get_partition(number).compute() for number in range(frame.npartitions))
 
 
 def _written(frames: Iterable[Any], folder: Path) -> list[Path]:

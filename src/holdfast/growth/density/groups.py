@@ -50,7 +50,16 @@ def grown_groups(search: Search, is_held: BoolArray, max_depth: int | None) -> G
         if group.idle <= most_idle and group.depth != max_depth and n_rows >= 2 * search.least:
             group.question = search.best_question(group.orders)
         if group.question is not None:
-            _divide(search, group, group.question)
+            goes_left = group.question.answers(search.data.table.columns[group.question.feature])
+            sides = []
+            for goes_there in (goes_left, ~goes_left):
+                orders = group.orders[goes_there[group.orders]].reshape(len(group.orders), -1)
+                sides.append(_group(search, orders, group.held[goes_there[group.held]], group.depth + 1))
+            group.sides, group.held_left = (sides[0], sides[1]), goes_left[group.held]
+            together = joined(group, [side.log_density for side in sides])
+            gain, error = held_out_gain(search.data.rows, group, together)
+            for side in sides:
+                side.idle = 0 if gain > error else group.idle + 1
             waiting += group.sides or ()
         group.orders = group.orders[:, :0]
     return root
@@ -71,19 +80,6 @@ def _group(search: Search, orders: IntArray, held: IntArray, depth: int) -> Grou
     model = search.family.models(sums)[0]
     log_density = model.log_density(rows.numbers[held], rows.codes[held], rounded=True)
     return Group(depth, 0, float(sums.weight[0]), held, log_density, orders)
-
-
-def _divide(search: Search, group: Group, question: Question) -> None:
-    goes_left = question.answers(search.data.table.columns[question.feature])
-    sides = []
-    for goes_there in (goes_left, ~goes_left):
-        orders = group.orders[goes_there[group.orders]].reshape(len(group.orders), -1)
-        sides.append(_group(search, orders, group.held[goes_there[group.held]], group.depth + 1))
-    group.sides, group.held_left = (sides[0], sides[1]), goes_left[group.held]
-    together = joined(group, [side.log_density for side in sides])
-    gain, error = held_out_gain(search.data.rows, group, together)
-    for side in sides:
-        side.idle = 0 if gain > error else group.idle + 1
 
 
 def groups_of(root: Group) -> Iterator[Group]:

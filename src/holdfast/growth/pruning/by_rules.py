@@ -15,7 +15,12 @@ from holdfast.tree.tree import Tree
 def pruned(tree: Tree, rules: GrowthRules, table: Table, fixed: FixedPointSample, counts: IntArray) -> Tree:
     """The tree as the rules want it, grown on rows that are repeated as often as `counts` says."""
     if not fixed.n_classes:
-        _raise_for_for_numbers(rules, table)
+        for name, unsaid in (("pruning_confidence", None), ("merge_leaves", False)):
+            if (value := getattr(rules, name)) is not unsaid:
+                raise ParameterError(
+                    f"{name}={value!r} is for classification; {table.schema.target.name!r} is numeric: "
+                    "use ccp_alpha."
+                )
     if rules.ccp_risk is not None:
         node_risk(tree, rules.ccp_risk)  # a name that is none is refused, whatever the alpha
     if rules.pruning_confidence is not None and rules.loss_matrix is not None:
@@ -27,12 +32,3 @@ def pruned(tree: Tree, rules: GrowthRules, table: Table, fixed: FixedPointSample
     if rules.ccp_alpha > 0:
         tree = prune(tree, rules.ccp_alpha, rules.ccp_risk)
     return merge_leaves(tree) if rules.merge_leaves else tree
-
-
-def _raise_for_for_numbers(rules: GrowthRules, table: Table) -> None:
-    for name, unsaid in (("pruning_confidence", None), ("merge_leaves", False)):
-        if (value := getattr(rules, name)) is not unsaid:
-            raise ParameterError(
-                f"{name}={value!r} is for classes, and the target {table.schema.target.name!r} is a number: "
-                "prune by ccp_alpha."
-            )
