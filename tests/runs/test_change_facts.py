@@ -13,7 +13,7 @@ from holdfast.runs.change.evidence import edit_facts
 from holdfast.runs.change.outputs import Outputs
 from holdfast.runs.change.periods import band, period_facts, schema_facts
 from holdfast.runs.change.profile import RowsProfile, rows_profile
-from holdfast.scoring.metric import metric_of
+from holdfast.scoring.metric import make_metric
 
 AGE = Feature("age", low=0.0, high=100.0)
 WARD = Feature("ward", "nominal", categories=("A", "B"))
@@ -39,7 +39,7 @@ def outputs(old: Tree, new: Tree, threshold: float | None = None, **given: Any) 
     rows = given.pop("table", table())
     held_out = given.pop("held_out", np.ones(rows.n_rows, bool))
     decision = Decision(1, threshold)
-    metric = metric_of("accuracy", SCHEMA.target)
+    metric = make_metric("accuracy", SCHEMA.target)
     return Outputs(old, new, given.pop("alike", new), rows, held_out, True, decision, metric)
 
 

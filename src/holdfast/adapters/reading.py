@@ -8,17 +8,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.arrays import BoolArray, FloatArray, IntArray
-from holdfast.data.input.columns import as_label
+from holdfast.data.input.columns import to_label
 from holdfast.data.schema import Feature, Label, Schema, Target, sorted_labels
 from holdfast.errors import SchemaMismatch
 from holdfast.text.lists import listed
-from holdfast.tree.builder import Nodes, preorder
+from holdfast.tree.builder import Nodes, build_preorder
 from holdfast.tree.tree import KNOWN, LEAF, Tree
 
 _Node = TypeVar("_Node")
 
 
-class Chosen(NamedTuple):
+class CategorySet(NamedTuple):
     """The categories that a split sends to one side; all others go to the other side."""
 
     labels: frozenset[Label]
@@ -26,21 +26,21 @@ class Chosen(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Member:
+class ForeignTree:
     """One tree of a model: its features are the model's columns, and its sets are in `chosen`, by label."""
 
     nodes: Nodes
-    chosen: Mapping[int, Chosen] = field(default_factory=dict)
+    chosen: Mapping[int, CategorySet] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
-class Model:
+class ForeignModel:
     """All that a fitted model of another library says about its columns, its classes and its trees."""
 
     features: tuple[Feature, ...]  # in the order of the model's columns
     labels: tuple[Label, ...]  # none if it predicts numbers
-    members: Sequence[Member]
+    members: Sequence[ForeignTree]
     criterion: str
 
     @property
@@ -49,10 +49,10 @@ class Model:
         return np.concatenate([member.nodes.value.ravel() for member in self.members])
 
 
-def trees_on(model: Model, schema: Schema | None) -> list[Tree]:
+def build_trees(model: ForeignModel, schema: Schema | None) -> list[Tree]:
     """The trees of the model on the schema, or on the one that the model itself makes."""
     if schema is None:
-        low, high = span(model.values)
+        low, high = compute_span(model.values)
         schema = Schema(
             model.features, Target(classes=model.labels) if model.labels else Target(low=low, high=high)
         )
@@ -61,7 +61,7 @@ def trees_on(model: Model, schema: Schema | None) -> list[Tree]:
         rows = np.sum([nodes.value[0] * nodes.count[0] for nodes in moved], axis=0)
         schema = replace(schema, target=schema.target.with_rarer_positive(rows.tolist()))
     return [
-        preorder(nodes, schema, model.criterion, member.notes)
+        build_preorder(nodes, schema, model.criterion, member.notes)
         for nodes, member in zip(moved, model.members, strict=True)
     ]
 
@@ -69,7 +69,7 @@ def trees_on(model: Model, schema: Schema | None) -> list[Tree]:
 # -- nodes ------------------------------------------------------------------------------------------------
 
 
-def walked(
+def walk_nodes(
     root: _Node, children: Callable[[_Node], tuple[_Node, _Node] | None]
 ) -> tuple[list[_Node], IntArray, IntArray]:
     """The nodes that the root leads to, itself first, and where the two children of each one stand."""
@@ -84,9 +84,9 @@ def walked(
     return nodes, np.array(left, np.int32), np.array(right, np.int32)
 
 
-def largest_left(threshold: FloatArray) -> FloatArray:
+def round_down_to_float64(threshold: FloatArray) -> FloatArray:
     """The largest float64 that, rounded to float32, is at most the threshold."""
-    below = nearest_float32(threshold)
+    below = round_to_float32(threshold)
     below = np.where(below > threshold, np.nextafter(below, np.float32(-np.inf)), below)
     # Up to half-way to the next float32 all values round down, and half-way itself rounds to the even one.
     middle = below.astype(np.float64) / 2 + np.nextafter(below, np.float32(np.inf)).astype(np.float64) / 2
@@ -96,7 +96,7 @@ def largest_left(threshold: FloatArray) -> FloatArray:
     return np.where(below >= np.finfo(np.float32).max, KNOWN, largest)
 
 
-def nearest_float32(threshold: FloatArray) -> NDArray[np.float32]:
+def round_to_float32(threshold: FloatArray) -> NDArray[np.float32]:
     """The thresholds in single precision; infinity where it cannot hold them."""
     with np.errstate(over="ignore"):
         return threshold.astype(np.float32)
@@ -105,9 +105,9 @@ def nearest_float32(threshold: FloatArray) -> NDArray[np.float32]:
 # -- classes ----------------------------------------------------------------------------------------------
 
 
-def labels_of(found: Iterable[Any], classes: tuple[Any, ...] | None = None) -> tuple[Label, ...]:
+def read_labels(found: Iterable[Any], classes: tuple[Any, ...] | None = None) -> tuple[Label, ...]:
     """The classes that a model has, as labels; where it only numbers them, `classes` are their names."""
-    labels = tuple(map(as_label, found))
+    labels = tuple(map(to_label, found))
     if classes is None:
         return labels
     if strange := [label for label in labels if label not in range(len(classes))]:
@@ -115,13 +115,13 @@ def labels_of(found: Iterable[Any], classes: tuple[Any, ...] | None = None) -> t
             f"The model has the class {strange[0]!r}, and classes name those from 0 to {len(classes) - 1}: "
             f"{listed(classes)}. Fit it to np.unique(labels, return_inverse=True)[1]."
         )
-    return tuple(as_label(classes[int(label)]) for label in labels)
+    return tuple(to_label(classes[int(label)]) for label in labels)
 
 
 # -- columns ----------------------------------------------------------------------------------------------
 
 
-def column_names(names: Sequence[str] | None, n_columns: int, schema: Schema | None) -> list[str]:
+def read_column_names(names: Sequence[str] | None, n_columns: int, schema: Schema | None) -> list[str]:
     """The names of the model's columns; if it has none, those of the schema in their order."""
     if names is not None:
         return [str(name) for name in names]
@@ -136,23 +136,23 @@ def column_names(names: Sequence[str] | None, n_columns: int, schema: Schema | N
     return known
 
 
-def spanned(names: Sequence[str], loose: Iterable[Nodes]) -> tuple[Feature, ...]:
+def span_features(names: Sequence[str], loose: Iterable[Nodes]) -> tuple[Feature, ...]:
     """Numeric features that reach from their lowest to their highest threshold."""
     loose = list(loose)
     feature = np.concatenate([nodes.feature for nodes in loose])
     threshold = np.concatenate([nodes.threshold for nodes in loose])
     return tuple(
-        Feature(name, "numeric", *span(threshold[(feature == index) & (threshold < KNOWN)]))
+        Feature(name, "numeric", *compute_span(threshold[(feature == index) & (threshold < KNOWN)]))
         for index, name in enumerate(names)
     )
 
 
-def nominal(name: str, labels: Iterable[Label]) -> Feature:
+def make_nominal(name: str, labels: Iterable[Label]) -> Feature:
     """The nominal feature with these categories."""
     return Feature(name, "nominal", categories=sorted_labels(set(labels)))
 
 
-def span(numbers: FloatArray) -> tuple[float, float]:
+def compute_span(numbers: FloatArray) -> tuple[float, float]:
     """The smallest and the greatest number; zeros if there are none."""
     return (float(numbers.min()), float(numbers.max())) if numbers.size else (0.0, 0.0)
 
@@ -160,7 +160,7 @@ def span(numbers: FloatArray) -> tuple[float, float]:
 # -- on a schema ------------------------------------------------------------------------------------------
 
 
-def _moved(member: Member, model: Model, schema: Schema) -> Nodes:
+def _moved(member: ForeignTree, model: ForeignModel, schema: Schema) -> Nodes:
     """The nodes with features, categories and classes numbered as in the schema."""
     nodes = member.nodes
     asked = np.unique(nodes.feature[nodes.feature != LEAF])
@@ -194,7 +194,7 @@ def _between(threshold: FloatArray, feature: IntArray, schema: Schema) -> FloatA
 
 
 def _sets(
-    member: Member, feature: IntArray, known: Sequence[Feature], schema: Schema
+    member: ForeignTree, feature: IntArray, known: Sequence[Feature], schema: Schema
 ) -> dict[int, BoolArray]:
     """At each split of a nominal feature, one flag per category: does it go left?"""
     is_subset = np.array([*(each.is_subset for each in schema.features), False])[feature]

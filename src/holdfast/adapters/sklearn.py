@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 
 from holdfast.adapters.reading import (
-    Member,
-    Model,
-    column_names,
-    labels_of,
-    largest_left,
-    spanned,
-    trees_on,
+    ForeignModel,
+    ForeignTree,
+    build_trees,
+    read_column_names,
+    read_labels,
+    round_down_to_float64,
+    span_features,
 )
 from holdfast.data.schema import Schema
 from holdfast.errors import DataError
@@ -71,17 +71,19 @@ def _trees_of(
             "fit one model for each target."
         )
     loose = [_nodes_of(member.tree_) for member in members]
-    names = column_names(getattr(model, "feature_names_in_", None), int(model.n_features_in_), schema)
-    labels = labels_of(model.classes_, classes) if hasattr(model, "classes_") else ()
+    names = read_column_names(getattr(model, "feature_names_in_", None), int(model.n_features_in_), schema)
+    labels = read_labels(model.classes_, classes) if hasattr(model, "classes_") else ()
     name = model.criterion if isinstance(model.criterion, str) else type(model.criterion).__name__
-    return trees_on(Model(spanned(names, loose), labels, list(map(Member, loose)), name), schema)
+    return build_trees(
+        ForeignModel(span_features(names, loose), labels, list(map(ForeignTree, loose)), name), schema
+    )
 
 
 def _nodes_of(tree: Any) -> Nodes:
     is_leaf = tree.children_left == LEAF
     return Nodes(
         feature=np.where(is_leaf, LEAF, tree.feature).astype(np.int32),
-        threshold=np.where(is_leaf, np.nan, largest_left(tree.threshold)),
+        threshold=np.where(is_leaf, np.nan, round_down_to_float64(tree.threshold)),
         left=tree.children_left,
         right=tree.children_right,
         missing_left=tree.missing_go_to_left.astype(np.bool_),

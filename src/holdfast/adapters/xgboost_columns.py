@@ -4,23 +4,23 @@ from collections.abc import Mapping, Sequence
 from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
-from holdfast.adapters.reading import column_names
-from holdfast.data.input.columns import as_label
+from holdfast.adapters.reading import read_column_names
+from holdfast.data.input.columns import to_label
 from holdfast.data.schema import Feature, Label, Schema
 from holdfast.errors import SchemaMismatch
 
 
-class Columns(NamedTuple):
+class ColumnLabels(NamedTuple):
     """The names of the model's columns, and for each categorical one the labels in the order of its codes."""
 
     names: list[str]
     categories: Mapping[int, tuple[Label, ...]]
 
 
-def columns_of(learner: Mapping[str, Any], schema: Schema | None) -> Columns:
+def read_columns(learner: Mapping[str, Any], schema: Schema | None) -> ColumnLabels:
     """The columns of the model that XGBoost wrote down, with the help of a schema where it lost something."""
     n_columns = int(learner["learner_model_param"]["num_feature"])
-    names = column_names(learner["feature_names"] or None, n_columns, schema)
+    names = read_column_names(learner["feature_names"] or None, n_columns, schema)
     encodings = learner["gradient_booster"]["model"].get("cats", {}).get("enc", [])
     ours = {feature.name: feature for feature in schema.columns} if schema else {}
     categories = {
@@ -28,7 +28,7 @@ def columns_of(learner: Mapping[str, Any], schema: Schema | None) -> Columns:
         for index, kind in enumerate(learner["feature_types"])
         if kind == "c"
     }
-    return Columns(names, categories)
+    return ColumnLabels(names, categories)
 
 
 def _categories(name: str, encoding: Mapping[str, Any], ours: Feature | None) -> tuple[Label, ...]:
@@ -43,7 +43,7 @@ def _categories(name: str, encoding: Mapping[str, Any], ours: Feature | None) ->
             )
         return tuple(range(max(map(int, labels)) + 1))
     if ends is None:
-        return tuple(map(as_label, values))
+        return tuple(map(to_label, values))
     text = bytes(number % 256 for number in values)
     return _ascii(text, ends) if text.isascii() else _other_text(name, text, ends, ours)
 

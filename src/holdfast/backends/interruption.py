@@ -100,18 +100,18 @@ def stop_flag() -> Iterator[ByteArray]:
 
 def call_kernel(kernel: Callable[..., Any], *args: Any, stop: ByteArray, n_steps: float) -> None:
     """Call the kernel, which looks at the flag `stop`; if it is long, so that Ctrl-C need not wait for it."""
-    if n_steps <= SHORT or not in_main_thread():
+    if n_steps <= SHORT or not is_main_thread():
         kernel(*args)
     else:
-        call_aside(kernel, args, stop)
+        call_in_thread(kernel, args, stop)
 
 
-def in_main_thread() -> bool:
+def is_main_thread() -> bool:
     """True in the thread that signals interrupt."""
     return threading.current_thread() is threading.main_thread()
 
 
-def call_aside(function: Callable[..., Any], args: tuple[Any, ...], stop: ByteArray | None = None) -> Any:
+def call_in_thread(function: Callable[..., Any], args: tuple[Any, ...], stop: ByteArray | None = None) -> Any:
     """The result of the function, called in another thread.
 
     If the wait is interrupted, the flag is raised and the function has a moment to end; without a flag it

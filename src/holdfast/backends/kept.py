@@ -6,7 +6,7 @@ from contextvars import ContextVar
 from typing import Any, Protocol
 
 
-class KeptTasks(Protocol):
+class CachedTasks(Protocol):
     """One list of tasks, and what is kept of their results."""
 
     def known(self) -> dict[int, Any]:
@@ -22,7 +22,7 @@ class KeptTasks(Protocol):
 class ResultStore(Protocol):
     """Where results are kept: in the process that hands out the tasks, whichever process does them."""
 
-    def tasks(self, name: str, task: Callable[[Any], Any], items: Sequence[Any]) -> KeptTasks | None:
+    def tasks(self, name: str, task: Callable[[Any], Any], items: Sequence[Any]) -> CachedTasks | None:
         """The list of these tasks; None if it cannot be told from others for sure."""
 
 
@@ -35,7 +35,7 @@ def current_store() -> ResultStore | None:
 
 
 @contextmanager
-def kept_in(store: ResultStore) -> Iterator[None]:
+def cache_results_in(store: ResultStore) -> Iterator[None]:
     """Within it, the results of long lists of tasks are kept there, and taken from there."""
     token = _store.set(store)
     try:

@@ -11,7 +11,7 @@ PAUSE = 60.0  # seconds without a result after which the next computation is ano
 _R = TypeVar("_R")
 
 
-def with_bar(results: Iterable[_R], text: str, total: int) -> Iterable[_R]:
+def show_progress(results: Iterable[_R], text: str, total: int) -> Iterable[_R]:
     """The same results; as they come in, a bar with the text shows how many of the total are there.
 
     Where the output is not a terminal, lines on the error output do, if the work takes long.

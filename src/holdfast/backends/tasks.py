@@ -7,11 +7,11 @@ from functools import partial
 from numbers import Integral
 from typing import Any, NamedTuple, TypeVar
 
-from holdfast.backends.clusters.active import cluster_of, is_cluster
+from holdfast.backends.clusters.active import connect_cluster, is_cluster
 from holdfast.backends.clusters.tiles import run_tiles
 from holdfast.backends.interruption import TaskGroup, current_group
-from holdfast.backends.kept import KeptTasks, current_store
-from holdfast.backends.progress import with_bar
+from holdfast.backends.kept import CachedTasks, current_store
+from holdfast.backends.progress import show_progress
 from holdfast.errors import ParameterError
 
 # Trees of small tables share a task: starting one costs as much as growing such a tree.
@@ -68,7 +68,7 @@ class _Work(NamedTuple):
 
     def shown(self, results: Iterable[_R], total: int) -> Iterable[_R]:
         """The results, with a bar if one was asked for."""
-        return with_bar(results, self.progress, total) if self.progress else results
+        return show_progress(results, self.progress, total) if self.progress else results
 
 
 def _run_all(work: _Work, task: Callable[[_T], _R], items: Sequence[_T]) -> list[_R]:
@@ -80,7 +80,7 @@ def _run_all(work: _Work, task: Callable[[_T], _R], items: Sequence[_T]) -> list
     return list(work.shown(results, len(items)))
 
 
-def _run_kept(work: _Work, tasks: KeptTasks, task: Callable[[_T], _R], items: Sequence[_T]) -> list[_R]:
+def _run_kept(work: _Work, tasks: CachedTasks, task: Callable[[_T], _R], items: Sequence[_T]) -> list[_R]:
     """The same, where results that are there are taken, and others kept as soon as they come."""
     found: dict[int, _R] = tasks.known()
     rest = [(place, item) for place, item in enumerate(items) if place not in found]
@@ -109,7 +109,7 @@ def _abandon(group: TaskGroup, results: Iterable[Any]) -> None:
             results.close()
 
 
-def run_kept(name: str, task: Callable[[_T], _R], item: _T) -> _R:
+def run_cached(name: str, task: Callable[[_T], _R], item: _T) -> _R:
     """The result of a task that is no list, and takes long; lists of tasks within it are kept, too.
 
     In work that can be resumed its result is kept under the name, in place of theirs. One that came with
@@ -165,7 +165,7 @@ def _on_cluster(
     work: _Work, backend: Any, task: Callable[[_T], _R], items: Sequence[_T]
 ) -> Iterable[tuple[int, _R]]:
     """The place and the result of every item, as they come."""
-    cluster = None if work.n_jobs == 1 or len(items) < 2 else cluster_of(backend)
+    cluster = None if work.n_jobs == 1 or len(items) < 2 else connect_cluster(backend)
     if cluster is None:
         return ((place, work.group.call(task, item)) for place, item in enumerate(items))
     results = run_tiles(cluster, task, items, work.n_jobs)
@@ -184,6 +184,6 @@ def check_jobs(n_jobs: int | None) -> None:
         )
 
 
-def batches(items: Sequence[_T], size: int) -> list[Sequence[_T]]:
+def make_batches(items: Sequence[_T], size: int) -> list[Sequence[_T]]:
     """The items, `size` at a time: one task each, where a single item is too small a task."""
     return [items[i : i + size] for i in range(0, len(items), size)]

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Self, TypeVar
 
-from holdfast.backends.tasks import batches, check_jobs
+from holdfast.backends.tasks import check_jobs, make_batches
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -34,7 +34,7 @@ class ThreadPool:
         if self._threads is None or len(items) < 2:
             return [task(item) for item in items]
         # The caller does its part itself: another thread takes a tenth of a millisecond to wake up.
-        own, *others = batches(items, -(-len(items) // self.size))
+        own, *others = make_batches(items, -(-len(items) // self.size))
         waiting = [self._threads.submit(_all_of, task, part) for part in others]
         results = _all_of(task, own)
         for each in waiting:
@@ -42,7 +42,7 @@ class ThreadPool:
         return results
 
     @contextmanager
-    def helped(self, help_out: Callable[[], object], end: Callable[[], None]) -> Iterator[None]:
+    def run_with_helpers(self, help_out: Callable[[], object], end: Callable[[], None]) -> Iterator[None]:
         """All other threads run `help_out` while the caller works; when it has finished, `end` stops them.
 
         It does not wait until they have: that takes a tenth of a millisecond.

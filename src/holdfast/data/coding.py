@@ -22,14 +22,14 @@ MOST_COUNTED = 2**17  # whole numbers in a row, which are counted in the process
 EXACT = 2.0**53  # up to here whole numbers differ by whole numbers
 
 
-class Room(NamedTuple):
+class CodeBuffers(NamedTuple):
     """Where codes and ranks are written."""
 
     codes: ByteArray  # (features / 4, rows, 4)
     ranks: IntArray  # (features, rows)
 
     @classmethod
-    def in_memory(cls, n_features: int, n_rows: int) -> "Room":
+    def in_memory(cls, n_features: int, n_rows: int) -> "CodeBuffers":
         """New arrays; the codes of columns that only fill up a block of four are 0."""
         return cls(
             np.zeros((-(-n_features // 4), n_rows, 4), np.uint8), np.empty((n_features, n_rows), np.int32)
@@ -42,7 +42,7 @@ def code_columns(
     repeats: LongArray | None = None,
     *,
     n_jobs: int | None = None,
-    room: Room | None = None,
+    room: CodeBuffers | None = None,
 ) -> Coded:
     """The columns as ranks and as bins that never divide equal values.
 
@@ -55,7 +55,7 @@ def code_columns(
     [[1, 0, -1, 1]]
     """
     n_features, n_rows = len(columns), len(columns[0])
-    room = room or Room.in_memory(n_features, n_rows)
+    room = room or CodeBuffers.in_memory(n_features, n_rows)
     task = partial(_code_column, features, columns, repeats, room)
     coded = _all_columns(task, n_features, n_jobs if n_rows >= LEAST_SHARED else 1)
     n_padded = 4 * len(room.codes)
@@ -68,7 +68,7 @@ def code_columns(
     sizes = np.maximum(np.where(is_wide, n_ranks + 1, 0), MISSING_CODE + 1)
     start = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
     packed = room.codes.view("<u4")[:, :, 0]
-    keys = np.array([name_key(feature.name) for feature in features], np.int64)
+    keys = np.array([hash_name(feature.name) for feature in features], np.int64)
     arrays = (packed, room.ranks, n_codes, n_ranks, is_subset, is_wide, top_rank, start, keys)
     return Coded(*map(frozen, arrays))
 
@@ -91,13 +91,17 @@ class CodedColumn(NamedTuple):
 
 
 def _code_column(
-    features: Sequence[Feature], columns: Sequence[FloatArray], repeats: LongArray | None, room: Room, j: int
+    features: Sequence[Feature],
+    columns: Sequence[FloatArray],
+    repeats: LongArray | None,
+    room: CodeBuffers,
+    j: int,
 ) -> CodedColumn:
     """Write the codes and the ranks of column j."""
     codes, kind = room.codes[j // 4, :, j % 4], _subset_kind(features[j])
     ranks = np.empty(len(codes), np.int32)  # filled all over the place, and the room may be a file
     if not kind:
-        rows_below = rank_values(columns[j], ranks)
+        rows_below = write_dense_ranks(columns[j], ranks)
         room.ranks[j] = ranks
         bins, tops = bin_ranks(ranks, rows_below, repeats)
         codes[:] = bins.take(ranks)  # the rank -1 reads the last; three times as fast as bins[ranks]
@@ -110,11 +114,11 @@ def _code_column(
     return CodedColumn(n_categories, n_categories, kind, is_wide, _NO_TOPS)
 
 
-def rank_values_of(features: Sequence[Feature], columns: Sequence[FloatArray], coded: Coded) -> RankValues:
+def list_rank_values(features: Sequence[Feature], columns: Sequence[FloatArray], coded: Coded) -> RankValues:
     """What the ranks of the coded columns stand for: numbers, or hashes of the categories' labels.
 
     >>> ages = [np.array([40.0, 20.0, np.nan, 40.0])]
-    >>> rank_values_of([Feature("age")], ages, code_columns([Feature("age")], ages)).number.tolist()
+    >>> list_rank_values([Feature("age")], ages, code_columns([Feature("age")], ages)).number.tolist()
     [20.0, 40.0]
     """
     start = np.concatenate(([0], np.cumsum(coded.n_ranks[: len(columns)], dtype=np.int64)))
@@ -122,38 +126,38 @@ def rank_values_of(features: Sequence[Feature], columns: Sequence[FloatArray], c
     for j, (feature, column) in enumerate(zip(features, columns, strict=True)):
         own, ranks = number[start[j] : start[j + 1]], coded.ranks[j]
         if coded.is_subset[j]:
-            own[:] = [text_key(repr(label)) for label in feature.categories]
+            own[:] = [hash_text(repr(label)) for label in feature.categories]
         else:
             own[ranks[ranks >= 0]] = column[ranks >= 0] + 0.0  # -0.0 and 0.0 have one rank
     return RankValues(frozen(start), frozen(number))
 
 
-def name_key(name: str) -> int:
+def hash_name(name: str) -> int:
     """A hash of 32 bits of a column's name; x3, as an array has it, and 3, as a frame without names, are one.
 
-    >>> name_key("x3") == name_key("3"), name_key("age") == text_key("age")
+    >>> hash_name("x3") == hash_name("3"), hash_name("age") == hash_text("age")
     (True, True)
     """
-    return text_key(name[1:] if name.startswith("x") and name[1:].isdecimal() else name)
+    return hash_text(name[1:] if name.startswith("x") and name[1:].isdecimal() else name)
 
 
-def text_key(text: str) -> int:
+def hash_text(text: str) -> int:
     """A hash of 32 bits of the text, the same on every machine.
 
-    >>> text_key("age")
+    >>> hash_text("age")
     2055926754
     """
     digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=4).digest()
     return int.from_bytes(digest, "little")
 
 
-def rank_values(column: FloatArray, out: IntArray) -> LongArray:
+def write_dense_ranks(column: FloatArray, out: IntArray) -> LongArray:
     """Write the dense rank of every value, -1 for the missing ones; how many values lie below each rank.
 
     After the last rank comes the number of all values. A column without values has one rank, of no row.
 
     >>> ranks = np.empty(4, np.int32)
-    >>> rank_values(np.array([40.0, 20.0, np.nan, 40.0]), ranks), ranks
+    >>> write_dense_ranks(np.array([40.0, 20.0, np.nan, 40.0]), ranks), ranks
     (array([0, 1, 3]), array([ 1,  0, -1,  1], dtype=int32))
     """
     counted = _ranks_by_counting(column, out)

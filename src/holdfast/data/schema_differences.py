@@ -19,7 +19,7 @@ class SchemaDifferences:
     classes: list[Label] = field(default_factory=list)  # the new ones
 
     @classmethod
-    def of_names(cls, expected: Iterable[str], found: Iterable[str]) -> "SchemaDifferences":
+    def compare_names(cls, expected: Iterable[str], found: Iterable[str]) -> "SchemaDifferences":
         """The columns that only one side has."""
         expected, found = dict.fromkeys(expected), dict.fromkeys(found)
         return cls(

@@ -11,18 +11,18 @@ from numpy.typing import NDArray
 
 from holdfast.arrays import FloatArray, KeyArray, LongArray, frozen
 from holdfast.backends.shared import Shared
-from holdfast.data.input.categorical import readings
-from holdfast.data.input.features import check_questions, defined_columns, matched_columns, question_texts
-from holdfast.data.input.frame import frame_of
+from holdfast.data.input.categorical import choose_readings
+from holdfast.data.input.features import check_questions, define_columns, match_columns, question_texts
+from holdfast.data.input.frame import make_frame
 from holdfast.data.input.target import Task, check_task, read_vector
-from holdfast.data.input.weight import are_repetitions, check_sum, read_weight, weighted_rows
-from holdfast.data.input.zero_weight import defined_target
+from holdfast.data.input.weight import are_repetitions, check_weight_sum, find_weighted_rows, read_weight
+from holdfast.data.input.zero_weight import define_weighted_target
 from holdfast.data.schema import Schema
 from holdfast.errors import DataWarning
 from holdfast.text.lists import listed
 
 if TYPE_CHECKING:
-    from holdfast.data.coding import Room
+    from holdfast.data.coding import CodeBuffers
     from holdfast.kernels.growth.histogram import Coded
     from holdfast.kernels.growth.random_split import RankValues
 
@@ -46,7 +46,7 @@ class Table(Shared):
         object.__setattr__(self, "columns", tuple(map(_read_only, self.columns)))
         object.__setattr__(self, "target", _read_only(self.target))
         if self.weight is not None:
-            check_sum(self.weight)
+            check_weight_sum(self.weight)
             object.__setattr__(self, "weight", _read_only(self.weight))
         if self.identity is not None:
             object.__setattr__(self, "identity", _read_only(self.identity))
@@ -81,7 +81,7 @@ class Table(Shared):
         """The columns, by name, as small integers: made once, shared by every tree grown from them."""
         return self._coded_in(None, None)
 
-    def code(self, n_jobs: int | None = None, room: "Room | None" = None) -> "Coded":
+    def code(self, n_jobs: int | None = None, room: "CodeBuffers | None" = None) -> "Coded":
         """The same, columns side by side on so many threads: to be called before trees grow in several.
 
         With a `room`, its large arrays are written there.
@@ -93,7 +93,7 @@ class Table(Shared):
             self.__dict__["coded"] = self._coded_in(room, n_jobs)
         return self.coded
 
-    def _coded_in(self, room: "Room | None", n_jobs: int | None) -> "Coded":
+    def _coded_in(self, room: "CodeBuffers | None", n_jobs: int | None) -> "Coded":
         from holdfast.data.coding import code_columns
 
         repeats = _repeats(self.weight)
@@ -112,19 +112,19 @@ class Table(Shared):
     @cached_property
     def rank_values(self) -> "RankValues":
         """What the ranks of the coded columns stand for; only splits drawn at random need it."""
-        from holdfast.data.coding import rank_values_of
+        from holdfast.data.coding import list_rank_values
 
         order, features = self.schema.name_order, self.schema.features
-        return rank_values_of([features[i] for i in order], [self.columns[i] for i in order], self.coded)
+        return list_rank_values([features[i] for i in order], [self.columns[i] for i in order], self.coded)
 
     @cached_property
     def question_values(self) -> "RankValues":
         """The same of the questions alone."""
-        from holdfast.data.coding import rank_values_of
+        from holdfast.data.coding import list_rank_values
 
         order, features = self.schema.name_order[len(self.schema.columns) :], self.schema.features
         coded = self.coded_questions
-        return rank_values_of([features[i] for i in order], [self.columns[i] for i in order], coded)
+        return list_rank_values([features[i] for i in order], [self.columns[i] for i in order], coded)
 
     @classmethod
     def from_arrays(
@@ -157,22 +157,22 @@ class Table(Shared):
         """
         check_task(task)
         questions = question_texts(questions)
-        frame = frame_of(X)
+        frame = make_frame(X)
         vector = read_vector(y, frame.n_rows)
         weight = read_weight(sample_weight, frame.n_rows, frame.rows)
-        weighted = weighted_rows(weight)
+        weighted = find_weighted_rows(weight)
         if schema is not None:
-            columns, values = matched_columns(schema, frame, vector, task, weighted, unknown)
+            columns, values = match_columns(schema, frame, vector, task, weighted, unknown)
             check_questions(questions, schema)
         else:
-            how = readings(categorical_features, frame.names)
-            features, columns = defined_columns(frame, how, questions, weighted)
-            values, defined = defined_target(vector, target, task, weighted, frame.rows)
+            how = choose_readings(categorical_features, frame.names)
+            features, columns = define_columns(frame, how, questions, weighted)
+            values, defined = define_weighted_target(vector, target, task, weighted, frame.rows)
             schema = Schema(features, defined)
         if positive is not None:
             schema = replace(schema, target=schema.target.with_positive(positive))
         table = cls(schema, columns, values, weight)
-        warn_of_data(table)
+        warn_uninformative_data(table)
         return table
 
     @classmethod
@@ -193,7 +193,7 @@ class Table(Shared):
         `target` defaults to the target of the schema, or else to "outcome"; `sample_weight` is the name of a
         column, or one number per row. All the rest is as in `from_arrays`.
         """
-        whole = frame_of(frame)
+        whole = make_frame(frame)
         if whole.matrix is not None:
             raise TypeError(
                 "from_frame needs a frame with named columns: use Table.from_arrays(X, y) for an array."
@@ -216,7 +216,7 @@ class Table(Shared):
             positive=positive,
         )
 
-    def taken(self, rows: NDArray[Any] | slice) -> "Table":
+    def subset(self, rows: NDArray[Any] | slice) -> "Table":
         """The table of some of the rows, by flags, by numbers or by a slice, on the same schema."""
         if isinstance(rows, np.ndarray) and rows.dtype == np.bool_:
             rows = np.flatnonzero(rows)  # once, and not for every column
@@ -230,7 +230,7 @@ class Table(Shared):
 
         Of copies of a row the order may name one, which then has the weight of all of them.
         """
-        table = self.taken(order)
+        table = self.subset(order)
         table = table if weight is None else replace(table, weight=weight)
         if "coded" in self.__dict__:
             codes, ranks = _reordered(self.coded.codes, order), _reordered(self.coded.ranks, order)
@@ -279,10 +279,10 @@ def _frozen_all(entry: Any) -> Any:
 # -- warnings ---------------------------------------------------------------------------------------------
 
 
-def warn_of_data(table: Table) -> None:
+def warn_uninformative_data(table: Table) -> None:
     """Warn of what is there and of no use: a single class, columns of a single value."""
-    weighted = weighted_rows(table.weight)
-    rows = table if weighted is None else table.taken(weighted)
+    weighted = find_weighted_rows(table.weight)
+    rows = table if weighted is None else table.subset(weighted)
     _warn_of_one_class(rows)
     _warn_of_constant_columns(rows)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.distance.settings import checked_outcome
+from holdfast.distance.settings import check_outcome
 from holdfast.errors import ParameterError, SchemaMismatch
 from holdfast.tree.rule import Condition, Rule
 
@@ -26,7 +26,7 @@ def rule_distance(p: Rule, q: Rule, *, label_weight: float, outcome: str | None 
     >>> rule_distance(p, q, label_weight=2.0)  # (60 + 40) / (2 * 100), and another label
     2.5
     """
-    outcome = checked_outcome(p.target, "paper", label_weight, outcome)
+    outcome = check_outcome(p.target, "paper", label_weight, outcome)
     _check_one_schema(p, q)
     apart = label_weight * outcome_difference(p, q, outcome)
     return fsum([*(cost for _, cost in feature_costs(p, q)), apart])
@@ -44,7 +44,7 @@ def rule_weight(p: Rule, *, matching: str = "paper", label_weight: float | None 
     >>> [rule_weight(rule) for rule in tree_rules(tree)]
     [0.4, 0.6]
     """
-    checked_outcome(p.target, matching, label_weight, None)
+    check_outcome(p.target, matching, label_weight, None)
     if matching == "cover":
         raise ParameterError('matching="cover" leaves no rule unmatched: choose "paper" or "metric".')
     if matching == "paper":

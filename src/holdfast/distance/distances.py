@@ -15,10 +15,10 @@ from holdfast.adapters import as_tree
 from holdfast.arrays import FloatArray, LongArray, frozen
 from holdfast.backends.interruption import call_kernel, stop_flag
 from holdfast.backends.tasks import check_jobs, run_all
-from holdfast.distance.matching import TreeDistance, matched
-from holdfast.distance.packing import frozen_fields, memory, pack
-from holdfast.distance.reference_schema import on_one_schema
-from holdfast.distance.settings import DistanceSettings, settings_for
+from holdfast.distance.matching import TreeDistance, build_matching
+from holdfast.distance.packing import allocate_memory, freeze_fields, pack
+from holdfast.distance.reference_schema import unify_schemas
+from holdfast.distance.settings import DistanceSettings, complete_settings
 from holdfast.errors import ParameterError
 from holdfast.kernels.distance.assignment import Prices
 from holdfast.kernels.distance.distances import COVER, METRIC, PAPER, Packed, Scratch, measure
@@ -53,13 +53,13 @@ def tree_distance(
     >>> round(tree_distance(at_40, at_45).total, 6)  # each of two leaves: 5 / (2 * 100)
     0.05
     """
-    first, second = on_one_schema([as_tree(a), as_tree(b)])
-    distance_settings = settings_for([first, second], matching, label_weight, outcome, normalised, depth)
+    first, second = unify_schemas([as_tree(a), as_tree(b)])
+    distance_settings = complete_settings([first, second], matching, label_weight, outcome, normalised, depth)
     packed, unit = pack([first, second], distance_settings)
     one, other, out = _numbers([0]), _numbers([1]), np.empty(1, np.int64)
-    scratch, prices = memory(packed, one, other)
+    scratch, prices = allocate_memory(packed, one, other)
     _measure(packed, (one, other), matching, True, scratch, prices, out)
-    return matched(first, second, distance_settings, float(out[0] / unit), scratch.cost, prices)
+    return build_matching(first, second, distance_settings, float(out[0] / unit), scratch.cost, prices)
 
 
 def distance_matrix(
@@ -164,8 +164,8 @@ def _matrix(
     all_b = None if trees_b is None else _trees(trees_b)
     if not all_a or all_b == []:
         return np.zeros((len(all_a), len(all_a if all_b is None else all_b)))
-    trees = on_one_schema([*all_a, *(all_b or ())])
-    settings = settings_for(trees, *options)
+    trees = unify_schemas([*all_a, *(all_b or ())])
+    settings = complete_settings(trees, *options)
     first, second = trees[: len(all_a)], None if all_b is None else trees[len(all_a) :]
     return distances_between(first, second, settings, n_jobs=n_jobs, progress=progress, at_most=at_most)
 
@@ -243,9 +243,9 @@ def _measured_batch(
     packed: Packed, matching: str, solve: bool, batch: tuple[LongArray, LongArray]
 ) -> LongArray:
     # On its way to another process an array becomes writable, and numba would compile for another type.
-    packed, (first, second) = frozen_fields(packed), map(_numbers, batch)
+    packed, (first, second) = freeze_fields(packed), map(_numbers, batch)
     out = np.empty(len(first), np.int64)
-    _measure(packed, (first, second), matching, solve, *memory(packed, first, second), out)
+    _measure(packed, (first, second), matching, solve, *allocate_memory(packed, first, second), out)
     return out
 
 

@@ -103,7 +103,7 @@ class TreeDistance:
         return shown("distance_html", self)
 
 
-def matched(
+def build_matching(
     first: Tree,
     second: Tree,
     settings: DistanceSettings,

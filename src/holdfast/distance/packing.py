@@ -63,7 +63,7 @@ def pack(trees: Sequence[Tree], settings: DistanceSettings) -> tuple[Packed, flo
         label_cost=label_cost,
         n_labels=len(schema.target.classes),
     )
-    return frozen_fields(packed), unit
+    return freeze_fields(packed), unit
 
 
 def _forest(trees: Sequence[Tree]) -> Forest:
@@ -79,7 +79,7 @@ def _forest(trees: Sequence[Tree]) -> Forest:
         ),
         in_set=np.concatenate([tree.in_set for tree in trees]),
     )
-    return frozen_fields(forest)
+    return freeze_fields(forest)
 
 
 def _check_numbers(trees: Sequence[Tree], forest: Forest) -> None:
@@ -138,7 +138,7 @@ def _feature_scales(schema: Schema, forest: Forest, unit: float) -> FeatureScale
         coordinate=np.where(is_asked, np.cumsum(n_own) - n_own, -1),
         unit=unit,
     )
-    return frozen_fields(scales)
+    return freeze_fields(scales)
 
 
 def _words_of(scales: FeatureScales) -> LongArray:
@@ -227,7 +227,7 @@ def _outcomes(trees: Sequence[Tree], label_weight: float, outcome: str) -> tuple
     return np.rint(shares * label_weight).astype(np.int64), -1
 
 
-def frozen_fields(arrays: _T) -> _T:
+def freeze_fields(arrays: _T) -> _T:
     """The arrays as numba knows them: it would compile a kernel again for arrays that can be written to."""
     fields: Any = (frozen(field) if isinstance(field, np.ndarray) else field for field in arrays)
     return type(arrays)(*fields)
@@ -236,7 +236,7 @@ def frozen_fields(arrays: _T) -> _T:
 # -- memory ---------------------------------------------------------------------------------------------
 
 
-def memory(packed: Packed, first: LongArray, second: LongArray) -> tuple[Scratch, Prices]:
+def allocate_memory(packed: Packed, first: LongArray, second: LongArray) -> tuple[Scratch, Prices]:
     """What the kernel needs to work on these pairs: hardly more than the largest of their cost matrices."""
     n_leaves = np.diff(packed.leaf_start)
     rows, columns = (

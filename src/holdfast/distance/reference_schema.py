@@ -18,7 +18,7 @@ _WAYS_OUT = (
 )
 
 
-def on_one_schema(trees: Sequence[Tree]) -> list[Tree]:
+def unify_schemas(trees: Sequence[Tree]) -> list[Tree]:
     """The trees on the schema that all of them share, features by name and classes by value.
 
     A tree may lack columns or classes that another has; they have no length. A column that two trees ask
@@ -27,7 +27,7 @@ def on_one_schema(trees: Sequence[Tree]) -> list[Tree]:
     groups = {id(tree.schema): tree.schema for tree in trees}
     if all(schema == trees[0].schema for schema in groups.values()):
         return [tree.with_schema(trees[0].schema) for tree in trees]
-    asked = {key: features_asked([tree for tree in trees if id(tree.schema) == key]) for key in groups}
+    asked = {key: list_split_features([tree for tree in trees if id(tree.schema) == key]) for key in groups}
     features = {feature.name: feature for schema in groups.values() for feature in schema.features}
     common: dict[str, Feature] = {}
     problems: dict[str, None] = {}
@@ -48,18 +48,18 @@ def on_one_schema(trees: Sequence[Tree]) -> list[Tree]:
     columns = [feature for feature in features.values() if feature.kind != "question"]
     questions = [feature for feature in features.values() if feature.kind == "question"]
     reference = Schema((*columns, *questions), target)
-    return [placed_on(tree, reference) for tree in trees]
+    return [project_to_reference(tree, reference) for tree in trees]
 
 
-def features_asked(trees: Sequence[Tree]) -> set[str]:
+def list_split_features(trees: Sequence[Tree]) -> set[str]:
     """The names of the features that any of the trees, which share a schema, asks about."""
     numbers = {int(number) for tree in trees for number in np.unique(tree.feature[tree.feature != LEAF])}
     return {trees[0].schema.features[number].name for number in numbers}
 
 
-def placed_on(tree: Tree, reference: Schema) -> Tree:
+def project_to_reference(tree: Tree, reference: Schema) -> Tree:
     """The tree on the reference schema. What it does not ask about may be of any kind there."""
-    asked, features = features_asked([tree]), {feature.name: feature for feature in reference.features}
+    asked, features = list_split_features([tree]), {feature.name: feature for feature in reference.features}
     own = [each if each.name in asked else features[each.name] for each in tree.schema.features]
     return tree.replace(schema=Schema(tuple(own), tree.schema.target)).with_schema(reference)
 
@@ -112,7 +112,7 @@ def _range_text(scale: Feature | Target) -> str:
 # -- a schema as wide as both -----------------------------------------------------------------------------
 
 
-def on_wider_schema(old: Tree, new: Tree) -> tuple[Tree, Tree]:
+def widen_schemas(old: Tree, new: Tree) -> tuple[Tree, Tree]:
     """Both trees on a schema that is as wide, column by column, as that of either.
 
     For trees before and after a change of the data, whose ranges and categories hardly ever agree. A
@@ -120,7 +120,7 @@ def on_wider_schema(old: Tree, new: Tree) -> tuple[Tree, Tree]:
     """
     _check_one_target(old.schema.target, new.schema.target)
     target = Schema((), old.schema.target).widened(Schema((), new.schema.target)).target
-    asked_old, asked_new = features_asked([old]), features_asked([new])
+    asked_old, asked_new = list_split_features([old]), list_split_features([new])
     others = {feature.name: feature for feature in new.schema.features}
     features: dict[str, Feature] = {}
     for feature in old.schema.features:
@@ -130,7 +130,7 @@ def on_wider_schema(old: Tree, new: Tree) -> tuple[Tree, Tree]:
     features |= {name: feature for name, feature in others.items() if name not in features}
     every = sorted(features.values(), key=lambda feature: feature.kind == "question")
     reference = Schema(tuple(every), target)
-    return placed_on(old, reference), placed_on(new, reference)
+    return project_to_reference(old, reference), project_to_reference(new, reference)
 
 
 def _wider(old: Feature, new: Feature, is_shared: bool, is_asked_by_new: bool) -> Feature:

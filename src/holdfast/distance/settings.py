@@ -46,7 +46,7 @@ class DistanceSettings:
         return raw / (2 * self.depth + self.label_weight) * math.ldexp(1.0, -self.depth)
 
 
-def settings_for(
+def complete_settings(
     trees: Sequence[Tree],
     matching: str,
     label_weight: float | None,
@@ -55,7 +55,7 @@ def settings_for(
     depth: int | None,
 ) -> DistanceSettings:
     """The settings with everything that was left open filled in from the trees."""
-    outcome = checked_outcome(trees[0].schema.target, matching, label_weight, outcome)
+    outcome = check_outcome(trees[0].schema.target, matching, label_weight, outcome)
     if depth is None:
         depth = max(1, *(tree.depth for tree in trees))
     elif not isinstance(depth, Integral) or isinstance(depth, bool) or not 1 <= depth <= MOST_DEPTH:
@@ -65,7 +65,7 @@ def settings_for(
     return DistanceSettings.of_depth(int(depth), matching, outcome, label_weight, normalised)
 
 
-def checked_outcome(target: Target, matching: str, label_weight: float | None, outcome: str | None) -> str:
+def check_outcome(target: Target, matching: str, label_weight: float | None, outcome: str | None) -> str:
     """The outcome that is compared; else a ParameterError."""
     if matching not in MATCHINGS:
         raise ParameterError(f"matching={matching!r} is not one of {listed(MATCHINGS)}.")

@@ -90,7 +90,7 @@ def grow_adaboost(
         log_weight = log_weight + alpha * is_wrong
         log_weight -= log_weight[fixed.repeats > 0].max()  # the sum of many alphas would overflow
         fixed = reweighted(fixed, np.exp(np.minimum(log_weight, 0.0)))
-    boosted = _assembled(table, rounds)
+    boosted = _build_ensemble(table, rounds)
     for note in boosted.ensemble.notes:
         warnings.warn(note, GrowthWarning, stacklevel=2)
     return boosted
@@ -113,7 +113,7 @@ def _log_odds(error: float, n_classes: int, repeats: IntArray) -> float:
     return math.log((1.0 - error) / error) + math.log(max(n_classes - 1, 1))
 
 
-def _assembled(table: Table, rounds: list[_Round]) -> AdaBoost:
+def _build_ensemble(table: Table, rounds: list[_Round]) -> AdaBoost:
     """The trees as an ensemble.
 
     SAMME takes steps down the mean of exp(-y'f / K), where y is 1 for the class of the row and -1 / (K - 1)

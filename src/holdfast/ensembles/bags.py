@@ -8,7 +8,7 @@ import numpy as np
 
 from holdfast.arrays import IntArray, LongArray, frozen
 from holdfast.data.canonical_order import fixed_order
-from holdfast.data.split.resampling import Draws, Units, all_draws, n_groups_there
+from holdfast.data.split.resampling import Draws, Units, all_draws, count_groups
 from holdfast.data.table import Table
 from holdfast.errors import DataError, ParameterError
 from holdfast.random_streams import Branch, derived_seeds
@@ -61,7 +61,7 @@ class Bags:
             raise DataError(
                 f"groups has {len(groups)} values, and the data has {table.n_rows} rows: give one per row."
             )
-        n_all = int(repeats.sum(dtype=np.int64)) if groups is None else n_groups_there(repeats, groups)
+        n_all = int(repeats.sum(dtype=np.int64)) if groups is None else count_groups(repeats, groups)
         n_draws = _n_draws(sampling, n_all, "rows" if groups is None else "groups")
         order = frozen(fixed_order(table))
         most = None if n_draws == n_all else n_draws

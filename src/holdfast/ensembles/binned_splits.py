@@ -9,7 +9,7 @@ from holdfast.backends.thread_pool import ThreadPool
 from holdfast.data.table import Table
 from holdfast.ensembles.newton import Derivatives, TreeShape, block_parts, n_blocks_of
 from holdfast.growth.criteria import SQUARED_ERROR
-from holdfast.growth.guide import guide_for
+from holdfast.growth.guide import make_guide
 from holdfast.growth.ready import has_many_categories
 from holdfast.growth.rules import GrowthRules, features_drawn
 from holdfast.kernels.boosting import growing as kernels
@@ -44,7 +44,7 @@ class BinnedSplits:
     memory: "_Memory" = field(init=False)
 
     def __post_init__(self) -> None:
-        guide = guide_for(self.table, self.rules)
+        guide = make_guide(self.table, self.rules)
         object.__setattr__(self, "memory", _Memory.of(self.table, self.rules, guide, self.repeats))
 
     def tree(self, derivatives: Derivatives, seed: int, pool: ThreadPool) -> TreeShape:
@@ -65,7 +65,7 @@ class BinnedSplits:
         def end() -> None:
             growing.queue[IS_OVER] = 1
 
-        with pool.helped(help_out, end):
+        with pool.run_with_helpers(help_out, end):
             while advance(limits, coded, gradients, growing, in_set, False) == ROOM:
                 in_set = np.concatenate([in_set, np.empty_like(in_set)])
         grown = _room(growing.counters)

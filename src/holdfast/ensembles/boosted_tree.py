@@ -12,17 +12,17 @@ from holdfast.backends.thread_pool import ThreadPool
 from holdfast.data.schema import Schema, Target
 from holdfast.data.table import Table
 from holdfast.ensembles.newton import LEAST_SHARED, TreeShape
-from holdfast.growth.thresholds import node_features, thresholds
+from holdfast.growth.thresholds import compute_thresholds, node_features
 from holdfast.kernels.boosting.leaves import add_upwards, leaf_sums
 from holdfast.kernels.growth.nodes import END, FEATURE, LEFT, MISSING_LEFT, RIGHT, SET_START, START, Grown
-from holdfast.tree.monotone import Monotone, in_order
+from holdfast.tree.monotone import Monotone, enforce_monotonicity
 from holdfast.tree.tree import LEAF, Tree
 
 GRADIENT, HESSIAN, WEIGHT, COUNT = range(4)  # columns of the sums of a node
 
 
 @dataclass(frozen=True, eq=False)
-class Steps:
+class LeafSteps:
     """The shape of a tree, what its nodes add up to, and the step that each leaf takes."""
 
     grown: Grown
@@ -32,7 +32,7 @@ class Steps:
     promise: Monotone | None = None  # which way the steps go along features
 
 
-def node_parts(fields: LongArray, n_rows: int, pool: ThreadPool) -> list[tuple[int, int]]:
+def divide_nodes(fields: LongArray, n_rows: int, pool: ThreadPool) -> list[tuple[int, int]]:
     """Runs of nodes with about equal numbers of rows, one for each thread."""
     if pool.size == 1 or n_rows < LEAST_SHARED:
         return [(0, len(fields))]
@@ -43,7 +43,7 @@ def node_parts(fields: LongArray, n_rows: int, pool: ThreadPool) -> list[tuple[i
     return list(pairwise(borders))
 
 
-def summed(
+def sum_leaves(
     shape: TreeShape, lines: tuple[FloatArray, FloatArray, FloatArray, IntArray], pool: ThreadPool
 ) -> FloatArray:
     """What the rows of every leaf add up to: gradient, hessian, weight and number."""
@@ -51,7 +51,7 @@ def summed(
     sums = np.zeros((len(fields), 4))
     pool.run(
         lambda part: leaf_sums(fields, rows, *lines, *part, sums),
-        node_parts(fields, len(rows), pool),
+        divide_nodes(fields, len(rows), pool),
     )
     return sums
 
@@ -62,14 +62,14 @@ def newton_steps(sums: FloatArray, l2: float) -> FloatArray:
     return np.asarray(np.where(below > 0.0, -sums[:, GRADIENT] / np.where(below > 0.0, below, 1.0), 0.0))
 
 
-def step_schema(table: Table, steps: Sequence[Steps]) -> Schema:
+def step_schema(table: Table, steps: Sequence[LeafSteps]) -> Schema:
     """The schema of trees that predict steps of a score."""
     leaves = np.concatenate([each.value[each.grown.fields[:, FEATURE] == LEAF] for each in steps])
     target = Target(f"score of {table.schema.target.name}", (), float(leaves.min()), float(leaves.max()))
     return Schema(table.schema.features, target)
 
 
-def boosted_trees(table: Table, schema: Schema, steps: Sequence[Steps], l2: float) -> list[Tree]:
+def build_boosted_trees(table: Table, schema: Schema, steps: Sequence[LeafSteps], l2: float) -> list[Tree]:
     """The trees, whose values are steps of the score; many at once, which takes a fifth of the time.
 
     The impurity of a node is what the splits below it gain, per weight: 0 at a leaf.
@@ -84,7 +84,7 @@ def boosted_trees(table: Table, schema: Schema, steps: Sequence[Steps], l2: floa
     exponent = np.repeat(np.array([each.weight_exponent for each in steps], np.intc), sizes)
     parts = {
         "feature": node_features(table, fields),
-        "threshold": thresholds(table, fields),
+        "threshold": compute_thresholds(table, fields),
         "left": fields[:, LEFT].astype(np.int32),
         "right": fields[:, RIGHT].astype(np.int32),
         "missing_left": fields[:, MISSING_LEFT] == 1,
@@ -117,7 +117,7 @@ class _Scale(NamedTuple):
 
 
 def _summed_upwards(
-    fields: LongArray, steps: Sequence[Steps], first: LongArray, l2: float
+    fields: LongArray, steps: Sequence[LeafSteps], first: LongArray, l2: float
 ) -> tuple[FloatArray, FloatArray, _Scale]:
     """What the rows of every node add up to, what the splits below it gain, and the scale of that."""
     sizes = np.diff(first, append=len(fields))
@@ -138,15 +138,15 @@ def _summed_upwards(
     return sums, risk[:, 0], scale
 
 
-def steps_in_order(table: Table, steps: Steps, promise: Monotone) -> FloatArray:
+def enforce_monotone_steps(table: Table, steps: LeafSteps, promise: Monotone) -> FloatArray:
     """The steps nearest to these that keep what is promised of the score; of inner nodes 0."""
     fields = steps.grown.fields
     if len(fields) == 1:
         return steps.value
-    tree = boosted_trees(table, step_schema(table, [steps]), [replace(steps, promise=promise)], 0.0)[0]
+    tree = build_boosted_trees(table, step_schema(table, [steps]), [replace(steps, promise=promise)], 0.0)[0]
     # By the hessian: that is what a step off the best one costs.
     own = tree.replace(weight=np.maximum(steps.sums[:, HESSIAN], 0.0))
-    return np.where(fields[:, FEATURE] == LEAF, in_order(own).value[:, 0], 0.0)
+    return np.where(fields[:, FEATURE] == LEAF, enforce_monotonicity(own).value[:, 0], 0.0)
 
 
 def _finite(impurity: FloatArray, scale: FloatArray) -> FloatArray:

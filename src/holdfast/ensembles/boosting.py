@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 
 from holdfast.arrays import FloatArray, LongArray, without_last_digits
-from holdfast.backends.progress import with_bar
-from holdfast.backends.tasks import batches, check_jobs, run_kept
+from holdfast.backends.progress import show_progress
+from holdfast.backends.tasks import check_jobs, make_batches, run_cached
 from holdfast.backends.thread_pool import ThreadPool
 from holdfast.data.canonical_order import in_fixed_order
-from holdfast.data.split.folds import Fold, given_folds, is_number, steady_folds
+from holdfast.data.split.folds import Fold, draw_stable_folds, is_number, read_folds
 from holdfast.data.split.groups import read_groups
 from holdfast.data.table import Table
-from holdfast.ensembles.boosted_tree import boosted_trees, step_schema
+from holdfast.ensembles.boosted_tree import build_boosted_trees, step_schema
 from holdfast.ensembles.boosting_rounds import Rounds
 from holdfast.ensembles.boosting_settings import BoostingSettings
 from holdfast.errors import ParameterError
@@ -74,7 +74,7 @@ def boost(
     task = partial(
         _boosted, settings=settings, group_numbers=numbers, seed=seed, n_jobs=n_jobs, progress=progress
     )
-    return run_kept("Boosting", task, table)
+    return run_cached("Boosting", task, table)
 
 
 def _boosted(
@@ -90,7 +90,7 @@ def _boosted(
     # Sums of floats depend on their order: it is the same in whatever order the rows came.
     table, order = in_fixed_order(table, [] if group_numbers is None else [group_numbers], n_jobs)
     group_numbers = None if group_numbers is None else group_numbers[order]
-    folds = [fold.taken(order) for fold in folds]
+    folds = [fold.subset(order) for fold in folds]
     with ThreadPool(n_jobs) as pool:
         if settings.early_stopping != "cv":
             (fold,) = folds
@@ -124,7 +124,7 @@ def _history(rounds: Rounds, progress: str) -> "_History":
 def _counted(n_estimators: int, progress: str) -> Iterable[int]:
     if not progress:
         return range(n_estimators)
-    return with_bar(range(n_estimators), progress, n_estimators)
+    return show_progress(range(n_estimators), progress, n_estimators)
 
 
 # -- rows held out -------------------------------------------------------------------------------------
@@ -139,15 +139,17 @@ def _folds(table: Table, settings: BoostingSettings, groups: LongArray | None, s
     if settings.early_stopping != "cv":
         return [_validation(table, settings, groups, seed)]
     if is_number(settings.cv):
-        return steady_folds(table, groups, settings.cv, (seed, Branch.BOOSTING_VALIDATION))
-    return given_folds(table, groups, settings.cv)
+        return draw_stable_folds(table, groups, settings.cv, (seed, Branch.BOOSTING_VALIDATION))
+    return read_folds(table, groups, settings.cv)
 
 
 def _validation(table: Table, settings: BoostingSettings, groups: LongArray | None, seed: int) -> Fold:
     """The rows to learn from, and those that early stopping holds out, if it is asked for."""
     if settings.early_stopping in (False, "oob"):
         return _whole(table)
-    fold = steady_folds(table, groups, settings.validation_fraction, (seed, Branch.BOOSTING_VALIDATION))[0]
+    fold = draw_stable_folds(table, groups, settings.validation_fraction, (seed, Branch.BOOSTING_VALIDATION))[
+        0
+    ]
     if not fold.held_out.any() or fold.held_out.all():
         raise ParameterError(
             f"validation_fraction={settings.validation_fraction:g} of {table.n_rows} rows leaves none to "
@@ -196,8 +198,8 @@ class _History:
         rounds = state.trees[: self.best or None]
         steps = [each for trees in rounds for each in trees]
         schema = step_schema(table, steps)
-        parts = batches(steps, TREES_AT_A_TIME)
-        trees = tuple(tree for part in parts for tree in boosted_trees(table, schema, part, l2))
+        parts = make_batches(steps, TREES_AT_A_TIME)
+        trees = tuple(tree for part in parts for tree in build_boosted_trees(table, schema, part, l2))
         n_outputs = len(state.start)
         ensemble = Ensemble(
             schema=table.schema,

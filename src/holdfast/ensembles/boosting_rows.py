@@ -47,6 +47,6 @@ class BoostingRows:
         return Rows(self.y, self.weight, self.importance, self.repeats, self.role)
 
 
-def sums_by_role(role: ByteArray, values: FloatArray) -> FloatArray:
+def sum_by_role(role: ByteArray, values: FloatArray) -> FloatArray:
     """What the values of the rows of each role add up to."""
     return np.asarray(np.bincount(role, values, N_ROLES), np.float64)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from holdfast.arrays import BoolArray, FloatArray, IntArray, KeyArray, frozen, scaled, unscaled
-from holdfast.backends.tasks import ROWS_PER_TASK, batches, check_jobs, run_all
+from holdfast.backends.tasks import ROWS_PER_TASK, check_jobs, make_batches, run_all
 from holdfast.data.schema import Target
 from holdfast.data.split.row_keys import permutation, row_keys
 from holdfast.data.table import Table
@@ -16,8 +16,8 @@ from holdfast.ensembles.importance_table import Importances, Spread
 from holdfast.ensembles.out_of_bag import check_rows_left_out
 from holdfast.errors import DataError
 from holdfast.random_streams import Branch
-from holdfast.scoring.metric import Metric, TrueValues, metric_of
-from holdfast.scoring.predictions import node_predictions
+from holdfast.scoring.metric import Metric, TrueValues, make_metric
+from holdfast.scoring.predictions import predict_at_nodes
 from holdfast.tree.tree import LEAF, Tree
 
 
@@ -68,7 +68,7 @@ def permutation_importance(
     metric = _metric(scoring, table.schema.target)
     X, keys = table.rows(range(table.n_features)), row_keys(table)
     task = partial(_lost_by_some, bagging, X, TrueValues.of(table), keys, metric)
-    tasks = batches(range(len(bagging)), max(1, ROWS_PER_TASK // table.n_rows))
+    tasks = make_batches(range(len(bagging)), max(1, ROWS_PER_TASK // table.n_rows))
     parts = run_all(task, tasks, n_jobs, progress=progress, kept="Permutations")
     lost = np.array([each for part in parts for each in part])
     telling = ~np.isnan(lost[:, 0])
@@ -80,7 +80,7 @@ def permutation_importance(
 def _metric(scoring: Any, target: Target) -> Metric:
     if isinstance(scoring, Metric):
         return scoring
-    return metric_of(scoring or ("accuracy" if target.is_classes else "squared_error"), target)
+    return make_metric(scoring or ("accuracy" if target.is_classes else "squared_error"), target)
 
 
 def _lost_by_some(
@@ -110,7 +110,7 @@ def _lost(
     leaves = routes.leaves(frozen(X), frozen(np.arange(len(rows), dtype=np.int32)))
     values = _tree_values(bagging, index, leaves, metric)
     score = metric.value(values, known)
-    is_asked, place = features_asked(tree), np.argsort(tree.schema.name_order, kind="stable")
+    is_asked, place = find_path_features(tree), np.argsort(tree.schema.name_order, kind="stable")
     for feature in np.unique(tree.feature[tree.feature != LEAF]).tolist():
         changing = np.flatnonzero(is_asked[leaves, feature]).astype(np.int32)
         column = X[:, feature].copy()
@@ -126,11 +126,11 @@ def _lost(
 def _tree_values(bagging: Bagging, index: int, leaves: IntArray, metric: Metric) -> FloatArray:
     """What the tree says of rows in these leaves: for a metric of labels the class that it predicts."""
     if metric.by_labels:
-        return node_predictions(metric, bagging.ensemble[index], leaves)
+        return predict_at_nodes(metric, bagging.ensemble[index], leaves)
     return bagging.tree_values(index, leaves)
 
 
-def features_asked(tree: Tree) -> BoolArray:
+def find_path_features(tree: Tree) -> BoolArray:
     """(nodes, features) True where a row on its way to the node is asked about the feature."""
     asked = np.zeros((tree.n_nodes, len(tree.schema.features)), np.bool_)
     by_depth = np.argsort(tree.node_depth, kind="stable")

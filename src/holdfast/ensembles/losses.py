@@ -48,7 +48,7 @@ class Loss:
         return self.start is None
 
 
-def loss_of(name: str, target: Target) -> Loss:
+def make_loss(name: str, target: Target) -> Loss:
     """The loss of that name for the target."""
     own, others = (_OF_CLASSES, _OF_NUMBERS) if target.is_classes else (_OF_NUMBERS, _OF_CLASSES)
     if not isinstance(name, str) or name not in own:
@@ -66,7 +66,7 @@ def loss_of(name: str, target: Target) -> Loss:
     return own[name]
 
 
-def check_size(target: Target, values: NDArray[np.float64]) -> None:
+def check_magnitude(target: Target, values: NDArray[np.float64]) -> None:
     """Raise a DataError where squares of the target are too large or too small for a number."""
     greatest = float(np.abs(values).max())
     if greatest != 0.0 and not 1 / MOST_TARGET <= greatest <= MOST_TARGET:

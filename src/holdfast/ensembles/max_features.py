@@ -9,15 +9,15 @@ import numpy as np
 
 from holdfast.arrays import FloatArray, LongArray, frozen
 from holdfast.backends.tasks import check_jobs
-from holdfast.data.split.resampling import n_groups_there
+from holdfast.data.split.resampling import count_groups
 from holdfast.data.table import Table
 from holdfast.ensembles.bagging import BOOTSTRAP, Bagging, grow_bagging
 from holdfast.ensembles.bags import Sampling
-from holdfast.ensembles.out_of_bag import oob_metric, out_of_bag
+from holdfast.ensembles.out_of_bag import make_oob_metric, out_of_bag
 from holdfast.errors import DataError
 from holdfast.growth.rules import GrowthRules, features_drawn
 from holdfast.growth.sample import split_weight
-from holdfast.growth.size.folds import Folds, divided
+from holdfast.growth.size.folds import Folds, divide_rows
 from holdfast.random_streams import Branch, derived_seed
 from holdfast.scoring.metric import Metric, TrueValues
 from holdfast.shown import shown
@@ -119,8 +119,8 @@ def choose_max_features(
     is taken; with "cv" the best mean score on rows held out. Of numbers that score alike the smallest wins.
     `max_features` of the rules is tried among others.
     """
-    numbers = candidates(table.n_features, features_drawn(rules.max_features, table.n_features))
-    metric = oob_metric(search.scoring, table.schema.target)
+    numbers = list_candidates(table.n_features, features_drawn(rules.max_features, table.n_features))
+    metric = make_oob_metric(search.scoring, table.schema.target)
     if search.chosen_by == "oob":
         return _by_left_out(table, rules, numbers, metric, search, sampling)
     if table.n_rows == 1:
@@ -132,10 +132,10 @@ def choose_max_features(
     return ChosenForest(_grown(table, rules, found.chosen_value, search, sampling), found)
 
 
-def candidates(n_features: int, default: int) -> LongArray:
+def list_candidates(n_features: int, default: int) -> LongArray:
     """Numbers of features to try: powers of their number, and the default.
 
-    >>> candidates(30, default=10)
+    >>> list_candidates(30, default=10)
     array([ 1,  2,  5, 10, 12, 30])
     """
     powers = [int(n_features**power + 1e-9) for power in POWERS]
@@ -171,7 +171,7 @@ def _scores_by_folds(
 ) -> FloatArray:
     """The score of every number on every fold, (numbers, folds)."""
     seed = derived_seed(sampling.seed, Branch.MAX_FEATURES_FOLDS)
-    folds = divided(table, sampling.groups, search.cv, seed)
+    folds = divide_rows(table, sampling.groups, search.cv, seed)
     scores = np.empty((len(numbers), len(folds.held_out)))
     for place in range(len(folds.held_out)):
         learnt, held_out, bags = _parts(folds, place, sampling)
@@ -187,17 +187,17 @@ def _scores_by_folds(
 def _parts(folds: Folds, place: int, sampling: Sampling) -> tuple[Table, Table, Sampling]:
     """The rows to learn from, those held out, and how the former are drawn."""
     rows = np.repeat(np.arange(folds.table.n_rows), folds.times[place])
-    learnt, groups = folds.table.taken(rows), None
+    learnt, groups = folds.table.subset(rows), None
     repeats = split_weight(learnt.weight, learnt.n_rows)[0]
     n_all = int(repeats.sum(dtype=np.int64))
     if sampling.groups is not None and folds.groups is not None:
         groups = folds.groups[rows]
-        n_all = n_groups_there(repeats, groups)
+        n_all = count_groups(repeats, groups)
     most = sampling.max_samples
     if isinstance(most, Integral):  # which all rows can give, and fewer perhaps not
         most = min(int(most), n_all)
     bags = replace(sampling, max_samples=most, groups=groups)
-    return learnt, folds.table.taken(folds.held_out[place]), bags
+    return learnt, folds.table.subset(folds.held_out[place]), bags
 
 
 def _grown(

@@ -10,8 +10,8 @@ from holdfast.arrays import ByteArray, FloatArray, IntArray
 from holdfast.backends.thread_pool import ThreadPool
 from holdfast.data.table import Table
 from holdfast.growth.criteria import SQUARED_ERROR
-from holdfast.growth.nodes import grown_nodes
-from holdfast.growth.ready import SampledRows, ready
+from holdfast.growth.nodes import grow_nodes
+from holdfast.growth.ready import SampledRows, prepare_task
 from holdfast.growth.rules import GrowthRules
 from holdfast.growth.sample import fixed_point, relative
 from holdfast.kernels.boosting.losses import ROWS_PER_SUM
@@ -87,5 +87,5 @@ class ExactSplits:
             min_weight_fraction_leaf=min(float(least), 0.5), min_impurity_decrease=float(gain)
         )
         fixed = fixed_point(-gradient / hessian, 0, SQUARED_ERROR, counts, importance)
-        task = ready(self.table, rules, fixed, SampledRows([counts], [seed]))
-        return TreeShape(grown_nodes(self.table.coded, rules, task), task.rows)
+        task = prepare_task(self.table, rules, fixed, SampledRows([counts], [seed]))
+        return TreeShape(grow_nodes(self.table.coded, rules, task), task.rows)

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from holdfast.arrays import FloatArray, IntArray, LongArray, frozen, unscaled
-from holdfast.backends.tasks import ROWS_PER_TASK, batches, check_jobs, run_all
+from holdfast.backends.tasks import ROWS_PER_TASK, check_jobs, make_batches, run_all
 from holdfast.data.schema import Target
 from holdfast.data.table import Table
 from holdfast.ensembles.bagging import Bagging
 from holdfast.ensembles.tree_correlation import PairSums, TreeCorrelation, target_values
 from holdfast.errors import DataError, DataWarning, ParameterError
-from holdfast.scoring.metric import Metric, Score, TrueValues, metric_of
+from holdfast.scoring.metric import Metric, Score, TrueValues, make_metric
 from holdfast.shown import plotted
 from holdfast.text.numbers import with_error
 
@@ -89,10 +89,10 @@ def out_of_bag(bagging: Bagging, table: Table, scoring: Any = None, *, n_jobs: i
     """
     check_jobs(n_jobs)
     check_rows_left_out(bagging, table)
-    metric = oob_metric(scoring, table.schema.target)
+    metric = make_oob_metric(scoring, table.schema.target)
     order = bagging.bags.order  # sums of floats depend on it
-    true_values = TrueValues.of(table, bagging.bags.sampling.groups).taken(order)
-    points = points_scored(len(bagging), int(np.count_nonzero(true_values.counted)), metric)
+    true_values = TrueValues.of(table, bagging.bags.sampling.groups).subset(order)
+    points = choose_points(len(bagging), int(np.count_nonzero(true_values.counted)), metric)
     scores = dict.fromkeys(points.tolist(), np.nan)
     total, spare = np.zeros((table.n_rows, bagging.ensemble.n_outputs)), bagging.ensemble.spare_bits
     n_trees = np.zeros(table.n_rows, np.int64)
@@ -109,7 +109,7 @@ def out_of_bag(bagging: Bagging, table: Table, scoring: Any = None, *, n_jobs: i
     scores[len(bagging)] = score.value
     curve = Curve(points, np.array([scores[point] for point in points.tolist()]))
     weight = None if table.weight is None else table.weight[order]
-    correlation = errors.taken(order).correlation("errors", len(bagging), weight)
+    correlation = errors.subset(order).correlation("errors", len(bagging), weight)
     return OutOfBag(values, n_trees, score, curve, metric, correlation)
 
 
@@ -127,16 +127,16 @@ def check_rows_left_out(bagging: Bagging, table: Table) -> None:
         )
 
 
-def oob_metric(scoring: Any, target: Target) -> Metric:
+def make_oob_metric(scoring: Any, target: Target) -> Metric:
     """The metric that `scoring` asks for, by default the accuracy of classes and R² of numbers."""
     if isinstance(scoring, Metric):
         return scoring
     if scoring is None or scoring is True:
         scoring = "accuracy" if target.is_classes else "r2"
-    return metric_of(scoring, target)
+    return make_metric(scoring, target)
 
 
-def points_scored(n_estimators: int, n_rows: int, metric: Metric) -> LongArray:
+def choose_points(n_estimators: int, n_rows: int, metric: Metric) -> LongArray:
     """The numbers of trees to score: all of them, or, where that takes long, some of every magnitude."""
     most = ROWS_SCORED // n_rows
     if metric.formula is None:
@@ -152,8 +152,8 @@ def _left_out(
 ) -> Iterator[tuple[int, LongArray, IntArray]]:
     """Of every tree in turn: the rows that are not in its bag, and the leaves that they reach."""
     routed = partial(_routed, bagging, frozen(table.rows(range(table.n_features))))
-    tasks = batches(range(len(bagging)), max(1, ROWS_PER_TASK // table.n_rows))
-    for some in batches(tasks, TASKS_AT_ONCE):
+    tasks = make_batches(range(len(bagging)), max(1, ROWS_PER_TASK // table.n_rows))
+    for some in make_batches(tasks, TASKS_AT_ONCE):
         for found in run_all(routed, some, n_jobs):
             yield from found
 
@@ -174,7 +174,7 @@ def _score_so_far(
     if not known.any():
         return float("nan")
     try:
-        return metric.value(unscaled(total[known] / n_trees[known, None], spare), true_values.taken(known))
+        return metric.value(unscaled(total[known] / n_trees[known, None], spare), true_values.subset(known))
     except ValueError:  # of a scorer, on the few rows that the first trees leave out
         return float("nan")
 
@@ -194,4 +194,4 @@ def _score(values: FloatArray, n_trees: LongArray, true_values: TrueValues, metr
             DataWarning,
             stacklevel=3,
         )
-    return metric.score(values[known], true_values.taken(known))
+    return metric.score(values[known], true_values.subset(known))

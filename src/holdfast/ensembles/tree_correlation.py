@@ -128,7 +128,7 @@ class PairSums:
             self.total[rows] += deviation
             self.square[rows] += (deviation**2).sum(axis=1)
 
-    def taken(self, rows: LongArray) -> "PairSums":
+    def subset(self, rows: LongArray) -> "PairSums":
         """The sums of these rows, in this order."""
         return PairSums(self.count[rows], self.total[rows], self.square[rows])
 

@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from holdfast.export.drawn import DrawnNode, drawn_nodes
+from holdfast.export.drawn import DrawnNode, list_drawn_nodes
 
 
 def to_dot(model: Any) -> str:
     """The text of a directed graph: a question in each inner node, what is predicted in each leaf."""
-    nodes = drawn_nodes(model, "DOT")
+    nodes = list_drawn_nodes(model, "DOT")
     head = ["digraph tree {", '    node [shape=box, style=rounded, fontname="sans-serif"];']
     return "\n".join([*head, *(f"    {line}" for node in nodes for line in _lines(node)), "}"]) + "\n"
 

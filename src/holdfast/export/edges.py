@@ -7,7 +7,7 @@ from typing import Any
 
 from holdfast.data.schema import Feature, Label
 from holdfast.export.plain_model import PlainModel, PlainTree, Split
-from holdfast.export.scored import Rows, n_rows_of
+from holdfast.export.scored import Rows, count_rows
 
 UNSEEN = "never seen"
 
@@ -57,7 +57,7 @@ class _Allowed:
         return scale.beside(self.low, inf) if isfinite(self.low) else 0.0
 
 
-def edge_rows(model: PlainModel, usual: Rows, scale: Scale | None = None) -> dict[str, list[Any]]:
+def make_edge_rows(model: PlainModel, usual: Rows, scale: Scale | None = None) -> dict[str, list[Any]]:
     """For every split rows that reach it, on both sides of what it asks; the rest of a row is a usual one.
 
     The scale says which numbers the engine tells apart: by default all floats.
@@ -65,7 +65,7 @@ def edge_rows(model: PlainModel, usual: Rows, scale: Scale | None = None) -> dic
     scale = scale or Scale()
     names = [feature.name for feature in model.columns]
     edges: dict[str, list[Any]] = {name: [] for name in names}
-    n_usual = n_rows_of(usual)
+    n_usual = count_rows(usual)
     for tree in model.trees:
         for number, ways in _ways(tree).items():
             split = tree.nodes[number]
@@ -98,7 +98,7 @@ def _tried(split: Split, scale: Scale) -> Iterator[Any]:
         yield 0.0
     else:
         yield from split.feature.categories
-        yield from unseen_of(split.feature)
+        yield from make_unseen(split.feature)
 
 
 def _neighbours(threshold: float, scale: Scale) -> list[float]:
@@ -107,7 +107,7 @@ def _neighbours(threshold: float, scale: Scale) -> list[float]:
     return [each for each in near if isfinite(each)]
 
 
-def unseen_of(feature: Feature) -> Sequence[Label]:
+def make_unseen(feature: Feature) -> Sequence[Label]:
     """A category that the feature does not have; none of yes or no, which have no third."""
     labels = feature.categories
     if all(isinstance(label, bool) for label in labels):

@@ -13,12 +13,12 @@ from holdfast.data.schema import Label
 from holdfast.errors import ExportError
 from holdfast.export.edges import Scale
 from holdfast.export.excel_scores import ScoreSheet
-from holdfast.export.plain_model import Leaf, PlainModel, found_model, plain_model
-from holdfast.export.scored import Rows, Scored
+from holdfast.export.plain_model import Leaf, PlainModel, make_plain_model, unwrap_model
+from holdfast.export.scored import EnginePredictions, Rows
 from holdfast.shown import shown
 from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.rule import tree_rules
-from holdfast.tree.wording import class_names
+from holdfast.tree.wording import format_class_names
 
 MOST_COLUMNS, MOST_ROWS = 16_384, 1_048_576  # of a sheet
 APART = 2.0**-46  # of a number: what is nearer is the same number to a spreadsheet
@@ -36,7 +36,7 @@ def to_excel(model: Any, *, rows: int = 100) -> bytes:
         from openpyxl import Workbook
     except ImportError as error:
         raise ExportError("the format 'excel' needs openpyxl: pip install 'holdfast[export]'.") from error
-    plain = plain_model(model)
+    plain = make_plain_model(model)
     book = Workbook()
     _Book(book, plain, rows).write(_rule_rows(model))
     content = BytesIO()
@@ -80,7 +80,7 @@ class _Book:
         self.book.active.freeze_panes = "A2"
         score = ScoreSheet(self.plain)
         for column, title in enumerate(score.titles, 1):
-            put(self.book.active, 1, column, title)
+            write_cell(self.book.active, 1, column, title)
         first = len(self.plain.columns) + 1
         for row in range(2, self.rows + 2):
             for column, formula in enumerate(score.formulas(row), first):
@@ -97,7 +97,7 @@ class _Book:
         sheet = self.book.create_sheet(title)
         for place, row in enumerate(rows, 1):
             for column, value in enumerate(row, 1):
-                put(sheet, place, column, value)
+                write_cell(sheet, place, column, value)
         if is_filtered:
             sheet.auto_filter.ref = sheet.dimensions
             sheet.freeze_panes = "A2"
@@ -134,16 +134,16 @@ class _Book:
     def _categories(self) -> None:
         sheet = self.book.create_sheet("Categories")
         for column, feature in enumerate(self.plain.columns, 1):
-            put(sheet, 1, column, feature.name)
+            write_cell(sheet, 1, column, feature.name)
             for row, label in enumerate(feature.categories, 2):
-                put(sheet, row, column, label)
+                write_cell(sheet, row, column, label)
 
 
 def _rows(most: int) -> str:
     return f"rows={most} or fewer" if most else "a model of fewer trees"
 
 
-def put(sheet: Any, row: int, column: int, value: Any) -> None:
+def write_cell(sheet: Any, row: int, column: int, value: Any) -> None:
     """Write the value; a text is a text, even one that looks like a formula."""
     from openpyxl.utils.exceptions import IllegalCharacterError
 
@@ -158,11 +158,11 @@ def put(sheet: Any, row: int, column: int, value: Any) -> None:
 
 def _rule_rows(model: Any) -> list[list[Any]]:
     """One row for each leaf of each tree: conditions by column, and what it says."""
-    found = found_model(model)
+    found = unwrap_model(model)
     trees = list(found.trees) if isinstance(found, Ensemble) else [found]
-    names = [feature.name for feature in plain_model(model).columns]
+    names = [feature.name for feature in make_plain_model(model).columns]
     target = trees[0].schema.target
-    titles = [f"p({name})" for name in class_names(target)]
+    titles = [f"p({name})" for name in format_class_names(target)]
     rows: list[list[Any]] = [["tree", "leaf", *names, target.name, *titles, "rows"]]
     for position, tree in enumerate(trees):
         for rule in tree_rules(tree):
@@ -185,12 +185,12 @@ def scale_of(exported: bytes) -> Scale:
     return Scale(_beside)
 
 
-def scored(exported: bytes, plain: PlainModel, rows: Rows, /, **options: Any) -> Scored:
+def scored(exported: bytes, plain: PlainModel, rows: Rows, /, **options: Any) -> EnginePredictions:
     """What the workbook says of the rows, by LibreOffice or by the package formulas."""
-    from holdfast.export.excel_engines import computed
+    from holdfast.export.excel_engines import evaluate_workbook
 
-    values, outcomes, engine = computed(exported, plain, rows)
-    return Scored(values, _classes(plain.target.classes, outcomes), engine)
+    values, outcomes, engine = evaluate_workbook(exported, plain, rows)
+    return EnginePredictions(values, _classes(plain.target.classes, outcomes), engine)
 
 
 def _classes(classes: Sequence[Label], said: Sequence[Any]) -> list[Label] | None:

@@ -36,12 +36,12 @@ def export(
     `check_export` does: an ExportError says what differs, and no file is written. A DataWarning says that
     nothing is installed to run it. `verify` can be rows to run it on besides, or False.
     """
-    exported = function_of(to)(model, **options)
+    exported = get_function(to)(model, **options)
     if verify is not True and verify is not False and verify is not None:
-        verified(model, to, exported, verify, **options)
+        verify_export(model, to, exported, verify, **options)
     elif verify is True and path is not None and to not in DRAWN:
         try:
-            verified(model, to, exported, **options)
+            verify_export(model, to, exported, **options)
         except EngineError as error:
             warnings.warn(f"The export is not verified: {error}", DataWarning, stacklevel=2)
     if path is None:
@@ -54,7 +54,7 @@ def export(
     return None
 
 
-def verified(model: Any, to: str, exported: Any, rows: Any = None, **options: Any) -> ExportCheck:
+def verify_export(model: Any, to: str, exported: Any, rows: Any = None, **options: Any) -> ExportCheck:
     """What the check of an export found; an ExportError if it differs from the model."""
     from holdfast.export.check import check_export
 
@@ -64,7 +64,7 @@ def verified(model: Any, to: str, exported: Any, rows: Any = None, **options: An
     return check
 
 
-def function_of(to: str) -> Any:
+def get_function(to: str) -> Any:
     """The function that writes the format; an ExportError if there is no such format."""
     if to not in FORMATS:
         raise ExportError(f"There is no format {to!r}: choose one of {', '.join(FORMATS)}.")

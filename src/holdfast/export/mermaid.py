@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from holdfast.export.drawn import DrawnNode, drawn_nodes
+from holdfast.export.drawn import DrawnNode, list_drawn_nodes
 
 
 def to_mermaid(model: Any) -> str:
     """The text of a flowchart: a question in each inner node, what is predicted in each leaf."""
-    nodes = drawn_nodes(model, "Mermaid")
+    nodes = list_drawn_nodes(model, "Mermaid")
     return "\n".join(["flowchart TD", *(f"    {line}" for node in nodes for line in _lines(node))]) + "\n"
 
 

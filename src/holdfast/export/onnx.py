@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from holdfast._version import __version__
 from holdfast.data.schema import Feature, Label
 from holdfast.errors import EngineError, ExportError
-from holdfast.export.plain_model import Leaf, PlainModel, PlainTree, Split, plain_model
-from holdfast.export.scored import Rows, Scored, n_rows_of
+from holdfast.export.plain_model import Leaf, PlainModel, PlainTree, Split, make_plain_model
+from holdfast.export.scored import EnginePredictions, Rows, count_rows
 
 OPSET, ML_OPSET, IR_VERSION = 21, 5, 10
 MOST_MEMBERS = 20_000  # categories of all sets: onnxruntime crashes near 40,000
@@ -29,7 +29,7 @@ def to_onnx(model: Any) -> bytes:
     text, of which any other text is missing; doubles for categories that are numbers or yes and no. Outputs
     are `label` and `probabilities`, or `prediction`.
     """
-    plain = plain_model(model)
+    plain = make_plain_model(model)
     members = sum(len(split.in_yes) + 2 for split in plain.splits if split.in_yes is not None)
     if members > MOST_MEMBERS:
         raise ExportError(
@@ -300,7 +300,7 @@ def _keys(feature: Feature) -> NDArray[Any]:
 # -- running it -------------------------------------------------------------------------------------------
 
 
-def scored(exported: bytes, plain: PlainModel, rows: Rows) -> Scored:
+def scored(exported: bytes, plain: PlainModel, rows: Rows) -> EnginePredictions:
     """What the graph says of the rows, by onnxruntime."""
     try:
         import onnxruntime
@@ -311,10 +311,10 @@ def scored(exported: bytes, plain: PlainModel, rows: Rows) -> Scored:
     session = onnxruntime.InferenceSession(exported, options, providers=["CPUExecutionProvider"])
     columns = {feature.name: _column(feature, rows[feature.name]) for feature in plain.columns}
     engine = f"onnxruntime {onnxruntime.__version__}"
-    said = session.run(None, columns if n_rows_of(rows) else {})
+    said = session.run(None, columns if count_rows(rows) else {})
     if not plain.target.is_classes:
-        return Scored(said[0], None, engine)
-    return Scored(said[1], _classes(plain.target.classes, said[0].tolist()), engine)
+        return EnginePredictions(said[0], None, engine)
+    return EnginePredictions(said[1], _classes(plain.target.classes, said[0].tolist()), engine)
 
 
 def _classes(classes: Sequence[Label], said: Sequence[Any]) -> list[Label]:

@@ -110,7 +110,7 @@ class PlainModel:
         return (split for tree in self.trees for split in tree.splits.values())
 
 
-def found_model(model: Any) -> Tree | Ensemble:
+def unwrap_model(model: Any) -> Tree | Ensemble:
     """The tree or the ensemble, perhaps out of a fitted estimator; a TypeError for anything else."""
     found = getattr(model, "ensemble_", getattr(model, "tree_", model))
     if not isinstance(found, Tree | Ensemble):
@@ -127,13 +127,13 @@ def found_model(model: Any) -> Tree | Ensemble:
     return found
 
 
-def plain_model(model: Any, *, questions: bool = False) -> PlainModel:
+def make_plain_model(model: Any, *, questions: bool = False) -> PlainModel:
     """The tree, the ensemble, or that of a fitted estimator, as plain data.
 
     An ExportError says what cannot be computed elsewhere; `questions=True`, of a format that only shows the
     tree, allows those that the user wrote.
     """
-    found = found_model(model)
+    found = unwrap_model(model)
     trees = found.trees if isinstance(found, Ensemble) else (found,)
     if not questions:
         _check_questions(trees)

@@ -12,8 +12,8 @@ from xml.etree import ElementTree
 from holdfast._version import __version__
 from holdfast.data.schema import Feature, Label
 from holdfast.errors import ExportError
-from holdfast.export.plain_model import Leaf, PlainModel, PlainTree, Split, plain_model
-from holdfast.export.scored import Rows, Scored
+from holdfast.export.plain_model import Leaf, PlainModel, PlainTree, Split, make_plain_model
+from holdfast.export.scored import EnginePredictions, Rows
 
 NAMESPACE = "http://www.dmg.org/PMML-4_4"
 SCORE = "score"  # name of what the trees of an output add up to
@@ -27,7 +27,7 @@ def to_pmml(model: Any) -> bytes:
     It is read by evaluators in Java, Python and R. Fields have the names of the columns; a missing value is a
     missing field.
     """
-    plain = plain_model(model)
+    plain = make_plain_model(model)
     _check_texts(plain)
     root = Element("PMML", xmlns=NAMESPACE, version="4.4")
     header = _child(root, "Header")
@@ -362,8 +362,8 @@ def _is_xml(letter: str) -> bool:
 # -- running it -------------------------------------------------------------------------------------------
 
 
-def scored(exported: bytes, plain: PlainModel, rows: Rows) -> Scored:
+def scored(exported: bytes, plain: PlainModel, rows: Rows) -> EnginePredictions:
     """What the file says of the rows, by the evaluator of JPMML, which needs Java."""
-    from holdfast.export.pmml_engine import evaluated
+    from holdfast.export.pmml_engine import evaluate_pmml
 
-    return evaluated(exported, plain, rows)
+    return evaluate_pmml(exported, plain, rows)

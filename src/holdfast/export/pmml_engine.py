@@ -8,11 +8,11 @@ import numpy as np
 from holdfast.data.schema import Label
 from holdfast.errors import EngineError
 from holdfast.export.plain_model import PlainModel
-from holdfast.export.scored import Rows, Scored
+from holdfast.export.scored import EnginePredictions, Rows
 from holdfast.files import replace_file
 
 
-def evaluated(exported: bytes, plain: PlainModel, rows: Rows) -> Scored:
+def evaluate_pmml(exported: bytes, plain: PlainModel, rows: Rows) -> EnginePredictions:
     """What the file says of the rows."""
     try:
         import jpmml_evaluator
@@ -30,9 +30,9 @@ def evaluated(exported: bytes, plain: PlainModel, rows: Rows) -> Scored:
     engine = f"JPMML-Evaluator {jpmml_evaluator.__version__}"
     target = plain.target
     if not target.is_classes:
-        return Scored(said[[target.name]].to_numpy(np.float64), None, engine)
+        return EnginePredictions(said[[target.name]].to_numpy(np.float64), None, engine)
     names = [f"probability({_text(label)})" for label in target.classes]
-    return Scored(
+    return EnginePredictions(
         said[names].to_numpy(np.float64),
         [each.item() if isinstance(each, np.generic) else each for each in said[target.name]],
         engine,

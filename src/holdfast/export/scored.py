@@ -11,7 +11,7 @@ Rows = Mapping[str, Sequence[Any]]  # columns by name: numbers and categories as
 
 
 @dataclass(frozen=True, eq=False)
-class Scored:
+class EnginePredictions:
     """One entry per row."""
 
     values: FloatArray  # (rows, classes) probabilities, or (rows, 1) numbers
@@ -19,6 +19,6 @@ class Scored:
     engine: str = "holdfast"  # what computed it, with its version
 
 
-def n_rows_of(rows: Rows) -> int:
+def count_rows(rows: Rows) -> int:
     """Number of rows; 0 if there are no columns."""
     return len(next(iter(rows.values()), ()))

@@ -7,11 +7,11 @@ import numpy as np
 
 from holdfast.errors import ExportError
 from holdfast.export.edges import Scale
-from holdfast.export.plain_model import PlainModel, found_model
-from holdfast.export.scored import Rows, Scored, n_rows_of
+from holdfast.export.plain_model import PlainModel, unwrap_model
+from holdfast.export.scored import EnginePredictions, Rows, count_rows
 from holdfast.export.sklearn_boosted import to_boosting
 from holdfast.export.sklearn_mean import to_mean
-from holdfast.export.sklearn_tree import to_sklearn_tree, without_ties
+from holdfast.export.sklearn_tree import break_ties, to_sklearn_tree
 from holdfast.tree.tree import Tree
 
 
@@ -30,7 +30,7 @@ def to_sklearn(model: Any) -> Any:
 
     An ExportError says what cannot be expressed: questions of your own, a loss matrix, and the like.
     """
-    found = found_model(model)
+    found = unwrap_model(model)
     if found.loss_matrix is not None:
         raise ExportError(
             "The model predicts by a loss matrix or a threshold, and scikit-learn's predict the most likely "
@@ -38,7 +38,7 @@ def to_sklearn(model: Any) -> Any:
             "its probabilities."
         )
     if isinstance(found, Tree):
-        return to_sklearn_tree(without_ties(found))
+        return to_sklearn_tree(break_ties(found))
     return to_mean(found) if found.link == "mean" else to_boosting(found)
 
 
@@ -54,7 +54,7 @@ def _beside(number: float, side: float) -> float:
     return float(np.nextafter(np.float32(number), np.float32(side)))
 
 
-def scored(exported: Any, plain: PlainModel, rows: Rows) -> Scored:
+def scored(exported: Any, plain: PlainModel, rows: Rows) -> EnginePredictions:
     """What the model of scikit-learn says of the rows: columns that it does not ask about are missing."""
     import sklearn
 
@@ -63,15 +63,15 @@ def scored(exported: Any, plain: PlainModel, rows: Rows) -> Scored:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "X does not have valid feature names")
         if not plain.target.is_classes:
-            return Scored(exported.predict(matrix)[:, None], None, engine)
-        return Scored(exported.predict_proba(matrix), exported.predict(matrix).tolist(), engine)
+            return EnginePredictions(exported.predict(matrix)[:, None], None, engine)
+        return EnginePredictions(exported.predict_proba(matrix), exported.predict(matrix).tolist(), engine)
 
 
 def _matrix(exported: Any, plain: PlainModel, rows: Rows) -> Any:
     names = [f"x{place}" for place in range(exported.n_features_in_)]
     names = list(getattr(exported, "feature_names_in_", names))
     keeps_labels = getattr(exported, "is_categorical_", None) is not None
-    matrix = np.full((n_rows_of(rows), len(names)), np.nan, object if keeps_labels else np.float64)
+    matrix = np.full((count_rows(rows), len(names)), np.nan, object if keeps_labels else np.float64)
     for feature in plain.columns:
         values = list(rows[feature.name])
         if feature.categories and not keeps_labels:

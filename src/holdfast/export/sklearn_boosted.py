@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from holdfast.arrays import FloatArray
 from holdfast.data.schema import Feature, Schema
 from holdfast.errors import ExportError
-from holdfast.export.plain_model import PlainModel, PlainTree, Split, plain_model
+from holdfast.export.plain_model import PlainModel, PlainTree, Split, make_plain_model
 from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.tree import Tree, label_array
 
@@ -34,13 +34,13 @@ def to_boosting(ensemble: Ensemble) -> Any:
     It takes rows with the columns of the schema, categories as they are. Trees that give a value to every
     class, as those of AdaBoost, become one tree for each class, or one of the difference for two.
     """
-    plain = plain_model(ensemble)
+    plain = make_plain_model(ensemble)
     if len(ensemble.schema.target.classes) == 1:
         raise _refused(
             f"{ensemble.schema.target.name!r} has one class only, and it knows two or more",
             "Fit it to rows of both",
         )
-    model = _unlearned(ensemble.schema, plain)
+    model = _fit_empty_model(ensemble.schema, plain)
     columns = _columns(model, ensemble.schema)
     n_scores = model.n_trees_per_iteration_
     sequences: list[list[Any]] = [[] for _ in range(n_scores)]
@@ -123,7 +123,7 @@ def _node_type() -> Any:
 # -- the model around them --------------------------------------------------------------------------------
 
 
-def _unlearned(schema: Schema, plain: PlainModel) -> Any:
+def _fit_empty_model(schema: Schema, plain: PlainModel) -> Any:
     """A model that has seen every column, category and class, and has learnt nothing worth keeping."""
     from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
@@ -133,7 +133,7 @@ def _unlearned(schema: Schema, plain: PlainModel) -> Any:
         settings["categorical_features"] = has_categories
     n_classes = len(schema.target.classes)
     used = {feature.name for feature in plain.columns}
-    columns = [_seen(feature, feature.name in used) for feature in schema.columns]
+    columns = [_make_seen_values(feature, feature.name in used) for feature in schema.columns]
     rows = _cycled(columns, max(n_classes, 2, *map(len, columns)), any(has_categories))
     if n_classes:
         model = HistGradientBoostingClassifier(**settings).fit(rows, np.arange(len(rows)) % n_classes)
@@ -160,7 +160,7 @@ def _type_categories(encoder: Any) -> None:
     ]
 
 
-def _seen(feature: Feature, is_used: bool) -> Sequence[Any]:
+def _make_seen_values(feature: Feature, is_used: bool) -> Sequence[Any]:
     """The values of a column that scikit-learn must have seen."""
     labels = feature.categories
     if is_used and len(labels) > MOST_CATEGORIES:

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from holdfast.errors import ExportError
-from holdfast.export.sklearn_tree import describe, to_sklearn_tree
+from holdfast.export.sklearn_tree import set_fitted_attributes, to_sklearn_tree
 from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.tree import label_array
 
@@ -35,7 +35,7 @@ def _forest(ensemble: Ensemble, members: list[Any]) -> Any:
 
     kind = RandomForestClassifier if ensemble.schema.target.is_classes else RandomForestRegressor
     forest = kind(n_estimators=len(members))
-    describe(forest, ensemble.schema, ensemble[0].criterion)
+    set_fitted_attributes(forest, ensemble.schema, ensemble[0].criterion)
     for member in members:
         _make_nameless(member)
     forest.estimator_ = type(members[0])()

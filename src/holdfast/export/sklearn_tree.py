@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.adapters.reading import nearest_float32
+from holdfast.adapters.reading import round_to_float32
 from holdfast.arrays import FloatArray
 from holdfast.data.schema import Schema
 from holdfast.errors import ExportError
@@ -32,17 +32,17 @@ def to_sklearn_tree(tree: Tree) -> Any:
             what = f"splits the categories of column {feature.name!r}"
             raise _export_error(node, what, "Grow the tree on one-hot columns,")
         threshold = tree.threshold[node]
-        if threshold < KNOWN and np.isinf(nearest_float32(threshold)):
+        if threshold < KNOWN and np.isinf(round_to_float32(threshold)):
             what = f"compares column {feature.name!r} with {threshold:g}, beyond the range of float32"
             raise _export_error(node, what, "Rescale the column,")
     model = DecisionTreeClassifier() if tree.schema.target.is_classes else DecisionTreeRegressor()
-    describe(model, tree.schema, tree.criterion)
+    set_fitted_attributes(model, tree.schema, tree.criterion)
     model.max_features_ = model.n_features_in_
     model.tree_ = _sklearn_tree(tree)
     return model
 
 
-def without_ties(tree: Tree) -> Tree:
+def break_ties(tree: Tree) -> Tree:
     """The tree with a last bit more for our class of a tie, where scikit-learn would predict the first."""
     value, outcome = tree.value.copy(), tree.outcome
     nodes = np.flatnonzero(value.argmax(axis=1) != outcome)
@@ -50,7 +50,7 @@ def without_ties(tree: Tree) -> Tree:
     return tree.replace(value=value)
 
 
-def describe(model: Any, schema: Schema, criterion: str) -> None:
+def set_fitted_attributes(model: Any, schema: Schema, criterion: str) -> None:
     """Give the model what scikit-learn keeps of the data it was fitted to."""
     classes, columns = schema.target.classes, schema.columns
     if criterion in _SHARED_CRITERIA:
@@ -91,7 +91,7 @@ def _float32_thresholds(tree: Tree) -> FloatArray:
     A threshold half-way between two neighbours in float32 goes to the lower one instead. It is what growing
     on float32 data puts between these two values, and rounding it to the upper would send both left.
     """
-    nearest = nearest_float32(tree.threshold)
+    nearest = round_to_float32(tree.threshold)
     below = np.nextafter(nearest, np.float32(-np.inf))
     middle = below.astype(np.float64) / 2 + nearest.astype(np.float64) / 2
     rounded = np.where((nearest > tree.threshold) & (tree.threshold == middle), below, nearest)

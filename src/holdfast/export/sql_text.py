@@ -10,32 +10,32 @@ MOST_ARGUMENTS = 50  # of one function: SQLite takes 100
 SHORT = 15  # significant digits that any reader of numbers takes for the same float
 
 
-def identifier(name: str) -> str:
+def quote_identifier(name: str) -> str:
     """The name of a table or a column, in quotes."""
     if not name or "\0" in name:
         raise ExportError(f"SQL has no name {name!r}: rename the column.")
     return '"' + name.replace('"', '""') + '"'
 
 
-def literal(label: Label) -> str:
+def format_literal(label: Label) -> str:
     """A category or a class."""
     if isinstance(label, bool):
         return "TRUE" if label else "FALSE"
     if isinstance(label, int):
         return str(label)
     if isinstance(label, float):
-        return number(label)
+        return format_number(label)
     if "\0" in label:
         raise ExportError(f"SQL has no text {label!r}, which holds a NUL character.")
     return "'" + label.replace("'", "''") + "'"
 
 
-def number(value: float) -> str:
+def format_number(value: float) -> str:
     """The number as a float of 17 digits, or of fewer if they are the same.
 
     With an exponent, as DuckDB takes a number without one for a decimal.
 
-    >>> number(40.5), number(0.1 + 0.2)
+    >>> format_number(40.5), format_number(0.1 + 0.2)
     ('4.05e1', '3.0000000000000004e-1')
     """
     short = f"{value:.{SHORT - 1}e}"
@@ -70,7 +70,7 @@ class Dialect:
         """The least of the columns."""
         return _folded(self.least_word, columns)
 
-    def translated(self, query: str) -> str:
+    def translate(self, query: str) -> str:
         """The query, by sqlglot where the dialect is none of ours."""
         if self.name in ("duckdb", "postgres", "sqlite"):
             return query

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from holdfast.arrays import FloatArray, scaled
-from holdfast.growth.constraints import columns_read, costs_of
+from holdfast.growth.constraints import list_columns_read, read_feature_costs
 from holdfast.growth.rules import GrowthRules
 from holdfast.tree.tree import LEAF, Tree
 
@@ -26,16 +26,18 @@ def expected_cost(tree: Tree, feature_costs: Mapping[Any, float]) -> float:
     weight, _ = scaled(tree.weight[leaves])
     if not weight.sum():
         return 0.0
-    return float((path_costs(tree, feature_costs)[leaves] * weight).sum() / weight.sum())
+    return float((compute_path_costs(tree, feature_costs)[leaves] * weight).sum() / weight.sum())
 
 
-def path_costs(tree: Tree, feature_costs: Mapping[Any, float]) -> FloatArray:
+def compute_path_costs(tree: Tree, feature_costs: Mapping[Any, float]) -> FloatArray:
     """For every node what all that is asked above it costs."""
-    costs = costs_of(tree.schema, GrowthRules(feature_costs=feature_costs))
+    costs = read_feature_costs(tree.schema, GrowthRules(feature_costs=feature_costs))
     assert costs is not None
     price = dict(zip(tree.schema.names, costs.tolist(), strict=True))
     bought = [
-        [name] if feature.kind != "question" or name in feature_costs else columns_read(tree.schema, name)
+        [name]
+        if feature.kind != "question" or name in feature_costs
+        else list_columns_read(tree.schema, name)
         for name, feature in zip(tree.schema.names, tree.schema.features, strict=True)
     ]
     asked: list[frozenset[str]] = [frozenset()] * tree.n_nodes

@@ -12,7 +12,7 @@ import numpy as np
 from holdfast.arrays import FloatArray, row_maxima, row_sums
 from holdfast.errors import ParameterError
 from holdfast.kernels.growth import formulas
-from holdfast.tree.quantile import ABSOLUTE_ERROR, MEDIAN, QUANTILE, quantile_of
+from holdfast.tree.quantile import ABSOLUTE_ERROR, MEDIAN, QUANTILE, parse_quantile
 
 
 @dataclass(frozen=True)
@@ -76,13 +76,13 @@ CRITERIA = CLASS_CRITERIA | NUMBER_CRITERIA
 SQUARED_ERROR = CRITERIA["squared_error"]
 
 
-def criterion_of(name: str, is_classes: bool) -> Criterion:
+def get_criterion(name: str, is_classes: bool) -> Criterion:
     """The criterion of that name, which must fit the kind of target.
 
     That of a tree whose leaves say a quantile, such as "quantile 0.9", is one too.
     """
     known = CLASS_CRITERIA if is_classes else NUMBER_CRITERIA
-    if not is_classes and name not in known and (fraction := quantile_of(name)) is not None:
+    if not is_classes and name not in known and (fraction := parse_quantile(name)) is not None:
         return Criterion(name, formulas.PINBALL, target_power=1, quantile=fraction)
     if name not in known:
         target = "classes" if is_classes else "a number"
@@ -92,7 +92,7 @@ def criterion_of(name: str, is_classes: bool) -> Criterion:
 
 def is_for_numbers(name: str) -> bool:
     """True if trees of numbers can be grown by the criterion of that name, as it stands."""
-    return name != QUANTILE and (name in NUMBER_CRITERIA or quantile_of(name) is not None)
+    return name != QUANTILE and (name in NUMBER_CRITERIA or parse_quantile(name) is not None)
 
 
 def class_impurity(criterion: Criterion, fractions: FloatArray) -> FloatArray:

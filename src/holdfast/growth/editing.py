@@ -11,9 +11,9 @@ from holdfast.growth.criteria import CLASS_CRITERIA, is_for_numbers
 from holdfast.growth.grow import grow
 from holdfast.growth.leaf_values import refit_leaf_values
 from holdfast.growth.rules import CART, GrowthRules
-from holdfast.tree.class_counts import class_counts, with_class_counts
-from holdfast.tree.edits import saying
-from holdfast.tree.recorded import with_recorded
+from holdfast.tree.class_counts import class_counts, set_class_counts
+from holdfast.tree.edits import set_leaf_values
+from holdfast.tree.recorded import set_recorded
 from holdfast.tree.tree import Tree
 
 
@@ -41,9 +41,9 @@ def refitted_at(
         effective=None,
         rows_mean=None if is_classes and table.weight is None else fitted.value,
     )
-    tree = tree if keep_values else saying(tree, nodes, fitted.value)
-    tree = with_class_counts(tree, counts) if is_classes else tree
-    return with_recorded(tree, table)
+    tree = tree if keep_values else set_leaf_values(tree, nodes, fitted.value)
+    tree = set_class_counts(tree, counts) if is_classes else tree
+    return set_recorded(tree, table)
 
 
 def subtree_at(tree: Tree, node: int, table: Table, rules: GrowthRules | None = None) -> Tree:
@@ -54,7 +54,7 @@ def subtree_at(tree: Tree, node: int, table: Table, rules: GrowthRules | None = 
         raise EditError(
             f"Nothing grows at node {node}: none of the {table.n_rows} rows of the table reaches it."
         )
-    return grow(table.taken(reaching), _measured_alike(tree, CART) if rules is None else rules)
+    return grow(table.subset(reaching), _measured_alike(tree, CART) if rules is None else rules)
 
 
 def _measured_alike(tree: Tree, rules: GrowthRules) -> GrowthRules:

@@ -10,7 +10,7 @@ from holdfast.backends.tasks import LEAST_SHARED, check_jobs, run_all
 from holdfast.data.table import Table
 from holdfast.growth.rules import GrowthRules
 from holdfast.growth.sample import FixedPointSample, fixed_point_sample
-from holdfast.growth.values import with_values
+from holdfast.growth.values import refit_values
 from holdfast.tree.tree import Tree
 
 
@@ -57,4 +57,4 @@ def _refitted(
     tree, fixed = task[0], samples[task[1]]
     if fixed is None:
         return tree
-    return with_values(tree, table, fixed.of_values, (fixed.repeats * taken).astype(np.int32))
+    return refit_values(tree, table, fixed.of_values, (fixed.repeats * taken).astype(np.int32))

@@ -29,7 +29,7 @@ def bytes_of_leaf(coded: Coded, plan: Plan) -> int:
     return 2 * of_node + 2 * _widest(coded)
 
 
-def leaves_within(memory_limit: int, coded: Coded, plan: Plan, n_rows: int) -> int:
+def count_leaves_in_memory(memory_limit: int, coded: Coded, plan: Plan, n_rows: int) -> int:
     """The number of leaves that so many bytes leave room for; else a ParameterError."""
     needed = bytes_of_rows(coded, plan, n_rows)
     n_leaves = (memory_limit - needed) // bytes_of_leaf(coded, plan)

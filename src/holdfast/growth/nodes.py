@@ -9,11 +9,11 @@ import numpy as np
 
 from holdfast.arrays import ByteArray, LongArray
 from holdfast.backends.interruption import call_kernel, stop_flag
-from holdfast.growth.compact_rows import compact_room
+from holdfast.growth.compact_rows import make_compact_rows
 from holdfast.growth.ready import Task
 from holdfast.growth.rules import GrowthRules
 from holdfast.growth.sample import first_of
-from holdfast.growth.sorted_rows import sorted_room
+from holdfast.growth.sorted_rows import make_sorted_rows
 from holdfast.kernels.growth import nodes as kernels
 from holdfast.kernels.growth.criteria import Plan
 from holdfast.kernels.growth.grow import grow
@@ -27,7 +27,7 @@ HISTOGRAM_BYTES = 2**26  # memory for histograms that wait for the larger child 
 SET_BYTES = 2**22  # memory for sets of categories at first
 
 
-def grown_nodes(coded: Coded, rules: GrowthRules, task: Task) -> kernels.Grown:
+def grow_nodes(coded: Coded, rules: GrowthRules, task: Task) -> kernels.Grown:
     """The nodes of the trees, in the order of whose leaves the rows of the task then stand."""
     rows, n_trees = task.rows, len(task.samples.seed)
     kernel, given = _kernel(coded, rules, task)
@@ -60,8 +60,8 @@ def _kernel(coded: Coded, rules: GrowthRules, task: Task) -> tuple[Callable[...,
         return _one_tree(grow_quantiles), given
     most_rows = _most_rows(task)
     histograms = _histograms(coded, rules, plan, limits, most_rows)
-    compact = compact_room(coded, limits, most_rows)
-    in_order = sorted_room(rules, plan, coded, limits, compact, most_rows)
+    compact = make_compact_rows(coded, limits, most_rows)
+    in_order = make_sorted_rows(rules, plan, coded, limits, compact, most_rows)
     room = (histograms, compact, in_order)
     return grow, (plan, limits, coded, samples, rows, *room, task.values, guide)
 

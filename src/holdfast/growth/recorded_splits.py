@@ -6,20 +6,20 @@ import numpy as np
 
 from holdfast.arrays import FloatArray, IntArray
 from holdfast.data.table import Table
-from holdfast.growth.first_splits import paths_of as prescribed_paths
-from holdfast.growth.first_splits import prescribed
+from holdfast.growth.first_splits import place_first_splits as prescribed_paths
+from holdfast.growth.first_splits import read_first_splits
 from holdfast.growth.rules import GrowthRules, rows_needed
 from holdfast.growth.sample import FixedPointSample
-from holdfast.growth.values import with_values
-from holdfast.tree.paths import paths_of
-from holdfast.tree.prune import rearranged
+from holdfast.growth.values import refit_values
+from holdfast.tree.paths import number_paths
+from holdfast.tree.prune import rearrange_nodes
 from holdfast.tree.tree import KNOWN, LEAF, NOTHING, Tree
 
 FEW_KNOWN = 0.05  # of the rows on the side that takes the missing values
 MOST_LOST = 0.15  # of what the split gains
 
 
-def ask_if_recorded(
+def add_recorded_splits(
     tree: Tree,
     table: Table,
     rules: GrowthRules,
@@ -38,8 +38,8 @@ def ask_if_recorded(
     """
     fixed_nodes = set(keep)
     if rules.first_splits is not None:
-        paths = prescribed_paths(prescribed(table.schema, rules.first_splits)).values()
-        fixed_nodes |= {node for path, node in paths_of(tree).items() if path in paths}
+        paths = prescribed_paths(read_first_splits(table.schema, rules.first_splits)).values()
+        fixed_nodes |= {node for path, node in number_paths(tree).items() if path in paths}
     nodes = [
         node
         for node in _separating_nodes(tree, table, counts)
@@ -47,10 +47,10 @@ def ask_if_recorded(
     ]
     if not nodes:
         return tree
-    current = with_values(tree, table, fixed, counts)
+    current = refit_values(tree, table, fixed, counts)
     # From the last node to the first: a new split renumbers only what stands below it.
     for node in sorted(nodes, reverse=True):
-        other = with_values(_asking(current, node, table, counts), table, fixed, counts)
+        other = refit_values(_asking(current, node, table, counts), table, fixed, counts)
         if _keeps_to(rules, other, node) and _loses_little(other, current, node):
             tree = current = other
     return tree
@@ -128,7 +128,7 @@ def _without_splits(tree: Tree, nodes: Collection[int]) -> Tree:
     place = np.full(tree.n_nodes + 1, LEAF, np.int32)
     place[order] = np.arange(len(order))
     lefts, rights = (place[stands[side[order]]] for side in (tree.left, tree.right))
-    return rearranged(tree, order, np.where(tree.feature[order] == LEAF, LEAF, order), lefts, rights)
+    return rearrange_nodes(tree, order, np.where(tree.feature[order] == LEAF, LEAF, order), lefts, rights)
 
 
 def _with_children_swapped(tree: Tree, node: int) -> Tree:
@@ -138,7 +138,7 @@ def _with_children_swapped(tree: Tree, node: int) -> Tree:
     place[order] = np.arange(tree.n_nodes)
     lefts, rights = place[tree.left[order]], place[tree.right[order]]
     lefts[node], rights[node] = rights[node], lefts[node]
-    return rearranged(tree, order, np.where(tree.feature[order] == LEAF, LEAF, order), lefts, rights)
+    return rearrange_nodes(tree, order, np.where(tree.feature[order] == LEAF, LEAF, order), lefts, rights)
 
 
 def _keeps_to(rules: GrowthRules, tree: Tree, node: int) -> bool:

@@ -14,8 +14,8 @@ from holdfast.data.table import Table
 from holdfast.errors import ParameterError
 from holdfast.growth.rules import GrowthRules
 from holdfast.tree.edit import edited_nodes
-from holdfast.tree.editable import Said
-from holdfast.tree.monotone import in_order
+from holdfast.tree.editable import EditInfo
+from holdfast.tree.monotone import enforce_monotonicity
 from holdfast.tree.tree import KNOWN, Tree
 
 MOST_DIGITS = 18
@@ -24,11 +24,13 @@ FACTORS = (10, 5, 2, 1)  # of each power of ten, the roundest first
 WORTH_ROWS = (10, 5, 1)  # an even number is not worth a row that goes another way
 
 
-def roundest(low: float, high: float, near: float | None = None, factors: tuple[int, ...] = FACTORS) -> float:
+def find_roundest(
+    low: float, high: float, near: float | None = None, factors: tuple[int, ...] = FACTORS
+) -> float:
     """The roundest number between two others; of several, the one nearest the middle, or `near`.
 
-    >>> roundest(14.1, 16.9), roundest(0.0271, 0.0294), roundest(-3.0, 4.0), roundest(0.0, 1.0)
-    (15.0, 0.028, 0.0, 0.5)
+    >>> find_roundest(14.1, 16.9), find_roundest(0.0271, 0.0294), find_roundest(-3.0, 4.0)
+    (15.0, 0.028, 0.0)
     """
     if not low < high or not math.isfinite(high - low):
         return low
@@ -56,7 +58,7 @@ def round_thresholds(
     *,
     rules: GrowthRules | None = None,
     keep_values: bool = False,
-    **said: Unpack[Said],
+    **said: Unpack[EditInfo],
 ) -> Tree:
     """The tree with round thresholds, by the rows of the table, which should be those it was grown on.
 
@@ -79,7 +81,7 @@ def round_thresholds(
     rows = editing.table
     assert rows is not None
     if tolerance == 0:
-        return with_round_thresholds(tree, rows)
+        return round_exactly(tree, rows)
     for node in _rounded_nodes(tree):
         current = editing.tree
         number = _within_tolerance(current, rows, node, float(tolerance))
@@ -93,7 +95,7 @@ def round_thresholds(
     return editing.tree
 
 
-def with_round_thresholds(tree: Tree, table: Table, as_written: Sequence[tuple[str, float]] = ()) -> Tree:
+def round_exactly(tree: Tree, table: Table, as_written: Sequence[tuple[str, float]] = ()) -> Tree:
     """The tree with the roundest thresholds that send every row of the table the way it went.
 
     Ordered categories have no numbers between them, and stay; so does what a person has edited, and what is
@@ -107,8 +109,8 @@ def with_round_thresholds(tree: Tree, table: Table, as_written: Sequence[tuple[s
         values = table.columns[tree.feature[node]][_reaching(tree, leaf, node)]
         below, above = values[values <= threshold[node]], values[values > threshold[node]]
         if len(below) and len(above):
-            threshold[node] = roundest(float(below.max()), float(above.min()))
-    return in_order(tree.replace(threshold=threshold))
+            threshold[node] = find_roundest(float(below.max()), float(above.min()))
+    return enforce_monotonicity(tree.replace(threshold=threshold))
 
 
 def _rounded_nodes(tree: Tree) -> list[int]:
@@ -135,10 +137,10 @@ def _within_tolerance(tree: Tree, table: Table, node: int, tolerance: float) -> 
     values = table.columns[tree.feature[node]]
     rows &= ~np.isnan(values) & (weight > 0)
     nearby = _interval(values[rows], weight[rows], threshold, 0.0)
-    free = roundest(*nearby) if nearby[0] < nearby[1] else threshold
+    free = find_roundest(*nearby) if nearby[0] < nearby[1] else threshold
     low, high = _interval(values[rows], weight[rows], threshold, allowed)
     low, high = _between_those_below(tree, node, low, high)
-    return roundest(low, high, near=free, factors=WORTH_ROWS) if low < free < high else threshold
+    return find_roundest(low, high, near=free, factors=WORTH_ROWS) if low < free < high else threshold
 
 
 def _interval(

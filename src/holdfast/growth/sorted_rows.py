@@ -22,7 +22,7 @@ LEAST_CODES = FEW_ROWS // 4 + 1  # columns of fewer values are counted, as in `s
 MOST_SORTED = 2**22  # row numbers, of four bytes
 
 
-def sorted_room(
+def make_sorted_rows(
     rules: GrowthRules, plan: Plan, coded: Coded, limits: Limits, compact: CompactRows, n_rows: int
 ) -> SortedRows:
     """Room for the rows of a compact node, or of a small table; none where it would not help."""

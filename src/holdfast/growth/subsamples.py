@@ -7,7 +7,7 @@ from numbers import Integral, Real
 from typing import Any
 
 from holdfast.arrays import LongArray
-from holdfast.backends.tasks import batches, run_all
+from holdfast.backends.tasks import make_batches, run_all
 from holdfast.data.split.row_keys import row_keys
 from holdfast.data.split.subsample import subsample
 from holdfast.data.stored.table import StoredTable
@@ -74,7 +74,7 @@ def _size(table: Table, n_rows: int) -> int:
 def _run(
     task: Callable[[Sequence[int]], list[Tree]], n_trees: int, size: int, n_jobs: int | None
 ) -> list[Tree]:
-    parts = run_all(task, batches(range(n_trees), size), n_jobs, kept="Trees")
+    parts = run_all(task, make_batches(range(n_trees), size), n_jobs, kept="Trees")
     trees = [tree for part in parts for tree in part]
     for note in dict.fromkeys(note for tree in trees for note in tree.notes):
         warnings.warn(note, GrowthWarning, stacklevel=3)

@@ -14,7 +14,7 @@ def node_features(table: Table, fields: LongArray) -> IntArray:
     return order[fields[:, kernels.FEATURE]]  # that of a leaf is -1: the last
 
 
-def thresholds(table: Table, fields: LongArray, drawn: FloatArray | None = None) -> FloatArray:
+def compute_thresholds(table: Table, fields: LongArray, drawn: FloatArray | None = None) -> FloatArray:
     """The midpoint between the two values on either side of each split, or the number that was drawn there.
 
     Between two ordered categories it is half a position above the lower one.

@@ -10,10 +10,10 @@ from holdfast.kernels.growth import nodes as kernels
 from holdfast.kernels.growth.values import number_values
 from holdfast.kernels.quantiles.sides import Pinball
 from holdfast.kernels.quantiles.values import quantile_values
-from holdfast.tree.class_counts import with_class_counts
-from holdfast.tree.monotone import in_order
-from holdfast.tree.sums import add_upwards
-from holdfast.tree.threshold import with_losses
+from holdfast.tree.class_counts import set_class_counts
+from holdfast.tree.monotone import enforce_monotonicity
+from holdfast.tree.sums import add_to_ancestors
+from holdfast.tree.threshold import set_losses
 from holdfast.tree.tree import LEAF, Tree
 
 _NO_ROWS, _NO_FIELDS = np.empty(0, np.int32), np.empty((0, kernels.N_FIELDS), np.int64)
@@ -46,7 +46,7 @@ def node_values(
         ordered = _by_target(rows, fields, fixed.target)
         own = frozen(fixed.importance * counts)
         quantile_values(
-            fields, ordered, fixed.target, own, pinball_of(fixed.criterion), weight, value, impurity
+            fields, ordered, fixed.target, own, quantile_costs(fixed.criterion), weight, value, impurity
         )
     # The square of the target may be too large for a float.
     impurity = unscaled(impurity, fixed.exponent * fixed.criterion.target_power)
@@ -54,7 +54,7 @@ def node_values(
     return np.ldexp(value, fixed.exponent)[:, None], weight, impurity
 
 
-def pinball_of(criterion: Criterion) -> Pinball:
+def quantile_costs(criterion: Criterion) -> Pinball:
     """The quantile of the criterion, and what targets on either side of it cost."""
     assert criterion.quantile is not None
     return Pinball(criterion.quantile, *criterion.costs)
@@ -68,21 +68,21 @@ def _by_target(rows: IntArray, fields: LongArray, target: FloatArray) -> IntArra
     return rows[np.lexsort((target[rows], leaf))]
 
 
-def decided_by(tree: Tree, table: Table, fixed: FixedPointSample, counts: IntArray) -> Tree:
+def set_decisions(tree: Tree, table: Table, fixed: FixedPointSample, counts: IntArray) -> Tree:
     """The tree that predicts by the losses of the sample, whose values know nothing of them."""
     if fixed.unaltered is not None:
-        tree = with_values(tree, table, fixed.unaltered, counts)
-    return tree if fixed.losses is None else with_losses(tree, fixed.losses)
+        tree = refit_values(tree, table, fixed.unaltered, counts)
+    return tree if fixed.losses is None else set_losses(tree, fixed.losses)
 
 
-def with_values(tree: Tree, table: Table, fixed: FixedPointSample, counts: IntArray) -> Tree:
+def refit_values(tree: Tree, table: Table, fixed: FixedPointSample, counts: IntArray) -> Tree:
     """The tree with the values, counts and impurities of the rows, each repeated as often as `counts` says.
 
     A node that no row reaches keeps its value, without weight.
     """
     leaves = tree.apply(table)
     total = _at_leaves(tree, fixed, counts, leaves)
-    add_upwards(tree, total)
+    add_to_ancestors(tree, total)
     rows, fields = _NO_ROWS, _NO_FIELDS
     if not fixed.n_classes:
         rows = np.flatnonzero(counts).astype(np.int32)
@@ -106,10 +106,10 @@ def with_values(tree: Tree, table: Table, fixed: FixedPointSample, counts: IntAr
         seen=None,
         teacher_mean=None,
     )
-    return in_order(_counted(filled, fixed, counts, leaves))
+    return enforce_monotonicity(_counted(filled, fixed, counts, leaves))
 
 
-def with_observed(tree: Tree, table: Table, fixed: FixedPointSample) -> Tree:
+def set_observed(tree: Tree, table: Table, fixed: FixedPointSample) -> Tree:
     """The tree with the rows of each class at its nodes, where weights keep its values from telling them."""
     if fixed.weight is None or not fixed.n_classes:
         return tree
@@ -119,7 +119,7 @@ def with_observed(tree: Tree, table: Table, fixed: FixedPointSample) -> Tree:
 def _counted(tree: Tree, fixed: FixedPointSample, counts: IntArray, leaves: IntArray) -> Tree:
     if fixed.weight is None or not fixed.n_classes:  # the values tell them
         return tree
-    return with_class_counts(tree, rows_by_class(tree, leaves, fixed.label, counts, fixed.n_classes))
+    return set_class_counts(tree, rows_by_class(tree, leaves, fixed.label, counts, fixed.n_classes))
 
 
 def rows_by_class(
@@ -129,7 +129,7 @@ def rows_by_class(
     cells = leaves * np.int64(n_classes) + label
     rows = np.bincount(cells, counts, tree.n_nodes * n_classes).astype(np.float64)
     rows = rows.reshape(tree.n_nodes, n_classes)
-    add_upwards(tree, rows)
+    add_to_ancestors(tree, rows)
     return rows
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from holdfast.arrays import FloatArray
 from holdfast.data.schema import Target
 from holdfast.errors import ParameterError
-from holdfast.scoring.formulas import Measured, Rows, weighted_mean
+from holdfast.scoring.formulas import Estimate, ScoredRows, weighted_mean
 from holdfast.text.lines import label_text
 from holdfast.text.lists import listed
 from holdfast.tree.threshold import REACHED
@@ -23,7 +23,7 @@ class ExpectedLoss:
 
     losses: tuple[tuple[float, ...], ...]
 
-    def __call__(self, labels: FloatArray, rows: Rows) -> Measured:
+    def __call__(self, labels: FloatArray, rows: ScoredRows) -> Estimate:
         """Of rows with a 1 for the class that is predicted."""
         losses = np.array(self.losses)
         return weighted_mean(-losses[rows.values, labels.argmax(axis=1)], rows)
@@ -43,17 +43,17 @@ class NetBenefit:
         """As people say it."""
         return f"net benefit of {label_text(target.classes[self.positive])} at {self.threshold:g}"
 
-    def __call__(self, probabilities: FloatArray, rows: Rows) -> Measured:
+    def __call__(self, probabilities: FloatArray, rows: ScoredRows) -> Estimate:
         """Of rows with the probabilities of the classes."""
         acted = probabilities[:, self.positive] >= self.threshold - REACHED
         price = self.threshold / (1.0 - self.threshold)
         return weighted_mean(np.where(acted, np.where(rows.values == self.positive, 1.0, -price), 0.0), rows)
 
 
-def net_benefit_of(name: str, target: Target) -> NetBenefit:
+def make_net_benefit(name: str, target: Target) -> NetBenefit:
     """The net benefit that a name such as "net_benefit@0.2" asks for.
 
-    >>> net_benefit_of("net_benefit@0.2:bad", Target(classes=("bad", "good")))
+    >>> make_net_benefit("net_benefit@0.2:bad", Target(classes=("bad", "good")))
     NetBenefit(threshold=0.2, positive=0)
     """
     if not target.is_classes:

@@ -15,7 +15,7 @@ MIN_EVENTS = 5  # rows of a class, in at least two classes
 LEAST_ROWS, LEAST_CASES = 30, 10  # with fewer, a note says that they are too few to learn from
 
 
-def is_enough(target: Target, values: NDArray[Any]) -> bool:
+def has_enough_rows(target: Target, values: NDArray[Any]) -> bool:
     """True if there are enough rows, and enough of at least two classes."""
     if len(values) < MIN_ROWS or not target.is_classes:
         return len(values) >= MIN_ROWS
@@ -36,7 +36,7 @@ def describe_too_few(true_values: TrueValues) -> str:
     n_groups = None if groups is None else len(np.unique(groups[true_values.counted]))
     if n_groups is not None and n_groups < MIN_ROWS // 2:
         return f"{n_rows} of {counted(n_groups, 'group')}"
-    if is_enough(target, values):
+    if has_enough_rows(target, values):
         return ""
     if not target.is_classes:
         return n_rows

@@ -21,7 +21,7 @@ LEAST = float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class ScoredRows:
     """The rows that predictions are scored on, all of a weight above 0."""
 
     values: NDArray[Any]  # int32 index of the class, or float64
@@ -48,7 +48,7 @@ class Rows:
         return corrections
 
 
-class Measured(NamedTuple):
+class Estimate(NamedTuple):
     """A score, and how far each row pulls it: the weighted mean of the influences is 0."""
 
     value: float
@@ -56,7 +56,7 @@ class Measured(NamedTuple):
     by_class: bool = False  # is it made of figures of the single classes?
 
 
-def standard_error(measured: Measured, rows: Rows) -> float:
+def standard_error(measured: Estimate, rows: ScoredRows) -> float:
     """The standard error of the score, if units are drawn independently; 0 of a single one."""
     if rows.n_units == 1:
         return 0.0
@@ -68,12 +68,12 @@ def standard_error(measured: Measured, rows: Rows) -> float:
 # -- classes ----------------------------------------------------------------------------------------------
 
 
-def accuracy(probabilities: FloatArray, rows: Rows) -> Measured:
+def accuracy(probabilities: FloatArray, rows: ScoredRows) -> Estimate:
     """The fraction of rows whose most likely class is theirs; the first such class where several are."""
     return weighted_mean(_hits(probabilities, rows), rows)
 
 
-def balanced_accuracy(probabilities: FloatArray, rows: Rows) -> Measured:
+def balanced_accuracy(probabilities: FloatArray, rows: ScoredRows) -> Estimate:
     """The accuracy in each class, averaged over the classes that some row has."""
     hits = _hits(probabilities, rows)
     totals = np.bincount(rows.values, rows.weight)
@@ -81,10 +81,10 @@ def balanced_accuracy(probabilities: FloatArray, rows: Rows) -> Measured:
     accuracies = np.bincount(rows.values, rows.weight * hits) / np.where(present, totals, 1.0)
     scale = rows.weight.sum() / (present.sum() * totals[rows.values])
     influence = (hits - accuracies[rows.values]) * scale
-    return Measured(float(accuracies[present].mean()), influence, by_class=True)
+    return Estimate(float(accuracies[present].mean()), influence, by_class=True)
 
 
-def auc(probabilities: FloatArray, rows: Rows) -> Measured:
+def auc(probabilities: FloatArray, rows: ScoredRows) -> Estimate:
     """The chance that a row of a class gets a greater fraction of it than a row of another class; ties half.
 
     Of two classes it is that of the second; of more, the mean over all classes that some row has. Where all
@@ -93,12 +93,12 @@ def auc(probabilities: FloatArray, rows: Rows) -> Measured:
     """
     present = np.flatnonzero(np.bincount(rows.values))
     if len(present) < 2:
-        return Measured(0.5, np.zeros(len(rows.values)), by_class=True)
+        return Estimate(0.5, np.zeros(len(rows.values)), by_class=True)
     classes = [1] if probabilities.shape[1] == 2 else present
     rankings = [_ranking(probabilities[:, number], rows.values == number, rows.weight) for number in classes]
     value = sum(ranking.value for ranking in rankings) / len(rankings)
     influence = np.sum([ranking.influence for ranking in rankings], axis=0) / len(rankings)
-    return Measured(value, influence, by_class=True)
+    return Estimate(value, influence, by_class=True)
 
 
 def joint_auc(scores: FloatArray, outside: FloatArray, inside: FloatArray) -> float:
@@ -118,13 +118,13 @@ def joint_auc(scores: FloatArray, outside: FloatArray, inside: FloatArray) -> fl
     return _pairs_won(np.bincount(place, inside), np.bincount(place, outside)).value
 
 
-def log_loss(probabilities: FloatArray, rows: Rows) -> Measured:
+def log_loss(probabilities: FloatArray, rows: ScoredRows) -> Estimate:
     """The mean natural logarithm of the fraction of the row's class, which counts as at least `LEAST`."""
     of_true_class = probabilities[np.arange(len(rows.values)), rows.values]
     return weighted_mean(np.log(np.clip(of_true_class, LEAST, 1.0)), rows)
 
 
-def brier(probabilities: FloatArray, rows: Rows) -> Measured:
+def brier(probabilities: FloatArray, rows: ScoredRows) -> Estimate:
     """The squared error of the probabilities: of the second of two classes, summed over more than two."""
     if probabilities.shape[1] == 2:
         return weighted_mean(-np.square(probabilities[:, 1] - rows.values), rows)
@@ -132,12 +132,12 @@ def brier(probabilities: FloatArray, rows: Rows) -> Measured:
     return weighted_mean(-np.square(probabilities - truth).sum(axis=1), rows)
 
 
-def _hits(probabilities: FloatArray, rows: Rows) -> FloatArray:
+def _hits(probabilities: FloatArray, rows: ScoredRows) -> FloatArray:
     hits: BoolArray = probabilities.argmax(axis=1) == rows.values
     return hits.astype(np.float64)
 
 
-def _ranking(scores: FloatArray, inside: BoolArray, weight: FloatArray) -> Measured:
+def _ranking(scores: FloatArray, inside: BoolArray, weight: FloatArray) -> Estimate:
     """The chance that a row inside a class scores more than one outside it."""
     # p and 1 - p end in other digits: what is tied by one must be tied by the other.
     _, place = np.unique(without_last_digits(scores), return_inverse=True)
@@ -147,7 +147,7 @@ def _ranking(scores: FloatArray, inside: BoolArray, weight: FloatArray) -> Measu
     total_inside = upto_in[-1]
     let = 1.0 - (upto_in - insiders / 2) / total_inside  # the fraction that each place lets the class win
     scale = weight.sum() / np.where(inside, total_inside, total_outside)
-    return Measured(value, (np.where(inside, won[place], let[place]) - value) * scale)
+    return Estimate(value, (np.where(inside, won[place], let[place]) - value) * scale)
 
 
 class _PairsWon(NamedTuple):
@@ -169,7 +169,7 @@ def _pairs_won(insiders: NDArray[Any], outsiders: NDArray[Any]) -> _PairsWon:
 # -- numbers ----------------------------------------------------------------------------------------------
 
 
-def r2(numbers: FloatArray, rows: Rows) -> Measured:
+def r2(numbers: FloatArray, rows: ScoredRows) -> Estimate:
     """The fraction of the variance that the predictions explain.
 
     Where the target is constant it cannot be told: then it is 1 for exact predictions and else 0.
@@ -181,28 +181,28 @@ def r2(numbers: FloatArray, rows: Rows) -> Measured:
     missed, spread_out = (rows.weight * misses).sum(), (rows.weight * spread).sum()
     # Rounding gives a constant such as 0.1 a mean beside it, and so a variance.
     if spread_out == 0 or truth.min() == truth.max():
-        return Measured(float(missed == 0), np.zeros(len(truth)))
+        return Estimate(float(missed == 0), np.zeros(len(truth)))
     ratio = missed / spread_out
-    return Measured(float(1.0 - ratio), (ratio * spread - misses) * (rows.weight.sum() / spread_out))
+    return Estimate(float(1.0 - ratio), (ratio * spread - misses) * (rows.weight.sum() / spread_out))
 
 
-def squared_error(numbers: FloatArray, rows: Rows) -> Measured:
+def squared_error(numbers: FloatArray, rows: ScoredRows) -> Estimate:
     """The mean squared difference."""
     return weighted_mean(-np.square(numbers[:, 0] - rows.values), rows)
 
 
-def absolute_error(numbers: FloatArray, rows: Rows) -> Measured:
+def absolute_error(numbers: FloatArray, rows: ScoredRows) -> Estimate:
     """The mean difference, whatever its sign."""
     return weighted_mean(-np.abs(numbers[:, 0] - rows.values), rows)
 
 
-def pinball(numbers: FloatArray, rows: Rows, quantile: float) -> Measured:
+def pinball(numbers: FloatArray, rows: ScoredRows, quantile: float) -> Estimate:
     """The mean pinball loss of a quantile: so much of each difference above it, and the rest of one below."""
     apart = rows.values - numbers[:, 0]
     return weighted_mean(-np.where(apart > 0, quantile * apart, (quantile - 1.0) * apart), rows)
 
 
-def poisson(numbers: FloatArray, rows: Rows) -> Measured:
+def poisson(numbers: FloatArray, rows: ScoredRows) -> Estimate:
     """The mean Poisson deviance; where there are events, a predicted mean counts as at least `LEAST`."""
     truth = rows.values
     if (negative := truth < 0).any():
@@ -226,9 +226,9 @@ def _scaled(predicted: FloatArray, truth: FloatArray) -> tuple[FloatArray, Float
 # -- both -------------------------------------------------------------------------------------------------
 
 
-def weighted_mean(row_scores: FloatArray, rows: Rows) -> Measured:
+def weighted_mean(row_scores: FloatArray, rows: ScoredRows) -> Estimate:
     """The mean of a figure that every row has."""
     value = (rows.weight * row_scores).sum() / rows.weight.sum()
     # Rounding must not carry a mean past the least or the greatest: it may be the end of a range.
     value = float(np.clip(value, row_scores.min(), row_scores.max()))
-    return Measured(value, row_scores - value)
+    return Estimate(value, row_scores - value)

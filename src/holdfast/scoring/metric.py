@@ -16,11 +16,11 @@ from holdfast.data.schema import Target
 from holdfast.data.table import Table
 from holdfast.errors import DataError, ParameterError
 from holdfast.scoring import formulas
-from holdfast.scoring.costs import NET_BENEFIT, ExpectedLoss, net_benefit_of
-from holdfast.scoring.formulas import Measured, Rows, standard_error
-from holdfast.scoring.scorers import is_negated, scored_by, scorer_name
+from holdfast.scoring.costs import NET_BENEFIT, ExpectedLoss, make_net_benefit
+from holdfast.scoring.formulas import Estimate, ScoredRows, standard_error
+from holdfast.scoring.scorers import get_scorer_name, is_negated_loss, score_by_scorer
 from holdfast.text.lists import RowLabels, first_rows, listed
-from holdfast.tree.quantile import ABSOLUTE_ERROR, quantile_name, quantile_of
+from holdfast.tree.quantile import ABSOLUTE_ERROR, format_quantile_name, parse_quantile
 
 _GREATEST = 1e300  # so that the sum of many scores is finite too
 
@@ -59,7 +59,7 @@ class TrueValues:
         numbers = None if groups is None else _group_numbers(groups)
         return cls(table.schema.target, table.target, table.weight, numbers)
 
-    def taken(self, rows: NDArray[Any]) -> "TrueValues":
+    def subset(self, rows: NDArray[Any]) -> "TrueValues":
         """What is known of some of the rows."""
         weight = None if self.weight is None else self.weight[rows]
         groups = None if self.groups is None else self.groups[rows]
@@ -71,7 +71,7 @@ class TrueValues:
         return np.ones(len(self.values), bool) if self.weight is None else self.weight > 0
 
     @cached_property
-    def rows(self) -> Rows:
+    def rows(self) -> ScoredRows:
         """The rows whose weight is above 0, as the formulas want them."""
         values = self.values[self.counted]
         if len(values) == 0:
@@ -82,7 +82,7 @@ class TrueValues:
         unit = np.arange(len(values))
         if self.groups is not None:
             unit = np.unique(self.groups[self.counted], return_inverse=True)[1]
-        return Rows(values, weight, unit)
+        return ScoredRows(values, weight, unit)
 
 
 def _group_numbers(groups: Any) -> IntArray:
@@ -113,7 +113,7 @@ class Metric:
     name: str  # "auc"
     title: str  # "AUC", as people say it
     is_loss: bool
-    formula: Callable[[FloatArray, Rows], Measured] | None = field(default=None, repr=False)
+    formula: Callable[[FloatArray, ScoredRows], Estimate] | None = field(default=None, repr=False)
     scorer: Any = field(
         default=None, repr=False
     )  # called as scorer(estimator, X, y) where there is no formula
@@ -144,7 +144,7 @@ class Metric:
 
         >>> true_values = TrueValues(Target(classes=("died", "lived")), np.array([0, 1, 1, 0]))
         >>> probabilities = np.array([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4], [0.5, 0.5]])
-        >>> value, error = metric_of("accuracy", true_values.target).score(probabilities, true_values)
+        >>> value, error = make_metric("accuracy", true_values.target).score(probabilities, true_values)
         >>> value, round(error, 6)
         (0.75, 0.25)
         """
@@ -156,7 +156,7 @@ class Metric:
             )
         counted = predicted if true_values.counted.all() else predicted[true_values.counted]
         if self.formula is None:
-            return Score(*scored_by(self.scorer, counted, true_values.target, true_values.rows))
+            return Score(*score_by_scorer(self.scorer, counted, true_values.target, true_values.rows))
         with np.errstate(all="ignore"):  # squares of numbers such as 1e200
             measured = self.formula(counted, true_values.rows)
             error = standard_error(measured, true_values.rows)
@@ -166,14 +166,16 @@ class Metric:
         """The score alone, without its error."""
         counted = predicted if true_values.counted.all() else predicted[true_values.counted]
         if self.formula is None:
-            return scored_by(self.scorer, counted, true_values.target, true_values.rows, with_error=False)[0]
+            return score_by_scorer(
+                self.scorer, counted, true_values.target, true_values.rows, with_error=False
+            )[0]
         with np.errstate(all="ignore"):
             return _finite(self.formula(counted, true_values.rows).value, -_GREATEST)
 
     def shown(self, value: float) -> float:
         """The value with the sign that people expect: a log loss of 0.32, not -0.32.
 
-        >>> metric_of("log_loss", Target(classes=("died", "lived"))).shown(-0.32)
+        >>> make_metric("log_loss", Target(classes=("died", "lived"))).shown(-0.32)
         0.32
         """
         return 0.0 - value if self.is_loss else value
@@ -214,7 +216,7 @@ _ALIASES = {
 _NUMBER_WORDS = ("error", "deviance", "explained_variance")
 
 
-def metric_of(scoring: Any, target: Target) -> Metric:
+def make_metric(scoring: Any, target: Target) -> Metric:
     """The metric that `scoring` asks for, by default "auc" for classes and "r2" for numbers.
 
     Ours are "accuracy", "auc", "balanced_accuracy", "brier", "log_loss" and "net_benefit@0.2", for any
@@ -225,15 +227,15 @@ def metric_of(scoring: Any, target: Target) -> Metric:
     if scoring is None:
         scoring = "auc" if target.is_classes else "r2"
     if not isinstance(scoring, str):
-        return _metric_of_scorer(scoring, scorer_name(scoring), target)
-    if (fraction := quantile_of(scoring)) is not None and scoring != ABSOLUTE_ERROR:
+        return _metric_of_scorer(scoring, get_scorer_name(scoring), target)
+    if (fraction := parse_quantile(scoring)) is not None and scoring != ABSOLUTE_ERROR:
         if target.is_classes:
             raise _unfit(scoring, target)
         formula = partial(formulas.pinball, quantile=fraction)
-        return Metric(quantile_name(fraction), f"mean pinball loss at {fraction!r}", True, formula)
+        return Metric(format_quantile_name(fraction), f"mean pinball loss at {fraction!r}", True, formula)
     own, others = (_OF_CLASSES, _OF_NUMBERS) if target.is_classes else (_OF_NUMBERS, _OF_CLASSES)
     if scoring.partition("@")[0] == NET_BENEFIT:
-        benefit = net_benefit_of(scoring, target)
+        benefit = make_net_benefit(scoring, target)
         return Metric(scoring, benefit.title(target), False, benefit)
     name = _ALIASES.get(scoring, scoring)
     for metric in own:
@@ -244,13 +246,13 @@ def metric_of(scoring: Any, target: Target) -> Metric:
     return _metric_of_name(scoring, target)
 
 
-def own_scoring(criterion: str) -> str | None:
+def choose_scoring(criterion: str) -> str | None:
     """What trees grown by the criterion are scored by unless something else is asked for; None: as usual.
 
-    >>> own_scoring("quantile 0.9"), own_scoring("squared_error")
+    >>> choose_scoring("quantile 0.9"), choose_scoring("squared_error")
     ('quantile 0.9', None)
     """
-    return criterion if criterion == "poisson" or quantile_of(criterion) is not None else None
+    return criterion if criterion == "poisson" or parse_quantile(criterion) is not None else None
 
 
 def loss_metric(losses: FloatArray) -> Metric:
@@ -278,7 +280,7 @@ def _metric_of_scorer(scorer: Any, name: str, target: Target) -> Metric:
             "sklearn.metrics.make_scorer, and say there whether it is a loss."
         )
     title = name.removeprefix("neg_").replace("_", " ")
-    return Metric(name, title, is_negated(scorer), scorer=scorer)
+    return Metric(name, title, is_negated_loss(scorer), scorer=scorer)
 
 
 def _unfit(name: str, target: Target) -> ParameterError:

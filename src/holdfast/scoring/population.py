@@ -23,10 +23,10 @@ def stability_index(before: FloatArray, after: FloatArray) -> float:
     >>> round(stability_index(np.array([50.0, 50.0]), np.array([70.0, 30.0])), 3)
     0.166
     """
-    return fsum(index_parts(before, after).tolist())
+    return fsum(compute_index_parts(before, after).tolist())
 
 
-def index_parts(before: FloatArray, after: FloatArray) -> FloatArray:
+def compute_index_parts(before: FloatArray, after: FloatArray) -> FloatArray:
     """What each part adds to the population stability index."""
     old, new = (_fractions(weights) for weights in (before, after))
     return np.array([(b - a) * (log(b) - log(a)) for a, b in zip(old, new, strict=True)])

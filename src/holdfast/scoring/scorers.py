@@ -12,26 +12,26 @@ from holdfast.arrays import FloatArray, IntArray, LongArray
 from holdfast.data.schema import Target
 from holdfast.errors import DataError
 from holdfast.random_streams import generator
-from holdfast.scoring.formulas import Rows
+from holdfast.scoring.formulas import ScoredRows
 from holdfast.tree.tree import label_array
 
 BLOCKS = 20  # of the jackknife: that many times the scorer is called once more
 
 
-def scorer_name(scorer: Any) -> str:
+def get_scorer_name(scorer: Any) -> str:
     """What the function that scores is called."""
     function = getattr(scorer, "_score_func", scorer)
     function = getattr(function, "func", function)  # what a partial is made of
     return str(getattr(function, "__name__", type(function).__name__))
 
 
-def is_negated(scorer: Any) -> bool:
+def is_negated_loss(scorer: Any) -> bool:
     """True for a scorer that scikit-learn made of a loss."""
     return bool(getattr(scorer, "_sign", 1) < 0)
 
 
-def scored_by(
-    scorer: Any, predicted: FloatArray, target: Target, rows: Rows, *, with_error: bool = True
+def score_by_scorer(
+    scorer: Any, predicted: FloatArray, target: Target, rows: ScoredRows, *, with_error: bool = True
 ) -> tuple[float, float]:
     """What the scorer says of the predictions, and the standard error of it by the jackknife.
 
@@ -43,8 +43,8 @@ def scored_by(
     return value, _jackknife(score_of, value, rows, target.is_classes) if with_error else 0.0
 
 
-def difference_by(
-    scorer: Any, old: FloatArray, new: FloatArray, target: Target, rows: Rows
+def compare_by_scorer(
+    scorer: Any, old: FloatArray, new: FloatArray, target: Target, rows: ScoredRows
 ) -> tuple[float, float]:
     """How much better the scorer finds the new predictions, and the standard error of that difference."""
     rows = _as_scored(scorer, rows)
@@ -57,12 +57,14 @@ def difference_by(
     return value, _jackknife(score_of, value, rows, target.is_classes)
 
 
-def _as_scored(scorer: Any, rows: Rows) -> Rows:
+def _as_scored(scorer: Any, rows: ScoredRows) -> ScoredRows:
     """The rows, without their weights if the scorer takes none."""
     return rows if _takes_weights(scorer) else replace(rows, weight=np.ones(len(rows.values)))
 
 
-def _score_of(scorer: Any, predicted: FloatArray, target: Target, rows: Rows) -> Callable[[LongArray], float]:
+def _score_of(
+    scorer: Any, predicted: FloatArray, target: Target, rows: ScoredRows
+) -> Callable[[LongArray], float]:
     """What the scorer says of the predictions of some rows, by their numbers."""
     is_weighted = bool((rows.weight != 1.0).any())
     model = _model(predicted, target)
@@ -73,7 +75,9 @@ def _score_of(scorer: Any, predicted: FloatArray, target: Target, rows: Rows) ->
         try:
             return float(scorer(model, chosen[:, np.newaxis], truth[chosen], **options))
         except Exception as error:
-            error.add_note(f"The scorer {scorer_name(scorer)!r} failed on {len(chosen)} rows of predictions.")
+            error.add_note(
+                f"The scorer {get_scorer_name(scorer)!r} failed on {len(chosen)} rows of predictions."
+            )
             raise
 
     return score_of
@@ -82,13 +86,15 @@ def _score_of(scorer: Any, predicted: FloatArray, target: Target, rows: Rows) ->
 def _checked(scorer: Any, value: float, n_rows: int) -> float:
     if not np.isfinite(value):
         raise DataError(
-            f"The scorer {scorer_name(scorer)!r} gives {value} on {n_rows} rows, by which no trees can "
+            f"The scorer {get_scorer_name(scorer)!r} gives {value} on {n_rows} rows, by which no trees can "
             "be compared: score on more rows, or by another scoring."
         )
     return value
 
 
-def _jackknife(score_of: Callable[[LongArray], float], value: float, rows: Rows, is_classes: bool) -> float:
+def _jackknife(
+    score_of: Callable[[LongArray], float], value: float, rows: ScoredRows, is_classes: bool
+) -> float:
     """The standard error of the value: how far it moves as the blocks of rows are left out one by one.
 
     A block that holds all there is of a class, without which the score would mean something else, or none
@@ -107,7 +113,7 @@ def _jackknife(score_of: Callable[[LongArray], float], value: float, rows: Rows,
     return float(np.sqrt(squares.mean() * n_blocks**2 / (n_blocks - 1)))
 
 
-def _block_of_row(rows: Rows) -> LongArray:
+def _block_of_row(rows: ScoredRows) -> LongArray:
     # At random, lest rows that stand in some order make blocks of their own kind; but always the same.
     shuffled = generator(0).permutation(rows.n_units)
     blocks: LongArray = (shuffled % BLOCKS)[rows.unit]

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from holdfast.arrays import BoolArray, FloatArray, without_last_digits
-from holdfast.tree.threshold import threshold_of
+from holdfast.tree.threshold import compute_threshold
 
 
 class ThresholdCosts(NamedTuple):
@@ -41,4 +41,4 @@ def threshold_costs(
 def cheapest_threshold(found: ThresholdCosts, losses: FloatArray, positive: int) -> float:
     """The threshold of least cost; of several, the nearest to the one that right probabilities would have."""
     best = found.thresholds[found.costs == found.costs.min()]
-    return float(best[np.abs(best - threshold_of(losses, positive)).argmin()])
+    return float(best[np.abs(best - compute_threshold(losses, positive)).argmin()])

@@ -33,7 +33,7 @@ from holdfast.storage.json_array import array_in, n_entries, pieces, raw_array
 from holdfast.storage.monotone_part import monotone_in, monotone_part
 from holdfast.tree.check import SetSizes, check_features, check_nodes, check_schema, check_target
 from holdfast.tree.ensemble import Ensemble
-from holdfast.tree.outcome import with_outcome
+from holdfast.tree.outcome import set_outcome
 from holdfast.tree.tree import Tree
 
 # -- from a model to its document -------------------------------------------------------------------------
@@ -298,7 +298,7 @@ def sound_tree(tree: Tree, sizes: SetSizes) -> Tree:
     if not tree.schema.target.is_classes and (outcome == -1).all():
         tree = tree.replace(given_outcome=None)
     check_nodes(tree, sizes)
-    return tree if tree.given_outcome is None else with_outcome(tree, outcome)
+    return tree if tree.given_outcome is None else set_outcome(tree, outcome)
 
 
 def _sets_in(

@@ -24,14 +24,14 @@ def class_counts(tree: Tree) -> FloatArray:
     return frozen(tree.value * tree.count[:, None])
 
 
-def with_class_counts(tree: Tree, counts: FloatArray) -> Tree:
+def set_class_counts(tree: Tree, counts: FloatArray) -> Tree:
     """The tree with these rows of each class at its nodes, kept only where its values do not tell them."""
     told = tree.value * tree.count[:, None]
     is_told = bool((np.abs(told - counts) <= ALIKE).all())
     return tree.replace(observed=None if is_told else counts)
 
 
-def with_own_counts(tree: Tree) -> Tree:
+def keep_own_counts(tree: Tree) -> Tree:
     """The tree with what its rows were written down, before its values become others than theirs."""
     if tree.schema.target.is_classes:
         return tree.replace(observed=class_counts(tree))

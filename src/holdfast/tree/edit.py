@@ -44,10 +44,10 @@ def edited_nodes(tree: Tree) -> tuple[int, ...]:
     >>> edited_nodes(tree), edited_nodes(tree.with_threshold(0, 45, by="Ada"))
     ((), (0,))
     """
-    return tuple(sorted({node for node, _ in held_edits(tree)}))
+    return tuple(sorted({node for node, _ in find_valid_edits(tree)}))
 
 
-def held_edits(tree: Tree) -> Iterator[tuple[int, Edit]]:
+def find_valid_edits(tree: Tree) -> Iterator[tuple[int, Edit]]:
     """The edits that still hold, each with its node."""
     for edit in tree.edits:
         node = _node_on(tree, edit.path)
@@ -58,7 +58,7 @@ def held_edits(tree: Tree) -> Iterator[tuple[int, Edit]]:
 def _holds(tree: Tree, node: int, edit: Edit) -> bool:
     if edit.kind == "pruned":  # rows may have given it another value
         return bool(tree.feature[node] == LEAF)
-    return node_at(tree, node) == edit.after
+    return describe_node(tree, node) == edit.after
 
 
 def _node_on(tree: Tree, path: str) -> int | None:
@@ -71,7 +71,7 @@ def _node_on(tree: Tree, path: str) -> int | None:
     return node
 
 
-def path_of(tree: Tree, node: int) -> str:
+def trace_path(tree: Tree, node: int) -> str:
     """The way from the root to the node, as in `Edit.path`."""
     letters = []
     while (parent := int(tree.parent[node])) != -1:
@@ -80,7 +80,7 @@ def path_of(tree: Tree, node: int) -> str:
     return "".join(reversed(letters))
 
 
-def node_at(tree: Tree, node: int) -> "Node":
+def describe_node(tree: Tree, node: int) -> "Node":
     """What the node asks or, of a leaf, what it says, by names: so it means the same on any schema."""
     from holdfast.tree.node import Node
 
@@ -103,24 +103,24 @@ def _value_at(tree: Tree, node: int) -> Any:
     return dict(zip(classes, value, strict=True)) if classes else value[0]
 
 
-def carried(edits: tuple[Edit, ...], old: Tree, new: Tree) -> tuple[Edit, ...]:
+def carry_edits(edits: tuple[Edit, ...], old: Tree, new: Tree) -> tuple[Edit, ...]:
     """The edits of a tree whose nodes are the same, but are put in other words: those that held still do."""
-    held = {id(edit): node for node, edit in held_edits(old)}
+    held = {id(edit): node for node, edit in find_valid_edits(old)}
     return tuple(
-        replace(edit, after=node_at(new, held[id(edit)]))
+        replace(edit, after=describe_node(new, held[id(edit)]))
         if id(edit) in held and edit.kind != "pruned"
         else edit
         for edit in edits
     )
 
 
-def with_edit(tree: Tree, edit: Edit) -> Tree:
+def record_edit(tree: Tree, edit: Edit) -> Tree:
     """The tree with one more edit on record, and with a note if an edit left numbers behind it."""
-    return with_notes(tree.replace(edits=(*tree.edits, edit)))
+    return update_edit_notes(tree.replace(edits=(*tree.edits, edit)))
 
 
-def with_notes(tree: Tree) -> Tree:
+def update_edit_notes(tree: Tree) -> Tree:
     """The tree with the note on stale numbers if an edit that holds has left some, and else without."""
-    is_stale = any(edit.stale for _, edit in held_edits(tree))
+    is_stale = any(edit.stale for _, edit in find_valid_edits(tree))
     others = tuple(note for note in tree.notes if note != STALE)
     return tree.replace(notes=(*others, STALE) if is_stale else others)

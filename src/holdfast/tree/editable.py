@@ -4,11 +4,11 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack, cast
 
 if TYPE_CHECKING:
     from holdfast.data.table import Table
-    from holdfast.tree.editing import Editing
+    from holdfast.tree.editing import TreeEditor
     from holdfast.tree.tree import Tree
 
 
-class Said(TypedDict, total=False):
+class EditInfo(TypedDict, total=False):
     """What a person says of an edit, to be kept with it."""
 
     by: str  # who makes it
@@ -16,7 +16,7 @@ class Said(TypedDict, total=False):
     when: str
 
 
-class Editable:
+class EditMixin:
     """What can be done to a tree by hand."""
 
     def edit(
@@ -25,8 +25,8 @@ class Editable:
         *,
         rules: Any = None,
         keep_values: bool = False,
-        **said: Unpack[Said],
-    ) -> "Editing":
+        **said: Unpack[EditInfo],
+    ) -> "TreeEditor":
         """The tree to be edited in several steps, which share the rows, a name and a reason.
 
         Each verb below is one of its methods, and `tree` is what came of them. With a `table`, counts and
@@ -43,12 +43,12 @@ class Editable:
         └─ x0 > 55 [1]   yes  1.00       1  25.0 %
         [1] x0 <= 40 became x0 <= 55 (Ada: the guideline)
         """
-        from holdfast.tree.editing import Editing
+        from holdfast.tree.editing import TreeEditor
 
-        return Editing(cast("Tree", self), table, rules, keep_values, **said)
+        return TreeEditor(cast("Tree", self), table, rules, keep_values, **said)
 
     def with_threshold(
-        self, node: int, threshold: float, table: "Table | None" = None, **said: Unpack[Said]
+        self, node: int, threshold: float, table: "Table | None" = None, **said: Unpack[EditInfo]
     ) -> "Tree":
         """The tree with another threshold at the node; children and the side of missing values stay.
 
@@ -57,7 +57,7 @@ class Editable:
         return self.edit(table, **said).with_threshold(node, threshold).tree
 
     def with_categories(
-        self, node: int, categories: Any, table: "Table | None" = None, **said: Unpack[Said]
+        self, node: int, categories: Any, table: "Table | None" = None, **said: Unpack[EditInfo]
     ) -> "Tree":
         """The tree that sends these categories left at the node. See `with_threshold`."""
         return self.edit(table, **said).with_categories(node, categories).tree
@@ -71,7 +71,7 @@ class Editable:
         categories: Any = None,
         missing_left: bool | None = None,
         table: "Table | None" = None,
-        **said: Unpack[Said],
+        **said: Unpack[EditInfo],
     ) -> "Tree":
         """The tree that asks another question at the node, whose children stay. See `with_threshold`.
 
@@ -80,11 +80,11 @@ class Editable:
         question = {"threshold": threshold, "categories": categories, "missing_left": missing_left}
         return self.edit(table, **said).with_question(node, feature, **question).tree
 
-    def pruned_at(self, node: int, table: "Table | None" = None, **said: Unpack[Said]) -> "Tree":
+    def pruned_at(self, node: int, table: "Table | None" = None, **said: Unpack[EditInfo]) -> "Tree":
         """The tree that ends at the node, with the value that the node had."""
         return self.edit(table, **said).pruned_at(node).tree
 
-    def grown_at(self, node: int, table: "Table", rules: Any = None, **said: Unpack[Said]) -> "Tree":
+    def grown_at(self, node: int, table: "Table", rules: Any = None, **said: Unpack[EditInfo]) -> "Tree":
         """The tree with what the rules grow, in place of the node, on the rows that reach it.
 
         The rules speak of these rows and of the subtree: max_depth counts from the node.
@@ -92,7 +92,7 @@ class Editable:
         return self.edit(table, rules=rules, **said).grown_at(node).tree
 
     def with_leaf_value(
-        self, node: int, value: Any, table: "Table | None" = None, **said: Unpack[Said]
+        self, node: int, value: Any, table: "Table | None" = None, **said: Unpack[EditInfo]
     ) -> "Tree":
         """The tree whose leaf says this: the probability of the positive of two classes, a mapping, a number.
 

@@ -12,8 +12,8 @@ from holdfast.arrays import FloatArray, IntArray, frozen, unscaled
 from holdfast.data.schema import Schema
 from holdfast.errors import ParameterError, SchemaMismatch
 from holdfast.tree.ensemble_check import Link, check_ensemble
-from holdfast.tree.outcome import class_merits
-from holdfast.tree.packed_ensemble import Packed
+from holdfast.tree.outcome import score_classes
+from holdfast.tree.packed_ensemble import PackedEnsemble
 from holdfast.tree.tree import Tree, fractions_of, label_array
 
 NUMBERS_AT_A_TIME = (
@@ -181,7 +181,7 @@ class Ensemble:
 
     def decided(self, values: FloatArray) -> IntArray:
         """Index of the class that such values ask for: the most likely, or that of least expected loss."""
-        return np.asarray(class_merits(values, self.loss_matrix).argmax(axis=1), np.int32)
+        return np.asarray(score_classes(values, self.loss_matrix).argmax(axis=1), np.int32)
 
     def predict_proba(self, X: Any, **policy: Any) -> FloatArray:
         """The probabilities of the classes, in the order of the schema."""
@@ -247,8 +247,8 @@ class Ensemble:
         return np.tile(self.start, (len(rows), 1))
 
     @cached_property
-    def _packed(self) -> Packed:
-        return Packed.of(self)
+    def _packed(self) -> PackedEnsemble:
+        return PackedEnsemble.of(self)
 
     def __repr__(self) -> str:
         return f"<Ensemble: {len(self.trees)} trees, {self.link}, {self.schema.target.name!r}>"

@@ -11,10 +11,10 @@ from holdfast.arrays import scaled, unscaled
 from holdfast.data.schema import Label, Target
 from holdfast.errors import DataError
 from holdfast.shown import shown
-from holdfast.tree.quantile import quantile_of
-from holdfast.tree.rule import Condition, fraction_of_rows, known_before
+from holdfast.tree.quantile import parse_quantile
+from holdfast.tree.rule import Condition, find_known_values, fraction_of_rows
 from holdfast.tree.tree import LEAF, Tree
-from holdfast.tree.wording import class_names
+from holdfast.tree.wording import format_class_names
 
 BACKENDS = ("pandas", "polars", "pyarrow")  # in the order in which they are tried
 
@@ -30,7 +30,7 @@ def node_columns(tree: Tree) -> dict[str, list[Any]]:
     """
     nodes = range(tree.n_nodes)
     is_leaf = (tree.feature == LEAF).tolist()
-    known = known_before(tree)
+    known = find_known_values(tree)
     return {
         "node": list(nodes),
         "depth": tree.node_depth.tolist(),
@@ -99,7 +99,7 @@ def _outcomes(tree: Tree) -> list[Label]:
     target = tree.schema.target
     if not target.is_classes:
         return list(tree.value[:, 0].tolist())
-    labels: tuple[Label, ...] = target.classes if _is_uniform(target) else class_names(target)
+    labels: tuple[Label, ...] = target.classes if _is_uniform(target) else format_class_names(target)
     return [labels[place] for place in tree.outcome]
 
 
@@ -117,15 +117,15 @@ def _is_uniform(target: Target) -> bool:
 
 
 def _probabilities(tree: Tree) -> dict[str, list[float]]:
-    names = class_names(tree.schema.target)  # none for regression
+    names = format_class_names(tree.schema.target)  # none for regression
     return {f"p({name})": tree.value[:, place].tolist() for place, name in enumerate(names)}
 
 
 def _observed(tree: Tree) -> dict[str, list[float]]:
     """Fractions of the classes among the rows of every node, or their mean; none of a quantile."""
-    if quantile_of(tree.criterion) is not None:
+    if parse_quantile(tree.criterion) is not None:
         return {}
-    names = [f"observed({name})" for name in class_names(tree.schema.target)] or ["observed"]
+    names = [f"observed({name})" for name in format_class_names(tree.schema.target)] or ["observed"]
     return {name: tree.observed_mean[:, place].tolist() for place, name in enumerate(names)}
 
 

@@ -8,9 +8,9 @@ import numpy as np
 from holdfast.arrays import FloatArray, IntArray
 from holdfast.data.schema import Schema, Target
 from holdfast.errors import BrokenTreeError
-from holdfast.tree.builder import Nodes, preorder, visits
+from holdfast.tree.builder import Nodes, build_preorder, list_visits
 from holdfast.tree.check import TOLERANCE, check_schema
-from holdfast.tree.node import Node, amount_of, as_node, split_of, value_of
+from holdfast.tree.node import Node, as_node, make_amount, make_split, make_value
 from holdfast.tree.tree import LEAF, Tree
 
 
@@ -18,9 +18,9 @@ def tree_from_nodes(schema: Schema, nodes: Any) -> Tree:
     """The tree of the nodes, see `Tree.from_nodes`; a BrokenTreeError names the node that is wrong."""
     check_schema(schema)
     entries, left, right = _entries(nodes)
-    splits = [split_of(schema, name, node) for name, node in entries]
+    splits = [make_split(schema, name, node) for name, node in entries]
     feature = np.array([LEAF if split is None else split.feature for split in splits], np.int32)
-    order = visits(feature, left, right)
+    order = list_visits(feature, left, right)
     numbers = _Numbers(schema.target, entries, left, right)
     for place in reversed(order.tolist()):  # children before their parents
         numbers.fill(place)
@@ -40,7 +40,7 @@ def tree_from_nodes(schema: Schema, nodes: Any) -> Tree:
             if split is not None and split.goes_left is not None
         },
     )
-    return preorder(loose, schema, "gini" if schema.target.is_classes else "squared_error")
+    return build_preorder(loose, schema, "gini" if schema.target.is_classes else "squared_error")
 
 
 # -- which node is whose child ----------------------------------------------------------------------------
@@ -101,7 +101,7 @@ class _Numbers:
         """Fill in one node; its children, if it has any, are filled in."""
         name, node = self.entries[place]
         is_leaf = node.feature is None
-        count, weight = (amount_of(name, word, getattr(node, word)) for word in ("count", "weight"))
+        count, weight = (make_amount(name, word, getattr(node, word)) for word in ("count", "weight"))
         if is_leaf:
             self.count[place] = (weight or 0.0) if count is None else count
             self.weight[place] = self.count[place] if weight is None else weight
@@ -116,12 +116,12 @@ class _Numbers:
                     "together."
                 )
         if node.value is not None:
-            self.value[place] = value_of(name, node.value, self.target)
+            self.value[place] = make_value(name, node.value, self.target)
         elif is_leaf:
             raise BrokenTreeError(f"{name} has no value: a leaf says what it predicts.")
         else:
             self.value[place] = self._mean(place, self.value)
-        impurity = amount_of(name, "impurity", node.impurity)
+        impurity = make_amount(name, "impurity", node.impurity)
         self.impurity[place] = self._impurity(place, is_leaf) if impurity is None else impurity
 
     def _mean(self, place: int, numbers: FloatArray) -> Any:

@@ -12,8 +12,8 @@ import numpy as np
 
 from holdfast.arrays import BoolArray, FloatArray, LongArray, frozen
 from holdfast.data.schema import Label
-from holdfast.tree.class_counts import with_own_counts
-from holdfast.tree.outcome import class_merits
+from holdfast.tree.class_counts import keep_own_counts
+from holdfast.tree.outcome import score_classes
 from holdfast.tree.tree import KNOWN, LEAF, Tree
 
 MOST_COMPARED = 128  # leaves up to which each is compared with each; more are bounded from the root down
@@ -37,7 +37,7 @@ class Monotone:
         return tree.schema.target.classes.index(self.outcome) if self.outcome is not None else 0
 
 
-def in_order(tree: Tree, fixed: Sequence[int] = ()) -> Tree:
+def enforce_monotonicity(tree: Tree, fixed: Sequence[int] = ()) -> Tree:
     """The tree with leaf values in the order that it promises: the nearest ones, weight by weight.
 
     A tree that promises none, or keeps to it already, comes back as it is. The leaves `fixed` keep their
@@ -55,25 +55,25 @@ def in_order(tree: Tree, fixed: Sequence[int] = ()) -> Tree:
         new = _bounded(tree, directions, column)[leaves]
     else:
         is_fixed = np.isin(leaves, np.asarray(fixed, np.int64))
-        new = _between_fixed(value, _weights(tree, leaves), *ordered_pairs(tree, directions), is_fixed)
+        new = _between_fixed(value, _weights(tree, leaves), *find_ordered_pairs(tree, directions), is_fixed)
     if not np.array_equal(new, value):
-        tree = _with_leaf_values(with_own_counts(tree), leaves, column, new)
+        tree = _with_leaf_values(keep_own_counts(tree), leaves, column, new)
     return _with_ties_alike(tree, leaves)
 
 
-def violations(tree: Tree) -> int:
+def count_violations(tree: Tree) -> int:
     """The number of pairs of leaves whose values are not in the order that the tree promises."""
     if tree.monotone is None:
         return 0
     value = tree.value[tree.feature == LEAF, tree.monotone.column(tree)]
-    lower, upper = ordered_pairs(tree, tree.monotone.by_feature(tree))
+    lower, upper = find_ordered_pairs(tree, tree.monotone.by_feature(tree))
     return int((value[lower] > value[upper]).sum())
 
 
 # -- which leaves are in order --------------------------------------------------------------------------
 
 
-def ordered_pairs(tree: Tree, directions: LongArray) -> tuple[LongArray, LongArray]:
+def find_ordered_pairs(tree: Tree, directions: LongArray) -> tuple[LongArray, LongArray]:
     """Pairs of leaves, by their position among the leaves: the value of the first is at most the second's."""
     from holdfast.kernels.growth.order import find_pairs, hand_down_boxes
 
@@ -162,7 +162,7 @@ def _with_ties_alike(tree: Tree, leaves: LongArray) -> Tree:
     """The tree with one class for all leaves where two are tied, lest the class go back as a value stays."""
     if len(tree.schema.target.classes) != 2:
         return tree
-    merit = class_merits(tree.value[leaves], tree.loss_matrix)
+    merit = score_classes(tree.value[leaves], tree.loss_matrix)
     tied = leaves[merit[:, 0] == merit[:, 1]]
     if len(set(tree.outcome[tied].tolist())) < 2:
         return tree

@@ -1,7 +1,7 @@
 """What a tree that promises directions must keep: known features with an order, and leaves in it."""
 
 from holdfast.errors import BrokenTreeError
-from holdfast.tree.monotone import MOST_COMPARED, violations
+from holdfast.tree.monotone import MOST_COMPARED, count_violations
 from holdfast.tree.tree import Tree
 
 
@@ -24,7 +24,7 @@ def check_monotone(tree: Tree) -> None:
     outcome, classes = tree.monotone.outcome, tree.schema.target.classes
     if (outcome is None) == bool(classes) or (classes and outcome not in classes):
         raise BrokenTreeError(f"monotone.outcome is {outcome!r}: the classes are {list(classes)}.")
-    if tree.n_leaves <= MOST_COMPARED and (n_broken := violations(tree)):
+    if tree.n_leaves <= MOST_COMPARED and (n_broken := count_violations(tree)):
         raise BrokenTreeError(
             f"value breaks what monotone promises: {n_broken} pairs of leaves are out of order."
         )

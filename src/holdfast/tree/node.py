@@ -58,7 +58,7 @@ class Split:
     goes_left: BoolArray | None = None
 
 
-def split_of(schema: Schema, name: str, node: Node) -> Split | None:
+def make_split(schema: Schema, name: str, node: Node) -> Split | None:
     """What the node asks; None if it is a leaf."""
     asked = {word: getattr(node, word) is not None for word in ("threshold", "categories", "left", "right")}
     if node.feature is None:
@@ -116,7 +116,7 @@ def _after(name: str, node: Node, feature: Feature) -> float:
 def _known(name: str, categories: Collection[Label], feature: Feature) -> set[Label]:
     if isinstance(categories, str) or not isinstance(categories, Iterable):
         raise BrokenTreeError(f"{name}: categories is {categories!r}: it is a list, also of one category.")
-    chosen = {plain_label(label) for label in categories}
+    chosen = {to_python_label(label) for label in categories}
     if unknown := [label for label in chosen if label not in feature.categories]:
         raise BrokenTreeError(
             f"{name}: {feature.name!r} has no categories {listed(unknown)}; it has "
@@ -136,7 +136,7 @@ def _threshold(name: str, node: Node, feature: Feature) -> float:
     return floor(threshold) + 0.5 if feature.kind == "ordered" and threshold < KNOWN else threshold
 
 
-def plain_label(label: Any) -> Label:
+def to_python_label(label: Any) -> Label:
     """The label as Python has it, if it comes from an array."""
     plain: Label = label.item() if isinstance(label, np.generic) else label
     return plain
@@ -145,7 +145,7 @@ def plain_label(label: Any) -> Label:
 # -- what a node says -------------------------------------------------------------------------------------
 
 
-def amount_of(name: str, word: str, given: Any) -> float | None:
+def make_amount(name: str, word: str, given: Any) -> float | None:
     """The count, weight or impurity; None if it is not given."""
     if given is None:
         return None
@@ -154,16 +154,16 @@ def amount_of(name: str, word: str, given: Any) -> float | None:
     return float(given)
 
 
-def value_of(name: str, given: Any, target: Target) -> Any:
+def make_value(name: str, given: Any, target: Target) -> Any:
     """Fractions of the classes, or the mean."""
     if not target.is_classes:
         if not isinstance(given, Real) or not isfinite(given):
             raise BrokenTreeError(f"{name}: value is {given!r}: {target.name!r} is a number.")
         return float(given)
     if isinstance(given, str | Real):
-        given = {plain_label(given): 1.0}
+        given = {to_python_label(given): 1.0}
     if isinstance(given, Mapping):
-        amounts = {plain_label(label): amount for label, amount in given.items()}
+        amounts = {to_python_label(label): amount for label, amount in given.items()}
         if unknown := [label for label in amounts if label not in target.classes]:
             raise BrokenTreeError(
                 f"{name}: {target.name!r} has no classes {listed(unknown)}; it has {listed(target.classes)}."

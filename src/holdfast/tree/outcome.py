@@ -27,7 +27,7 @@ def majority(tree: "Tree") -> IntArray:
     >>> majority(tree.replace(loss_matrix=np.array([[0.0, 5.0], [1.0, 0.0]]))).tolist()
     [0, 0, 1]
     """
-    merit = class_merits(tree.value, tree.loss_matrix)
+    merit = score_classes(tree.value, tree.loss_matrix)
     outcome: IntArray = merit.argmax(axis=1).astype(np.int32)
     tied = _largest(merit)
     nodes = np.flatnonzero(tied.sum(axis=1) > 1)
@@ -43,10 +43,10 @@ def majority(tree: "Tree") -> IntArray:
     return outcome
 
 
-def class_merits(value: FloatArray, loss_matrix: FloatArray | None) -> FloatArray:
+def score_classes(value: FloatArray, loss_matrix: FloatArray | None) -> FloatArray:
     """What speaks for each class, (rows, classes): its fraction, or minus the loss expected of predicting it.
 
-    >>> class_merits(np.array([[0.75, 0.25]]), np.array([[0.0, 1.0], [4.0, 0.0]]))
+    >>> score_classes(np.array([[0.75, 0.25]]), np.array([[0.0, 1.0], [4.0, 0.0]]))
     array([[-1.  , -0.75]])
     """
     return value if loss_matrix is None else without_last_digits(-expected_losses(value, loss_matrix))
@@ -57,7 +57,7 @@ def expected_losses(value: FloatArray, loss_matrix: FloatArray) -> FloatArray:
     return np.asarray((value[:, :, np.newaxis] * loss_matrix).sum(axis=1), np.float64)
 
 
-def with_outcome(tree: "Tree", outcome: IntArray | LongArray) -> "Tree":
+def set_outcome(tree: "Tree", outcome: IntArray | LongArray) -> "Tree":
     """The tree with this class at every node, one of its most frequent ones."""
     is_majority = np.array_equal(outcome, majority(tree))
     return tree.replace(given_outcome=None if is_majority else outcome.astype(np.int32))

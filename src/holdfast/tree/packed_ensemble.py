@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from holdfast.arrays import BoolArray, FloatArray, IntArray, LongArray, frozen
 from holdfast.backends.tasks import LEAST_SHARED, check_jobs, run_all
-from holdfast.data.input.rows import encoded
+from holdfast.data.input.rows import encode_rows
 from holdfast.data.schema import Schema
 from holdfast.data.table import Table
-from holdfast.tree.route import table_rows
+from holdfast.tree.route import select_table_rows
 from holdfast.tree.tree import LEAF, Tree
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ MOST_STEPS = 2**24  # rows times trees of one call of a kernel: Ctrl-C waits for
 
 
 @dataclass(frozen=True, eq=False)
-class Packed:
+class PackedEnsemble:
     """All trees of an ensemble in flat arrays, and the features that at least one of them asks about."""
 
     schema: Schema
@@ -34,7 +34,7 @@ class Packed:
     trees: "PackedTrees"
 
     @classmethod
-    def of(cls, ensemble: "Ensemble") -> "Packed":
+    def of(cls, ensemble: "Ensemble") -> "PackedEnsemble":
         """The trees of the ensemble with its weights and outputs."""
         from holdfast.kernels.prediction.ensemble import PackedTrees, Sets
 
@@ -55,10 +55,10 @@ class Packed:
         return cls(ensemble.schema, tuple(used.tolist()), _frozen_all(arrays))
 
     def rows(self, X: Any, unknown: str, missing: str) -> FloatArray:
-        """The columns of X that the trees ask about, X being a Table or anything that `encoded` reads."""
+        """The columns of X that the trees ask about, X being a Table or anything that `encode_rows` reads."""
         if isinstance(X, Table):
-            return frozen(table_rows(self.schema, X, self.used, missing))
-        return frozen(encoded(X, self.schema, self.used, unknown=unknown, missing=missing))
+            return frozen(select_table_rows(self.schema, X, self.used, missing))
+        return frozen(encode_rows(X, self.schema, self.used, unknown=unknown, missing=missing))
 
     def added(self, rows: FloatArray, scores: FloatArray, trees: range, n_jobs: int | None) -> FloatArray:
         """The scores with what these trees say of the rows added to them, tree after tree."""

@@ -7,7 +7,7 @@ import numpy as np
 from holdfast.tree.tree import LEAF, Tree
 
 
-def paths_of(tree: Tree) -> dict[int, int]:
+def number_paths(tree: Tree) -> dict[int, int]:
     """The nodes by their paths: 1 is the root, 2 p and 2 p + 1 are the children of p."""
     path = {0: 1}
     for node in np.flatnonzero(tree.feature != LEAF).tolist():
@@ -15,9 +15,9 @@ def paths_of(tree: Tree) -> dict[int, int]:
     return {number: node for node, number in path.items()}
 
 
-def paths_above(tree: Tree, nodes: Iterable[int]) -> frozenset[int]:
+def find_paths_above(tree: Tree, nodes: Iterable[int]) -> frozenset[int]:
     """The paths of some nodes and of all nodes above them."""
-    path = {node: number for number, node in paths_of(tree).items()}
+    path = {node: number for number, node in number_paths(tree).items()}
     return frozenset(path[node] >> up for node in nodes for up in range(path[node].bit_length()))
 
 
@@ -29,12 +29,12 @@ def subtree_sizes(tree: Tree) -> list[int]:
     return size
 
 
-def same_question(one: Tree, node: int, other: Tree, place: int) -> bool:
+def is_same_split(one: Tree, node: int, other: Tree, place: int) -> bool:
     """True if two nodes of trees on one schema ask the same, or are both leaves."""
-    return question_key(one, node) == question_key(other, place)
+    return split_key(one, node) == split_key(other, place)
 
 
-def question_key(tree: Tree, node: int) -> tuple[object, ...]:
+def split_key(tree: Tree, node: int) -> tuple[object, ...]:
     """What a node asks; the same for all leaves."""
     feature = int(tree.feature[node])
     if feature == LEAF:
@@ -44,21 +44,21 @@ def question_key(tree: Tree, node: int) -> tuple[object, ...]:
     return (feature, bool(tree.missing_left[node]), is_set, *asked)
 
 
-def shared_paths(one: Tree, other: Tree) -> frozenset[int]:
+def find_shared_paths(one: Tree, other: Tree) -> frozenset[int]:
     """The paths that the same questions lead to in two trees on one schema."""
-    own, others = paths_of(one), paths_of(other)
+    own, others = number_paths(one), number_paths(other)
     shared = {1}
     for path in sorted(own.keys() & others.keys() - {1}):
         above = path >> 1
-        if above in shared and same_question(one, own[above], other, others[above]):
+        if above in shared and is_same_split(one, own[above], other, others[above]):
             shared.add(path)
     return frozenset(shared)
 
 
-def leaves_in_common(tree: Tree, other: Tree) -> list[int]:
+def find_common_leaves(tree: Tree, other: Tree) -> list[int]:
     """The leaves of a tree that are leaves of another one too, at the same place and with the same value."""
-    own, others = paths_of(tree), paths_of(other)
-    pairs = [(own[path], others[path]) for path in sorted(shared_paths(tree, other))]
+    own, others = number_paths(tree), number_paths(other)
+    pairs = [(own[path], others[path]) for path in sorted(find_shared_paths(tree, other))]
     return [
         node
         for node, place in pairs

@@ -33,7 +33,7 @@ def risk(tree: Tree, positive: Any = None) -> FloatArray | None:
     return tree.value[:, 0]
 
 
-def with_positive(tree: Tree, positive: Any) -> Tree:
+def set_positive(tree: Tree, positive: Any) -> Tree:
     """The tree whose target remembers this class from now on; as it is, if `positive` is None."""
     if positive is None:
         return tree

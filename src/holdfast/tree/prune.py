@@ -4,18 +4,18 @@ import numpy as np
 
 from holdfast.arrays import BoolArray, FloatArray, IntArray, LongArray
 from holdfast.tree.check import below_splits
-from holdfast.tree.monotone import in_order
+from holdfast.tree.monotone import enforce_monotonicity
 from holdfast.tree.tree import LEAF, Tree
 
 TIED = 1e-9  # costs that differ by less than this fraction are equal, and the smaller tree wins
 
 
-def cut_back(tree: Tree, is_leaf: BoolArray) -> Tree:
+def prune_at(tree: Tree, is_leaf: BoolArray) -> Tree:
     """The tree that ends at the flagged nodes; leaves may be flagged or not.
 
     >>> from holdfast import Table, grow
     >>> tree = grow(Table.from_arrays([[1.0], [2.0], [3.0]], ["a", "b", "c"]))
-    >>> [cut_back(tree, np.arange(5) == node).n_leaves for node in (0, 2)]
+    >>> [prune_at(tree, np.arange(5) == node).n_leaves for node in (0, 2)]
     [1, 2]
     """
     ends = is_leaf | (tree.feature == LEAF)
@@ -35,11 +35,11 @@ def cut_back(tree: Tree, is_leaf: BoolArray) -> Tree:
     asks = np.where(stays, kept, LEAF)
     left = place[np.where(stays, tree.left[kept], LEAF)]
     right = place[np.where(stays, tree.right[kept], LEAF)]
-    smaller = rearranged(tree, kept, asks, left, right)
+    smaller = rearrange_nodes(tree, kept, asks, left, right)
     return smaller.replace(not_recorded=_not_recorded(tree, smaller, kept), seen=_seen(tree, asks))
 
 
-def cheapest(tree: Tree, cost: FloatArray) -> Tree:
+def prune_to_lowest_cost(tree: Tree, cost: FloatArray) -> Tree:
     """The smallest subtree whose leaves cost least together, each node having its cost as a leaf."""
     least = cost.tolist()
     is_leaf = np.zeros(tree.n_nodes, np.bool_)
@@ -52,10 +52,10 @@ def cheapest(tree: Tree, cost: FloatArray) -> Tree:
             is_leaf[node] = True
         else:
             least[node] = below
-    return cut_back(tree, is_leaf)
+    return prune_at(tree, is_leaf)
 
 
-def rearranged(tree: Tree, values: LongArray, asks: LongArray, left: IntArray, right: IntArray) -> Tree:
+def rearrange_nodes(tree: Tree, values: LongArray, asks: LongArray, left: IntArray, right: IntArray) -> Tree:
     """New nodes in preorder, each with the value of one node of the tree and the question of one.
 
     `asks` is LEAF at a leaf; `left` and `right` are numbers of new nodes.
@@ -87,7 +87,7 @@ def rearranged(tree: Tree, values: LongArray, asks: LongArray, left: IntArray, r
         if tree.split_support is None
         else np.where(inner, tree.split_support[asks], np.nan),
     )
-    return in_order(smaller)
+    return enforce_monotonicity(smaller)
 
 
 def _not_recorded(tree: Tree, smaller: Tree, kept: LongArray) -> FloatArray | None:

@@ -14,19 +14,19 @@ QUANTILE = "quantile"
 MEDIAN = 0.5
 
 
-def quantile_name(fraction: float) -> str:
+def format_quantile_name(fraction: float) -> str:
     """The criterion of trees whose leaves say this quantile.
 
-    >>> quantile_name(0.9)
+    >>> format_quantile_name(0.9)
     'quantile 0.9'
     """
     return f"{QUANTILE} {float(fraction)!r}"
 
 
-def quantile_of(criterion: str) -> float | None:
+def parse_quantile(criterion: str) -> float | None:
     """The quantile that the leaves of a tree with this criterion say; None if they say something else.
 
-    >>> quantile_of("absolute_error"), quantile_of("quantile 0.9"), quantile_of("squared_error")
+    >>> parse_quantile("absolute_error"), parse_quantile("quantile 0.9"), parse_quantile("squared_error")
     (0.5, 0.9, None)
     """
     if criterion == ABSOLUTE_ERROR:
@@ -41,13 +41,13 @@ def quantile_of(criterion: str) -> float | None:
     return fraction if isfinite(fraction) and 0.0 < fraction < 1.0 else None
 
 
-def statistic_words(criterion: str) -> str:
+def format_statistic(criterion: str) -> str:
     """What the leaves of a tree of numbers say, in words.
 
-    >>> statistic_words("squared_error"), statistic_words("absolute_error"), statistic_words("quantile 0.9")
-    ('mean', 'median', '0.9 quantile')
+    >>> format_statistic("absolute_error"), format_statistic("quantile 0.9")
+    ('median', '0.9 quantile')
     """
-    fraction = quantile_of(criterion)
+    fraction = parse_quantile(criterion)
     if fraction is None:
         return "mean"
     return "median" if fraction == MEDIAN else f"{fraction!r} quantile"

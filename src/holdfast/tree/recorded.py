@@ -9,13 +9,13 @@ from holdfast.arrays import BoolArray, FloatArray, IntArray, LongArray
 from holdfast.data.input.weight import are_repetitions
 from holdfast.data.table import Table
 from holdfast.tree.check import below_splits
-from holdfast.tree.rule import Condition, answer, conditions_at, conditions_by_node
+from holdfast.tree.rule import Condition, iterate_conditions, list_conditions, split_condition
 from holdfast.tree.tree import LEAF, Tree
 
 ALIKE = 1e-6  # rows: counts that differ by less are equal
 
 
-def with_recorded(tree: Tree, table: Table, before: Tree | None = None) -> Tree:
+def set_recorded(tree: Tree, table: Table, before: Tree | None = None) -> Tree:
     """Add to a tree what its training rows recorded: `not_recorded` and `seen`.
 
     `before` is the tree that this one was updated from, if any: a leaf or split that both have keeps what
@@ -154,7 +154,7 @@ def _joined(
             continue
         rows[leaf] = tree.count[leaf]
         part = min(n_carried / most, 1.0) if most else 0.0
-        for feature, condition in conditions_at(tree, leaf).items():
+        for feature, condition in list_conditions(tree, leaf).items():
             if condition.missing:
                 n_lent = sum(
                     part * _lent_missing(before, shared, (leaf, place), feature, condition, number)
@@ -175,7 +175,7 @@ def _lent_missing(
     n_lent: float,
 ) -> float:
     """How many of the rows that an earlier leaf lends to a leaf lack the value; NaN if nobody knows."""
-    earlier = conditions_at(before, pair[1]).get(feature)
+    earlier = list_conditions(before, pair[1]).get(feature)
     if earlier is None:  # not counted there: as many as of the new rows
         return n_lent * shared.missing(feature)[pair] / shared.rows[pair]
     n_missing = before.rows_not_recorded.get((pair[1], feature), 0.0)
@@ -215,7 +215,7 @@ def _inherited(tree: Tree, before: Tree, pairs: list[tuple[int, int]]) -> Iterat
     A leaf stands for those of an earlier leaf if a new row lies in both.
     """
     for leaf, earlier in pairs:
-        conditions = conditions_at(tree, leaf)
+        conditions = list_conditions(tree, leaf)
         for place, feature in before.rows_not_recorded:
             if place == earlier and feature in conditions and conditions[feature].missing:
                 yield leaf, feature
@@ -223,6 +223,6 @@ def _inherited(tree: Tree, before: Tree, pairs: list[tuple[int, int]]) -> Iterat
 
 def _keys(tree: Tree) -> Iterator[tuple[object, ...]]:
     """For every node, what leads to it and what it asks: equal in trees that have the same node."""
-    for node, conditions in enumerate(conditions_by_node(tree)):
-        asks = None if tree.feature[node] == LEAF else answer(tree, node, True)
+    for node, conditions in enumerate(iterate_conditions(tree)):
+        asks = None if tree.feature[node] == LEAF else split_condition(tree, node, True)
         yield frozenset(conditions.items()), asks

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from holdfast.arrays import BoolArray, FloatArray, IntArray, LongArray, frozen
-from holdfast.data.input.rows import encoded
+from holdfast.data.input.rows import encode_rows
 from holdfast.data.schema import Feature, Schema
 from holdfast.data.table import Table
 from holdfast.errors import DataError, SchemaMismatch
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
 MOST_ROWS = 2**21  # of one call of a kernel: Ctrl-C waits for it
 
 
-def leaves_of(tree: Tree, X: Any, *, unknown: str = "missing", missing: str = "learned") -> IntArray:
-    """The leaf that each row of X reaches, X being a Table or anything that `encoded` reads.
+def find_leaves(tree: Tree, X: Any, *, unknown: str = "missing", missing: str = "learned") -> IntArray:
+    """The leaf that each row of X reaches, X being a Table or anything that `encode_rows` reads.
 
     Only the columns that the tree asks about are encoded; `unknown` and `missing` are as in `Tree.apply`.
     """
     used = np.unique(tree.feature[tree.feature != LEAF])
     if isinstance(X, Table):
-        rows = table_rows(tree.schema, X, used.tolist(), missing)
+        rows = select_table_rows(tree.schema, X, used.tolist(), missing)
     else:
-        rows = encoded(X, tree.schema, used.tolist(), unknown=unknown, missing=missing)
+        rows = encode_rows(X, tree.schema, used.tolist(), unknown=unknown, missing=missing)
     return Routes.of(tree, used).leaves(frozen(rows), frozen(np.arange(len(rows), dtype=np.int32)))
 
 
@@ -82,7 +82,7 @@ class Routes:
         return leaves
 
 
-def passed_nodes(tree: Tree, leaves: IntArray) -> "csr_array":
+def find_passed_nodes(tree: Tree, leaves: IntArray) -> "csr_array":
     """A sparse matrix, rows by nodes, with a 1 for every node from the root to each row's leaf."""
     from scipy.sparse import csr_array
 
@@ -99,7 +99,7 @@ def passed_nodes(tree: Tree, leaves: IntArray) -> "csr_array":
     return csr_array((np.ones(len(nodes), np.int64), nodes, ends), shape=(len(leaves), tree.n_nodes))
 
 
-def table_rows(schema: Schema, table: Table, used: Sequence[int], missing: str) -> FloatArray:
+def select_table_rows(schema: Schema, table: Table, used: Sequence[int], missing: str) -> FloatArray:
     """The columns of a table that a model on the schema asks about, if they are what it takes them for."""
     for index in used:
         feature = schema.features[index]

@@ -11,7 +11,7 @@ from math import inf
 from holdfast.data.schema import Feature, Label, Target
 from holdfast.shown import shown
 from holdfast.tree.tree import KNOWN, LEAF, Tree
-from holdfast.tree.wording import quantile_words
+from holdfast.tree.wording import format_leaf_statistic
 
 
 @dataclass(frozen=True, repr=False)
@@ -148,7 +148,7 @@ def tree_rules(tree: Tree) -> tuple[Rule, ...]:
     is_leaf = (tree.feature == LEAF).tolist()
     return tuple(
         _rule(tree, node, conditions)
-        for node, conditions in enumerate(conditions_by_node(tree))
+        for node, conditions in enumerate(iterate_conditions(tree))
         if is_leaf[node]
     )
 
@@ -170,7 +170,7 @@ def _rule(tree: Tree, leaf: int, conditions: Mapping[int, Condition]) -> Rule:
         count=float(tree.count[leaf]),
         weight=float(tree.weight[leaf]),
         fraction=fraction_of_rows(tree, leaf),
-        statistic=quantile_words(tree),
+        statistic=format_leaf_statistic(tree),
     )
 
 
@@ -182,7 +182,7 @@ def fraction_of_rows(tree: Tree, node: int) -> float:
 # -- conditions at nodes ----------------------------------------------------------------------------------
 
 
-def answer(tree: Tree, node: int, side: bool) -> Condition:
+def split_condition(tree: Tree, node: int, side: bool) -> Condition:
     """The condition that the question of an inner node makes on its yes side (True, left) or its no side."""
     index = int(tree.feature[node])
     feature, child = tree.schema.features[index], (tree.left if side else tree.right)[node]
@@ -219,7 +219,7 @@ def _seen(tree: Tree, node: int, feature: Feature) -> tuple[Label, ...] | None:
     return tuple(label for label, is_seen in zip(feature.categories, flags, strict=True) if is_seen)
 
 
-def conditions_at(tree: Tree, node: int) -> dict[int, Condition]:
+def list_conditions(tree: Tree, node: int) -> dict[int, Condition]:
     """What can reach the node, for each feature asked about on the way, in the order of asking."""
     way = []
     while (parent := int(tree.parent[node])) != -1:
@@ -227,13 +227,13 @@ def conditions_at(tree: Tree, node: int) -> dict[int, Condition]:
         node = parent
     conditions: dict[int, Condition] = {}
     for ancestor, side in reversed(way):
-        feature, condition = int(tree.feature[ancestor]), answer(tree, ancestor, side)
+        feature, condition = int(tree.feature[ancestor]), split_condition(tree, ancestor, side)
         conditions[feature] = condition.within(conditions[feature]) if feature in conditions else condition
     return conditions
 
 
-def conditions_by_node(tree: Tree) -> Iterator[Mapping[int, Condition]]:
-    """As `conditions_at` for all nodes, one after the other. Each is good until the next is asked for."""
+def iterate_conditions(tree: Tree) -> Iterator[Mapping[int, Condition]]:
+    """As `list_conditions` for all nodes, one after the other. Each is good until the next is asked for."""
     conditions: dict[int, Condition] = {}
     # For each question on the way: its feature, and what was known of it before.
     undone: list[tuple[int, Condition | None]] = []
@@ -248,16 +248,16 @@ def conditions_by_node(tree: Tree) -> Iterator[Mapping[int, Condition]]:
                 conditions[feature] = before
         parent = parents[node]
         feature = features[parent]
-        condition = answer(tree, parent, lefts[parent] == node)
+        condition = split_condition(tree, parent, lefts[parent] == node)
         before = conditions.get(feature)
         undone.append((feature, before))
         conditions[feature] = condition.within(before) if before is not None else condition
         yield conditions
 
 
-def known_before(tree: Tree) -> dict[int, Condition]:
+def find_known_values(tree: Tree) -> dict[int, Condition]:
     """For every node that asks about a feature again: what of the feature can reach it."""
-    asked = zip(tree.feature.tolist(), conditions_by_node(tree), strict=True)
+    asked = zip(tree.feature.tolist(), iterate_conditions(tree), strict=True)
     return {
         node: conditions[feature]
         for node, (feature, conditions) in enumerate(asked)

@@ -8,7 +8,7 @@ import numpy as np
 from holdfast.arrays import FloatArray, scaled, unscaled
 from holdfast.shown import shown
 from holdfast.tree.tree import LEAF, Tree
-from holdfast.tree.wording import warnings_of
+from holdfast.tree.wording import list_warnings
 
 # From the impurity of a row to its deviance, where the criterion has one.
 _FACTORS = {"squared_error": 1.0, "friedman_mse": 1.0, "poisson": 2.0}
@@ -77,7 +77,7 @@ def _summary(tree: Tree) -> TreeSummary:
         deviance=deviance,
         n_errors=n_errors,
         by_weight=not np.array_equal(tree.count, tree.weight),
-        warnings=warnings_of(tree),
+        warnings=list_warnings(tree),
     )
 
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from holdfast.tree.tree import Tree
 
 
-def add_upwards(tree: Tree, sums: NDArray[Any]) -> None:
+def add_to_ancestors(tree: Tree, sums: NDArray[Any]) -> None:
     """Add what every node holds, one line each, to all nodes above it, in place."""
     by_depth = np.argsort(tree.node_depth, kind="stable")
     ends = np.cumsum(np.bincount(tree.node_depth))

@@ -8,14 +8,14 @@ from holdfast.arrays import BoolArray, FloatArray, IntArray, LongArray
 from holdfast.data.schema import Label, Schema, Target
 from holdfast.errors import SchemaMismatch
 from holdfast.text.lists import listed
-from holdfast.tree.edit import carried
-from holdfast.tree.outcome import with_outcome
+from holdfast.tree.edit import carry_edits
+from holdfast.tree.outcome import set_outcome
 from holdfast.tree.tree import KNOWN, LEAF, Tree
 
 _WIDEN = "Measure it on a schema that holds both: tree.with_schema(schema.widened(tree.schema))."
 
 
-def remeasured(tree: Tree, schema: Schema) -> Tree:
+def project_to_schema(tree: Tree, schema: Schema) -> Tree:
     """The tree with its features, categories and classes numbered as in the schema, asking what it asked.
 
     The schema may hold more of each, in any order, as long as ordered categories keep theirs. A category that
@@ -44,11 +44,11 @@ def remeasured(tree: Tree, schema: Schema) -> Tree:
         rows_mean=None if tree.rows_mean is None else _by_class(tree, schema.target, tree.rows_mean),
         teacher_mean=None if tree.teacher_mean is None else _by_class(tree, schema.target, tree.teacher_mean),
     )
-    moved_tree = moved_tree.replace(edits=carried(tree.edits, tree, moved_tree))
+    moved_tree = moved_tree.replace(edits=carry_edits(tree.edits, tree, moved_tree))
     if not schema.target.is_classes:
         return moved_tree
     # Classes that are tied up to the root go by their order, and the new one may be another.
-    return with_outcome(moved_tree, _places(tree.schema.target.classes, schema.target.classes)[tree.outcome])
+    return set_outcome(moved_tree, _places(tree.schema.target.classes, schema.target.classes)[tree.outcome])
 
 
 # -- what moves -----------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ import pytest
 
 from holdfast.data.files import parquet
 from holdfast.data.files.numerals import Numerals
-from holdfast.data.files.reading import Choices, read_file
+from holdfast.data.files.reading import ColumnChoices, read_file
 from holdfast.data.files.reading_options import ReadingOptions
 from holdfast.data.input.frame import Frame
 from holdfast.data.table import Table
@@ -94,7 +94,7 @@ def test_postcodes_and_text_with_some_numbers_are_no_surprise(written: Written) 
 def test_numbers_are_demanded_where_a_model_knows_them(written: Written) -> None:
     path = written("age,y\n41,1\nold,1\nyoung,1\n")
     with pytest.raises(DataError, match="holds numbers in the model, and here 'old' at line 3"):
-        read_file(path, choices=Choices(numeric=["age"]))
+        read_file(path, choices=ColumnChoices(numeric=["age"]))
 
 
 # -- numbers written in another way --------------------------------------------------------------------------
@@ -202,7 +202,7 @@ def test_long_digits_in_text_do_not_run_together(written: Written) -> None:
 
 def test_decimal_commas_are_not_coerced(written: Written) -> None:
     path = written("dose;y\n1,5;1\n2,5;1\n")
-    for choices in (Choices(), Choices(numeric=["dose"])):
+    for choices in (ColumnChoices(), ColumnChoices(numeric=["dose"])):
         with pytest.raises(DataError, match="--decimal ,"):
             read_file(path, choices=choices, rules=ReadingOptions(coerce=True))
 
@@ -253,7 +253,7 @@ def test_identifiers_are_left_out_on_request_with_a_sentence(written: Written) -
         frame = read_file(path, rules=ReadingOptions(keep_ids=False))
     assert frame.names == ("age",)
     assert [str(each.message).split(" is ")[0] for each in caught] == ["column 'id'", "column 'name'"]
-    choices = Choices(categorical=["name"], roles=["id"])
+    choices = ColumnChoices(categorical=["name"], roles=["id"])
     assert read_file(path, choices=choices, rules=ReadingOptions(keep_ids=False)).names == (
         "id",
         "name",

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from holdfast.data.files import csv_text, parquet
-from holdfast.data.files.reading import Choices, read_file
+from holdfast.data.files.reading import ColumnChoices, read_file
 from holdfast.data.files.reading_options import ReadingOptions
 from holdfast.data.input.frame import Frame
 from holdfast.data.table import Table
@@ -114,7 +114,7 @@ def test_a_column_of_gaps_is_numeric_and_a_category_that_is_known_is_no_gap(writ
     path = written("test,empty,y\nNone,NA,1\nNone,,1\n")
     assert column(read_file(path), "test") == [None, None]
     assert read_file(path).column("empty").dtype == np.float64
-    choices = Choices(categorical=["test"], known={"test": ("None", "some")})
+    choices = ColumnChoices(categorical=["test"], known={"test": ("None", "some")})
     assert column(read_file(path, choices=choices), "test") == ["None", "None"]
 
 

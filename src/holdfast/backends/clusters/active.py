@@ -22,7 +22,7 @@ def is_cluster(backend: Any) -> bool:
     return type(backend).__name__ in _KINDS
 
 
-def cluster_of(backend: Any) -> Cluster | None:
+def connect_cluster(backend: Any) -> Cluster | None:
     """A run on the cluster of the backend; None where this is one of its workers."""
     module, name = _KINDS[type(backend).__name__]
     kind = import_module(module)

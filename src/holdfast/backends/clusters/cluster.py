@@ -7,7 +7,7 @@ from uuid import uuid4
 from weakref import WeakKeyDictionary
 
 from holdfast.arrays import ByteArray
-from holdfast.backends.clusters.packing import packed
+from holdfast.backends.clusters.packing import pack
 from holdfast.backends.shared import Shared
 
 
@@ -18,7 +18,7 @@ class LostError(Exception):
 class Cluster(Protocol):
     """One run on a cluster of some kind."""
 
-    sent: "Sent"
+    sent: "SentValues"
 
     def n_slots(self) -> int:
         """How many tiles can run at the same time."""
@@ -62,7 +62,7 @@ class Part(NamedTuple):
 
 
 @dataclass(eq=False)
-class Sent:
+class SentValues:
     """The values that lie on a cluster, for as long as they are alive in this process."""
 
     parts: WeakKeyDictionary[Any, dict[str, Part]] = field(default_factory=WeakKeyDictionary)
@@ -95,7 +95,7 @@ class Sent:
             holds[part.key] = part
             return part.key
 
-        blob = packed(value, key_of)
+        blob = pack(value, key_of)
         self.n_bytes += blob.nbytes
         return Part(uuid4().hex, put(blob), blob.nbytes, tuple(holds.values()), state)
 

@@ -6,14 +6,14 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from holdfast.arrays import ByteArray
-from holdfast.backends.clusters.cluster import LostError, Sent
+from holdfast.backends.clusters.cluster import LostError, SentValues
 from holdfast.backends.clusters.tile import run_tile, stop_run
 from holdfast.backends.interruption import GRACE
 from holdfast.errors import ClusterError
 
 WAIT = 30  # seconds for a first worker
 
-_sent: WeakKeyDictionary[Any, Sent] = WeakKeyDictionary()  # by client
+_sent: WeakKeyDictionary[Any, SentValues] = WeakKeyDictionary()  # by client
 
 
 def is_within() -> bool:
@@ -39,7 +39,7 @@ class DaskCluster:
 
         self._client = backend.client
         self._done = as_completed(loop=self._client.loop)
-        self.sent = _sent.setdefault(self._client, Sent())
+        self.sent = _sent.setdefault(self._client, SentValues())
         self._wait_for_workers()
 
     def _wait_for_workers(self) -> None:

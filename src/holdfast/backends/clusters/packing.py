@@ -19,7 +19,7 @@ ALIGNMENT = 64  # bytes: compiled loops want arrays to begin where the processor
 _local = threading.local()
 
 
-def packed(value: Any, key_of: Callable[[Shared], str]) -> ByteArray:
+def pack(value: Any, key_of: Callable[[Shared], str]) -> ByteArray:
     """The value as one array of bytes, in which a shared value within it is only a key.
 
     First come the number of pieces and their sizes, then the pieces: a pickle, and the arrays that it speaks
@@ -52,20 +52,20 @@ def _pickler() -> Any:
 
         def reducer_override(self, value: Any) -> Any:
             if isinstance(value, Shared) and value is not self.whole:
-                return shared_value, (self.key_of(value),)
+                return get_shared_value, (self.key_of(value),)
             return super().reducer_override(value)
 
     return Pickler
 
 
-def unpacked(blob: ByteArray, parts: Mapping[str, Any]) -> Any:
+def unpack(blob: ByteArray, parts: Mapping[str, Any]) -> Any:
     """The value of the bytes, with the shared values of these keys; its arrays are views of the bytes."""
     pickled, *buffers = _pieces(blob)
     with _parts_at_hand(parts):
         return pickle.loads(pickled, buffers=buffers)
 
 
-def shared_value(key: str) -> Any:
+def get_shared_value(key: str) -> Any:
     """The shared value of the key, while a value that holds it is unpacked."""
     return _local.parts[key]
 

@@ -5,7 +5,7 @@ from functools import cache
 from typing import Any
 
 from holdfast.arrays import ByteArray
-from holdfast.backends.clusters.cluster import Sent
+from holdfast.backends.clusters.cluster import SentValues
 from holdfast.backends.clusters.tile import run_tile
 from holdfast.backends.interruption import GRACE
 from holdfast.errors import ClusterError
@@ -13,7 +13,7 @@ from holdfast.errors import ClusterError
 ATTEMPTS = 5  # to interrupt a task
 RETRIES = 3  # times that a task is given to another worker
 
-_sent: dict[str, Sent] = {}  # of the one cluster that this process is connected to
+_sent: dict[str, SentValues] = {}  # of the one cluster that this process is connected to
 
 
 def is_within() -> bool:
@@ -87,8 +87,8 @@ def _remote_tile() -> Any:
     return ray.remote(num_cpus=1, max_retries=RETRIES)(run_tile)
 
 
-def _sent_to(job: str) -> Sent:
+def _sent_to(job: str) -> SentValues:
     if job not in _sent:
         _sent.clear()  # handles of a connection that is closed mean nothing any more
-        _sent[job] = Sent()
+        _sent[job] = SentValues()
     return _sent[job]

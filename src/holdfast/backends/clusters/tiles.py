@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeVar
 from uuid import uuid4
 
 from holdfast.backends.clusters.cluster import Cluster, LostError
-from holdfast.backends.clusters.tile import Reply, order_of
+from holdfast.backends.clusters.tile import TileReply, make_order
 from holdfast.errors import ClusterError
 
 TILE_SECONDS = 0.05  # the least that a tile should take: sending one costs some milliseconds
@@ -61,12 +61,12 @@ class _Tile(NamedTuple):
 
 def _submitted(cluster: Cluster, run: str, task: Any, items: Sequence[Any]) -> Hashable:
     parts = cluster.sent.part(task, cluster.put).flat()
-    return cluster.submit(order_of(run, list(parts), items), list(parts.values()))
+    return cluster.submit(make_order(run, list(parts), items), list(parts.values()))
 
 
-def _reply(cluster: Cluster, future: Any) -> Reply:
+def _reply(cluster: Cluster, future: Any) -> TileReply:
     """What came back of a tile; the error of its task, if there was one, is raised here."""
-    reply: Reply = pickle.loads(cluster.reply(future))
+    reply: TileReply = pickle.loads(cluster.reply(future))
     if reply.error is not None:
         raise reply.error
     return reply

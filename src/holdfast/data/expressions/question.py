@@ -12,7 +12,7 @@ import numpy as np
 from holdfast.arrays import FloatArray
 from holdfast.data.expressions.expression import Column, Constant, Expression, Lookup, Operation
 from holdfast.data.expressions.question_columns import QuestionColumns
-from holdfast.data.expressions.syntax import FUNCTIONS, QuestionText, suggestion, written
+from holdfast.data.expressions.syntax import FUNCTIONS, QuestionText, quote_name, suggest_names
 from holdfast.data.schema import Feature, Label
 from holdfast.text.lists import joined
 
@@ -88,7 +88,7 @@ def parse_questions(texts: Iterable[str], features: Sequence[Feature]) -> Iterat
         reading = _Reading(text, columns)
         expression = reading.boolean(reading.text.syntax())
         if not reading.positions:
-            names = joined([written(name) for name in columns.indices])
+            names = joined([quote_name(name) for name in columns.indices])
             raise reading.text.error("it asks about no column", f"The columns are {names}.")
         yield Question(text, tuple(reading.positions), expression)
 
@@ -179,7 +179,9 @@ class _Reading:
     def _column(self, node: ast.Name) -> _Term:
         name = self.text.piece(node).removeprefix("`").removesuffix("`")
         if name not in self.indices:
-            raise self.error_at(node, "is not a column", suggestion(name, "columns", self.indices, written))
+            raise self.error_at(
+                node, "is not a column", suggest_names(name, "columns", self.indices, quote_name)
+            )
         index = self.indices[name]
         position = self.positions.setdefault(index, len(self.positions))
         if self.features[index].kind == "numeric":
@@ -226,7 +228,7 @@ class _Reading:
         if left.column and right.column:
             pair = self.columns.pair(left.column.feature, right.column.feature)
             if name not in ("==", "!=") and not pair.is_ordered:
-                problem = f"and {written(right.column.feature.name)} have no order in common"
+                problem = f"and {quote_name(right.column.feature.name)} have no order in common"
                 raise self.error_at(left.node, problem, "Compare the two with == or !=.")
             return Operation(
                 name, (Lookup(left.column.position, pair.left), Lookup(right.column.position, pair.right))
@@ -266,14 +268,14 @@ class _Reading:
 
     def _as_category(self, term: _Term, feature: Feature, name: str) -> _Term:
         """The constant as the index of a category, which is what the column holds."""
-        column = written(feature.name)
+        column = quote_name(feature.name)
         if term.literal is None:
             raise self.error_at(
                 term.node, f"is {_KINDS[term.kind]}, not a category of {column}", _HINTS["category"]
             )
         codes = self.columns.codes(feature)
         if term.literal not in codes:
-            remedy = suggestion(term.literal, "categories", feature.categories, repr)
+            remedy = suggest_names(term.literal, "categories", feature.categories, repr)
             raise self.error_at(term.node, f"is not a category of {column}", remedy)
         if name not in ("==", "!=", "in") and feature.kind != "ordered":
             problem = f"is compared by {name}, and the categories of {column} have no order"
@@ -287,5 +289,5 @@ class _Reading:
                 node, "has a sign that is not allowed", f"Write `{_MEANT[type(sign)]}` instead."
             )
         if piece in self.indices:
-            raise self.error_at(node, "is not allowed", f"Write the column as {written(piece)}.")
+            raise self.error_at(node, "is not allowed", f"Write the column as {quote_name(piece)}.")
         raise self.error_at(node, "is not allowed")

@@ -59,14 +59,14 @@ class QuestionText:
 
     def error(self, problem: str, remedy: str = ALLOWED) -> QuestionError:
         """The error that says what is wrong with the whole text."""
-        return QuestionError(f"Cannot ask {clipped(self.text)!r}: {problem}. {remedy}")
+        return QuestionError(f"Cannot ask {clip_text(self.text)!r}: {problem}. {remedy}")
 
     def error_at(self, node: ast.expr, problem: str, remedy: str = ALLOWED) -> QuestionError:
         """The error that says what is wrong with one piece of the text, and where the piece is."""
         return self._error_from(self._character(node.col_offset), self.piece(node), problem, remedy)
 
     def _error_from(self, begin: int, piece: str, problem: str, remedy: str = ALLOWED) -> QuestionError:
-        return self.error(f"{clipped(piece)!r} at character {begin + 1} {problem}", remedy)
+        return self.error(f"{clip_text(piece)!r} at character {begin + 1} {problem}", remedy)
 
     def _syntax_error(self, error: SyntaxError) -> QuestionError:
         begin = min(self._indent + max(error.offset or 1, 1) - 1, len(self.text))
@@ -106,17 +106,17 @@ class QuestionText:
         return " " if piece.isspace() else piece
 
 
-def clipped(text: str) -> str:
+def clip_text(text: str) -> str:
     """The text, or its beginning if it is long."""
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-def written(name: str) -> str:
+def quote_name(name: str) -> str:
     """The name of a column as a question has to write it."""
     return name if name.isidentifier() and not iskeyword(name) else f"`{name}`"
 
 
-def suggestion(wrong: Label, kind: str, names: Collection[Label], spelling: Callable[[Any], str]) -> str:
+def suggest_names(wrong: Label, kind: str, names: Collection[Label], spelling: Callable[[Any], str]) -> str:
     """A sentence with the names closest to a wrong one, or with all of them if none is close."""
     spelt = {str(name).lower(): spelling(name) for name in names}
     close = get_close_matches(str(wrong).lower(), spelt, n=3)

@@ -22,14 +22,14 @@ from holdfast.data.files.dates import (
     ambiguity_error,
     is_ambiguous,
     is_date,
-    moment_of,
     no_date_error,
+    parse_moment,
     possible_orders,
 )
-from holdfast.data.files.numerals import Numerals, other_numerals
+from holdfast.data.files.numerals import Numerals, guess_numerals
 from holdfast.data.files.problems import Problem, UnreadableColumn
 from holdfast.data.files.reading_options import ReadingOptions
-from holdfast.data.input.columns import infinity_error, merged_note
+from holdfast.data.input.columns import infinity_error, note_merged_integers
 from holdfast.text.lists import RowLabels, first_rows, listed, row_name
 
 _DIGITS = re.compile(r"[0-9]+")  # with a zero in front, a postcode
@@ -80,7 +80,7 @@ class Cells:
         `names` has what messages call the rows. Infinity among numbers, dates, numbers that are
         written in another way, and a few words among many numbers raise a DataError.
         """
-        odd = self._rules.numerals.unread(self._known)
+        odd = self._rules.numerals.find_unreadable(self._known)
         is_plain = not odd or (len(odd) < len(self._known) and all(map(_INFINITY.fullmatch, odd)))
         if is_plain:
             return self._numbers(names)
@@ -104,7 +104,7 @@ class Cells:
 
     def as_numbers(self, names: RowLabels | None) -> FloatArray:
         """The cells as numbers, whatever most of them look like; a DataError names the first that is none."""
-        odd = list(filterfalse(_INFINITY.fullmatch, self._rules.numerals.unread(self._known)))
+        odd = list(filterfalse(_INFINITY.fullmatch, self._rules.numerals.find_unreadable(self._known)))
         if not odd:
             return self._numbers(names)
         self._raise_for_other_numerals(odd, names, "")
@@ -119,7 +119,7 @@ class Cells:
         """The columns of numbers made of these cells; a DataError names the first that is no date."""
         dates = list(filter(is_date, self._known))
         order = column.order or (*possible_orders(dates), ORDERS[0])[0]
-        odd = [cell for cell in self._known if moment_of(cell, order) is None]
+        odd = [cell for cell in self._known if parse_moment(cell, order) is None]
         if odd and not self._rules.coerce:
             raise no_date_error(column, *self._first(odd, names))
         if column.order is None and is_ambiguous(dates):
@@ -127,7 +127,7 @@ class Cells:
         if odd:
             self._note_coerced(odd, names, "date")
         cells = zip(self._cells, self._are_missing, strict=True)
-        moments = [None if is_gap else moment_of(cell, order) for cell, is_gap in cells]
+        moments = [None if is_gap else parse_moment(cell, order) for cell, is_gap in cells]
         return {name: self._spread(values) for name, values in column.numbers(moments).items()}
 
     # -- what is known of them ------------------------------------------------------------------------------
@@ -147,7 +147,7 @@ class Cells:
         """What to say if different integers become one as floats; empty if they do not."""
         long = [cell for cell in self._known if len(cell) > MOST_DIGITS and _WHOLE.fullmatch(cell)]
         way_out = f"--categorical {quote(self.name)} keeps them apart"
-        return merged_note(map(int, long), f"column {self.name!r}", way_out)
+        return note_merged_integers(map(int, long), f"column {self.name!r}", way_out)
 
     @cached_property
     def _cells(self) -> list[str]:
@@ -186,8 +186,8 @@ class Cells:
     # -- what raises an error --------------------------------------------------------------------------------
 
     def _raise_for_other_numerals(self, odd: Sequence[str], names: RowLabels | None, other_way: str) -> None:
-        ways = other_numerals(self._known, self._rules.numerals, 1 - MOST_ODD)
-        readable = [cell for cell in odd if any(way.reads(cell) for way in ways)]
+        ways = guess_numerals(self._known, self._rules.numerals, 1 - MOST_ODD)
+        readable = [cell for cell in odd if any(way.matches_number(cell) for way in ways)]
         if not readable:
             return
         cell, where = self._first(readable, names)

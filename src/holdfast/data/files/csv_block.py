@@ -12,7 +12,7 @@ from typing import Any, cast
 import numpy as np
 
 from holdfast.arrays import BoolArray, ByteArray, LongArray
-from holdfast.data.files.distinct import WIDEST, first_alike, words_of
+from holdfast.data.files.distinct import WIDEST, find_first_equal, pack_words
 
 _QUOTE, _NEWLINE, _RETURN = ord('"'), ord("\n"), ord("\r")
 
@@ -35,7 +35,7 @@ class CsvBlock:
         starts, ends = self._starts[index], self._ends[index]
         if int((ends - starts).max()) > WIDEST:
             return self._texts(starts, ends), None
-        first = first_alike(words_of(self._data, starts, ends))
+        first = find_first_equal(pack_words(self._data, starts, ends))
         rows = np.flatnonzero(first == np.arange(len(first)))
         codes = np.empty(len(first), np.int64)
         codes[rows] = np.arange(len(rows))
@@ -49,7 +49,7 @@ class CsvBlock:
         return list(map(_unquoted, texts)) if '"' in joined else texts
 
 
-def csv_block(text: str, separator: str, n_columns: int, line: int) -> CsvBlock | None:
+def parse_block(text: str, separator: str, n_columns: int, line: int) -> CsvBlock | None:
     """The rows of the text, the first of which begins at this line; None if anything in it is odd.
 
     The text ends where a row ends.
@@ -68,7 +68,7 @@ def csv_block(text: str, separator: str, n_columns: int, line: int) -> CsvBlock 
     return CsvBlock(line + np.searchsorted(newlines, starts[0]), len(newlines), padded, starts, ends)
 
 
-def end_of_rows(text: str) -> int:
+def find_end_of_rows(text: str) -> int:
     """Where the last row that is complete ends in the text, which begins with a row; 0 if there is none."""
     end = text.rfind("\n")
     while '"' in text and end >= 0 and text.count('"', 0, end) % 2:  # a line break inside quotes

@@ -16,7 +16,7 @@ from typing import BinaryIO, Self, cast
 import numpy as np
 
 from holdfast.arrays import LongArray
-from holdfast.data.files.csv_block import CsvBlock, csv_block, end_of_rows
+from holdfast.data.files.csv_block import CsvBlock, find_end_of_rows, parse_block
 from holdfast.data.files.filetype import is_zipped
 from holdfast.errors import DataError
 from holdfast.files import check_is_file
@@ -76,8 +76,8 @@ class CsvText:
         while not is_over:
             piece = self._read()
             text, is_over = text + piece, not piece
-            end = len(text) if is_over else end_of_rows(text)
-            block = csv_block(text[:end], self.separator, len(self.names), line)
+            end = len(text) if is_over else find_end_of_rows(text)
+            block = parse_block(text[:end], self.separator, len(self.names), line)
             if block is None:
                 lines = chain(io.StringIO(text + self._rest.readline(), newline=""), self._rest)
                 yield from self._lists(_rows(_Lines(lines, line), self.separator))
@@ -120,7 +120,7 @@ class CsvText:
 
 
 @contextmanager
-def csv_text(path: Path, encoding: str | None = None) -> Iterator[CsvText]:
+def open_csv(path: Path, encoding: str | None = None) -> Iterator[CsvText]:
     """The text of the file while it is open; a DataError if it is no such text, even half-way."""
     with _opened(path) as content:
         try:

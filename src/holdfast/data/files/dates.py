@@ -54,10 +54,10 @@ class DateColumn:
         return moment.year, moment.month, moment.isoweekday()
 
 
-def date_columns(texts: Iterable[str], names: Sequence[str]) -> tuple[DateColumn, ...]:
+def parse_date_columns(texts: Iterable[str], names: Sequence[str]) -> tuple[DateColumn, ...]:
     """The columns that the texts ask for: admitted, admitted:parts, admitted:mdy or admitted:parts:mdy.
 
-    >>> date_columns(["admitted:parts"], ["admitted", "age"])
+    >>> parse_date_columns(["admitted:parts"], ["admitted", "age"])
     (DateColumn(name='admitted', form='parts', order=None),)
     """
     return tuple(_date_column(text, names) for text in texts)
@@ -79,10 +79,10 @@ def _date_column(text: str, names: Sequence[str]) -> DateColumn:
     return DateColumn(name, form, order)  # type: ignore[arg-type]
 
 
-def date_source(feature: str) -> DateColumn | None:
+def find_date_source(feature: str) -> DateColumn | None:
     """The column of dates that a feature of this name was made of; None if it was not.
 
-    >>> date_source("admitted (month)")
+    >>> find_date_source("admitted (month)")
     DateColumn(name='admitted', form='parts', order=None)
     """
     for form in FORMS:
@@ -92,7 +92,7 @@ def date_source(feature: str) -> DateColumn | None:
     return None
 
 
-def moment_of(value: Any, order: Order = "dmy") -> datetime | None:
+def parse_moment(value: Any, order: Order = "dmy") -> datetime | None:
     """The moment that a text or a date stands for, in UTC where it names a zone; None if it is no date."""
     if isinstance(value, datetime):
         return value if value.tzinfo is None else value.astimezone(UTC).replace(tzinfo=None)
@@ -124,13 +124,13 @@ def possible_orders(cells: Iterable[str]) -> tuple[Order, ...]:
     return tuple(
         order
         for order in (ORDERS[:1] if has_points else ORDERS)
-        if all(moment_of(cell, order) is not None for cell in cells)
+        if all(parse_moment(cell, order) is not None for cell in cells)
     )
 
 
 def is_date(cell: str) -> bool:
     """True if the cell is a date in one order of day and month or the other."""
-    return any(moment_of(cell, order) is not None for order in ORDERS)
+    return any(parse_moment(cell, order) is not None for order in ORDERS)
 
 
 def is_ambiguous(cells: Iterable[str]) -> bool:
@@ -138,7 +138,7 @@ def is_ambiguous(cells: Iterable[str]) -> bool:
     cells = list(cells)
     if len(possible_orders(cells)) < 2:
         return False
-    return any(moment_of(cell, "dmy") != moment_of(cell, "mdy") for cell in cells)
+    return any(parse_moment(cell, "dmy") != parse_moment(cell, "mdy") for cell in cells)
 
 
 def ambiguity_error(column: DateColumn, cell: str, where: str) -> DataError:

@@ -13,7 +13,7 @@ _FURTHER = np.uint64(2**32)  # to the next factor
 _HALF = np.uint64(32)
 
 
-def words_of(data: bytes, starts: LongArray, ends: LongArray) -> KeyArray:
+def pack_words(data: bytes, starts: LongArray, ends: LongArray) -> KeyArray:
     """The bytes from each start to its end as numbers, (words, cells), zeros behind the end.
 
     There must be no zeros among the bytes themselves, and `WIDEST` more of them after the last start.
@@ -28,10 +28,10 @@ def words_of(data: bytes, starts: LongArray, ends: LongArray) -> KeyArray:
     return words
 
 
-def first_alike(words: KeyArray) -> LongArray:
+def find_first_equal(words: KeyArray) -> LongArray:
     """Of each cell, the place of the first cell that is the same.
 
-    >>> first_alike(np.array([[7, 5, 7, 5, 9]], np.uint64)).tolist()
+    >>> find_first_equal(np.array([[7, 5, 7, 5, 9]], np.uint64)).tolist()
     [0, 1, 0, 1, 4]
     """
     n_bits = words.shape[1].bit_length() + 1

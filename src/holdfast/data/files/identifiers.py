@@ -34,13 +34,13 @@ _MADE_UP = frozenset(("unnamed", "column"))
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
 
 
-def why_identifier(name: str, column: Any, n_distinct: int) -> str:
+def identifier_reason(name: str, column: Any, n_distinct: int) -> str:
     """Why the column is one that only tells rows apart, in words; empty if it is not.
 
     Text is, if nearly every row has its own. Numbers are measurements, unless they are whole, all different,
     and have more than 15 digits or a name that says so, as "patient_id" and "case no" do.
 
-    >>> why_identifier("case no", np.arange(1.0, 31.0), 30)
+    >>> identifier_reason("case no", np.arange(1.0, 31.0), 30)
     'every row has a number of its own'
     """
     if not isinstance(column, np.ndarray):

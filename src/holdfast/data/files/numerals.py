@@ -21,7 +21,7 @@ class Numerals:
     """One way to write numbers.
 
     >>> german = Numerals(decimal=",", thousands=".")
-    >>> german.reads("1.234,5"), german.number("1.234,5"), german.reads("1,234.5")
+    >>> german.matches_number("1.234,5"), german.number("1.234,5"), german.matches_number("1,234.5")
     (True, 1234.5, False)
     """
 
@@ -42,7 +42,7 @@ class Numerals:
                 f"--decimal and --thousands are both {self.decimal!r}: say --decimal {other} as well."
             )
 
-    def reads(self, cell: str) -> bool:
+    def matches_number(self, cell: str) -> bool:
         """True if the cell is a number, which has no leading zeros: 01234 is a postcode."""
         return self._pattern.fullmatch(cell) is not None
 
@@ -52,7 +52,7 @@ class Numerals:
             cell = re.sub(f"[{self._between}]", "", cell)
         return float(cell.replace(self.decimal, "."))
 
-    def unread(self, cells: Iterable[str]) -> list[str]:
+    def find_unreadable(self, cells: Iterable[str]) -> list[str]:
         """The cells that are no numbers."""
         return list(filterfalse(self._pattern.fullmatch, cells))
 
@@ -81,7 +81,7 @@ class Numerals:
         return " ".join(filter(None, (decimal, thousands)))
 
 
-def other_numerals(cells: Sequence[str], given: Numerals, fraction: float) -> list[Numerals]:
+def guess_numerals(cells: Sequence[str], given: Numerals, fraction: float) -> list[Numerals]:
     """The ways to write numbers that read at least this fraction of the cells, and more of them than others.
 
     Several, where a cell can be read in several ways: '1,234' is more than a thousand, or more than one. A
@@ -104,7 +104,7 @@ def _ways(decimals: Sequence[str]) -> list[Numerals]:
 
 
 def _best(cells: Sequence[str], ways: Sequence[Numerals], fraction: float) -> list[Numerals]:
-    read = [sum(map(way.reads, cells)) for way in ways]
+    read = [sum(map(way.matches_number, cells)) for way in ways]
     most = max(read)
     best: list[Numerals] = []
     for way, count in zip(ways, read, strict=True):

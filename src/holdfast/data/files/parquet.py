@@ -14,9 +14,9 @@ from holdfast.text.lists import listed
 LIBRARIES = ("pyarrow", "polars", "pandas")
 
 
-def parquet_frame(file: BinaryIO) -> Any:
+def read_parquet_frame(file: BinaryIO) -> Any:
     """What is in the Parquet file, as a frame of the first library that is installed."""
-    library = parquet_library()
+    library = find_parquet_library()
     try:
         if library == "pyarrow":
             from pyarrow.parquet import read_table
@@ -36,12 +36,12 @@ def parquet_frame(file: BinaryIO) -> Any:
         raise DataError(f"it is no Parquet file, or a broken one ({_first_line(error)}).") from error
 
 
-def parquet_bytes(columns: dict[str, list[Any]]) -> bytes:
+def encode_parquet(columns: dict[str, list[Any]]) -> bytes:
     """The content of a Parquet file with these columns; one of text and numbers mixed is all text."""
     import narwhals as nw
 
     frame = nw.from_dict(
-        {name: _of_one_type(values) for name, values in columns.items()}, backend=parquet_library()
+        {name: _of_one_type(values) for name, values in columns.items()}, backend=find_parquet_library()
     )
     content = BytesIO()
     try:
@@ -51,7 +51,7 @@ def parquet_bytes(columns: dict[str, list[Any]]) -> bytes:
     return content.getvalue()
 
 
-def parquet_library() -> Any:
+def find_parquet_library() -> Any:
     """The name of the library that reads Parquet here; a DataError if none does."""
     for library in LIBRARIES:
         if find_spec(library) is not None:

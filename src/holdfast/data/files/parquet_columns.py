@@ -10,52 +10,52 @@ from numpy.typing import NDArray
 
 from holdfast.arrays import FloatArray
 from holdfast.data.files.cells import DATES_WAY_OUT, Cells
-from holdfast.data.files.dates import DateColumn, moment_of
+from holdfast.data.files.dates import DateColumn, parse_moment
 from holdfast.data.files.filetype import is_parquet
 from holdfast.data.files.problems import Problem, UnreadableColumn
 from holdfast.data.files.reading_options import ReadingOptions
-from holdfast.data.input.columns import as_label
-from holdfast.data.input.frame import Frame, frame_of
+from holdfast.data.input.columns import to_label
+from holdfast.data.input.frame import Frame, make_frame
 from holdfast.files import check_is_file
 from holdfast.text.lists import RowLabels
 
 
-def is_typed(path: Path) -> bool:
+def has_typed_columns(path: Path) -> bool:
     """True for a Parquet file and a folder of them, False for a CSV file; a DataError for anything else."""
     return path.is_dir() or is_parquet(path)
 
 
-def parquet_columns(path: Path) -> Frame:
+def read_parquet_columns(path: Path) -> Frame:
     """The columns of a Parquet file, or of a folder of them, in the types that it gives them."""
-    from holdfast.data.files.parquet import parquet_frame
+    from holdfast.data.files.parquet import read_parquet_frame
 
     if path.is_dir():
         return _folder_columns(path)
     check_is_file(path)
     with path.open("rb") as file:
-        return frame_of(parquet_frame(file))
+        return make_frame(read_parquet_frame(file))
 
 
 def _folder_columns(folder: Path) -> Frame:
     """The columns of all Parquet files in a folder, one below the other, by the names of the files."""
-    from holdfast.data.files.parquet import parquet_frame
+    from holdfast.data.files.parquet import read_parquet_frame
     from holdfast.data.files.parquet_folder import (
-        below_each_other,
         check_fits_in_memory,
         check_same_columns,
-        parquet_files,
-        parquet_head,
+        concat_frames,
+        list_parquet_files,
+        read_parquet_schema,
     )
 
-    files = parquet_files(folder)
-    heads = [parquet_head(file) for file in files]
+    files = list_parquet_files(folder)
+    heads = [read_parquet_schema(file) for file in files]
     check_same_columns(files, [names for names, _ in heads])
     check_fits_in_memory(folder, sum(n_rows for _, n_rows in heads), len(heads[0][0]))
     frames = []
     for path in files:
         with path.open("rb") as file:
-            frames.append(parquet_frame(file))
-    return frame_of(below_each_other(frames))
+            frames.append(read_parquet_frame(file))
+    return make_frame(concat_frames(frames))
 
 
 class ParquetColumn:
@@ -92,7 +92,7 @@ class ParquetColumn:
         """The columns of numbers that are made of these dates, or of texts that write them."""
         values = self._values()
         if all(value is None or isinstance(value, date) for value in values):
-            return column.numbers([None if value is None else moment_of(value) for value in values])
+            return column.numbers([None if value is None else parse_moment(value) for value in values])
         cells = Cells(self.name, self._rules)
         cells.extend(tuple("" if value is None else str(value) for value in values))
         derived = cells.as_dates(column, names)
@@ -120,7 +120,7 @@ class ParquetColumn:
     def _text(self, value: Any, known: Collection[Any] = ()) -> str | None:
         if value is None or (isinstance(value, str) and value in known):
             return value
-        text = str(as_label(value))
+        text = str(to_label(value))
         return None if self._rules.is_missing(text) else text
 
     def _without_markers(self) -> Any:

@@ -6,14 +6,14 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.data.files.filetype import PARQUET_ENDINGS
-from holdfast.data.files.parquet import parquet_library
+from holdfast.data.files.parquet import find_parquet_library
 from holdfast.errors import DataError
 from holdfast.text.lists import listed
 
 BYTES_OF_VALUE = 8  # of a column in memory, at least
 
 
-def parquet_files(path: Path) -> list[Path]:
+def list_parquet_files(path: Path) -> list[Path]:
     """The Parquet files in a folder and below it, by name; or the file itself."""
     if path.is_file():
         return [path]
@@ -46,10 +46,10 @@ def check_same_columns(files: Sequence[Path], names: Sequence[Sequence[str]]) ->
             )
 
 
-def parquet_head(file: Path) -> tuple[tuple[str, ...], int]:
+def read_parquet_schema(file: Path) -> tuple[tuple[str, ...], int]:
     """The columns of a Parquet file and the number of its rows, which are not read."""
     try:
-        if parquet_library() == "pyarrow":
+        if find_parquet_library() == "pyarrow":
             from pyarrow.parquet import ParquetFile
 
             found = ParquetFile(file)
@@ -62,9 +62,9 @@ def parquet_head(file: Path) -> tuple[tuple[str, ...], int]:
         raise DataError(f"Cannot read '{file}': it is no Parquet file, or a broken one.") from error
 
 
-def below_each_other(frames: Sequence[Any]) -> Any:
+def concat_frames(frames: Sequence[Any]) -> Any:
     """Frames of the library for Parquet files as one; whole numbers give way to others."""
-    if parquet_library() == "pyarrow":
+    if find_parquet_library() == "pyarrow":
         import pyarrow
 
         return pyarrow.concat_tables(frames, promote_options="permissive")

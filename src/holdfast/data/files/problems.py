@@ -27,11 +27,11 @@ class UnreadableColumn(DataError):  # noqa: N818 (the name says what is wrong)
     """A column cannot be read without a word of the user."""
 
     def __init__(self, problem: Problem) -> None:
-        super().__init__(problems_text([problem]))
+        super().__init__(format_problems([problem]))
         self.problem = problem
 
 
-def problems_text(problems: Sequence[Problem]) -> str:
+def format_problems(problems: Sequence[Problem]) -> str:
     """All problems in words, those of the same kind together."""
     kinds: dict[tuple[str, str], list[Problem]] = {}
     for problem in problems:

@@ -12,20 +12,20 @@ import numpy as np
 
 from holdfast.arrays import LongArray
 from holdfast.data.files.cells import Cells
-from holdfast.data.files.csv_text import CsvText, csv_text
-from holdfast.data.files.dates import DateColumn, date_columns
+from holdfast.data.files.csv_text import CsvText, open_csv
+from holdfast.data.files.dates import DateColumn, parse_date_columns
 from holdfast.data.files.filetype import is_parquet
-from holdfast.data.files.identifiers import why_identifier
-from holdfast.data.files.parquet_columns import ParquetColumn, parquet_columns
-from holdfast.data.files.problems import Problem, UnreadableColumn, problems_text
+from holdfast.data.files.identifiers import identifier_reason
+from holdfast.data.files.parquet_columns import ParquetColumn, read_parquet_columns
+from holdfast.data.files.problems import Problem, UnreadableColumn, format_problems
 from holdfast.data.files.reading_options import ReadingOptions
-from holdfast.data.input.frame import Frame, frame_of
+from holdfast.data.input.frame import Frame, make_frame
 from holdfast.errors import DataError, DataWarning
 from holdfast.text.lists import RowLabels, columns_text, listed
 
 
 @dataclass(frozen=True)
-class Choices:
+class ColumnChoices:
     """What is said of the columns of a file by name."""
 
     categorical: Sequence[str] = ()  # text, whatever they look like
@@ -40,7 +40,7 @@ def read_file(
     *,
     categorical: Sequence[str] = (),
     drop: Sequence[str] = (),
-    choices: Choices | None = None,
+    choices: ColumnChoices | None = None,
     rules: ReadingOptions | None = None,
 ) -> Frame:
     """The columns of a CSV file (.csv, .tsv or .txt, perhaps with .gz) or a Parquet file (.parquet or .pq).
@@ -58,38 +58,38 @@ def read_file(
     is no such file, infinity among numbers, dates that no rule names, and a few words among many numbers
     raise a DataError. Parquet keeps its types.
     """
-    with opened(path, None if rules is None else rules.encoding) as source:
-        return source.read(choices or Choices(categorical, drop=drop), rules or ReadingOptions())
+    with open_source(path, None if rules is None else rules.encoding) as source:
+        return source.read(choices or ColumnChoices(categorical, drop=drop), rules or ReadingOptions())
 
 
 @contextmanager
-def opened(data: Any, encoding: str | None = None) -> "Iterator[CsvSource | FrameSource]":
+def open_source(data: Any, encoding: str | None = None) -> "Iterator[CsvSource | FrameSource]":
     """The data while it is open, to be read once its columns are known: a path, or any frame."""
     if not isinstance(data, str | os.PathLike):
-        yield FrameSource(frame_of(data), "the frame")
+        yield FrameSource(make_frame(data), "the frame")
         return
     path = Path(data)
     if path.is_dir():
-        yield FrameSource(parquet_columns(path), f"'{path}'")
+        yield FrameSource(read_parquet_columns(path), f"'{path}'")
         return
     if is_parquet(path):
         with _named(f"'{path}'"):
-            frame = parquet_columns(path)
+            frame = read_parquet_columns(path)
         yield FrameSource(frame, f"'{path}'")
         return
     with ExitStack() as stack:
         yield CsvSource(path, encoding, stack)
 
 
-def csv_records(path: Path, encoding: str | None = None) -> Iterator[list[str]]:
+def read_csv_records(path: Path, encoding: str | None = None) -> Iterator[list[str]]:
     """The rows of a CSV file with every cell as it is written, the names of the columns first."""
-    with csv_text(path, encoding) as text:
+    with open_csv(path, encoding) as text:
         yield list(text.names)
         for _, row in text.rows:
             yield row
 
 
-def _check_choices(choices: Choices, dates: Sequence[DateColumn], names: Sequence[str]) -> None:
+def _check_choices(choices: ColumnChoices, dates: Sequence[DateColumn], names: Sequence[str]) -> None:
     said = {
         "categorical": choices.categorical,
         "drop": choices.drop,
@@ -111,7 +111,7 @@ def _check_choices(choices: Choices, dates: Sequence[DateColumn], names: Sequenc
 class _Reading:
     """Columns under the names that they get, and what keeps others from being read."""
 
-    def __init__(self, choices: Choices, dates: Sequence[DateColumn], rules: ReadingOptions) -> None:
+    def __init__(self, choices: ColumnChoices, dates: Sequence[DateColumn], rules: ReadingOptions) -> None:
         self._choices, self._rules = choices, rules
         self._dates = dates
         self._problems: list[Problem] = []
@@ -130,7 +130,7 @@ class _Reading:
     def frame(self, n_rows: int, rows: RowLabels | None) -> Frame:
         """The columns that were read; a DataError with all that went wrong."""
         if self._problems:
-            raise DataError(problems_text(self._problems))
+            raise DataError(format_problems(self._problems))
         for note in (*self._notes, *self._left_out_notes()):
             warnings.warn(note, DataWarning, stacklevel=5)
         return Frame(tuple(self._columns), list(self._columns.values()), n_rows, rows=rows)
@@ -173,7 +173,7 @@ class _Reading:
     def _why_left_out(self, column: Cells | ParquetColumn, values: Any) -> str:
         if self._rules.keep_ids or column.name in self._choices.roles:
             return ""
-        return why_identifier(column.name, values, column.n_distinct)
+        return identifier_reason(column.name, values, column.n_distinct)
 
 
 # -- CSV ----------------------------------------------------------------------------------------------------
@@ -188,19 +188,19 @@ class CsvSource:
         self.name = f"'{path}'"  # what messages call it
         self._stack = stack
         with _named(self.name):
-            self._text = stack.enter_context(csv_text(path, encoding))
+            self._text = stack.enter_context(open_csv(path, encoding))
 
     @property
     def names(self) -> tuple[str, ...]:
         """The names of its columns."""
         return self._text.names
 
-    def read(self, choices: Choices, rules: ReadingOptions) -> Frame:
+    def read(self, choices: ColumnChoices, rules: ReadingOptions) -> Frame:
         """Its columns, read as the choices and the rules say."""
         text = self._text
         with _named(self.name):
             with self._stack:
-                dates = date_columns(rules.dates, text.names)
+                dates = parse_date_columns(rules.dates, text.names)
                 _check_choices(choices, dates, text.names)
                 columns = [(index, name) for index, name in enumerate(text.names) if name not in choices.drop]
                 kept = {index: Cells(name, rules) for index, name in columns}
@@ -253,12 +253,12 @@ class FrameSource:
         """The names of its columns."""
         return self.frame.names
 
-    def read(self, choices: Choices, rules: ReadingOptions) -> Frame:
+    def read(self, choices: ColumnChoices, rules: ReadingOptions) -> Frame:
         """Its columns, read as the choices and the rules say."""
         with _named(self.name):
             if self.frame.matrix is not None:
                 raise DataError("its columns have no names: give a frame of pandas or polars, or a path.")
-            dates = date_columns(rules.dates, self.names)
+            dates = parse_date_columns(rules.dates, self.names)
             _check_choices(choices, dates, self.names)
             kept = self.frame.without(choices.drop)
             reading = _Reading(choices, dates, rules)

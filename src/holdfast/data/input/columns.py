@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.arrays import FloatArray
-from holdfast.data.input.encoded import encoded
+from holdfast.data.input.encoded import encode_series
 from holdfast.data.input.ordered import OrderedText
 from holdfast.data.schema import Feature, Label, sorted_labels
 from holdfast.errors import DataError, DataWarning
@@ -76,7 +76,7 @@ def read_column(raw: Any, what: str, reading: Reading = "by dtype", rows: RowLab
     return column if column.labels else Column("numeric", column.values)
 
 
-def as_label(value: Any) -> Label:
+def to_label(value: Any) -> Label:
     """The value as a plain Python label: whole floats become ints, so that 3.0 and 3 are one category."""
     if isinstance(value, bool | np.bool_):
         return bool(value)
@@ -95,7 +95,7 @@ def infinity_error(what: str, where: str) -> DataError:
     )
 
 
-def merged_note(numbers: Iterable[int], what: str, way_out: str) -> str:
+def note_merged_integers(numbers: Iterable[int], what: str, way_out: str) -> str:
     """What to say if some of these integers are one number as floats; empty if all stay apart."""
     merged: dict[float, int] = {}
     for number in dict.fromkeys(numbers):
@@ -145,7 +145,7 @@ def _of_series(series: Any, what: str, reading: Reading, rows: RowLabels | None)
 
 def _once_per_value(series: Any, read: Callable[[list[Any]], Column]) -> Column:
     """The column that `read` makes of the values, each read once if the series knows which rows share it."""
-    own = encoded(series)
+    own = encode_series(series)
     if own is None or any(_value_type(type(value)) == "other" for value in own.values):
         return read(series.to_list())  # an error names the row
     column = read(own.values)
@@ -160,7 +160,7 @@ def _of_objects(values: list[Any], what: str, reading: Reading, rows: RowLabels 
     present = {_value_type(type(value)) for value in known}
     if "text" not in present and reading != "categories" and (present != {"flag"} or reading == "numbers"):
         return _numeric(_floats(values, what))
-    labels = FLAGS if present == {"flag"} else sorted_labels({as_label(value) for value in known})
+    labels = FLAGS if present == {"flag"} else sorted_labels({to_label(value) for value in known})
     return Column("nominal", _coded(values, known, labels), labels)
 
 
@@ -176,20 +176,20 @@ def _categories_of(numbers: NDArray[Any]) -> Column:
     distinct = distinct[~np.isnan(distinct)]
     values = np.searchsorted(distinct, numbers).astype(np.float64)
     values[np.isnan(numbers)] = nan
-    return Column("nominal", values, tuple(map(as_label, distinct.tolist())))
+    return Column("nominal", values, tuple(map(to_label, distinct.tolist())))
 
 
 def _ordered(values: list[Any], order: list[Any], what: str) -> Column:
     declared = [label for label in order if not _is_missing(label)]
     _value_types(declared, what)
-    labels = tuple(map(as_label, declared))
+    labels = tuple(map(to_label, declared))
     return Column("ordered", _coded(values, declared, labels), labels)
 
 
 def _coded(values: list[Any], known: Collection[Any], labels: tuple[Label, ...]) -> FloatArray:
     """The position of each value's label; NaN for a value that is not among the known ones."""
     position = {label: float(index) for index, label in enumerate(labels)}
-    code = {value: position[as_label(value)] for value in known}
+    code = {value: position[to_label(value)] for value in known}
     return np.fromiter(map(code.get, values, repeat(nan)), np.float64, len(values))
 
 
@@ -219,7 +219,7 @@ def _declared_order(series: Any, dtype: Any) -> list[Any] | None:
 
 
 def _warn_of_merged(numbers: Iterable[int], what: str) -> None:
-    if note := merged_note(numbers, what, "read it as categories to keep them apart"):
+    if note := note_merged_integers(numbers, what, "read it as categories to keep them apart"):
         warnings.warn(note, DataWarning, stacklevel=5)
 
 

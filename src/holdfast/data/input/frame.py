@@ -52,24 +52,24 @@ class Frame:
         names = tuple(self.names[i] for i in kept)
         return Frame(names, columns, self.n_rows, is_named=self.is_named, rows=self.rows)
 
-    def taken(self, rows: BoolArray | LongArray) -> "Frame":
+    def subset(self, rows: BoolArray | LongArray) -> "Frame":
         """The rows with a flag, or those of these numbers, in this order; each keeps its name."""
         if self.matrix is not None:
             return replace(_frame_of_matrix(self.matrix[rows]), names=self.names)
         n_rows = int(np.count_nonzero(rows)) if rows.dtype == np.bool_ else len(rows)
-        columns = [taken_vector(column, rows) for column in self.columns]
-        labels = None if self.rows is None else self.rows.taken(rows)
+        columns = [subset_vector(column, rows) for column in self.columns]
+        labels = None if self.rows is None else self.rows.subset(rows)
         return Frame(self.names, columns, n_rows, is_named=self.is_named, rows=labels)
 
 
-def taken_vector(vector: Any, rows: BoolArray | LongArray) -> Any:
+def subset_vector(vector: Any, rows: BoolArray | LongArray) -> Any:
     """The entries with a flag, or of these numbers, of a numpy array, ordered text or a narwhals Series."""
     if isinstance(vector, np.ndarray | OrderedText):
         return vector[rows]
     return vector.filter(rows.tolist()) if rows.dtype == np.bool_ else vector[rows]
 
 
-def stacked(first: Frame, second: Frame, names: tuple[str, str]) -> Frame:
+def stack_frames(first: Frame, second: Frame, names: tuple[str, str]) -> Frame:
     """The rows of one frame with those of another below them; columns are matched by name."""
     missing = [name for name in second.names if name not in first.names]
     extra = [name for name in first.names if name not in second.names]
@@ -78,11 +78,11 @@ def stacked(first: Frame, second: Frame, names: tuple[str, str]) -> Frame:
             f"{names[0]} and {names[1]} must have the same columns: {listed(missing) or 'none'} only in "
             f"{names[1]}, {listed(extra) or 'none'} only in {names[0]}."
         )
-    columns = [stacked_vectors(first.column(name), second.column(name)) for name in second.names]
+    columns = [stack_vectors(first.column(name), second.column(name)) for name in second.names]
     return Frame(second.names, columns, first.n_rows + second.n_rows, is_named=second.is_named)
 
 
-def stacked_vectors(first: Any, second: Any) -> Any:
+def stack_vectors(first: Any, second: Any) -> Any:
     """The entries of one column, a numpy array or a narwhals Series, and then those of another."""
     if isinstance(first, OrderedText) and isinstance(second, OrderedText) and first.order == second.order:
         return OrderedText(np.concatenate([first.texts, second.texts]), first.order)
@@ -104,7 +104,7 @@ def stacked_vectors(first: Any, second: Any) -> Any:
     return both
 
 
-def frame_of(X: Any) -> Frame:
+def make_frame(X: Any) -> Frame:
     """The columns of X, without a copy: a 2-D array or list of rows (named x0, x1, ...), or any frame.
 
     A lazy frame is collected. Columns named by integers are named by their digits.

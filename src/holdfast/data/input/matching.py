@@ -18,7 +18,7 @@ from holdfast.text.numbers import counted
 
 
 @dataclass(frozen=True, eq=False)
-class Match:
+class ColumnMatch:
     """Values as the schema encodes them; NaN where missing, and where the schema has no such category."""
 
     values: FloatArray
@@ -26,7 +26,7 @@ class Match:
     clash: str = ""  # why the column cannot be of the feature's kind; empty if it can
 
 
-def matched(raw: Any, feature: Feature, what: str, rows: RowLabels | None = None) -> Match:
+def match_column(raw: Any, feature: Feature, what: str, rows: RowLabels | None = None) -> ColumnMatch:
     """The column read as the feature's kind, categories matched by value.
 
     A column without any value fits every kind. Text is never read as numbers, nor numbers as text.
@@ -34,17 +34,17 @@ def matched(raw: Any, feature: Feature, what: str, rows: RowLabels | None = None
     rows = rows or RowLabels.of(raw)
     if feature.kind != "numeric":
         column = read_column(raw, what, "categories", rows)
-        return labels_matched(column, feature.kind, feature.categories, rows)
+        return match_labels(column, feature.kind, feature.categories, rows)
     column = read_column(raw, what, "numbers", rows)
     if column.kind == "numeric":
-        return Match(column.values)
+        return ColumnMatch(column.values)
     text = [isinstance(label, str) for label in column.labels]
     if any(text):
-        return Match(column.values, clash=_clash(column, "numeric", text, rows))
-    return Match(_recoded(column, [float(label) for label in column.labels]))
+        return ColumnMatch(column.values, clash=_clash(column, "numeric", text, rows))
+    return ColumnMatch(_recoded(column, [float(label) for label in column.labels]))
 
 
-def named_by(schema: Schema, frame: Frame) -> Frame:
+def name_columns(schema: Schema, frame: Frame) -> Frame:
     """The frame with its own names, or, for an array, with those of the schema in their order."""
     if frame.matrix is None:
         return frame
@@ -57,7 +57,7 @@ def named_by(schema: Schema, frame: Frame) -> Frame:
     return replace(frame, names=names)
 
 
-def warn_of_unknown(unseen: Mapping[str, Mapping[Label, int]], way_out: str = "") -> None:
+def warn_unknown_categories(unseen: Mapping[str, Mapping[Label, int]], way_out: str = "") -> None:
     """Warn that categories count as missing: by column, with the rows of each."""
     if not unseen:
         return
@@ -73,9 +73,9 @@ def warn_of_unknown(unseen: Mapping[str, Mapping[Label, int]], way_out: str = ""
     )
 
 
-def labels_matched(
+def match_labels(
     column: Column, kind: str, labels: tuple[Label, ...], rows: RowLabels | None = None
-) -> Match:
+) -> ColumnMatch:
     """The column with each of its labels as a position among these labels; `kind` is for the reader."""
     counts = np.bincount(
         column.values[~np.isnan(column.values)].astype(np.intp), minlength=len(column.labels)
@@ -83,10 +83,10 @@ def labels_matched(
     present = {label: int(count) for label, count in zip(column.labels, counts, strict=True) if count}
     if present and labels and _are_text(present).isdisjoint(_are_text(labels)):
         expected = f"{kind} of {'text' if isinstance(labels[0], str) else 'numbers'}"
-        return Match(column.values, clash=_clash(column, expected, [True] * len(column.labels), rows))
+        return ColumnMatch(column.values, clash=_clash(column, expected, [True] * len(column.labels), rows))
     position = {label: float(index) for index, label in enumerate(labels)}
     values = _recoded(column, [position.get(label, nan) for label in column.labels])
-    return Match(values, {label: count for label, count in present.items() if label not in position})
+    return ColumnMatch(values, {label: count for label, count in present.items() if label not in position})
 
 
 def _recoded(column: Column, codes: Sequence[float]) -> FloatArray:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from holdfast.arrays import BoolArray, FloatArray, IntArray
 from holdfast.data.input.columns import Column, read_column
 from holdfast.data.input.frame import as_vector
-from holdfast.data.input.matching import labels_matched, matched
+from holdfast.data.input.matching import match_column, match_labels
 from holdfast.data.schema import Feature, Label, Target
 from holdfast.data.schema_differences import SchemaDifferences
 from holdfast.errors import DataError, SchemaMismatch
@@ -45,10 +45,10 @@ class NamedVector(np.ndarray[Any, Any]):
         self.name = getattr(source, "name", "")
 
 
-def with_name(values: NDArray[Any], name: str) -> NamedVector:
+def attach_name(values: NDArray[Any], name: str) -> NamedVector:
     """The values under the name of their column.
 
-    >>> name_of(with_name(np.array([0, 1]), "died")[1:])
+    >>> get_target_name(attach_name(np.array([0, 1]), "died")[1:])
     'died'
     """
     vector = values.view(NamedVector)
@@ -56,13 +56,13 @@ def with_name(values: NDArray[Any], name: str) -> NamedVector:
     return vector
 
 
-def name_of(y: Any) -> str:
+def get_target_name(y: Any) -> str:
     """The name that a series bears, for messages and rules to speak of; else y."""
     name = getattr(y, "name", None)
     return name if isinstance(name, str) and name else "y"
 
 
-def new_target(
+def define_target(
     vector: Any, name: str, task: Task | None, rows: RowLabels | None = None
 ) -> tuple[NDArray[Any], Target]:
     """The target's values, and the classes or the range found in them; `rows` is for messages."""
@@ -75,7 +75,7 @@ def new_target(
     return codes, Target(name, classes)
 
 
-def known_target(
+def match_target(
     vector: Any,
     target: Target,
     task: Task | None,
@@ -90,9 +90,9 @@ def known_target(
         )
     column = _complete(vector, target.name, rows)
     if target.is_classes:
-        match = labels_matched(_labels(vector, column, target.name), "classes", target.classes, rows)
+        match = match_labels(_labels(vector, column, target.name), "classes", target.classes, rows)
     else:
-        match = matched(vector, Feature(target.name), f"the target {target.name!r}", rows)
+        match = match_column(vector, Feature(target.name), f"the target {target.name!r}", rows)
     differences.classes = list(match.unknown)
     if match.clash:
         differences.kinds[target.name] = match.clash

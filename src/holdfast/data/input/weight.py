@@ -42,7 +42,7 @@ def read_weight(sample_weight: Any, n_rows: int, rows: RowLabels | None = None) 
         )
     if not column.values.any():
         raise DataError("sample_weight is zero for every row: at least one weight must be above zero.")
-    check_sum(column.values)
+    check_weight_sum(column.values)
     return None if (column.values == 1.0).all() else column.values
 
 
@@ -51,13 +51,13 @@ def are_repetitions(weight: FloatArray) -> bool:
     return bool(np.all(weight == np.rint(weight)) and weight.sum() < MOST_REPEATS)
 
 
-def effective_rows(weight: FloatArray | None, n_rows: int) -> float:
+def count_effective_rows(weight: FloatArray | None, n_rows: int) -> float:
     """How many rows the weighted ones are worth: copies if the weights say how often each is there.
 
     Otherwise it is Kish's effective size, the square of the sum over the sum of squares: ten rows of the
     weight 1 and a thousand of nearly none are worth ten.
 
-    >>> effective_rows(np.array([2.0, 1.0]), 2), effective_rows(np.array([0.5, 0.5]), 2)
+    >>> count_effective_rows(np.array([2.0, 1.0]), 2), count_effective_rows(np.array([0.5, 0.5]), 2)
     (3.0, 2.0)
     """
     if weight is None:
@@ -68,14 +68,14 @@ def effective_rows(weight: FloatArray | None, n_rows: int) -> float:
     return float(share.sum() ** 2 / (share**2).sum())
 
 
-def weighted_rows(weight: FloatArray | None) -> BoolArray | None:
+def find_weighted_rows(weight: FloatArray | None) -> BoolArray | None:
     """True for the rows of positive weight; None if all are."""
     if weight is None or (weight > 0.0).all():
         return None
     return np.asarray(weight > 0.0, np.bool_)
 
 
-def check_sum(weight: FloatArray) -> None:
+def check_weight_sum(weight: FloatArray) -> None:
     """Raise a DataError unless the sum of the weights is a number that a float can hold."""
     with np.errstate(over="ignore"):
         total = float(weight.sum())

@@ -140,10 +140,10 @@ def _spread(part: IntArray | LongArray, counted: LongArray, n_rows: int) -> Any:
     return spread
 
 
-def n_groups_there(repeats: IntArray, groups: LongArray) -> int:
+def count_groups(repeats: IntArray, groups: LongArray) -> int:
     """The number of groups with a row that counts.
 
-    >>> n_groups_there(np.array([1, 0, 2, 0]), np.array([7, 7, 8, 9]))
+    >>> count_groups(np.array([1, 0, 2, 0]), np.array([7, 7, 8, 9]))
     2
     """
     return len(np.unique(groups[repeats > 0]))

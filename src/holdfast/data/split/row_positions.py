@@ -52,7 +52,7 @@ def _narrow(strata: LongArray) -> LongArray | NDArray[np.uint16]:
     return strata.astype(np.uint16) if strata.max() < 2**16 else strata
 
 
-def strata_of(table: Table, stage: LongArray | None = None) -> LongArray:
+def assign_strata(table: Table, stage: LongArray | None = None) -> LongArray:
     """The class of every row, or a bin of its number, apart for every stage; the rarest have the lowest."""
     if table.schema.target.is_classes:
         classes = table.target.astype(np.int64)
@@ -76,7 +76,7 @@ def _pooled(stage: LongArray) -> LongArray:
     return np.asarray((middle * N_STAGES / len(stage)).astype(np.int64)[stage], np.int64)
 
 
-def below(position: FloatArray, fraction: float) -> BoolArray:
+def select_below(position: FloatArray, fraction: float) -> BoolArray:
     """The rows with a position below the fraction: at least one, and never all of two or more."""
     first, last = position.min(), position.max()
     if first == last:
@@ -90,7 +90,7 @@ def check_fraction(name: str, fraction: Any) -> None:
         raise ParameterError(f"{name}={fraction!r} is out of range: it must be a fraction between 0 and 1.")
 
 
-def folds_of(position: FloatArray, n_folds: int) -> LongArray:
+def assign_folds(position: FloatArray, n_folds: int) -> LongArray:
     """The fold of every row, at least two of them if the rows have two positions."""
     fold = np.asarray(np.minimum(position * n_folds, n_folds - 1), np.int64)
     if (fold == fold[0]).all():  # two rows, say, next to each other

@@ -6,14 +6,14 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-from holdfast.data.files.parquet import parquet_library
+from holdfast.data.files.parquet import find_parquet_library
 from holdfast.data.files.parquet_folder import (
-    below_each_other,
     check_same_columns,
-    parquet_files,
-    parquet_head,
+    concat_frames,
+    list_parquet_files,
+    read_parquet_schema,
 )
-from holdfast.data.input.frame import frame_of
+from holdfast.data.input.frame import make_frame
 from holdfast.errors import DataError
 
 
@@ -32,10 +32,10 @@ class Parts(Protocol):
         """The whole column, as a series."""
 
 
-def parts_of(data: Any, folder: Path) -> Parts:
+def make_parts(data: Any, folder: Path) -> Parts:
     """The parts of whatever holds them; frames that come one by one are first written to the folder."""
     if isinstance(data, str | os.PathLike):
-        return ParquetParts(parquet_files(Path(data)))
+        return ParquetParts(list_parquet_files(Path(data)))
     if _is_instance(data, "polars", "LazyFrame"):
         return LazyParts(data)
     if _is_instance(data, "pyarrow.dataset", "Dataset"):
@@ -78,8 +78,8 @@ class ParquetParts:
 
     def __init__(self, files: Sequence[Path]) -> None:
         self._files = files
-        self._library = parquet_library()
-        heads = [parquet_head(file) for file in files]
+        self._library = find_parquet_library()
+        heads = [read_parquet_schema(file) for file in files]
         self.names, self.sizes = heads[0][0], tuple(n_rows for _, n_rows in heads)
         check_same_columns(files, [names for names, _ in heads])
 
@@ -93,7 +93,7 @@ class ParquetParts:
             import polars
 
             tables = [polars.read_parquet(file, columns=[name]) for file in self._files]
-        return frame_of(below_each_other(tables)).columns[0]
+        return make_frame(concat_frames(tables)).columns[0]
 
 
 class LazyParts:
@@ -108,7 +108,7 @@ class LazyParts:
 
     def column(self, name: str) -> Any:
         """The column."""
-        return frame_of(self._frame.select(name).collect()).columns[0]
+        return make_frame(self._frame.select(name).collect()).columns[0]
 
 
 class DatasetParts:
@@ -121,4 +121,4 @@ class DatasetParts:
 
     def column(self, name: str) -> Any:
         """The column."""
-        return frame_of(self._dataset.to_table(columns=[name])).columns[0]
+        return make_frame(self._dataset.to_table(columns=[name])).columns[0]

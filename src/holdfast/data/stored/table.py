@@ -65,14 +65,14 @@ def open_table(folder: str | os.PathLike[str]) -> StoredTable:
     folder = Path(folder).absolute()
     known = _description(folder)
     n_features, n_rows = len(known.schema.features), known.n_rows
-    columns = mapped(folder, "columns", (n_features, n_rows))
-    weight = mapped(folder, "weight", (n_rows,)) if known.has_weight else None
-    table = StoredTable(known.schema, tuple(columns), mapped(folder, "target", (n_rows,)), weight)
+    columns = map_array(folder, "columns", (n_features, n_rows))
+    weight = map_array(folder, "weight", (n_rows,)) if known.has_weight else None
+    table = StoredTable(known.schema, tuple(columns), map_array(folder, "target", (n_rows,)), weight)
     shapes = {"codes": (-(-n_features // 4), n_rows), "ranks": (n_features, n_rows)}
     with np.load(folder / "coded.npz", allow_pickle=False) as small:
         arrays = {name: _read_only(small[name]) for name in small.files}
-    arrays |= {name: mapped(folder, name, shape) for name, shape in shapes.items()}
-    keys: KeyArray = mapped(folder, "keys", (n_rows,))
+    arrays |= {name: map_array(folder, name, shape) for name, shape in shapes.items()}
+    keys: KeyArray = map_array(folder, "keys", (n_rows,))
     made = {"coded": Coded(**arrays), "known_keys": keys}
     table.__dict__.update(made, folder=folder, part_starts=known.part_starts)
     return table
@@ -97,7 +97,7 @@ def _description(folder: Path) -> Description:
     return known
 
 
-def mapped(folder: Path, name: str, shape: tuple[int, ...]) -> NDArray[Any]:
+def map_array(folder: Path, name: str, shape: tuple[int, ...]) -> NDArray[Any]:
     """The array in the file of that name, which is read where it is looked at."""
     path = folder / f"{name}.npy"
     try:

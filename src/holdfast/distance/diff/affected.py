@@ -8,7 +8,7 @@ from holdfast.arrays import BoolArray, FloatArray
 from holdfast.data.schema import Label, Schema
 from holdfast.data.table import Table
 from holdfast.distance.diff.crossings import Crossings
-from holdfast.growth.described import LEAST_ROWS, described
+from holdfast.growth.described import LEAST_ROWS, grow_summary_tree
 from holdfast.tree.rule import Condition, Rule, tree_rules
 from holdfast.tree.tree import LEAF, Tree
 
@@ -49,7 +49,7 @@ class RowGroup:
         return self.rule.value[0]
 
 
-def changed_boxes(crossings: Crossings, table: Table) -> tuple[RowBox, ...]:
+def find_changed_boxes(crossings: Crossings, table: Table) -> tuple[RowBox, ...]:
     """The boxes of rows that get another class, or another number, those of the most change first."""
     is_classes = crossings.old.schema.target.is_classes
     change = crossings.weight * (crossings.flipped if is_classes else crossings.moved)
@@ -59,12 +59,12 @@ def changed_boxes(crossings: Crossings, table: Table) -> tuple[RowBox, ...]:
     for pair in order[:MOST_BOXES]:
         old, new = rules[0][int(crossings.leaves[pair, 0])], rules[1][int(crossings.leaves[pair, 1])]
         fraction = float(crossings.weight[pair]) / crossings.total
-        where = count_missing(joined_conditions(old, new), table, crossings.pair == pair)
+        where = count_missing(join_conditions(old, new), table, crossings.pair == pair)
         boxes.append(RowBox(old, new, where, int(crossings.n_rows[pair]), fraction))
     return tuple(boxes)
 
 
-def joined_conditions(old: Rule, new: Rule) -> tuple[Condition, ...]:
+def join_conditions(old: Rule, new: Rule) -> tuple[Condition, ...]:
     """The conditions of both rules, those on one feature joined."""
     joined: dict[str, Condition] = {condition.name: condition for condition in old.conditions}
     for condition in new.conditions:
@@ -85,7 +85,7 @@ def count_missing(conditions: tuple[Condition, ...], table: Table, rows: BoolArr
     return tuple(counted)
 
 
-def changed_groups(crossings: Crossings, table: Table) -> tuple[RowGroup, ...]:
+def find_changed_groups(crossings: Crossings, table: Table) -> tuple[RowGroup, ...]:
     """The one or two groups that cover most of the change, from a small tree; none if nothing changed."""
     is_classes = crossings.old.schema.target.is_classes
     values = (crossings.flipped if is_classes else crossings.moved)[crossings.pair].astype(np.float64)
@@ -94,10 +94,10 @@ def changed_groups(crossings: Crossings, table: Table) -> tuple[RowGroup, ...]:
         return ()
     share = crossings.mean(crossings.flipped) if is_classes else 1.0
     least = min(LEAST_ROWS, max(share / 4, FEWEST / table.n_rows))
-    return _best(described(_told(crossings, table), counted, least))
+    return _best(grow_summary_tree(_select_columns(crossings, table), counted, least))
 
 
-def _told(crossings: Crossings, table: Table) -> Table:
+def _select_columns(crossings: Crossings, table: Table) -> Table:
     """The table; of a large one, only the columns that the trees ask about."""
     if table.n_rows * table.n_features <= MOST_CELLS:
         return table

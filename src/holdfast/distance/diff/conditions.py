@@ -27,7 +27,7 @@ class ConditionChange:
     cost: float  # what it adds to the distance
 
 
-def condition_changes(old: Rule, new: Rule, costs: Mapping[str, float]) -> tuple[ConditionChange, ...]:
+def compare_conditions(old: Rule, new: Rule, costs: Mapping[str, float]) -> tuple[ConditionChange, ...]:
     """The conditions that differ, in the order of the old rule; `costs` are by feature, as in a RulePair."""
     return tuple(_changes(old, new, costs))
 
@@ -49,28 +49,28 @@ def _kind(old: Condition | None, new: Condition | None) -> str:
     if old.feature.is_subset:
         if set(old.categories) != set(new.categories):
             return "categories"
-    elif not asks_the_same(old, new):
+    elif not is_same_condition(old, new):
         has_same_bounds = (old.low > -inf, old.high < inf) == (new.low > -inf, new.high < inf)
         return "threshold" if has_same_bounds else "question"
     return "missing" if old.missing != new.missing else ""
 
 
-def asks_the_same(old: Condition, new: Condition) -> bool:
+def is_same_condition(old: Condition, new: Condition) -> bool:
     """True if two ranges of a feature allow the same known values.
 
     Of an ordered feature a threshold may lie anywhere between two categories, or beyond the last.
     """
     if old.feature.kind == "ordered" and old.categories == new.categories:
         return True
-    return same_threshold(old.low, new.low) and same_threshold(old.high, new.high)
+    return is_same_threshold(old.low, new.low) and is_same_threshold(old.high, new.high)
 
 
-def same_threshold(one: float, other: float) -> bool:
+def is_same_threshold(one: float, other: float) -> bool:
     """True if no more than the last digits differ."""
     return one == other or isclose(one, other, rel_tol=LAST_DIGITS, abs_tol=0.0)
 
 
-def moves_missing(old: Condition | None, new: Condition | None) -> bool:
+def is_missing_moved(old: Condition | None, new: Condition | None) -> bool:
     """True if only one of two conditions allows missing values, and training rows were missing there."""
     if old is None or new is None or old.missing == new.missing:
         return False

@@ -35,7 +35,7 @@ _FIGURES = (
 )
 
 
-def diff_content(diff: "TreeDiff") -> dict[str, Any]:
+def make_diff_content(diff: "TreeDiff") -> dict[str, Any]:
     """All that a diff holds: the summary in words, then every figure."""
     distance = diff.distance
     return {

@@ -34,7 +34,7 @@ class Crossings:
     def of(cls, old: Tree, new: Tree, table: Table) -> "Crossings":
         """Where the rows of the table go. Its columns are found by name, its categories by value."""
         weight = np.ones(table.n_rows) if table.weight is None else table.weight
-        return cls(old, new, leaves_of_table(old, table), leaves_of_table(new, table), weight)
+        return cls(old, new, find_table_leaves(old, table), find_table_leaves(new, table), weight)
 
     @cached_property
     def pair(self) -> LongArray:
@@ -103,7 +103,7 @@ class Crossings:
         return found, place
 
 
-def leaves_of_table(tree: Tree, table: Table) -> IntArray:
+def find_table_leaves(tree: Tree, table: Table) -> IntArray:
     """The leaf that each row reaches, the columns of the table found by name and categories by value."""
     used = np.unique(tree.feature[tree.feature != LEAF])
     matrix = np.empty((table.n_rows, len(used)))

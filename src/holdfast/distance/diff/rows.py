@@ -10,16 +10,16 @@ import numpy as np
 
 from holdfast.data.schema import Label, Target
 from holdfast.data.table import Table
-from holdfast.distance.diff.affected import RowBox, RowGroup, changed_boxes, changed_groups
+from holdfast.distance.diff.affected import RowBox, RowGroup, find_changed_boxes, find_changed_groups
 from holdfast.distance.diff.crossings import Crossings
-from holdfast.distance.diff.population import LeafShare, leaf_shares
+from holdfast.distance.diff.population import LeafShare, compare_leaf_shares
 from holdfast.distance.distances import tree_distance
-from holdfast.distance.reference_schema import on_wider_schema
+from holdfast.distance.reference_schema import widen_schemas
 from holdfast.errors import SchemaMismatch
 from holdfast.scoring.calibration import UNKNOWN, Calibration, calibration
 from holdfast.scoring.differences import score_difference
-from holdfast.scoring.metric import Metric, TrueValues, metric_of
-from holdfast.scoring.predictions import node_predictions
+from holdfast.scoring.metric import Metric, TrueValues, make_metric
+from holdfast.scoring.predictions import predict_at_nodes
 from holdfast.text.lists import listed
 from holdfast.tree.positive import positive_class
 from holdfast.tree.tree import Tree
@@ -86,7 +86,7 @@ def interval(value: float, error: float, confidence: float = CONFIDENCE) -> tupl
     return value - reach, value + reach
 
 
-def row_changes(
+def measure_row_changes(
     old: Tree,
     new: Tree,
     table: Table,
@@ -103,12 +103,12 @@ def row_changes(
     nothing; `describe=False` does without the groups, which take most of the time.
     """
     if old.schema != new.schema:
-        old, new = on_wider_schema(old, new)
+        old, new = widen_schemas(old, new)
     crossings = Crossings.of(old, new, table)
     target = old.schema.target
     place = positive_class(old) if positive is None else target.class_place(positive)
-    truth = true_values(target, table) if labelled else None
-    shares = leaf_shares(crossings)
+    truth = read_true_values(target, table) if labelled else None
+    shares = compare_leaf_shares(crossings)
     moves = crossings.moved[crossings.weight > 0]
     return RowChanges(
         n_rows=int((crossings.row_weight > 0).sum()),
@@ -122,12 +122,12 @@ def row_changes(
         **_calibrations(crossings, truth, place),
         leaf_index=fsum(share.index for share in shares),
         leaf_shares=shares,
-        boxes=changed_boxes(crossings, table),
-        groups=changed_groups(crossings, table) if describe else (),
+        boxes=find_changed_boxes(crossings, table),
+        groups=find_changed_groups(crossings, table) if describe else (),
     )
 
 
-def true_values(target: Target, table: Table) -> TrueValues:
+def read_true_values(target: Target, table: Table) -> TrueValues:
     """The target of the rows, by the numbers of the trees' classes."""
     own = table.schema.target
     if own.is_classes != target.is_classes:
@@ -202,14 +202,14 @@ def _scores(crossings: Crossings, truth: TrueValues | None, scoring: Any) -> dic
     names = ("old_score", "old_error", "new_score", "new_error", "score_difference", "score_error")
     if truth is None:
         return {"metric": None, **dict.fromkeys(names, nan)}
-    metric = metric_of(scoring, truth.target)
+    metric = make_metric(scoring, truth.target)
     if len(np.unique(truth.values[truth.counted])) < metric.least_values:
         return {"metric": metric, **dict.fromkeys(names, nan)}
     # In an order of their own, so that that of the rows changes no last bit of a sum.
     order = np.lexsort((crossings.row_weight, truth.values, crossings.pair))
-    rows = truth.taken(order)
+    rows = truth.subset(order)
     leaves = (crossings.old, crossings.old_leaf), (crossings.new, crossings.new_leaf)
-    old, new = (node_predictions(metric, tree, leaf[order]) for tree, leaf in leaves)
+    old, new = (predict_at_nodes(metric, tree, leaf[order]) for tree, leaf in leaves)
     scores = (metric.score(old, rows), metric.score(new, rows), score_difference(metric, old, new, rows))
     return {"metric": metric, **dict(zip(names, (part for score in scores for part in score), strict=True))}
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from holdfast.distance.diff.conditions import (
     CONDITION_KINDS,
     ConditionChange,
-    condition_changes,
-    moves_missing,
+    compare_conditions,
+    is_missing_moved,
 )
 from holdfast.distance.matching import RulePair, TreeDistance, UnmatchedRule
 from holdfast.tree.rule import Rule
@@ -51,7 +51,7 @@ class RuleChange:
         return self.new.value[0] - self.old.value[0]
 
 
-def rule_changes(distance: TreeDistance) -> tuple[RuleChange, ...]:
+def compare_rules(distance: TreeDistance) -> tuple[RuleChange, ...]:
     """One for each pair of rules, in the order of the old tree, then those on their own."""
     pairs = [_pair_change(pair) for pair in distance.pairs]
     alone = [_lone_change(unmatched) for unmatched in distance.unmatched]
@@ -61,9 +61,9 @@ def rule_changes(distance: TreeDistance) -> tuple[RuleChange, ...]:
 def _pair_change(pair: RulePair) -> RuleChange:
     old, new = pair.first, pair.second
     width = 1.0 if old.target.is_classes else min(old.target.high - old.target.low, sys.float_info.max)
-    conditions = condition_changes(old, new, {part.feature: part.cost for part in pair.parts})
+    conditions = compare_conditions(old, new, {part.feature: part.cost for part in pair.parts})
     kinds = {change.kind for change in conditions}
-    if any(moves_missing(each.old, each.new) for each in conditions):
+    if any(is_missing_moved(each.old, each.new) for each in conditions):
         kinds.add("missing")
     if old.target.is_classes and old.outcome != new.outcome:
         kinds.add("outcome")

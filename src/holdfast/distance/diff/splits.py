@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from holdfast.data.schema import Label
 from holdfast.distance.costs import fraction_of_range
-from holdfast.distance.diff.conditions import asks_the_same
-from holdfast.tree.rule import Condition, answer, conditions_at, fraction_of_rows
+from holdfast.distance.diff.conditions import is_same_condition
+from holdfast.tree.rule import Condition, fraction_of_rows, list_conditions, split_condition
 from holdfast.tree.tree import LEAF, Tree
 
 SPLIT_KINDS = ("threshold", "categories", "missing", "replaced", "new", "gone")
@@ -71,18 +71,18 @@ class SplitCounts:
         return self.moved + max(self.gone, self.new)
 
 
-def split_counts(old: Tree, changes: Sequence[SplitChange]) -> SplitCounts:
+def count_splits(old: Tree, changes: Sequence[SplitChange]) -> SplitCounts:
     """The one count of what changed that sentences, figures and policies tell."""
     moved, gone = sum(each.is_move for each in changes), sum(each.n_gone for each in changes)
     return SplitCounts(old.n_leaves - 1 - moved - gone, moved, gone, sum(each.n_new for each in changes))
 
 
-def split_changes(old: Tree, new: Tree) -> tuple[SplitChange, ...]:
+def compare_splits(old: Tree, new: Tree) -> tuple[SplitChange, ...]:
     """The splits that changed, in the order of the old tree; both trees are on one schema."""
-    return tuple(_walked(old, new))
+    return tuple(_walk(old, new))
 
 
-def _walked(old: Tree, new: Tree) -> Iterator[SplitChange]:
+def _walk(old: Tree, new: Tree) -> Iterator[SplitChange]:
     places = [(0, 0)]
     while places:
         one, other = places.pop()
@@ -93,8 +93,8 @@ def _walked(old: Tree, new: Tree) -> Iterator[SplitChange]:
             kind = "new" if asked == LEAF else "gone" if asks == LEAF else "replaced"
             yield _change(kind, old, new, (one, other), True, 1.0)
             continue
-        side = same_side(old, new, one, other)
-        kind, share = _moved(old, new, one, other, side)
+        side = is_same_side(old, new, one, other)
+        kind, share = _classify_move(old, new, one, other, side)
         if kind:
             yield _change(kind, old, new, (one, other), side, share)
         left, right = int(new.left[other]), int(new.right[other])
@@ -107,9 +107,9 @@ def _walked(old: Tree, new: Tree) -> Iterator[SplitChange]:
 
 def _change(kind: str, old: Tree, new: Tree, nodes: tuple[int, int], side: bool, share: float) -> SplitChange:
     one, other = nodes
-    before = None if old.feature[one] == LEAF else answer(old, one, True)
-    after = None if new.feature[other] == LEAF else answer(new, other, side)
-    where = tuple(each for each in conditions_at(old, one).values() if not each.allows_all)
+    before = None if old.feature[one] == LEAF else split_condition(old, one, True)
+    after = None if new.feature[other] == LEAF else split_condition(new, other, side)
+    where = tuple(each for each in list_conditions(old, one).values() if not each.allows_all)
     return SplitChange(
         kind=kind,
         old_node=one,
@@ -130,33 +130,33 @@ def _moves_missing(old: Tree, new: Tree, one: int, other: int, side: bool) -> bo
     if bool(old.missing_left[one]) == (bool(new.missing_left[other]) == side):
         return False
     return any(
-        answer(tree, node, bool(tree.missing_left[node])).has_missing_rows
+        split_condition(tree, node, bool(tree.missing_left[node])).has_missing_rows
         for tree, node in ((old, one), (new, other))
     )
 
 
-def same_side(old: Tree, new: Tree, one: int, other: int) -> bool:
+def is_same_side(old: Tree, new: Tree, one: int, other: int) -> bool:
     """False if the yes side of the new split is what was the no side: a set of categories has two names."""
-    before = answer(old, one, True)
+    before = split_condition(old, one, True)
     if not before.feature.is_subset:
         return True
     reach = _reaching(old, new, one, other)
     as_named, swapped = (
-        len((set(before.categories) ^ set(answer(new, other, side).categories)) & reach)
+        len((set(before.categories) ^ set(split_condition(new, other, side).categories)) & reach)
         for side in (True, False)
     )
     return as_named <= swapped
 
 
-def _moved(old: Tree, new: Tree, one: int, other: int, side: bool) -> tuple[str, float]:
+def _classify_move(old: Tree, new: Tree, one: int, other: int, side: bool) -> tuple[str, float]:
     """Which kind of change it is, empty for none, and the share that changed side."""
-    before, after = answer(old, one, True), answer(new, other, side)
+    before, after = split_condition(old, one, True), split_condition(new, other, side)
     feature = before.feature
     if feature.is_subset:
         moved = (set(before.categories) ^ set(after.categories)) & _reaching(old, new, one, other)
         if moved:
             return "categories", len(moved) / len(feature.categories)
-    elif not asks_the_same(before, after):
+    elif not is_same_condition(before, after):
         (_, high), (_, other_high) = before.bounds, after.bounds
         width = feature.high - feature.low
         whole = (feature.low, feature.high)
@@ -167,7 +167,7 @@ def _moved(old: Tree, new: Tree, one: int, other: int, side: bool) -> tuple[str,
 
 def _missing_reach(tree: Tree, node: int) -> bool:
     """True if a row that lacks the value of the split can come to the node."""
-    known = conditions_at(tree, node).get(int(tree.feature[node]))
+    known = list_conditions(tree, node).get(int(tree.feature[node]))
     return known is None or known.missing
 
 
@@ -176,7 +176,7 @@ def _reaching(old: Tree, new: Tree, one: int, other: int) -> set[Label]:
     index = int(old.feature[one])
     reach = set(old.schema.features[index].categories)
     for tree, node in ((old, one), (new, other)):
-        known = conditions_at(tree, node).get(index)
+        known = list_conditions(tree, node).get(index)
         if known is not None:
             reach &= set(known.categories)
     return reach

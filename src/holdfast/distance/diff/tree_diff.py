@@ -5,19 +5,19 @@ from functools import cached_property
 from typing import Any
 
 from holdfast.adapters import as_tree
-from holdfast.data.input.frame import frame_of
+from holdfast.data.input.frame import make_frame
 from holdfast.data.input.target import Task
 from holdfast.data.schema import Label, Schema
 from holdfast.data.split.row_keys import share_in_sketch, unique_hashes
 from holdfast.data.table import Table
-from holdfast.distance.diff.data import compared_table
-from holdfast.distance.diff.population import column_indices
-from holdfast.distance.diff.rows import RowChanges, row_changes
-from holdfast.distance.diff.rules import RuleChange, rule_changes
-from holdfast.distance.diff.splits import SplitChange, SplitCounts, split_changes, split_counts
+from holdfast.distance.diff.data import prepare_table
+from holdfast.distance.diff.population import compute_column_indices
+from holdfast.distance.diff.rows import RowChanges, measure_row_changes
+from holdfast.distance.diff.rules import RuleChange, compare_rules
+from holdfast.distance.diff.splits import SplitChange, SplitCounts, compare_splits, count_splits
 from holdfast.distance.distances import tree_distance
 from holdfast.distance.matching import TreeDistance
-from holdfast.distance.reference_schema import on_wider_schema
+from holdfast.distance.reference_schema import widen_schemas
 from holdfast.errors import HoldfastError
 from holdfast.shown import shown
 from holdfast.tree.positive import positive_class
@@ -60,7 +60,7 @@ class TreeDiff:
     @cached_property
     def split_counts(self) -> SplitCounts:
         """How many splits stay, moved, are gone and are new."""
-        return split_counts(self.old, self.splits)
+        return count_splits(self.old, self.splits)
 
     @property
     def summary(self) -> str:
@@ -69,9 +69,9 @@ class TreeDiff:
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as plain data, which JSON takes; None for what cannot be told."""
-        from holdfast.distance.diff.content import diff_content
+        from holdfast.distance.diff.content import make_diff_content
 
-        return diff_content(self)
+        return make_diff_content(self)
 
     def __repr__(self) -> str:
         return f"<TreeDiff: {len(self.changes)} rules changed, distance {self.distance.total:.6g}>"
@@ -119,19 +119,19 @@ def tree_diff(
     >>> [change.kinds for change in diff.changes], diff.moved_thresholds[0].share
     ([('threshold',), ('threshold',)], 0.05)
     """
-    before, after = on_wider_schema(as_tree(old), as_tree(new))
+    before, after = widen_schemas(as_tree(old), as_tree(new))
     rows = None if X is None else _rows(before, after, (X, y, sample_weight, X_before), positive, scoring)
     if rows is not None and y is not None:
         rows = replace(rows, old_learned=_share_learned(old, X, y), new_learned=_share_learned(new, X, y))
     distance = tree_distance(before, after, matching=matching, label_weight=label_weight, outcome=outcome)
-    rules, place = rule_changes(distance), positive_class(before, positive)
+    rules, place = compare_rules(distance), positive_class(before, positive)
     return TreeDiff(
         old=before,
         new=after,
         distance=distance,
         changes=tuple(sorted((each for each in rules if not each.is_same), key=lambda each: -each.cost)),
         same=tuple(each for each in rules if each.is_same),
-        splits=split_changes(before, after),
+        splits=compare_splits(before, after),
         rows=rows,
         positive=None if place is None else before.schema.target.classes[place],
     )
@@ -139,12 +139,12 @@ def tree_diff(
 
 def _rows(old: Tree, new: Tree, data: tuple[Any, Any, Any, Any], positive: Any, scoring: Any) -> RowChanges:
     X, y, sample_weight, X_before = data
-    table = compared_table(old, new, X, y, sample_weight)
+    table = prepare_table(old, new, X, y, sample_weight)
     is_labelled = y is not None or isinstance(X, Table)
-    rows = row_changes(old, new, table, positive=positive, scoring=scoring, labelled=is_labelled)
+    rows = measure_row_changes(old, new, table, positive=positive, scoring=scoring, labelled=is_labelled)
     if X_before is None:
         return rows
-    return replace(rows, column_index=column_indices(compared_table(old, new, X_before), table))
+    return replace(rows, column_index=compute_column_indices(prepare_table(old, new, X_before), table))
 
 
 def _share_learned(model: Any, X: Any, y: Any) -> float | None:
@@ -155,7 +155,7 @@ def _share_learned(model: Any, X: Any, y: Any) -> float | None:
     schema: Schema = model.schema_
     task: Task = "classification" if schema.target.is_classes else "regression"
     try:
-        table = Table.from_arrays(frame_of(X), y, task=task, schema=schema)
+        table = Table.from_arrays(make_frame(X), y, task=task, schema=schema)
     except (HoldfastError, ValueError):  # rows with the columns that the trees ask about alone
         return None
     return share_in_sketch(unique_hashes(table), sketch)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from holdfast.arrays import BoolArray, FloatArray, IntArray
-from holdfast.growth.density.model import sums_of
+from holdfast.growth.density.model import add_up_groups
 from holdfast.growth.density.search import Question, Search
 from holdfast.kernels.growth.density import DensityRows
 
@@ -38,7 +38,7 @@ class Group:
         return self.sides is None
 
 
-def grown_groups(search: Search, is_held: BoolArray, max_depth: int | None) -> Group:
+def grow_groups(search: Search, is_held: BoolArray, max_depth: int | None) -> Group:
     """The group of all rows, divided as far as the limits allow."""
     held = np.flatnonzero(is_held).astype(np.int32)
     most_idle = LOOK_AHEAD if len(held) else np.inf  # without rows held out: on to the limits
@@ -56,7 +56,7 @@ def grown_groups(search: Search, is_held: BoolArray, max_depth: int | None) -> G
                 orders = group.orders[goes_there[group.orders]].reshape(len(group.orders), -1)
                 sides.append(_group(search, orders, group.held[goes_there[group.held]], group.depth + 1))
             group.sides, group.held_left = (sides[0], sides[1]), goes_left[group.held]
-            together = joined(group, [side.log_density for side in sides])
+            together = join_likelihoods(group, [side.log_density for side in sides])
             gain, error = held_out_gain(search.data.rows, group, together)
             for side in sides:
                 side.idle = 0 if gain > error else group.idle + 1
@@ -76,13 +76,13 @@ def _sorted_rows(search: Search, taken: BoolArray) -> IntArray:
 
 def _group(search: Search, orders: IntArray, held: IntArray, depth: int) -> Group:
     rows = search.data.rows
-    sums = sums_of(rows, orders[0], np.zeros(orders.shape[1], np.int64), 1, full=search.family.full)
+    sums = add_up_groups(rows, orders[0], np.zeros(orders.shape[1], np.int64), 1, full=search.family.full)
     model = search.family.models(sums)[0]
     log_density = model.log_density(rows.numbers[held], rows.codes[held], rounded=True)
     return Group(depth, 0, float(sums.weight[0]), held, log_density, orders)
 
 
-def groups_of(root: Group) -> Iterator[Group]:
+def list_groups(root: Group) -> Iterator[Group]:
     """All groups, each before its sides and the left one's before the right one's."""
     waiting = [root]
     while waiting:
@@ -95,7 +95,7 @@ def groups_of(root: Group) -> Iterator[Group]:
 # -- rows held out ----------------------------------------------------------------------------------------
 
 
-def joined(group: Group, of_sides: list[FloatArray]) -> FloatArray:
+def join_likelihoods(group: Group, of_sides: list[FloatArray]) -> FloatArray:
     """Log likelihood of the rows held out in a group, given that of each side's rows on its own.
 
     A row also has to be on its side: without the fractions of the sides, dividing a Gaussian at its mean

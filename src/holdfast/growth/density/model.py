@@ -48,7 +48,7 @@ class Sums:
         )
 
 
-def sums_of(rows: DensityRows, taken: IntArray, group: LongArray, n_groups: int, *, full: bool) -> Sums:
+def add_up_groups(rows: DensityRows, taken: IntArray, group: LongArray, n_groups: int, *, full: bool) -> Sums:
     """The sums of the taken rows, each in its group."""
     numbers, weight = rows.numbers[taken], rows.weight[taken]
     known = ~np.isnan(numbers)

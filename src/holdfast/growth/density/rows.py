@@ -1,4 +1,4 @@
-"""Unlabelled rows in standard units, in one order, some of them held out."""
+"""UnlabelledRows rows in standard units, in one order, some of them held out."""
 
 from dataclasses import dataclass
 
@@ -6,11 +6,11 @@ import numpy as np
 
 from holdfast.arrays import BoolArray, FloatArray, IntArray, LongArray, frozen
 from holdfast.data.canonical_order import MOST_ROWS, fixed_order
-from holdfast.data.coding import rank_values
+from holdfast.data.coding import write_dense_ranks
 from holdfast.data.input.weight import are_repetitions
 from holdfast.data.schema import Schema
 from holdfast.data.split.row_keys import copies_as_groups, unit_keys
-from holdfast.data.split.row_positions import below, random_positions
+from holdfast.data.split.row_positions import random_positions, select_below
 from holdfast.data.table import Table
 from holdfast.growth.sample import relative, split_weight
 from holdfast.kernels.growth.density import DensityRows
@@ -51,7 +51,7 @@ class StandardUnits:
         return codes
 
 
-def standard_units(table: Table, weight: FloatArray) -> StandardUnits:
+def fit_units(table: Table, weight: FloatArray) -> StandardUnits:
     """The units that all rows of a table give."""
     features = table.schema.features
     of_numbers = [index for index, feature in enumerate(features) if feature.kind == "numeric"]
@@ -98,7 +98,7 @@ def _column_units(column: FloatArray, weight: FloatArray) -> tuple[float, float,
 
 
 @dataclass(frozen=True, eq=False)
-class Unlabelled:
+class UnlabelledRows:
     """Rows in one fixed order, copies of a row as one, ready for the search."""
 
     table: Table
@@ -118,13 +118,13 @@ class Unlabelled:
         return self.table.n_rows if self.copy_numbers is None else int(self.copy_numbers.max()) + 1
 
 
-def unlabelled(table: Table) -> Unlabelled:
+def prepare_rows(table: Table) -> UnlabelledRows:
     """The rows of a table, sorted by all that is known of them and in standard units."""
     table, copies = _in_fixed_order(table)
     repeats, importance = split_weight(table.weight, table.n_rows)
     importance, _ = relative(importance, repeats)
     weight = repeats * (importance / np.average(importance, weights=repeats))
-    units = standard_units(table, weight)
+    units = fit_units(table, weight)
     rows = DensityRows(
         numbers=frozen(units.numbers(table.columns)),
         codes=frozen(units.codes(table.columns)),
@@ -135,15 +135,15 @@ def unlabelled(table: Table) -> Unlabelled:
     )
     ranks = np.empty((table.n_features, table.n_rows), np.int32)
     for feature, column in enumerate(table.columns):
-        rank_values(column, ranks[feature])
-    return Unlabelled(table, units, rows, frozen(ranks), copies)
+        write_dense_ranks(column, ranks[feature])
+    return UnlabelledRows(table, units, rows, frozen(ranks), copies)
 
 
-def held_out(data: Unlabelled, fraction: float, seed: int) -> BoolArray:
+def draw_holdout(data: UnlabelledRows, fraction: float, seed: int) -> BoolArray:
     """The rows that the search does not see: about that fraction of them, drawn by the seed."""
     strata = np.zeros(data.table.n_rows, np.int64)
     keys = unit_keys(data.table, copies_as_groups(data.table, data.copy_numbers))
-    return below(random_positions(strata, keys, (seed,)), fraction)
+    return select_below(random_positions(strata, keys, (seed,)), fraction)
 
 
 def _in_fixed_order(table: Table) -> tuple[Table, LongArray | None]:
@@ -151,7 +151,7 @@ def _in_fixed_order(table: Table) -> tuple[Table, LongArray | None]:
     order = fixed_order(table)
     if table.weight is not None:
         order = order[table.weight[order] > 0]
-    table = table.taken(order)
+    table = table.subset(order)
     kind, is_copy = _kinds(table)
     weight = np.ones(table.n_rows) if table.weight is None else table.weight
     if not are_repetitions(weight) or weight[~is_copy].sum() > max(MOST_ROWS, table.n_rows):
@@ -175,7 +175,7 @@ def _kinds(table: Table) -> tuple[LongArray, BoolArray]:
     differs = np.zeros(table.n_rows, np.bool_)
     ranks = np.empty((table.n_features, table.n_rows), np.int32)
     for column, rank in zip(table.columns, ranks, strict=True):
-        rank_values(column, rank)
+        write_dense_ranks(column, rank)
         differs[1:] |= np.diff(rank) != 0
     kind = np.cumsum(differs)
     first = np.append(True, differs[1:])

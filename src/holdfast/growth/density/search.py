@@ -10,8 +10,8 @@ import numpy as np
 from holdfast.arrays import BoolArray, FloatArray, IntArray, LongArray, frozen, without_last_digits
 from holdfast.backends.interruption import call_kernel, stop_flag
 from holdfast.data.schema import Kind
-from holdfast.growth.density.model import Family, Sums, sums_of
-from holdfast.growth.density.rows import Unlabelled
+from holdfast.growth.density.model import Family, Sums, add_up_groups
+from holdfast.growth.density.rows import UnlabelledRows
 from holdfast.growth.thresholds import midpoint
 from holdfast.kernels.growth.density import NO_WEIGHT, TIE, best_thresholds
 
@@ -58,7 +58,7 @@ class _Union(NamedTuple):
 class Search:
     """How questions are looked for: among which rows, for which models, with how many rows on a side."""
 
-    data: Unlabelled
+    data: UnlabelledRows
     family: Family
     least: int
 
@@ -68,7 +68,7 @@ class Search:
         Of equal ones it is that on the first column by name, at the lowest threshold.
         """
         taken = orders[0]
-        node = sums_of(self.data.rows, taken, np.zeros(len(taken), np.int64), 1, full=self.family.full)
+        node = add_up_groups(self.data.rows, taken, np.zeros(len(taken), np.int64), 1, full=self.family.full)
         alone = float(self.family.log_likelihood(node)[0])
         tie = TIE * float(node.weight[0])
         best: Question | None = None
@@ -186,7 +186,7 @@ class Search:
 
     def _profiles(self, feature: int, taken: IntArray, group: LongArray, n_groups: int) -> Sums:
         """The sums of each category of a feature, without the counts of these categories themselves."""
-        sums = sums_of(self.data.rows, taken, group, n_groups + 1, full=False)
+        sums = add_up_groups(self.data.rows, taken, group, n_groups + 1, full=False)
         place = int(np.flatnonzero(self.data.units.categorical == feature)[0])
         own = np.arange(*self.data.units.start[place : place + 2])
         return replace(sums, counts=np.delete(sums.counts, own, axis=1))
@@ -198,7 +198,7 @@ class Search:
 
         Each union has a 1 for every group in it; None are the prefixes: the first group, the first two, ...
         """
-        parts = sums_of(self.data.rows, taken, group, n_groups + 1, full=self.family.full)
+        parts = add_up_groups(self.data.rows, taken, group, n_groups + 1, full=self.family.full)
         whole = parts.mapped(lambda part: part.sum(axis=0, keepdims=True))
         best: _Union | None = None
         tie = TIE * float(parts.weight.sum())

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from holdfast.arrays import FloatArray, LongArray, frozen
-from holdfast.growth.density.groups import Group, groups_of, joined
+from holdfast.growth.density.groups import Group, join_likelihoods, list_groups
 from holdfast.growth.density.search import Search
 from holdfast.shown import shown
 
@@ -66,7 +66,7 @@ def division_order(root: Group, standing: set[Group]) -> list[Group]:
 
     Each comes after those that lead to it.
     """
-    numbered = {group: number for number, group in enumerate(groups_of(root))}
+    numbered = {group: number for number, group in enumerate(list_groups(root))}
     waiting: list[tuple[bool, float, int, Group]] = []
 
     def wait(group: Group) -> None:
@@ -86,7 +86,7 @@ def division_order(root: Group, standing: set[Group]) -> list[Group]:
 
 def divide_only(root: Group, divided: set[Group]) -> None:
     """Take back all questions but those of these groups."""
-    for group in list(groups_of(root)):
+    for group in list(list_groups(root)):
         if group not in divided:
             group.question = group.sides = None
 
@@ -109,7 +109,7 @@ def size_table(search: Search, root: Group, order: list[Group], n_clusters: int)
         fitted |= {side: side.log_density for side in group.sides or ()}
         at: Group | None = group
         while at is not None:  # what is above it changes with it
-            fitted[at] = joined(at, [fitted[side] for side in at.sides or ()])
+            fitted[at] = join_likelihoods(at, [fitted[side] for side in at.sides or ()])
             at = above.get(at)
         score = _mean_and_error(fitted[root] - of_units, weight)
         lines.append((*score, *_mean_and_error(fitted[root] - before, weight)))

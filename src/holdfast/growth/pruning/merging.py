@@ -4,7 +4,7 @@ import numpy as np
 
 from holdfast.adapters import as_tree
 from holdfast.errors import ParameterError
-from holdfast.tree.prune import cut_back
+from holdfast.tree.prune import prune_at
 from holdfast.tree.tree import LEAF, Tree
 
 
@@ -29,4 +29,4 @@ def merge_leaves(tree: Tree) -> Tree:
     for node in range(tree.n_nodes - 1, -1, -1):  # preorder: children stand after their parent
         if left[node] != LEAF and is_leaf[left[node]] and is_leaf[right[node]]:
             is_leaf[node] = outcome[left[node]] == outcome[right[node]]
-    return cut_back(tree, np.asarray(is_leaf))
+    return prune_at(tree, np.asarray(is_leaf))

@@ -15,7 +15,7 @@ from holdfast.errors import ParameterError
 from holdfast.growth.pruning.risk import node_risk
 from holdfast.kernels.growth.prune import ROUNDING, weakest_links
 from holdfast.shown import plotted
-from holdfast.tree.prune import cut_back
+from holdfast.tree.prune import prune_at
 from holdfast.tree.tree import LEAF, Tree
 
 SizeParameter = Literal["ccp_alpha", "max_depth", "max_leaf_nodes"]
@@ -67,7 +67,7 @@ class PruningPath:
     def __getitem__(self, place: int | slice) -> Tree | list[Tree]:
         if isinstance(place, slice):
             return [self[each] for each in range(len(self))[place]]
-        return cut_back(self.tree, self.step <= range(len(self))[place])
+        return prune_at(self.tree, self.step <= range(len(self))[place])
 
     def __iter__(self) -> Iterator[Tree]:
         return (self[place] for place in range(len(self)))
@@ -176,10 +176,10 @@ def prune(tree: Tree, alpha: float, risk: str | None = None) -> Tree:
     >>> [prune(tree, alpha, risk="misclassification").n_leaves for alpha in (0.1, 0.2)]
     [3, 1]
     """
-    return pruning_path(tree, risk).tree_at(checked_alpha("alpha", alpha))
+    return pruning_path(tree, risk).tree_at(check_alpha("alpha", alpha))
 
 
-def checked_alpha(name: str, alpha: Any) -> float:
+def check_alpha(name: str, alpha: Any) -> float:
     """The number, or a ParameterError if it is below 0 or none."""
     if not isinstance(alpha, Real) or isinstance(alpha, bool) or not float(alpha) >= 0:
         raise ParameterError(f"{name}={alpha!r} is out of range: it must be a number of at least 0.")

@@ -19,9 +19,9 @@ from holdfast.growth.pruning.fitting import check_rows
 from holdfast.growth.pruning.risk import check_counts
 from holdfast.growth.rules import ClassWeight, GrowthRules
 from holdfast.growth.sample import FixedPointSample, fixed_point_sample
-from holdfast.growth.values import with_values
-from holdfast.tree.prune import TIED, cheapest, cut_back, rearranged
-from holdfast.tree.recorded import with_recorded
+from holdfast.growth.values import refit_values
+from holdfast.tree.prune import TIED, prune_at, prune_to_lowest_cost, rearrange_nodes
+from holdfast.tree.recorded import set_recorded
 from holdfast.tree.route import Routes
 from holdfast.tree.tree import LEAF, Tree
 
@@ -73,8 +73,8 @@ def prune_pessimistic(
         return _replaced(tree, confidence)
     check_rows(tree, table)
     fixed = fixed_point_sample(table, GrowthRules(criterion=tree.criterion, class_weight=class_weight))
-    root = cut_back(tree, tree.node_depth == 0)
-    fractions = with_values(root, table, fixed, fixed.repeats).value
+    root = prune_at(tree, tree.node_depth == 0)
+    fractions = refit_values(root, table, fixed, fixed.repeats).value
     if np.abs(fractions - tree.value[0]).max() > SAME:
         raise ParameterError(
             "The tree was not grown on these rows, or its classes were weighted otherwise: the fractions of "
@@ -82,7 +82,7 @@ def prune_pessimistic(
             "table and the class_weight that it was grown with, or no table."
         )
     smaller = _raised(tree, table, fixed, fixed.repeats, confidence)
-    return tree if smaller is tree else with_recorded(smaller, table)
+    return tree if smaller is tree else set_recorded(smaller, table)
 
 
 def _listed(fractions: FloatArray) -> str:
@@ -94,7 +94,7 @@ def _check_confidence(confidence: object) -> None:
         raise ParameterError(f"confidence={confidence!r} is out of range: it must lie between 0 and 1.")
 
 
-def pruned_pessimistically(
+def prune_grown_pessimistically(
     tree: Tree, rules: GrowthRules, table: Table, fixed: FixedPointSample, counts: IntArray
 ) -> Tree:
     """The tree, grown on the rows by the rules, with subtrees replaced and, if they say so, raised."""
@@ -110,7 +110,7 @@ def _replaced(tree: Tree, confidence: float) -> Tree:
     weight, _ = scaled(tree.weight)
     rows = weight * (tree.count[0] / weight[0])  # so that the unit of the weights does not matter
     expected = rows * error_bound(rows * (1.0 - tree.value.max(axis=1)), rows, confidence)
-    return cheapest(tree, expected)
+    return prune_to_lowest_cost(tree, expected)
 
 
 # -- raising --------------------------------------------------------------------------------------------
@@ -121,7 +121,7 @@ def _raised(tree: Tree, table: Table, fixed: FixedPointSample, counts: IntArray,
     work.settle_all()
     smaller = work.finished(tree)
     # A branch that has moved up holds other rows than before.
-    return smaller if smaller is tree else with_values(smaller, table, fixed, counts)
+    return smaller if smaller is tree else refit_values(smaller, table, fixed, counts)
 
 
 @dataclass(eq=False)
@@ -270,4 +270,4 @@ class _Work:
         left, right = (
             place[np.where(inner, side[nodes], LEAF)] for side in (self.routes.left, self.routes.right)
         )
-        return rearranged(tree, nodes, self.asks[nodes], left, right)
+        return rearrange_nodes(tree, nodes, self.asks[nodes], left, right)

@@ -10,18 +10,18 @@ from holdfast.arrays import FloatArray, IntArray, scaled
 from holdfast.data.canonical_order import canonical
 from holdfast.data.split.groups import read_groups
 from holdfast.data.split.row_keys import copies_as_groups, unit_keys
-from holdfast.data.split.row_positions import below, check_fraction, random_positions, strata_of
+from holdfast.data.split.row_positions import assign_strata, check_fraction, random_positions, select_below
 from holdfast.data.table import Table
 from holdfast.errors import GrowthWarning
 from holdfast.growth.grow import grow_samples
 from holdfast.growth.pruning.fitting import check_rows
 from holdfast.growth.rules import CART, GrowthRules
 from holdfast.growth.sample import balanced_on, fixed_point_sample
-from holdfast.growth.values import with_values
+from holdfast.growth.values import refit_values
 from holdfast.random_streams import Branch
 from holdfast.scoring.formulas import LEAST
-from holdfast.tree.prune import cheapest
-from holdfast.tree.quantile import quantile_of
+from holdfast.tree.prune import prune_to_lowest_cost
+from holdfast.tree.quantile import parse_quantile
 from holdfast.tree.tree import Tree
 
 
@@ -39,7 +39,7 @@ def prune_reduced_error(tree: Tree, table: Table) -> Tree:
     1
     """
     tree = as_tree(tree)
-    return cheapest(tree, _node_losses(tree, table))
+    return prune_to_lowest_cost(tree, _node_losses(tree, table))
 
 
 def grow_reduced_error(
@@ -59,7 +59,9 @@ def grow_reduced_error(
     marks = [] if groups is None else [read_groups(groups, table.n_rows)]
     table, marks, units = canonical(table, marks)
     keys = unit_keys(table, copies_as_groups(table, units) if groups is None else marks[0])
-    held_out = below(random_positions(strata_of(table), keys, (seed, Branch.REDUCED_ERROR_ROWS)), fraction)
+    held_out = select_below(
+        random_positions(assign_strata(table), keys, (seed, Branch.REDUCED_ERROR_ROWS)), fraction
+    )
     fixed = fixed_point_sample(table, rules)
     if held_out.all():  # a single row, or group
         return grow_samples(table, rules, fixed, [fixed.repeats], [seed])[0]
@@ -69,8 +71,8 @@ def grow_reduced_error(
     tree = grow_samples(table, own, fixed_learnt, [fixed_learnt.repeats * is_learnt], [seed])[0]
     for note in tree.notes:
         warnings.warn(note, GrowthWarning, stacklevel=2)
-    smaller = prune_reduced_error(tree, table.taken(held_out))
-    return with_values(smaller, table, fixed.of_values, fixed.repeats)
+    smaller = prune_reduced_error(tree, table.subset(held_out))
+    return refit_values(smaller, table, fixed.of_values, fixed.repeats)
 
 
 def _node_losses(tree: Tree, table: Table) -> FloatArray:
@@ -95,7 +97,7 @@ def _lost_classes(tree: Tree, node: IntArray, target: Any) -> FloatArray:
 
 def _lost_numbers(tree: Tree, node: IntArray, target: Any) -> FloatArray:
     value = tree.value[node, 0]
-    if (quantile := quantile_of(tree.criterion)) is not None:
+    if (quantile := parse_quantile(tree.criterion)) is not None:
         apart = target - value
         return np.asarray(np.where(apart > 0, quantile * apart, (quantile - 1.0) * apart), np.float64)
     if tree.criterion == "poisson":

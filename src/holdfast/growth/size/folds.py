@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 from holdfast.arrays import BoolArray, IntArray, LongArray
 from holdfast.data.canonical_order import canonical
-from holdfast.data.split.folds import drawn_folds, given_folds, is_number
+from holdfast.data.split.folds import draw_folds, is_number, read_folds
 from holdfast.data.split.row_keys import copies_as_groups
 from holdfast.data.table import Table
 from holdfast.random_streams import Branch
@@ -19,13 +19,13 @@ class Folds(NamedTuple):
     times: tuple[IntArray, ...]  # how often each row is learnt from
 
 
-def divided(table: Table, groups: LongArray | None, cv: Any, seed: int) -> Folds:
+def divide_rows(table: Table, groups: LongArray | None, cv: Any, seed: int) -> Folds:
     """The rows as `cv` divides them: into folds, one fraction, or as a splitter or pairs of rows say."""
     if is_number(cv):
         # In one fixed order, so that the choice does not depend on that of the data.
         table, marks, units = canonical(table, [] if groups is None else [groups])
         groups = copies_as_groups(table, units) if groups is None else marks[0]
-        folds = drawn_folds(table, groups, cv, (seed, Branch.SIZE_FOLDS))
+        folds = draw_folds(table, groups, cv, (seed, Branch.SIZE_FOLDS))
     else:
-        folds = given_folds(table, groups, cv)
+        folds = read_folds(table, groups, cv)
     return Folds(table, groups, tuple(fold.held_out for fold in folds), tuple(fold.times for fold in folds))

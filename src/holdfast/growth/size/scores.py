@@ -8,27 +8,27 @@ import numpy as np
 from holdfast.arrays import FloatArray, IntArray, LongArray
 from holdfast.data.table import Table
 from holdfast.growth.pruning.path import PruningPath
-from holdfast.scoring.formulas import Rows, auc, joint_auc
+from holdfast.scoring.formulas import ScoredRows, auc, joint_auc
 from holdfast.scoring.metric import Metric, Score, TrueValues
-from holdfast.scoring.predictions import node_predictions
+from holdfast.scoring.predictions import predict_at_nodes
 
 _Nodes = TypeVar("_Nodes", IntArray, LongArray)
 
 
-class HeldOut(NamedTuple):
-    """Rows to score on."""
+class HoldoutRows(NamedTuple):
+    """ScoredRows to score on."""
 
     table: Table
     true_values: TrueValues
 
     @classmethod
-    def of(cls, table: Table, groups: LongArray | None = None) -> "HeldOut":
+    def of(cls, table: Table, groups: LongArray | None = None) -> "HoldoutRows":
         """The rows of a table."""
         return cls(table, TrueValues.of(table, groups))
 
 
 def subtree_scores(
-    path: PruningPath, values: FloatArray, held_out: HeldOut, metric: Metric, *, with_error: bool = False
+    path: PruningPath, values: FloatArray, held_out: HoldoutRows, metric: Metric, *, with_error: bool = False
 ) -> list[Score]:
     """The scores on the rows held out of the subtrees that the values ask for; losses are negated.
 
@@ -48,7 +48,7 @@ def subtree_scores(
 # -- two classes ------------------------------------------------------------------------------------------
 
 
-def _aucs(path: PruningPath, places: Sequence[int], leaf: IntArray, rows: Rows) -> list[Score]:
+def _aucs(path: PruningPath, places: Sequence[int], leaf: IntArray, rows: ScoredRows) -> list[Score]:
     """The AUC at each of the places: it needs no more than what either class weighs at every leaf."""
     tree = path.tree
     cells = np.bincount(leaf * np.int64(2) + rows.values, rows.weight, 2 * tree.n_nodes)
@@ -88,7 +88,7 @@ def _by_rows(
         if can_join:  # the score is the same, and there are fewer rows
             node, true_values = _joined(node, true_values)
         node = _climbed(path, node, place)
-        predicted = node_predictions(metric, path.tree, node)
+        predicted = predict_at_nodes(metric, path.tree, node)
         scores.append(
             metric.score(predicted, true_values)
             if with_error

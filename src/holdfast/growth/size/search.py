@@ -8,7 +8,7 @@ import numpy as np
 
 from holdfast.arrays import FloatArray, LongArray, scaled, unscaled
 from holdfast.backends.tasks import check_jobs, run_all
-from holdfast.data.split.groups import of_rows, read_groups
+from holdfast.data.split.groups import read_groups, subset_groups
 from holdfast.data.table import Table
 from holdfast.errors import ParameterError
 from holdfast.growth.class_costs import losses_of, priors_of
@@ -24,11 +24,11 @@ from holdfast.growth.pruning.path import (
 )
 from holdfast.growth.rules import CART, GrowthRules, rows_needed
 from holdfast.growth.sample import balanced_on, check_table, fixed_point_sample, split_weight
-from holdfast.growth.size.folds import Folds, divided
-from holdfast.growth.size.scores import HeldOut, subtree_scores
+from holdfast.growth.size.folds import Folds, divide_rows
+from holdfast.growth.size.scores import HoldoutRows, subtree_scores
 from holdfast.growth.size.table import TIED, SizeTable
-from holdfast.scoring.metric import Metric, Score, loss_metric, metric_of, own_scoring
-from holdfast.scoring.unscored_folds import report_unscored_folds
+from holdfast.scoring.metric import Metric, Score, choose_scoring, loss_metric, make_metric
+from holdfast.scoring.unscored_folds import check_unscored_folds
 from holdfast.tree.tree import Tree
 
 SizeRule = Literal["cv", "cv-1se"]
@@ -37,7 +37,7 @@ LEAST_LEAVES = 4  # that a tree must have room for, or a smallest leaf is not tr
 MOST_SIZES = 300  # of a longer path, so many subtrees are scored, evenly spread over the orders of magnitude
 
 
-class Sized(NamedTuple):
+class SizeChoice(NamedTuple):
     """A tree of the size that rows held out speak for, and what they said of the others."""
 
     tree: Tree
@@ -77,7 +77,7 @@ def choose_size(
     *,
     search: SizeSearch = BY_FOLDS,
     groups: Any = None,
-) -> Sized:
+) -> SizeChoice:
     """The tree that the rules grow on all rows, as large as serves best on rows held out.
 
     One tree is grown on all rows and one without each fold. Each has its own sequence of subtrees, which the
@@ -94,11 +94,11 @@ def choose_size(
     if search.scoring is None and losses is not None:
         metric = loss_metric(losses)
     else:
-        metric = metric_of(search.scoring or own_scoring(rules.criterion_name), table.schema.target)
+        metric = make_metric(search.scoring or choose_scoring(rules.criterion_name), table.schema.target)
     marks = None if groups is None else read_groups(groups, table.n_rows)
     table.code(search.n_jobs)  # before the rows are sorted, which is sooner done by ranks
-    folds = divided(table, marks, search.cv, search.random_state)
-    path = path_of(grow(table, rules, random_state=search.random_state), parameter, rules)
+    folds = divide_rows(table, marks, search.cv, search.random_state)
+    path = make_path(grow(table, rules, random_state=search.random_state), parameter, rules)
     chosen = sizes_to_score(path, MOST_SIZES)
     scores, error = path_scores(folds, rules, values_between(path)[chosen], parameter, metric, search)
     sizes = SizeTable(
@@ -112,7 +112,7 @@ def choose_size(
         metric=metric,
     )
     tree = path[int(chosen[sizes.chosen])]
-    return Sized(merge_leaves(tree) if is_merged else tree, sizes)
+    return SizeChoice(merge_leaves(tree) if is_merged else tree, sizes)
 
 
 def _losses(table: Table, rules: GrowthRules) -> FloatArray | None:
@@ -129,7 +129,7 @@ def _losses(table: Table, rules: GrowthRules) -> FloatArray | None:
 LEAST_ROWS = (1, 5, 10, 20, 50)  # in a leaf, that `choose_size_and_leaf` tries
 
 
-class SizedLeaf(NamedTuple):
+class SizeLeafChoice(NamedTuple):
     """A tree of the size and the smallest leaf that rows held out speak for."""
 
     tree: Tree
@@ -140,7 +140,7 @@ class SizedLeaf(NamedTuple):
 
 def choose_size_and_leaf(
     table: Table, rules: GrowthRules = CART, *, search: SizeSearch = BY_FOLDS, groups: Any = None
-) -> SizedLeaf:
+) -> SizeLeafChoice:
     """The tree that the rules grow, with the alpha and the smallest leaf that serve best on rows held out.
 
     Leaves of 1, 5, 10, 20 and 50 rows and more are tried, from those that the rules ask for, all on the same
@@ -158,10 +158,10 @@ def choose_size_and_leaf(
     best = max(scores.values())
     taken = max(least for least, score in scores.items() if score >= best - TIED * abs(best))
     by_leaf = {least: each.sizes for least, each in found.items()}
-    return SizedLeaf(*found[taken], taken, by_leaf)
+    return SizeLeafChoice(*found[taken], taken, by_leaf)
 
 
-def path_of(tree: Tree, parameter: SizeParameter, rules: GrowthRules) -> PruningPath:
+def make_path(tree: Tree, parameter: SizeParameter, rules: GrowthRules) -> PruningPath:
     """The subtrees of the tree in the order of the parameter."""
     if parameter == "ccp_alpha":
         return pruning_path(tree, rules.ccp_risk)
@@ -206,7 +206,7 @@ def path_scores(
     if len(values) == 1:  # a single size needs no choice
         telling = list(range(n_folds))
     if len(telling) < n_folds:
-        report_unscored_folds(metric, len(telling), n_folds)
+        check_unscored_folds(metric, len(telling), n_folds)
     sizes = _Sizes(rules, values, parameter, metric, search.random_state)
     found = run_all(partial(sizes.scores, folds), telling, search.n_jobs, kept="Folds")
     scores = np.array([[score.value for score in of_fold] for of_fold in found]).T
@@ -235,8 +235,8 @@ class _Sizes:
         counts = (fixed.repeats * folds.times[number]).astype(np.int32)
         tree = grow_samples(table, own, fixed, [counts], [self.seed])[0]
         rows = folds.held_out[number] if table.weight is None else folds.held_out[number] & (table.weight > 0)
-        held_out = HeldOut.of(table.taken(rows), of_rows(folds.groups, rows))
-        path = path_of(tree, self.parameter, self.rules)
+        held_out = HoldoutRows.of(table.subset(rows), subset_groups(folds.groups, rows))
+        path = make_path(tree, self.parameter, self.rules)
         return subtree_scores(path, self.values, held_out, self.metric, with_error=len(folds.held_out) == 1)
 
 

@@ -20,7 +20,7 @@ from holdfast.runs.deployed import Deployed
 from holdfast.shown import shown
 from holdfast.stability.update.path import KEEP
 from holdfast.stability.update.update import TreeUpdate
-from holdfast.tree.edit import held_edits
+from holdfast.tree.edit import find_valid_edits
 from holdfast.tree.tree import Tree
 
 BANDS = 4  # of a number that makes subgroups, unless a policy says otherwise
@@ -164,7 +164,7 @@ def _weights(table: Table) -> FloatArray:
 
 def edit_facts(tree: Tree) -> list[dict[str, Any]]:
     """What was edited by hand: what, by whom, why and when, and whether it still holds."""
-    held = {id(edit) for _, edit in held_edits(tree)}
+    held = {id(edit) for _, edit in find_valid_edits(tree)}
     return [
         {
             "text": shown("edit_text", edit),

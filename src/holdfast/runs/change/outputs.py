@@ -16,9 +16,9 @@ import numpy as np
 from holdfast.arrays import BoolArray, frozen
 from holdfast.data.input.columns import Column
 from holdfast.data.table import Table
-from holdfast.distance.diff.affected import count_missing, joined_conditions
+from holdfast.distance.diff.affected import count_missing, join_conditions
 from holdfast.distance.diff.crossings import Crossings
-from holdfast.distance.diff.rows import RowChanges, interval, row_changes, true_values
+from holdfast.distance.diff.rows import RowChanges, interval, measure_row_changes, read_true_values
 from holdfast.runs.change.decisions import Decided, Decision
 from holdfast.scoring.calibration import Calibration
 from holdfast.scoring.intervals import wilson_interval
@@ -88,7 +88,7 @@ class Outputs:
 
     @cached_property
     def _decided(self) -> Decided:
-        crossings, truth = self._crossings, true_values(self.deployed.schema.target, self.table)
+        crossings, truth = self._crossings, read_true_values(self.deployed.schema.target, self.table)
         return Decided(
             self.decision,
             self.decision.decided(self.deployed, crossings.old_leaf),
@@ -130,7 +130,7 @@ class Outputs:
         rules = [{rule.leaf: rule for rule in tree_rules(tree)} for tree in (self.deployed, self.proposed)]
         told = [pair for pair in order.tolist() if change[pair] > 0 or before[pair] != after[pair]]
         for pair in told[:MOST_TOUCHED]:
-            joined = joined_conditions(rules[0][int(old[pair])], rules[1][int(new[pair])])
+            joined = join_conditions(rules[0][int(old[pair])], rules[1][int(new[pair])])
             where = count_missing(joined, self.table, crossings.pair == pair)
             yield {
                 "who": [shown("condition_text", each, counts=True, most=MOST_CATEGORIES) for each in where],
@@ -148,8 +148,8 @@ class Outputs:
         """Scores and calibration of both trees on these rows; None if there are none, or no tree to score."""
         if self.alike is None or not rows.any():
             return None
-        table = self.table.taken(rows)
-        found = row_changes(
+        table = self.table.subset(rows)
+        found = measure_row_changes(
             self.deployed,
             self.alike,
             table,
@@ -188,7 +188,7 @@ class Outputs:
 
     def _observed(self, table: Table) -> dict[str, Any]:
         """How many rows turned out to be of the class that matters, with Wilson's interval; or the mean."""
-        truth = true_values(self.deployed.schema.target, table)
+        truth = read_true_values(self.deployed.schema.target, table)
         if not truth.target.is_classes:
             return {"events": None, "observed": float(np.average(truth.values, weights=truth.weight))}
         if self.decision.place is None:
@@ -207,7 +207,7 @@ class Outputs:
         if tree.schema.target.is_classes and self.decision.place is None:
             return None
         leaves = Crossings.of(tree, tree, table).old_leaf
-        truth = true_values(tree.schema.target, table)
+        truth = read_true_values(tree.schema.target, table)
         shift = overall_shift(tree.value[leaves], truth, self.decision.place or 0)
         figures = {**vars(found), "ratio": found.ratio, "in_the_large": shift}
         if found.is_vague:

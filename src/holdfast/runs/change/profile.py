@@ -13,7 +13,7 @@ from holdfast.data.schema import Label
 from holdfast.data.table import Table
 from holdfast.errors import DataError
 from holdfast.scoring.population import ColumnProfile, column_profile
-from holdfast.tree.wording import class_names
+from holdfast.tree.wording import format_class_names
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ def target_profile(table: Table) -> dict[str, Any]:
     target = table.schema.target
     if target.is_classes:
         counts = np.bincount(table.target, minlength=len(target.classes)).tolist()
-        return {"classes": dict(zip(class_names(target), counts, strict=True))}
+        return {"classes": dict(zip(format_class_names(target), counts, strict=True))}
     return {"mean": float(table.target.mean()), "deviation": float(table.target.std())}
 
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.data.split.groups import numbered
+from holdfast.data.split.groups import renumber_groups
 from holdfast.data.split.row_keys import unit_keys
-from holdfast.data.split.row_positions import below, check_fraction, random_positions
+from holdfast.data.split.row_positions import check_fraction, random_positions, select_below
 from holdfast.data.split.stages import early_stages
 from holdfast.data.table import Table
 from holdfast.errors import ParameterError
@@ -37,16 +37,16 @@ def divide(table: Table, settings: StabilitySettings, info: RowInfo) -> Division
     alike = np.zeros(table.n_rows, np.int64)  # one stratum: neither classes nor stages are balanced
     holdout = info.holdout
     if holdout is None:
-        holdout = below(random_positions(alike, keys, (seed, Branch.PAPER_TEST_ROWS)), fraction)
+        holdout = select_below(random_positions(alike, keys, (seed, Branch.PAPER_TEST_ROWS)), fraction)
     early = np.zeros(table.n_rows, np.bool_)
     training = holdout if holdout.all() else ~holdout  # a table of a single row has nothing to hold out
     if info.stage is not None and info.holdout is None:
         return Division(early_stages(info.stage, settings.early_fraction), (holdout,))
-    if (stage := numbered(info.stage, training)) is not None:
+    if (stage := renumber_groups(info.stage, training)) is not None:
         early[training] = early_stages(stage, settings.early_fraction)
         return Division(early, (holdout,))
     position = random_positions(alike[training], keys[training], (seed, Branch.PAPER_EARLY_ROWS))
-    early[training] = below(position, settings.early_fraction)
+    early[training] = select_below(position, settings.early_fraction)
     return Division(early, (holdout,))
 
 

@@ -10,8 +10,8 @@ import numpy as np
 from holdfast.arrays import BoolArray
 from holdfast.data.input.columns import Column
 from holdfast.data.table import Table
-from holdfast.distance.diff.crossings import leaves_of_table
-from holdfast.distance.diff.rows import RowChanges, row_changes, true_values
+from holdfast.distance.diff.crossings import find_table_leaves
+from holdfast.distance.diff.rows import RowChanges, measure_row_changes, read_true_values
 from holdfast.distance.diff.tree_diff import TreeDiff
 from holdfast.scoring.overall_shift import overall_shift
 from holdfast.stability.policy.policy import ChangePolicy
@@ -39,7 +39,9 @@ class Change:
     def rows_of(self, table: Table, positive: object = None) -> RowChanges:
         """What the change means for the rows of a table."""
         diff, scoring = self.diff, self.policy.scoring
-        return row_changes(diff.old, diff.new, table, positive=positive, scoring=scoring, describe=False)
+        return measure_row_changes(
+            diff.old, diff.new, table, positive=positive, scoring=scoring, describe=False
+        )
 
     @cached_property
     def counted(self) -> BoolArray:
@@ -51,13 +53,13 @@ class Change:
     def rows_by_leaf(self) -> dict[int, int]:
         """How many rows of a weight above 0 each leaf of the new tree has."""
         new = self.diff.new
-        counts = np.bincount(leaves_of_table(new, self.table)[self.counted], minlength=new.n_nodes)
+        counts = np.bincount(find_table_leaves(new, self.table)[self.counted], minlength=new.n_nodes)
         return {leaf: int(counts[leaf]) for leaf in np.flatnonzero(new.feature < 0).tolist()}
 
     def overall_shift(self, tree: Tree, place: int) -> float:
         """What the tree's predictions lack on the whole; of numbers, in standard deviations of the target."""
-        truth = true_values(tree.schema.target, self.table)
-        lacking = overall_shift(tree.value[leaves_of_table(tree, self.table)], truth, place)
+        truth = read_true_values(tree.schema.target, self.table)
+        lacking = overall_shift(tree.value[find_table_leaves(tree, self.table)], truth, place)
         return lacking if tree.schema.target.is_classes else lacking / self._spread
 
     @cached_property

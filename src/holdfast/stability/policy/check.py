@@ -4,12 +4,12 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from holdfast.data.input.columns import Column, read_column
-from holdfast.data.input.frame import as_vector, frame_of
+from holdfast.data.input.frame import as_vector, make_frame
 from holdfast.data.schema import Target
 from holdfast.data.table import Table
 from holdfast.distance.diff.tree_diff import TreeDiff, tree_diff
 from holdfast.errors import DataError, ParameterError, PolicyError
-from holdfast.scoring.metric import metric_of
+from holdfast.scoring.metric import make_metric
 from holdfast.stability.policy import judged_rows, judged_trees
 from holdfast.stability.policy.change import Change
 from holdfast.stability.policy.nearest import nearest
@@ -63,7 +63,7 @@ def checked(
 
 def _check_scoring(scoring: str | None, target: Target) -> None:
     try:
-        metric_of(scoring, target)
+        make_metric(scoring, target)
     except ParameterError as error:
         why = str(error).removeprefix(f"scoring={scoring!r} ")
         raise PolicyError(f"The line scoring is {scoring!r}, which {why}") from error
@@ -76,7 +76,7 @@ def _given(subgroups: Any, n_rows: int) -> dict[str, Any]:
     if isinstance(subgroups, Mapping):
         columns = {name: as_vector(values, f"subgroups[{name!r}]") for name, values in subgroups.items()}
     else:
-        frame = frame_of(subgroups)
+        frame = make_frame(subgroups)
         columns = dict(zip(frame.names, frame.columns, strict=True))
     for name, values in columns.items():
         if len(values) != n_rows:

@@ -61,7 +61,7 @@ def subgroups(name: str, change: Change) -> Iterator[PolicyLine]:
                 why = f"{counted(n_rows, 'row')}, fewer than {policy.min_subgroup_rows}"
                 yield PolicyLine(name, each.name, None, 0.0 - margin, "at least", "not judged", why)
             else:
-                rows = change.rows_of(change.table.taken(each.rows))
+                rows = change.rows_of(change.table.subset(each.rows))
                 yield _non_inferior(name, change, rows, margin, each.name)
 
 

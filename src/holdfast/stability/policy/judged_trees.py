@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from holdfast.distance.diff.conditions import same_threshold
+from holdfast.distance.diff.conditions import is_same_threshold
 from holdfast.distance.diff.rules import RuleChange
 from holdfast.distance.diff.splits import SplitChange
 from holdfast.errors import PolicyError
@@ -136,7 +136,7 @@ def threshold_intervals(name: str, change: Change) -> Iterator[PolicyLine]:
     """For each column that has an interval, the new threshold that is farthest out of it."""
     for column, interval in change.policy.threshold_intervals.items():
         old, new = (_thresholds(tree, column) for tree in (change.diff.old, change.diff.new))
-        added = [each for each in new if not any(same_threshold(each, other) for other in old)]
+        added = [each for each in new if not any(is_same_threshold(each, other) for other in old)]
         if not added:
             words = f"no new threshold on {printable(column)}"
             yield PolicyLine(name, printable(column), None, interval, "within", "passed", words)

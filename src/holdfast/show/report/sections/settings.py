@@ -8,7 +8,7 @@ from typing import Any
 from holdfast.show.report.fitted import Fitted
 from holdfast.show.report.page import Section
 from holdfast.storage.model_hash import model_hash
-from holdfast.tree.wording import all_notes
+from holdfast.tree.wording import list_notes
 
 LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba", "narwhals")
 PARTS = {
@@ -36,7 +36,10 @@ def settings_section(fitted: Fitted) -> Section:
             for name, title in PARTS.items()
             if record.get(name)
         ],
-        "notes": [*all_notes(fitted.model), *(note for note in record.get("notes", []) if note not in first)],
+        "notes": [
+            *list_notes(fitted.model),
+            *(note for note in record.get("notes", []) if note not in first),
+        ],
     }
     return Section("settings", "Settings, seed and versions", "data scientist", "settings.html", facts)
 
