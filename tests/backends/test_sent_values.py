@@ -38,7 +38,7 @@ def test_a_value_comes_back_with_arrays_that_are_views_as_kernels_want_them() ->
 def test_a_table_is_a_key_in_whatever_holds_it() -> None:
     _ = TABLE.coded
     whole = pack(TABLE, never)
-    task = pack(partial(Table.taken, TABLE), lambda table: "t")
+    task = pack(partial(Table.subset, TABLE), lambda table: "t")
     assert len(task) < 1000 < TABLE.n_rows * 3 * 8 < len(whole)
     table = unpack(whole, {})
     assert unpack(task, {"t": table}).args == (table,)
@@ -74,7 +74,7 @@ def table_of(seed: int) -> Table:
 
 def test_a_table_is_sent_once_for_many_tasks_and_again_only_when_more_is_known_of_it() -> None:
     store, sent, table = Store(), SentValues(), table_of(0)
-    tasks = [partial(Table.taken, table) for _ in range(3)]
+    tasks = [partial(Table.subset, table) for _ in range(3)]
     parts = [sent.part(task, store.put) for task in tasks]
     assert len(store.blobs) == 4  # three tasks, and one table
     assert sum(len(blob) > 10_000 for blob in store.blobs) == 1
@@ -83,20 +83,20 @@ def test_a_table_is_sent_once_for_many_tasks_and_again_only_when_more_is_known_o
     assert list(parts[0].flat().values()) == [1, 2]  # what is needed first comes first
 
     _ = table.coded
-    again = sent.part(partial(Table.taken, table), store.put)
+    again = sent.part(partial(Table.subset, table), store.put)
     assert again.holds[0].n_bytes > parts[0].holds[0].n_bytes
     assert sent.n_bytes == sum(len(blob) for blob in store.blobs)
 
 
 def test_a_method_is_known_by_the_value_that_it_belongs_to() -> None:
     store, sent, table = Store(), SentValues(), table_of(1)
-    assert sent.part(table.taken, store.put) is sent.part(table.taken, store.put)
-    assert sent.part(table.rows, store.put) is not sent.part(table.taken, store.put)
+    assert sent.part(table.subset, store.put) is sent.part(table.subset, store.put)
+    assert sent.part(table.rows, store.put) is not sent.part(table.subset, store.put)
 
 
 def test_what_is_gone_here_is_forgotten() -> None:
     store, sent, table = Store(), SentValues(), table_of(2)
-    sent.part(partial(Table.taken, table), store.put)
+    sent.part(partial(Table.subset, table), store.put)
     assert len(sent.parts) == 1  # the task is gone already
     del table
     gc.collect()

@@ -233,7 +233,7 @@ def test_a_scoring_that_will_not_do_is_refused(scoring: Any, target: Target, mes
 
 def test_predictions_and_rows_that_cannot_be_scored_are_refused() -> None:
     accuracy: Metric = make_metric("accuracy", WARDS)
-    with pytest.raises(DataError, match=r"shape \(2, 2\), and the target 'ward' needs \(2, 3\)"):
+    with pytest.raises(DataError, match=r"shape \(2, 2\); target 'ward' needs \(2, 3\)"):
         accuracy.score(np.full((2, 2), 0.5), TrueValues(WARDS, np.array([0, 1])))
     with pytest.raises(DataError, match="nothing to score on: 2 rows, and none has a weight"):
         accuracy.score(np.full((2, 3), 0.3), TrueValues(WARDS, np.array([0, 1]), np.zeros(2)))

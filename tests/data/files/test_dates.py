@@ -16,7 +16,7 @@ from holdfast.data.files.dates import (
     parse_moment,
     possible_orders,
 )
-from holdfast.errors import DataError
+from holdfast.errors import ParameterError
 
 DAYS = "seen (days since 2000-01-01)"
 
@@ -84,7 +84,7 @@ def test_a_column_is_named_with_what_is_made_of_it() -> None:
         DateColumn("left:parts"),
         DateColumn("left:parts", "parts", "dmy"),
     )
-    with pytest.raises(DataError, match="--date 'seen:weeks' ends in 'weeks'"):
+    with pytest.raises(ParameterError, match="date='seen:weeks' ends in 'weeks'"):
         parse_date_columns(["seen:weeks"], names)
 
 

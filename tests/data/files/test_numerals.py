@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.data.files.numerals import DECIMALS, THOUSANDS, Numerals, guess_numerals
-from holdfast.errors import DataError
+from holdfast.errors import ParameterError
 
 
 @pytest.mark.parametrize(
@@ -54,29 +54,29 @@ def test_what_is_written_one_way_is_read_that_way(
 @pytest.mark.parametrize(
     ("cells", "options"),
     [
-        (["1,5", "2", "0,25"], ["--decimal ,"]),
-        (["1,234", "12"], ["--thousands ,", "--decimal ,"]),
-        (["1,234", "1,234,567"], ["--thousands ,"]),
-        (["1,234.5", "7"], ["--thousands ,"]),
-        (["1.234,5", "7,5"], ["--decimal , --thousands ."]),
-        (["1.234.567", "5"], ["--decimal , --thousands ."]),
-        (["1 234", "5"], ["--thousands ' '"]),
-        (["1'234.5", "5"], ["""--thousands ''"'"''"""]),
+        (["1,5", "2", "0,25"], ["decimal=','"]),
+        (["1,234", "12"], ["thousands=','", "decimal=','"]),
+        (["1,234", "1,234,567"], ["thousands=','"]),
+        (["1,234.5", "7"], ["thousands=','"]),
+        (["1.234,5", "7,5"], ["decimal=',' and thousands='.'"]),
+        (["1.234.567", "5"], ["decimal=',' and thousands='.'"]),
+        (["1 234", "5"], ["thousands=' '"]),
+        (["1'234.5", "5"], ["""thousands="'\""""]),
         (["a,b", "c"], []),
         (["yes", "no"], []),
     ],
 )
-def test_the_options_that_read_the_cells_are_found(cells: list[str], options: list[str]) -> None:
-    assert [way.options for way in guess_numerals(cells, Numerals(), 0.8)] == options
+def test_the_parameters_that_read_the_cells_are_found(cells: list[str], options: list[str]) -> None:
+    assert [way.parameters for way in guess_numerals(cells, Numerals(), 0.8)] == options
 
 
 def test_a_decimal_comma_that_is_given_stays() -> None:
     ways = guess_numerals(["1.234", "5"], Numerals(","), 0.8)
-    assert [way.options for way in ways] == ["--decimal , --thousands ."]
+    assert [way.parameters for way in ways] == ["decimal=',' and thousands='.'"]
     assert guess_numerals(["1.5", "5"], Numerals(","), 0.8) == [Numerals(".")]
 
 
 @pytest.mark.parametrize(("decimal", "thousands"), [(";", ""), (".", "."), (",", ","), (".", "_"), ("", "")])
 def test_marks_that_cannot_be_raise_an_error(decimal: str, thousands: str) -> None:
-    with pytest.raises(DataError, match=r"--decimal|--thousands"):
+    with pytest.raises(ParameterError, match=r"decimal=|thousands="):
         Numerals(decimal, thousands)

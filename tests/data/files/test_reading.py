@@ -157,9 +157,9 @@ def test_a_date_raises_an_error_unless_it_is_left_out_or_named_as_text(cell: str
     with pytest.raises(DataError) as error:
         read_file(path)
     assert str(error.value) == (
-        f"Cannot read '{path}': column 'admit_date' holds dates, as {cell!r} at line 2: --date admit_date "
-        "reads them as days since 2000-01-01, --date admit_date:parts as year, month and weekday, "
-        "--categorical admit_date as text, and --drop admit_date leaves them out."
+        f"Cannot read '{path}': column 'admit_date' holds dates, as {cell!r} at line 2: date='admit_date' "
+        "reads them as days since 2000-01-01, date='admit_date:parts' as year, month and weekday, "
+        "categorical='admit_date' as text, and drop='admit_date' leaves them out."
     )
     assert read_file(path, drop=["admit_date"]).names == ("y",)
     assert column(read_file(path, categorical=["admit_date"]), "admit_date") == [cell, None]
@@ -171,7 +171,7 @@ def test_what_is_almost_a_date_is_text(cell: str, written: Written) -> None:
 
 
 def test_the_option_that_leaves_a_column_out_is_quoted_for_the_shell(written: Written) -> None:
-    with pytest.raises(DataError, match=r"--date 'admit date:parts' as .* --drop 'admit date' leaves"):
+    with pytest.raises(DataError, match=r"date='admit date:parts' as .* drop='admit date' leaves"):
         read_file(written("admit date,y\n2011-01-31,1\n"))
 
 
@@ -257,12 +257,18 @@ def zipped() -> bytes:
         (b'age,sex\n41,"f"m\n', "the row that begins at line 2 is no CSV"),
         (
             "age,größe\n1,2\n".encode("latin-1"),
-            r"it is not UTF-8 at line 1 \(byte 0xf6\). With --encoding latin-1 the place reads 'größe'",
+            r"it is not UTF-8 at line 1 \(byte 0xf6\). With encoding='latin-1' the place reads 'größe'",
         ),
         (b"age,x\n" + b"41,a\n" * 9000 + b"1,\xe9\n", r"it is not UTF-8 at line 9002 \(byte 0xe9\)"),
-        ("age,x\n1,“a”\n".encode("cp1252"), "With --encoding cp1252 the place reads '“a”'"),
-        ("age,x\n1,2\n".encode("utf-16-le"), "NUL byte at line 1. If it is UTF-16, say --encoding utf-16-le"),
-        ("age,x\n1,2\n".encode("utf-16-be"), "NUL byte at line 1. If it is UTF-16, say --encoding utf-16-be"),
+        ("age,x\n1,“a”\n".encode("cp1252"), "With encoding='cp1252' the place reads '“a”'"),
+        (
+            "age,x\n1,2\n".encode("utf-16-le"),
+            "NUL byte at line 1. If it is UTF-16, read it with encoding='utf-16-le'",
+        ),
+        (
+            "age,x\n1,2\n".encode("utf-16-be"),
+            "NUL byte at line 1. If it is UTF-16, read it with encoding='utf-16-be'",
+        ),
         (b"age,x\n1,2\n1,\x00\n", "it is no text: there is a NUL byte at line 3"),
         (zipped(), "it is a zip archive or a spreadsheet"),
         (pickle.dumps({"a": 1}), "it looks like a pickle"),
@@ -371,10 +377,10 @@ def test_an_order_written_by_pandas_is_kept_or_its_loss_is_told(library: str, tm
 def test_dates_and_lists_in_parquet_raise_an_error(library: str, tmp_path: Path) -> None:
     when = pd.to_datetime(["2011-01-31", None])
     pq.write_table(pa.table({"when": when, "codes": [[1], [2, 3]], "y": [1, 2]}), tmp_path / "data.parquet")
-    with pytest.raises(DataError, match=r"column 'when' holds dates, as '2011-01-31.* --drop when leaves"):
+    with pytest.raises(DataError, match=r"column 'when' holds dates, as '2011-01-31.* drop='when' leaves"):
         read_file(tmp_path / "data.parquet")
     if library != "pandas":  # to which lists are objects like any other
-        with pytest.raises(DataError, match=r"column 'codes' holds values of the type .* --drop codes "):
+        with pytest.raises(DataError, match=r"column 'codes' holds values of the type .* drop='codes'"):
             read_file(tmp_path / "data.parquet", drop=["when"])
     frame = read_file(tmp_path / "data.parquet", drop=["codes"], categorical=["when"])
     assert column(frame, "when") == ["2011-01-31 00:00:00", None]

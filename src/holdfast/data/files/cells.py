@@ -8,7 +8,6 @@ from functools import cached_property
 from itertools import compress, count, filterfalse
 from math import nan
 from operator import not_
-from shlex import quote
 from typing import Any
 
 import numpy as np
@@ -42,8 +41,8 @@ MOST_ODD = 0.2
 MOST_ODD_ROWS = 0.05
 MOST_DIGITS = 15  # of an integer: with more of them, neighbours may run together as floats
 DATES_WAY_OUT = (
-    f"--date {{}} reads them as {DAYS}, --date {{}}:parts as year, month and weekday, --categorical {{}} as "
-    "text, and --drop {} leaves them out"
+    f"date={{}} reads them as {DAYS}, date={{}}:parts as year, month and weekday, categorical={{}} as text, "
+    "and drop={} leaves them out"
 )
 
 
@@ -86,7 +85,7 @@ class Cells:
             return self._numbers(names)
         if all(map(_DIGITS.fullmatch, odd)):
             return self.as_text()
-        self._raise_for_other_numerals(odd, names, ", --categorical {} as text")
+        self._raise_for_other_numerals(odd, names, ", categorical={} as text")
         self._raise_for_dates(names)
         if not self._are_few(odd):
             words = [cell for cell in dict.fromkeys(self._cells) if cell.lower() == "none"]
@@ -112,7 +111,7 @@ class Cells:
             return self._coerced(odd, names, "number")
         example = f"and here {self._place(odd, names)}"
         raise UnreadableColumn(
-            Problem(self.name, "numbers in the model, ", example, "--coerce reads such cells as missing")
+            Problem(self.name, "numbers in the model, ", example, "coerce=True reads such cells as missing")
         )
 
     def as_dates(self, column: DateColumn, names: RowLabels | None) -> dict[str, FloatArray]:
@@ -146,7 +145,7 @@ class Cells:
     def merged_note(self) -> str:
         """What to say if different integers become one as floats; empty if they do not."""
         long = [cell for cell in self._known if len(cell) > MOST_DIGITS and _WHOLE.fullmatch(cell)]
-        way_out = f"--categorical {quote(self.name)} keeps them apart"
+        way_out = f"categorical={self.name!r} keeps them apart"
         return note_merged_integers(map(int, long), f"column {self.name!r}", way_out)
 
     @cached_property
@@ -208,7 +207,7 @@ class Cells:
             self.name,
             f"{n_numbers} numbers, but also ",
             self._place(odd, names),
-            "--coerce reads such cells as missing, --categorical {} all as categories; or correct them",
+            "coerce=True reads such cells as missing, categorical={} all as categories; or correct them",
         )
 
     def _coerced(self, odd: Sequence[str], names: RowLabels | None, noun: str) -> FloatArray:
@@ -250,7 +249,7 @@ def _written(ways: Sequence[Numerals]) -> str:
 
 def _numerals_way_out(ways: Sequence[Numerals], cell: str) -> str:
     if len(ways) > 1:
-        return ", ".join(f"{way.options} reads it as {way.number(cell):.15g}" for way in ways)
-    if not ways[0].options:
-        return "write all numbers of the file with one decimal mark; without --decimal these are read"
-    return f"{ways[0].options} reads them as numbers"
+        return ", ".join(f"{way.parameters} reads it as {way.number(cell):.15g}" for way in ways)
+    if not ways[0].parameters:
+        return "write all numbers of the file with one decimal mark; without decimal=',' these are read"
+    return f"{ways[0].parameters} reads them as numbers"

@@ -175,7 +175,7 @@ def _encoding(start: bytes) -> str:
 def _encoding_error(content: Iterable[bytes], start: bytes, encoding: str | None) -> DataError:
     """Where the text stops being what it should be, and which encoding makes sense of the place."""
     if encoding is not None:
-        return DataError(f"it is not {encoding}, as --encoding says: leave the option out, or give another.")
+        return DataError(f"it is not {encoding}: leave out encoding={encoding!r}, or give another.")
     if start.startswith(UTF_16):
         return DataError("it begins as UTF-16, and is broken further on: save it again, as UTF-8.")
     for number, line in enumerate(content, start=1):
@@ -185,7 +185,7 @@ def _encoding_error(content: Iterable[bytes], start: bytes, encoding: str | None
             guess = _likely_encoding(b"".join(chain([line], content)))
             word = _word_at(line, error.start).decode(guess, "replace")
             return DataError(
-                f"it is not UTF-8 at line {number} (byte {line[error.start]:#04x}). With --encoding {guess} "
+                f"it is not UTF-8 at line {number} (byte {line[error.start]:#04x}). With encoding={guess!r} "
                 f"the place reads {word!r}; or save the file as UTF-8."
             )
     return DataError("it is broken off in the middle of a letter.")
@@ -262,7 +262,7 @@ class _Lines:
 
 def _nul_error(line: str, number: int) -> DataError:
     wide = next((name for name, gap in _WIDE if line.find("\0") % 2 == gap and number == 1), None)
-    way_out = f" If it is UTF-16, say --encoding {wide} to read it." if wide else ""
+    way_out = f" If it is UTF-16, read it with encoding={wide!r}." if wide else ""
     return DataError(f"it is no text: there is a NUL byte at line {number}.{way_out}")
 
 

@@ -5,13 +5,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from math import nan
-from shlex import quote
 from typing import Any, Literal
 
 import numpy as np
 
 from holdfast.arrays import FloatArray
-from holdfast.errors import DataError
+from holdfast.errors import DataError, ParameterError
 
 Form = Literal["days", "parts"]
 Order = Literal["dmy", "mdy"]
@@ -72,8 +71,8 @@ def _date_column(text: str, names: Sequence[str]) -> DateColumn:
         elif word in ORDERS:
             order = word
         else:
-            raise DataError(
-                f"--date {text!r} ends in {word!r}: it must be a column, or a column and :days, :parts, :dmy "
+            raise ParameterError(
+                f"date={text!r} ends in {word!r}: it must be a column, or a column and :days, :parts, :dmy "
                 "or :mdy."
             )
     return DateColumn(name, form, order)  # type: ignore[arg-type]
@@ -144,10 +143,10 @@ def is_ambiguous(cells: Iterable[str]) -> bool:
 def ambiguity_error(column: DateColumn, cell: str, where: str) -> DataError:
     """The error that asks for the order of day and month."""
     stem = column.name if column.form == "days" else f"{column.name}:{column.form}"
-    ways = " or ".join(f"--date {quote(f'{stem}:{order}')}" for order in ORDERS)
+    ways = " or ".join(f"date={f'{stem}:{order}'!r}" for order in ORDERS)
     return DataError(
         f"column {column.name!r} has dates such as {cell!r} ({where}), and no cell tells the day from the "
-        f"month: say {ways} in the command."
+        f"month: use {ways}."
     )
 
 
@@ -155,7 +154,7 @@ def no_date_error(column: DateColumn, cell: str, where: str) -> DataError:
     """The error that names a cell that is no date."""
     return DataError(
         f"column {column.name!r} is to be read as dates, and {cell!r} ({where}) is none: write it as "
-        "2011-01-31 or 31.01.2011, or let --coerce read such cells as missing."
+        "2011-01-31 or 31.01.2011, or let coerce=True read such cells as missing."
     )
 
 

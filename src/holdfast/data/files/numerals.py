@@ -5,9 +5,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import filterfalse
-from shlex import quote
 
-from holdfast.errors import DataError
+from holdfast.errors import ParameterError
 
 # Marks that look alike in print: a plain, a hard and a narrow blank; two apostrophes.
 _ALIKE = {" ": " \u00a0\u202f", "'": "'\u2019"}
@@ -30,16 +29,15 @@ class Numerals:
 
     def __post_init__(self) -> None:
         if self.decimal not in DECIMALS:
-            raise DataError(f"--decimal is {self.decimal!r}, and a decimal mark is a point or a comma.")
+            raise ParameterError(f"decimal={self.decimal!r} must be a point or a comma.")
         if self.thousands not in ("", *THOUSANDS, *"".join(_ALIKE.values())):
-            raise DataError(
-                f"--thousands is {self.thousands!r}, and between thousands stands a comma, a point, a blank "
-                "or an apostrophe."
+            raise ParameterError(
+                f"thousands={self.thousands!r} must be a comma, a point, a blank or an apostrophe."
             )
         if self.decimal == self.thousands:
             other = "," if self.decimal == "." else "."
-            raise DataError(
-                f"--decimal and --thousands are both {self.decimal!r}: say --decimal {other} as well."
+            raise ParameterError(
+                f"decimal={self.decimal!r} and thousands={self.thousands!r} are equal: set decimal={other!r}."
             )
 
     def matches_number(self, cell: str) -> bool:
@@ -74,11 +72,11 @@ class Numerals:
         return re.escape(alike)
 
     @property
-    def options(self) -> str:
-        """What to type for numbers that are written like this."""
-        decimal = f"--decimal {quote(self.decimal)}" if self.decimal != "." else ""
-        thousands = f"--thousands {quote(self.thousands)}" if self.thousands else ""
-        return " ".join(filter(None, (decimal, thousands)))
+    def parameters(self) -> str:
+        """The parameters that read numbers written like this."""
+        decimal = f"decimal={self.decimal!r}" if self.decimal != "." else ""
+        thousands = f"thousands={self.thousands!r}" if self.thousands else ""
+        return " and ".join(filter(None, (decimal, thousands)))
 
 
 def guess_numerals(cells: Sequence[str], given: Numerals, fraction: float) -> list[Numerals]:

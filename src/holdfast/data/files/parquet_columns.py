@@ -80,7 +80,7 @@ class ParquetColumn:
             raise UnreadableColumn(Problem(self.name, "dates", self._first_date(), DATES_WAY_OUT))
         if kind.is_temporal() or kind.is_nested() or kind == nw.Binary:
             content = f"values of the type {kind.base_type().__name__}, no numbers or text"
-            way_out = "derive columns from them, or leave them out with --drop {} in the command"
+            way_out = "derive columns from them, or leave them out with drop={}"
             raise UnreadableColumn(Problem(self.name, content, "", way_out))
         return self._without_markers()
 

@@ -140,8 +140,8 @@ class _Reading:
             names = [name for name, its_reason in self._left_out.items() if its_reason == reason]
             columns = f"column {listed(names)} is" if len(names) == 1 else f"columns {listed(names)} are"
             yield (
-                f"{columns} left out, since {reason}: that tells rows apart, and nothing else. --keep-ids "
-                "keeps such columns."
+                f"{columns} left out, since {reason}: that tells rows apart, and nothing else. "
+                "keep_ids=True keeps such columns."
             )
 
     def _add(self, column: Cells | ParquetColumn, name: str, names: RowLabels | None) -> None:
