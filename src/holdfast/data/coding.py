@@ -1,4 +1,4 @@
-"""Columns as small integers, once per table and shared by every tree grown from it."""
+"""Binned columns: the codes and ranks that histogram kernels read."""
 
 import hashlib
 from collections.abc import Callable, Sequence
@@ -23,14 +23,14 @@ EXACT = 2.0**53  # up to here whole numbers differ by whole numbers
 
 
 class CodeBuffers(NamedTuple):
-    """Where codes and ranks are written."""
+    """Arrays that codes and ranks are written to."""
 
     codes: ByteArray  # (features / 4, rows, 4)
     ranks: IntArray  # (features, rows)
 
     @classmethod
     def in_memory(cls, n_features: int, n_rows: int) -> "CodeBuffers":
-        """New arrays; the codes of columns that only fill up a block of four are 0."""
+        """Allocate arrays; codes of the columns that pad a block of four are 0."""
         return cls(
             np.zeros((-(-n_features // 4), n_rows, 4), np.uint8), np.empty((n_features, n_rows), np.int32)
         )
@@ -44,7 +44,7 @@ def code_columns(
     n_jobs: int | None = None,
     room: CodeBuffers | None = None,
 ) -> Coded:
-    """The columns as ranks and as bins that never divide equal values.
+    """Code columns as ranks and as bins that never divide equal values.
 
     `repeats` says how many rows each row stands for: bins hold about equal numbers of these. Columns of large
     tables are coded side by side, on the threads of this process. `room` is where the large arrays are
@@ -81,7 +81,7 @@ def _all_columns(task: Callable[[int], _R], n_features: int, n_jobs: int | None)
 
 
 class CodedColumn(NamedTuple):
-    """What is known of one column besides the codes and the ranks of its rows."""
+    """Description of one coded column, apart from its codes and ranks."""
 
     n_codes: int
     n_ranks: int
@@ -115,7 +115,7 @@ def _code_column(
 
 
 def list_rank_values(features: Sequence[Feature], columns: Sequence[FloatArray], coded: Coded) -> RankValues:
-    """What the ranks of the coded columns stand for: numbers, or hashes of the categories' labels.
+    """List the values that ranks stand for: numbers, or hashes of category labels.
 
     >>> ages = [np.array([40.0, 20.0, np.nan, 40.0])]
     >>> list_rank_values([Feature("age")], ages, code_columns([Feature("age")], ages)).number.tolist()
@@ -133,7 +133,7 @@ def list_rank_values(features: Sequence[Feature], columns: Sequence[FloatArray],
 
 
 def hash_name(name: str) -> int:
-    """A hash of 32 bits of a column's name; x3, as an array has it, and 3, as a frame without names, are one.
+    """Hash a column name to 32 bits; x3 (from an array) and 3 (from a frame without names) are equal.
 
     >>> hash_name("x3") == hash_name("3"), hash_name("age") == hash_text("age")
     (True, True)
@@ -142,7 +142,7 @@ def hash_name(name: str) -> int:
 
 
 def hash_text(text: str) -> int:
-    """A hash of 32 bits of the text, the same on every machine.
+    """Hash a text to 32 bits, the same on every machine.
 
     >>> hash_text("age")
     2055926754
@@ -152,7 +152,7 @@ def hash_text(text: str) -> int:
 
 
 def write_dense_ranks(column: FloatArray, out: IntArray) -> LongArray:
-    """Write the dense rank of every value, -1 for the missing ones; how many values lie below each rank.
+    """Write the dense rank of every value, -1 if missing; return how many values lie below each rank.
 
     After the last rank comes the number of all values. A column without values has one rank, of no row.
 
@@ -170,7 +170,7 @@ def write_dense_ranks(column: FloatArray, out: IntArray) -> LongArray:
 
 
 def _ranks_by_counting(column: FloatArray, out: IntArray) -> LongArray | None:
-    """The same of whole numbers that are close together, several times as fast; None for other columns."""
+    """Rank integers in a small range by counting, several times as fast; None for other columns."""
     low, high = (float(end.reduce(column, initial=np.nan)) for end in (np.fmin, np.fmax))
     width = high - low + 1.0  # NaN without a value
     if not width <= min(MOST_COUNTED, 4 * len(column)) or max(abs(low), abs(high)) > EXACT:
@@ -195,7 +195,7 @@ def _ranks_by_counting(column: FloatArray, out: IntArray) -> LongArray | None:
 def bin_ranks(
     ranks: IntArray, rows_below: LongArray, repeats: LongArray | None = None
 ) -> tuple[ByteArray, LongArray]:
-    """The bin of every rank, MISSING_CODE after the last, and the highest rank in each bin.
+    """Return the bin of every rank, with MISSING_CODE at the end, and the highest rank of each bin.
 
     Bins hold about equal numbers of rows. A value whose rows stand for none shares a bin with one that has
     some.
@@ -214,7 +214,7 @@ def bin_ranks(
 
 
 def _first_ranks(ranks: IntArray, rows_below: LongArray, repeats: LongArray | None) -> LongArray | slice:
-    """The ranks that begin the second bin and those after it, some perhaps twice or one past the last."""
+    """Return the first rank of the second and later bins; may repeat, or be one past the last."""
     if repeats is None:
         return _at_borders(rows_below) if len(rows_below) > MOST_BINS + 1 else slice(None)
     known, n_ranks = ranks >= 0, len(rows_below) - 1
@@ -226,7 +226,7 @@ def _first_ranks(ranks: IntArray, rows_below: LongArray, repeats: LongArray | No
 
 
 def _at_borders(rows_below: LongArray) -> LongArray:
-    """Where each 240th of the rows begins: the first rank with at least so many below."""
+    """Return the ranks at which each 240th of the rows begins."""
     borders = -(-np.arange(1, MOST_BINS) * rows_below[-1] // MOST_BINS)
     return np.asarray(rows_below[:-1].searchsorted(borders), np.int64)
 

@@ -10,7 +10,7 @@ from holdfast.text.lists import listed
 
 @dataclass(eq=False)
 class SchemaDifferences:
-    """Columns, kinds, categories and classes in which the data differs from the schema."""
+    """Differences of data from a schema: columns, kinds, categories and classes."""
 
     missing: list[str] = field(default_factory=list)
     extra: list[str] = field(default_factory=list)
@@ -20,7 +20,7 @@ class SchemaDifferences:
 
     @classmethod
     def compare_names(cls, expected: Iterable[str], found: Iterable[str]) -> "SchemaDifferences":
-        """The columns that only one side has."""
+        """Add the columns that only one side has."""
         expected, found = dict.fromkeys(expected), dict.fromkeys(found)
         return cls(
             missing=[name for name in expected if name not in found],

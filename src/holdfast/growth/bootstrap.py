@@ -22,7 +22,7 @@ def grow_bootstraps(
     random_state: int = 0,
     n_jobs: int | None = None,
 ) -> list[Tree]:
-    """Trees on bootstrap samples of the table, which is coded once for all of them.
+    """Grow trees on bootstrap samples of the table, whose columns are coded once for all of them.
 
     Tree i depends on the random state and on i, never on the number of jobs.
 

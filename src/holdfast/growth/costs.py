@@ -12,7 +12,7 @@ from holdfast.tree.tree import LEAF, Tree
 
 
 def expected_cost(tree: Tree, feature_costs: Mapping[Any, float]) -> float:
-    """What asking a row on its way to a leaf costs, averaged over the weight of the leaves.
+    """Compute the mean cost of the features asked on the way to a leaf, weighted by the rows.
 
     A column that is asked twice on a path is paid once, and one that is not named costs 1. A question of the
     user costs what the columns cost that it reads, unless it is named itself.
@@ -30,7 +30,7 @@ def expected_cost(tree: Tree, feature_costs: Mapping[Any, float]) -> float:
 
 
 def compute_path_costs(tree: Tree, feature_costs: Mapping[Any, float]) -> FloatArray:
-    """For every node what all that is asked above it costs."""
+    """Compute for every node the cost of all features split on above it."""
     costs = read_feature_costs(tree.schema, GrowthRules(feature_costs=feature_costs))
     assert costs is not None
     price = dict(zip(tree.schema.names, costs.tolist(), strict=True))

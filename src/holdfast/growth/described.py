@@ -14,7 +14,7 @@ LEAST_ROWS = 0.05  # of a leaf
 
 
 def grow_summary_tree(table: Table, values: FloatArray, least_rows: float = LEAST_ROWS) -> Tree:
-    """A small tree that predicts the values, one for each row of the table; rows without one have NaN.
+    """Grow a small tree that predicts these values, one per row; rows with NaN are left out.
 
     >>> table = Table.from_arrays([[20.0], [30.0], [50.0], [60.0]], ["no", "no", "yes", "yes"])
     >>> print(grow_summary_tree(table, np.array([0.0, 0.0, 0.0, 1.0])))

@@ -24,7 +24,7 @@ def refitted_at(
     rules: GrowthRules | None = None,
     keep_values: bool = False,
 ) -> Tree:
-    """The tree with the counts and weights of the rows, and at the flagged nodes their values and impurities.
+    """Refit counts and weights everywhere, values and impurities at the flagged nodes.
 
     A node that no row reaches keeps its value, and with `keep_values` all do. The rules say how classes are
     weighted; impurity is measured as in the rest of the tree.
@@ -47,7 +47,7 @@ def refitted_at(
 
 
 def subtree_at(tree: Tree, node: int, table: Table, rules: GrowthRules | None = None) -> Tree:
-    """What the rules grow on the rows that reach the node; without rules, CART by the tree's criterion."""
+    """Grow a subtree on the rows that reach the node; by default CART with the tree's criterion."""
     leaf = tree.apply(table)
     reaching = (leaf >= node) & (leaf < tree.subtree_end[node])
     if not reaching.any():
@@ -58,7 +58,7 @@ def subtree_at(tree: Tree, node: int, table: Table, rules: GrowthRules | None = 
 
 
 def _measured_alike(tree: Tree, rules: GrowthRules) -> GrowthRules:
-    """The rules with the criterion of the tree, or a usual one where the tree's is another library's."""
+    """Return rules with the criterion of the tree, or the default if it is another library's."""
     is_classes = tree.schema.target.is_classes
     is_known = tree.criterion in CLASS_CRITERIA if is_classes else is_for_numbers(tree.criterion)
     usual = "gini" if is_classes else "squared_error"

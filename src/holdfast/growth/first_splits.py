@@ -22,7 +22,7 @@ FIELDS = ("feature", "threshold", "categories", "missing_left", "left", "right")
 
 @dataclass(frozen=True, eq=False)
 class PrescribedSplit:
-    """One split that is prescribed; its children by number, NONE where growth is free."""
+    """One prescribed split; children by number, NONE where growth is free."""
 
     feature: Feature
     threshold: float  # NaN where the split is a set
@@ -32,7 +32,7 @@ class PrescribedSplit:
     right: int = NONE
 
     def sends_left(self, column: Any) -> BoolArray:
-        """True for the rows that go left, where the value is known."""
+        """Flag the rows that go left, where the value is known."""
         known = np.where(np.isnan(column), 0.0, column)
         if self.goes_left is not None:
             return np.asarray(self.goes_left[known.astype(np.int64)], np.bool_)
@@ -40,7 +40,7 @@ class PrescribedSplit:
 
 
 def make_top(table: Table, rules: GrowthRules) -> Top:
-    """The prescribed splits as the kernel knows them; a ParameterError if the table cannot be split so."""
+    """Convert prescribed splits for the kernel; a ParameterError if the table cannot be split so."""
     schema = table.schema
     splits = read_first_splits(schema, rules.first_splits)
     _check_limits(schema, rules, splits)
@@ -66,7 +66,7 @@ def _whole(numbers: Sequence[int]) -> Any:
 
 
 def _cut(table: Table, split: PrescribedSplit) -> int:
-    """The rank of the highest value that goes left."""
+    """Return the rank of the highest value that goes left."""
     if split.goes_left is not None:
         return 0
     column = table.columns[table.schema.names.index(split.feature.name)]
@@ -75,7 +75,7 @@ def _cut(table: Table, split: PrescribedSplit) -> int:
 
 
 def _missing_sides(table: Table, splits: Sequence[PrescribedSplit]) -> list[int]:
-    """Where missing values go at each split; an error where a split sends all its rows one way."""
+    """Choose the side of missing values at each split; an error if a split has an empty side."""
     sides, waiting = [0] * len(splits), [(0, np.ones(table.n_rows, np.bool_))]
     counts = np.ones(table.n_rows) if table.weight is None else table.weight
     waiting[0] = (0, counts > 0)
@@ -105,7 +105,7 @@ def _missing_sides(table: Table, splits: Sequence[PrescribedSplit]) -> list[int]
 
 
 def read_first_splits(schema: Schema, given: Any) -> list[PrescribedSplit]:
-    """The splits, the root first, from a tree, from nodes by number, or from the root with others in it."""
+    """Read splits, the root first, from a tree, a list of nodes, or a nested root."""
     if isinstance(given, Tree):
         return _from_tree(schema, given)
     if isinstance(given, Mapping):
@@ -128,7 +128,7 @@ def read_first_splits(schema: Schema, given: Any) -> list[PrescribedSplit]:
 
 
 def _unfold(node: Any, nodes: list[Mapping[str, Any]]) -> int:
-    """Add a split and those within it to the list; its number."""
+    """Append a split and those within it to the list; return its number."""
     number = len(nodes)
     nodes.append({})
     own = dict(node) if isinstance(node, Mapping) else {"feature": node}
@@ -179,7 +179,7 @@ def _flags(feature: Feature, categories: Any) -> BoolArray:
 
 
 def _from_tree(schema: Schema, tree: Tree) -> list[PrescribedSplit]:
-    """The inner nodes of a tree of the same columns."""
+    """List the inner nodes of a tree with the same columns."""
     inner = np.flatnonzero(tree.feature != LEAF).tolist()
     number = {node: i for i, node in enumerate(inner)}
     if not inner:
@@ -206,7 +206,7 @@ def _from_tree(schema: Schema, tree: Tree) -> list[PrescribedSplit]:
 
 
 def place_first_splits(splits: Sequence[PrescribedSplit]) -> dict[int, int]:
-    """The place of every split that the first one leads to: 1 is the root, 2 p and 2 p + 1 are below p."""
+    """Number the places of the splits: 1 is the root, 2 p and 2 p + 1 are below p."""
     paths, waiting = {0: 1}, [0]
     while waiting:
         number = waiting.pop()

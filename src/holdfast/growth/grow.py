@@ -1,4 +1,4 @@
-"""A table and rules become a tree."""
+"""Grow trees on a table."""
 
 import warnings
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ from holdfast.tree.tree import Tree
 
 
 def grow(table: Table, rules: GrowthRules = CART, *, random_state: int = 0) -> Tree:
-    """The tree that the rules grow on the table, and prune.
+    """Grow and prune a tree by the rules.
 
     The random state matters only where features or splits are drawn.
 
@@ -44,7 +44,7 @@ def grow_samples(
     seeds: Sequence[int],
     draws: Sequence[Draws] | None = None,
 ) -> list[Tree]:
-    """The trees on samples of the rows, each row repeated as often as its sample says.
+    """Grow trees on samples of the rows, each row repeated as often as its sample counts it.
 
     With the draws behind the samples, a row that is drawn twice is one row of twice the weight.
 
@@ -63,6 +63,6 @@ def grow_samples(
 def _postprocess(
     tree: Tree, table: Table, rules: GrowthRules, fixed: FixedPointSample, counts: IntArray
 ) -> Tree:
-    """The tree pruned, with values that go by the losses and in the order that it promises."""
+    """Prune the tree, and make its values follow losses and monotone constraints."""
     tree = set_decisions(enforce_monotonicity(tree), table, fixed, counts)
     return enforce_monotonicity(prune_by_rules(tree, rules, table, fixed.of_values, counts))

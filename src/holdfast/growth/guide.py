@@ -21,7 +21,7 @@ NO_LIMIT = 2**40
 
 
 def make_guide(table: Table, rules: GrowthRules) -> Guide:
-    """What the kernel must keep to as it grows a tree on the table."""
+    """Make the constraints that the kernel observes while it grows a tree."""
     if not is_guided(rules):
         return make_empty_guide()
     schema = table.schema
@@ -56,7 +56,7 @@ def make_guide(table: Table, rules: GrowthRules) -> Guide:
 
 @cache
 def make_empty_guide() -> Guide:
-    """What guides growth where nobody said anything."""
+    """Make constraints that restrict nothing."""
     return Guide(
         is_set=0,
         direction=frozen(np.empty(0, np.int8)),
@@ -70,13 +70,13 @@ def make_empty_guide() -> Guide:
 
 @cache
 def make_empty_top() -> Top:
-    """No split is prescribed."""
+    """Make an empty set of prescribed splits."""
     nothing = frozen(np.empty(0, np.int64))
     in_set, threshold = frozen(np.empty(0, np.int8)), frozen(np.empty(0))
     return Top(nothing, nothing, nothing, nothing, nothing, nothing, in_set, threshold)
 
 
 def keep_interactions(guide: Guide) -> Guide:
-    """What may be asked where, without the rest; nothing if all may be asked everywhere."""
+    """Keep the constraints on which features may be split where; empty if there are none."""
     says_so = len(guide.first_depth) or len(guide.groups) or guide.most_together < NO_LIMIT
     return guide if says_so else make_empty_guide()

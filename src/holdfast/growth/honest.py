@@ -20,7 +20,7 @@ FRACTION_ASKED = 0.5  # of the rows, which choose the questions; the others give
 
 
 class HonestRows(NamedTuple):
-    """Rows in one order, and which of them choose the questions; the others give the leaves their values."""
+    """Rows in canonical order, and flags of those that choose the splits; the others give values."""
 
     table: Table
     groups: LongArray | None
@@ -28,24 +28,24 @@ class HonestRows(NamedTuple):
 
     @property
     def structure(self) -> Table:
-        """The rows that choose the questions."""
+        """Rows that choose the splits."""
         return self.table.subset(self.asked)
 
     @property
     def values(self) -> Table:
-        """The rows that give the leaves their values."""
+        """Rows that give the leaves their values."""
         return self.table.subset(~self.asked)
 
 
 def honest_rows(table: Table, groups: LongArray | None, seed: int) -> HonestRows:
-    """Half of the rows to grow on and half for the leaves: drawn evenly from all classes, groups whole."""
+    """Divide rows into halves for splits and for leaf values, evenly by class, groups kept whole."""
     table, marks, units = canonical(table, [] if groups is None else [groups])
     of_units = copies_as_groups(table, units) if groups is None else marks[0]
     return HonestRows(table, marks[0] if marks else None, draw_structure_rows(table, of_units, seed))
 
 
 def draw_structure_rows(table: Table, groups: LongArray | None, seed: int) -> BoolArray:
-    """True for the half of the rows that chooses the questions; the rows stand in one order already."""
+    """Flag the half of the rows that chooses the splits; the rows are in canonical order."""
     positions = random_positions(assign_strata(table), unit_keys(table, groups), (seed, Branch.HONEST_ROWS))
     asked = select_below(positions, FRACTION_ASKED)
     if asked.all() or not asked.any():
@@ -58,7 +58,7 @@ def draw_structure_rows(table: Table, groups: LongArray | None, seed: int) -> Bo
 
 
 def set_honest_values(tree: Tree, table: Table, rules: GrowthRules) -> Tree:
-    """The tree with values and counts from the rows of the table, which it must not have been grown on.
+    """Set values and counts from rows on which the tree was not grown.
 
     A node that none of them reaches says what the node above says, and has no rows.
     """

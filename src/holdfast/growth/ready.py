@@ -1,4 +1,4 @@
-"""What the kernels are given to grow trees: all that is known of their rows and limits before."""
+"""Prepare growth tasks: all that kernels need to know about rows and limits."""
 
 from collections.abc import Sequence
 from numbers import Integral
@@ -30,7 +30,7 @@ NO_LIMIT = 2**40
 
 
 class Task(NamedTuple):
-    """What a kernel needs to grow one tree, or several that have all but their rows and seeds in common."""
+    """Input of a kernel for one tree, or for several that differ in rows and seeds only."""
 
     plan: Plan
     limits: Limits
@@ -44,21 +44,21 @@ class Task(NamedTuple):
 
 
 class SampledRows(NamedTuple):
-    """What tells the trees of a collection apart: one entry for each of them."""
+    """Samples of the rows, one entry per tree."""
 
     counts: Sequence[IntArray]  # how often it has each row of the table
     seeds: Sequence[int]
     draws: Sequence[Draws] | None = None  # behind the counts
 
     def one_by_one(self) -> "list[SampledRows]":
-        """Those of each tree alone."""
+        """Return a sample object for each tree."""
         draws = [None] * len(self.counts) if self.draws is None else [[own] for own in self.draws]
         every = zip(self.counts, self.seeds, draws, strict=True)
         return [SampledRows([counts], [seed], own) for counts, seed, own in every]
 
 
 def prepare_tasks(table: Table, rules: GrowthRules, fixed: FixedPointSample, rows: SampledRows) -> list[Task]:
-    """The tasks that grow the trees, in their order: one, if nothing depends on the rows of a tree."""
+    """Prepare growth tasks in tree order: a single one if limits do not depend on a tree's rows."""
     if not rows.counts:
         return []
     if len(rows.counts) > 1 and not _are_alike(table, rules, fixed):
@@ -67,7 +67,7 @@ def prepare_tasks(table: Table, rules: GrowthRules, fixed: FixedPointSample, row
 
 
 def _are_alike(table: Table, rules: GrowthRules, fixed: FixedPointSample) -> bool:
-    """True if trees have the same limits whatever their rows, and need not be grown one by one."""
+    """Return True if trees have the same limits whatever their rows."""
     fractions = not all(isinstance(n, Integral) for n in (rules.min_samples_leaf, rules.min_samples_split))
     depends = rules.min_weight_fraction_leaf or rules.min_impurity_decrease or _shrinks(table, rules)
     own = depends or fixed.criterion.quantile is not None
@@ -76,7 +76,7 @@ def _are_alike(table: Table, rules: GrowthRules, fixed: FixedPointSample) -> boo
 
 
 def prepare_task(table: Table, rules: GrowthRules, fixed: FixedPointSample, sampled: SampledRows) -> Task:
-    """Everything that is known before the trees grow, which are alike."""
+    """Prepare one task for trees with the same limits."""
     counts, draws = _stack(sampled.counts), sampled.draws
     n_rows = counts.sum(axis=1, dtype=np.int64)
     if not n_rows.all():
@@ -118,12 +118,12 @@ def prepare_task(table: Table, rules: GrowthRules, fixed: FixedPointSample, samp
 
 
 def _stack(lines: Sequence[IntArray]) -> IntArray:
-    """A row for each of the lines; of a single one, without a copy."""
+    """Stack the lines; a single one is not copied."""
     return lines[0][None] if len(lines) == 1 else np.stack(lines)
 
 
 def _numbers(counts: IntArray) -> IntArray:
-    """The numbers of the rows that count, tree by tree."""
+    """List the row numbers with a positive count, tree by tree."""
     places = np.flatnonzero(counts != 0)  # flags are looked through four times as fast
     if len(counts) > 1:
         places %= counts.shape[1]
@@ -131,7 +131,7 @@ def _numbers(counts: IntArray) -> IntArray:
 
 
 def select_coded(table: Table, rules: GrowthRules) -> Coded:
-    """The columns and questions that the rules split by: all of them, or the questions alone."""
+    """Select the coded columns that the rules split on: all, or the questions alone."""
     if not rules.questions_only:
         return table.coded
     if not table.schema.questions:
@@ -143,12 +143,12 @@ def select_coded(table: Table, rules: GrowthRules) -> Coded:
 
 
 def has_row_limits(rules: GrowthRules) -> bool:
-    """True if a node or a leaf must hold more rows than any does."""
+    """Return True if leaves or splits need more than the minimum of rows."""
     return rules.min_samples_leaf != 1 or rules.min_samples_split != 2
 
 
 def has_many_categories(coded: Coded) -> bool:
-    """True if a column has so many categories that their means are shrunk."""
+    """Return True if a column has so many categories that their means are shrunk."""
     return bool(((coded.is_subset > 0) & (coded.n_codes > MOST_LISTED)).any())
 
 
@@ -198,7 +198,7 @@ def _limits(rules: GrowthRules, fixed: FixedPointSample, n_rows: int, weight: in
 
 
 def _least_risk(rules: GrowthRules, fixed: FixedPointSample) -> float:
-    """The risk up to which a node ends as a leaf whatever grows below it, because that is pruned; else 0.
+    """Return the risk below which a node becomes a leaf, since pruning would cut all below it; else 0.
 
     Two leaves cost twice ccp_alpha, and what they save is at most the risk of the node. The fraction of
     errors is at most the impurity. Left to pruning where anything else than these two has a say, and with
@@ -212,6 +212,6 @@ def _least_risk(rules: GrowthRules, fixed: FixedPointSample) -> float:
 
 
 def _scale_gain(gain: float, fixed: FixedPointSample) -> float:
-    """A gain on the scale of the targets that the kernels see."""
+    """Convert a gain to the scale of the targets in the kernels."""
     with np.errstate(over="ignore"):
         return float(np.ldexp(gain, -fixed.criterion.target_power * fixed.exponent))

@@ -27,7 +27,7 @@ def add_recorded_splits(
     counts: IntArray,
     keep: Collection[int] = (),
 ) -> Tree:
-    """Replace splits that separate missing values, and few others, by "is the value recorded?".
+    """Replace splits that mainly separate missing values by "is the value recorded?".
 
     A split is replaced if at most 5 % of the rows that go with the missing values have a value, if the leaves
     then lose at most 15 % of what the split gains (a threshold that is chosen for few rows gains that much by
@@ -57,7 +57,7 @@ def add_recorded_splits(
 
 
 def _separating_nodes(tree: Tree, table: Table, counts: IntArray) -> Iterator[int]:
-    """The nodes where few rows with a value go with those that lack it."""
+    """Find the nodes where few rows with a value go along with the missing ones."""
     features = np.unique(tree.feature[tree.feature != LEAF])
     if tree.monotone is not None:
         features = features[tree.monotone.by_feature(tree)[features] == 0]
@@ -81,19 +81,19 @@ def _separating_nodes(tree: Tree, table: Table, counts: IntArray) -> Iterator[in
 
 
 def _splits_without_values(tree: Tree, node: int) -> list[int]:
-    """The splits on the feature of a node below the side of its missing values."""
+    """Find splits on the node's feature below its side of missing values."""
     left, right, end = int(tree.left[node]), int(tree.right[node]), int(tree.subtree_end[node])
     start, end = (left, right) if tree.missing_left[node] else (right, end)
     return (start + np.flatnonzero(tree.feature[start:end] == tree.feature[node])).tolist()
 
 
 def _until(tree: Tree, leaves: IntArray, counts: IntArray) -> FloatArray:
-    """For every node, and the end: the rows at leaves before it."""
+    """Count the rows at leaves before every node, and before the end."""
     return np.concatenate([[0.0], np.cumsum(np.bincount(leaves, counts, tree.n_nodes))])
 
 
 def _asking(tree: Tree, node: int, table: Table, counts: IntArray) -> Tree:
-    """The tree that asks at the node whether the value is recorded.
+    """Make the node ask whether the value is recorded.
 
     Categories that no row has there go the way they went, which is that of missing values.
     """
@@ -112,7 +112,7 @@ def _asking(tree: Tree, node: int, table: Table, counts: IntArray) -> Tree:
 
 
 def _without_splits(tree: Tree, nodes: Collection[int]) -> Tree:
-    """The tree without these splits: each gives way to what stands on the side of its missing values."""
+    """Replace these splits by their side of missing values."""
     if not nodes:
         return tree
     stands = np.arange(tree.n_nodes + 1)  # for every node, the one that stands in its place
@@ -142,7 +142,7 @@ def _with_children_swapped(tree: Tree, node: int) -> Tree:
 
 
 def _keeps_to(rules: GrowthRules, tree: Tree, node: int) -> bool:
-    """True if leaves and splits from the node on downwards have as many rows as the rules ask for."""
+    """Check that leaves and splits from the node downwards have the least rows of the rules."""
     below = slice(node, int(tree.subtree_end[node]))
     is_leaf, count, weight = tree.feature[below] == LEAF, tree.count[below], tree.weight[below]
     n_rows = tree.count[0]
@@ -154,7 +154,7 @@ def _keeps_to(rules: GrowthRules, tree: Tree, node: int) -> bool:
 
 
 def _loses_little(other: Tree, tree: Tree, node: int) -> bool:
-    """True if the leaves lose little of what the split of the node gains."""
+    """Check that the leaves lose little of what the split of the node gains."""
     unit = max(float(tree.impurity.max()), float(other.impurity.max())) or 1.0  # products must be finite
     risk, then = (each.weight / tree.weight[0] * (each.impurity / unit) for each in (tree, other))
     gained = risk[node] - risk[tree.left[node]] - risk[tree.right[node]]

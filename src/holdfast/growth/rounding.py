@@ -27,7 +27,7 @@ WORTH_ROWS = (10, 5, 1)  # an even number is not worth a row that goes another w
 def find_roundest(
     low: float, high: float, near: float | None = None, factors: tuple[int, ...] = FACTORS
 ) -> float:
-    """The roundest number between two others; of several, the one nearest the middle, or `near`.
+    """Find the roundest number between two others; of several, the nearest to the middle or to `near`.
 
     >>> find_roundest(14.1, 16.9), find_roundest(0.0271, 0.0294), find_roundest(-3.0, 4.0)
     (15.0, 0.028, 0.0)
@@ -60,7 +60,7 @@ def round_thresholds(
     keep_values: bool = False,
     **said: Unpack[EditInfo],
 ) -> Tree:
-    """The tree with round thresholds, by the rows of the table, which should be those it was grown on.
+    """Round thresholds as far as few of the rows of the table, on which it was grown, change sides.
 
     With the tolerance 0 no row goes another way. With more, each threshold, from the root down, becomes the
     roundest number that sends at most this fraction of the rows at its node, by weight, to the other side.
@@ -96,7 +96,7 @@ def round_thresholds(
 
 
 def round_exactly(tree: Tree, table: Table, as_written: Sequence[tuple[str, float]] = ()) -> Tree:
-    """The tree with the roundest thresholds that send every row of the table the way it went.
+    """Round thresholds as far as no row of the table changes sides.
 
     Ordered categories have no numbers between them, and stay; so does what a person has edited, and what is
     written in these pairs of a feature and a threshold.
@@ -114,7 +114,7 @@ def round_exactly(tree: Tree, table: Table, as_written: Sequence[tuple[str, floa
 
 
 def _rounded_nodes(tree: Tree) -> list[int]:
-    """The nodes with a threshold on numbers that no person has chosen."""
+    """Find the nodes with a numeric threshold that no person chose."""
     edited = edited_nodes(tree)
     numeric = np.array([feature.kind == "numeric" for feature in tree.schema.features] + [False])
     return [node for node in np.flatnonzero(numeric[tree.feature]).tolist() if node not in edited]
@@ -128,7 +128,7 @@ def _reaching(tree: Tree, leaf: IntArray, node: int) -> BoolArray:
 
 
 def _within_tolerance(tree: Tree, table: Table, node: int, tolerance: float) -> float:
-    """The roundest threshold that sends at most this fraction of the weight at the node another way."""
+    """Find the roundest threshold that moves at most this fraction of the node's weight."""
     threshold = float(tree.threshold[node])
     rows = _reaching(tree, tree.apply(table), node)
     weight = np.ones(table.n_rows) if table.weight is None else table.weight
@@ -146,7 +146,7 @@ def _within_tolerance(tree: Tree, table: Table, node: int, tolerance: float) -> 
 def _interval(
     values: FloatArray, weight: FloatArray, threshold: float, allowed: float
 ) -> tuple[float, float]:
-    """Between these, thresholds send no more weight than allowed another way, and leave rows on each side."""
+    """Return the interval of thresholds that move no more weight than allowed and leave no side empty."""
     order = np.argsort(values, kind="stable")
     values, weight = values[order], weight[order]
     n_below = int(np.searchsorted(values, threshold, "right"))
@@ -160,7 +160,7 @@ def _interval(
 
 
 def _between_those_below(tree: Tree, node: int, low: float, high: float) -> tuple[float, float]:
-    """The part of the interval that leaves known values for all answers below about the same feature."""
+    """Narrow the interval so that splits below on the same feature keep both sides."""
     alike = np.flatnonzero((tree.feature == tree.feature[node]) & (tree.threshold < KNOWN))
     left, right, end = int(tree.left[node]), int(tree.right[node]), int(tree.subtree_end[node])
     on_yes = tree.threshold[alike[(alike >= left) & (alike < right)]]

@@ -28,7 +28,7 @@ Fit = Callable[[Table, LongArray | None], Tree]
 
 
 def shrink_tree(tree: Tree, strength: float) -> Tree:
-    """The tree whose every step down changes the value the less, the fewer rows it rests on.
+    """Shrink each node towards its parent, the more the fewer rows it has.
 
     A step from a node of n rows to its child counts n / (n + strength) of what it did. A strength of 0
     changes nothing, and an endless one leaves every leaf with the value of the root. The rows of each class
@@ -51,7 +51,7 @@ def shrink_tree(tree: Tree, strength: float) -> Tree:
 
 
 def shrink_values(tree: Tree, strengths: Sequence[float]) -> FloatArray:
-    """The values of all nodes at every strength, as (strengths, nodes, values)."""
+    """Compute node values at every strength, (strengths, nodes, values)."""
     strength = np.asarray(strengths, np.float64)[:, None]
     # A node without rows, whose value none of them speaks for, takes that of the node above.
     rows = np.broadcast_to(tree.count, (len(strength), tree.n_nodes))
@@ -69,7 +69,7 @@ def shrink_values(tree: Tree, strengths: Sequence[float]) -> FloatArray:
 
 
 class Strengths(NamedTuple):
-    """What rows held out say of every strength. Scores are the greater the better: losses are negated."""
+    """Held-out scores of all shrinkage strengths; greater is better, losses are negated."""
 
     strengths: tuple[float, ...]
     scores: FloatArray  # (strengths, folds)
@@ -77,7 +77,7 @@ class Strengths(NamedTuple):
 
     @property
     def chosen(self) -> float:
-        """The strength of the best mean score; of several the greatest."""
+        """The strength of the best mean score; the greatest if several are best."""
         mean = np.round(self.scores.mean(axis=1), 12)
         return self.strengths[int(np.flatnonzero(mean == mean.max())[-1])]
 
@@ -85,7 +85,7 @@ class Strengths(NamedTuple):
 def choose_strength(
     table: Table, fit: Fit, *, groups: LongArray | None = None, cv: Any = 10, seed: int = 0
 ) -> Strengths:
-    """The scores of all strengths, by the log loss, or squared error, of trees grown without each fold.
+    """Score all strengths by log loss or squared error of trees grown without each fold.
 
     `fit` grows the tree of some of the rows. Every tree is grown and walked once, for all strengths.
     """
@@ -96,14 +96,14 @@ def choose_strength(
 
 
 def shared_strength(table: Table, pairs: Sequence[tuple[Tree, BoolArray]]) -> float:
-    """The strength that serves many trees best, each on the rows of the table that it has not seen."""
+    """Choose the strength that serves several trees best, each on its held-out rows."""
     metric = loss_of(table)
     scores = [strength_scores(tree, table.subset(held_out), metric) for tree, held_out in pairs]
     return Strengths(STRENGTHS, np.array(scores).T, metric).chosen
 
 
 def loss_of(table: Table) -> Metric:
-    """What leaf values are chosen by: a proper score, whatever the tree itself was chosen by."""
+    """Return the proper score by which leaf values are chosen."""
     return make_metric("log_loss" if table.schema.target.is_classes else "squared_error", table.schema.target)
 
 
@@ -114,6 +114,6 @@ def _fold_scores(folds: Folds, fit: Fit, metric: Metric, number: int) -> list[fl
 
 
 def strength_scores(tree: Tree, held_out: Table, metric: Metric) -> list[float]:
-    """The score of the tree at every strength on rows that had no part in it."""
+    """Score the tree at every strength on held-out rows."""
     true_values, leaves = TrueValues.of(held_out), tree.apply(held_out)
     return [metric.value(values[leaves], true_values) for values in shrink_values(tree, STRENGTHS)]

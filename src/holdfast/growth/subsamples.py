@@ -32,7 +32,7 @@ def grow_subsamples(
     random_state: int = 0,
     n_jobs: int | None = None,
 ) -> list[Tree]:
-    """Trees on samples of so many rows, or that fraction of them, drawn without replacement.
+    """Grow trees on samples without replacement, of this number or fraction of the rows.
 
     In memory are the samples of one task of each job, never the table; from a process to another go the name
     of a stored table and trees. Tree i depends on the random state and on i, not on the number of jobs or the
@@ -51,7 +51,7 @@ def grow_subsamples(
 def grow_parts(
     table: StoredTable, rules: GrowthRules = CART, *, random_state: int = 0, n_jobs: int | None = None
 ) -> list[Tree]:
-    """A tree for each part of the data that the table was made from, such as a file of a Parquet folder."""
+    """Grow a tree for each part of the source data, such as a file of a Parquet folder."""
     if not isinstance(table, StoredTable):
         raise TypeError(f"Only a stored table has parts, and this is a {type(table).__name__}: store_table.")
     task = partial(_grown, table, rules, partial(_of_part, table), random_state)
@@ -67,7 +67,7 @@ def _of_part(table: StoredTable, index: int) -> LongArray:
 
 
 def _size(table: Table, n_rows: int) -> int:
-    """How many trees share a task, whose samples are read together."""
+    """Choose how many trees share a task, whose samples are read together."""
     return max(1, min(BATCH_BYTES // (8 * n_rows * table.n_features), MOST_TOGETHER))
 
 
@@ -92,7 +92,7 @@ def _grown(
 
 
 def _taken(table: Table, rows: Sequence[LongArray]) -> list[Table]:
-    """The tables of some of the rows each: every column is gone through once for all of them."""
+    """Select the rows of several samples in one pass over each column."""
     columns = list(zip(*([column[own] for own in rows] for column in table.columns), strict=True))
     weights = [None if table.weight is None else table.weight[own] for own in rows]
     made = zip(columns, rows, weights, strict=True)

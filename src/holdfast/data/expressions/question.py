@@ -52,14 +52,14 @@ _HINTS = {
 
 @dataclass(frozen=True)
 class Question:
-    """A yes/no question about the columns of the data, as its author wrote it."""
+    """A yes/no question about the columns, as its author wrote it."""
 
     text: str
     columns: tuple[int, ...]  # indices of the columns it reads, in the order in which `answers` takes them
     expression: Expression
 
     def answers(self, columns: Sequence[FloatArray]) -> FloatArray:
-        """1 for yes, 0 for no, NaN where something unknown leaves the answer open.
+        """Evaluate to 1 for yes, 0 for no, NaN where an unknown value leaves the answer open.
 
         Columns are encoded as in a table: a category is its index in `Feature.categories`.
         """
@@ -68,7 +68,7 @@ class Question:
 
 
 def parse_question(text: str, features: Sequence[Feature]) -> Question:
-    """The question that the text asks about these features.
+    """Parse a question about these features.
 
     >>> question = parse_question("bmi ** 2 < 900", [Feature("age"), Feature("bmi")])
     >>> question.columns
@@ -80,7 +80,7 @@ def parse_question(text: str, features: Sequence[Feature]) -> Question:
 
 
 def parse_questions(texts: Iterable[str], features: Sequence[Feature]) -> Iterator[Question]:
-    """The questions that the texts ask about these features, whose names and categories are listed once."""
+    """Parse several questions about the same features."""
     if not (texts := list(texts)):
         return
     columns = QuestionColumns(features)
@@ -95,7 +95,7 @@ def parse_questions(texts: Iterable[str], features: Sequence[Feature]) -> Iterat
 
 @dataclass(frozen=True)
 class _Categories:
-    """A column of categories among those the question reads."""
+    """A categorical column read by the question."""
 
     feature: Feature
     position: int
@@ -103,7 +103,7 @@ class _Categories:
 
 @dataclass(frozen=True)
 class _Term:
-    """One piece of a question, and what it is."""
+    """A parsed piece of a question with its type."""
 
     node: ast.expr
     kind: Literal["number", "boolean", "category", "text"]
@@ -113,7 +113,7 @@ class _Term:
 
 
 class _Reading:
-    """One reading of a text, and the columns met so far."""
+    """Parser of one question; collects the columns it reads."""
 
     def __init__(self, text: str, columns: QuestionColumns) -> None:
         self.text = QuestionText(text)
@@ -125,7 +125,7 @@ class _Reading:
     # -- what is asked for ----------------------------------------------------------------------------
 
     def boolean(self, node: ast.expr) -> Expression:
-        """A piece that must be true or false."""
+        """Parse a piece that must be true or false."""
         term = self.term(node)
         if term.kind == "boolean":
             return term.expression
@@ -137,11 +137,11 @@ class _Reading:
         )
 
     def number(self, node: ast.expr) -> Expression:
-        """A piece that must be a number."""
+        """Parse a piece that must be a number."""
         return self._as_number(self.term(node)).expression
 
     def term(self, node: ast.expr) -> _Term:
-        """A piece of any kind."""
+        """Parse a piece of any type."""
         match node:
             case ast.Constant():
                 return self._constant(node)
@@ -267,7 +267,7 @@ class _Reading:
         return term
 
     def _as_category(self, term: _Term, feature: Feature, name: str) -> _Term:
-        """The constant as the index of a category, which is what the column holds."""
+        """Return the index of the category that the constant names."""
         column = quote_name(feature.name)
         if term.literal is None:
             raise self.error_at(

@@ -1,4 +1,4 @@
-"""The cells of one column of a CSV file: which of them are missing, and whether the others are numbers."""
+"""Cells of one CSV column: missing values, numbers, dates and categories."""
 
 import re
 from array import array
@@ -47,7 +47,7 @@ DATES_WAY_OUT = (
 
 
 class Cells:
-    """The cells of one column, each distinct text kept once: most columns repeat a few."""
+    """Cells of one column, each distinct text stored once."""
 
     def __init__(self, name: str, rules: ReadingOptions | None = None) -> None:
         self.name = name
@@ -57,7 +57,7 @@ class Cells:
         self._codes = array("q")  # of each row, the position of its cell among the distinct ones
 
     def extend(self, cells: Iterable[str], which: LongArray | None = None) -> None:
-        """Add some more rows: each has a cell of its own, or the one of `cells` whose place `which` says."""
+        """Append rows: one cell each, or the cell of `cells` that `which` numbers."""
         codes = map(self._index.__getitem__, cells)
         if which is None:
             self._codes.extend(codes)
@@ -67,14 +67,14 @@ class Cells:
     # -- as what they are read ------------------------------------------------------------------------------
 
     def as_text(self, known: Collection[Any] = ()) -> NDArray[Any]:
-        """The cells as they are written, None where missing; a `known` category is never missing."""
+        """Return the cells as text, None where missing; a `known` category is never missing."""
         texts = np.array(list(self._index), object)
         gaps = compress(enumerate(self._index), self._are_missing)
         texts[[code for code, cell in gaps if cell not in known]] = None
         return self._spread(texts)
 
     def as_column(self, names: RowLabels | None) -> NDArray[Any]:
-        """The cells as float64 with NaN for gaps if they are numbers, else as text with None for gaps.
+        """Return float64 with NaN for gaps if the cells are numbers, else text with None for gaps.
 
         `names` has what messages call the rows. Infinity among numbers, dates, numbers that are
         written in another way, and a few words among many numbers raise a DataError.
@@ -102,7 +102,7 @@ class Cells:
         return self._coerced(odd, names, "number")
 
     def as_numbers(self, names: RowLabels | None) -> FloatArray:
-        """The cells as numbers, whatever most of them look like; a DataError names the first that is none."""
+        """Return the cells as numbers; a DataError names the first that is not one."""
         odd = list(filterfalse(_INFINITY.fullmatch, self._rules.numerals.find_unreadable(self._known)))
         if not odd:
             return self._numbers(names)
@@ -115,7 +115,7 @@ class Cells:
         )
 
     def as_dates(self, column: DateColumn, names: RowLabels | None) -> dict[str, FloatArray]:
-        """The columns of numbers made of these cells; a DataError names the first that is no date."""
+        """Return the numeric columns derived from dates; a DataError names the first cell that is not one."""
         dates = list(filter(is_date, self._known))
         order = column.order or (*possible_orders(dates), ORDERS[0])[0]
         odd = [cell for cell in self._known if parse_moment(cell, order) is None]
@@ -138,12 +138,12 @@ class Cells:
 
     @property
     def n_distinct(self) -> int:
-        """Number of different cells that are not missing."""
+        """Number of distinct cells that are not missing."""
         return len(self._known)
 
     @property
     def merged_note(self) -> str:
-        """What to say if different integers become one as floats; empty if they do not."""
+        """A note if distinct integers become equal as floats, else an empty text."""
         long = [cell for cell in self._known if len(cell) > MOST_DIGITS and _WHOLE.fullmatch(cell)]
         way_out = f"categorical={self.name!r} keeps them apart"
         return note_merged_integers(map(int, long), f"column {self.name!r}", way_out)
@@ -158,16 +158,16 @@ class Cells:
 
     @cached_property
     def _known(self) -> list[str]:
-        """The different cells that are not missing, in the order in which the file has them."""
+        """Distinct cells that are not missing, in the order of the file."""
         return list(dict.fromkeys(compress(self._cells, map(not_, self._are_missing))))
 
     def _rows(self, cells: Collection[str]) -> NDArray[np.bool_]:
-        """The rows that have one of these cells."""
+        """Flag the rows that have one of these cells."""
         chosen = set(cells)
         return self._spread(np.array([cell in chosen for cell in self._cells]))
 
     def _first(self, cells: Sequence[str], names: RowLabels | None) -> tuple[str, str]:
-        """The cell of these that comes first in the file, and its row."""
+        """Return the first of these cells in the file, and its row."""
         row = int(self._rows(cells).argmax())
         return self._cells[self._codes[row]], row_name(row, names)
 

@@ -1,4 +1,4 @@
-"""The text of a CSV file: its encoding, its separator, the names of its columns and the cells of its rows."""
+"""Read CSV text: detect encoding and separator, then split the header and the rows."""
 
 import csv
 import gzip
@@ -44,23 +44,23 @@ Row = tuple[int, list[str]]  # the line on which it begins, and its cells
 
 @dataclass(frozen=True)
 class RowList:
-    """Some rows, read one by one."""
+    """Rows that were parsed one by one."""
 
     rows: list[Row]
 
     @property
     def lines(self) -> LongArray:
-        """The lines on which they begin."""
+        """The lines on which the rows begin."""
         return np.array([line for line, _ in self.rows], np.int64)
 
     def column(self, index: int) -> tuple[list[str], None]:
-        """The cells of a column, one for each row."""
+        """Return the cells of a column, one per row."""
         return [row[index] for _, row in self.rows], None
 
 
 @dataclass(frozen=True)
 class CsvText:
-    """The names of the columns, and the rows that follow: they can be read once, in either way."""
+    """Column names and the rows that follow, which can be read once."""
 
     names: tuple[str, ...]
     nameless: frozenset[str]  # the names that were made up
@@ -71,7 +71,7 @@ class CsvText:
     _line: int  # on which that text begins
 
     def blocks(self) -> Iterator[CsvBlock | RowList]:
-        """The rows, many at a time, all as wide as the header; from the first that is odd on, a few."""
+        """Iterate over blocks of rows, parsed together until an irregular row, then one by one."""
         text, line, is_over = self._begun, self._line, False
         while not is_over:
             piece = self._read()
@@ -121,7 +121,7 @@ class CsvText:
 
 @contextmanager
 def open_csv(path: Path, encoding: str | None = None) -> Iterator[CsvText]:
-    """The text of the file while it is open; a DataError if it is no such text, even half-way."""
+    """Open a CSV file; a DataError if it is not one, even if found later."""
     with _opened(path) as content:
         try:
             start = content.read(8)
@@ -168,12 +168,12 @@ def _raise_for_repeated(names: Sequence[str]) -> None:
 
 
 def _encoding(start: bytes) -> str:
-    """UTF-16 if the file begins with its mark; else UTF-8, with a mark or without."""
+    """Return UTF-16 if the file begins with its byte order mark, else UTF-8."""
     return "utf-16" if start.startswith(UTF_16) else "utf-8-sig"
 
 
 def _encoding_error(content: Iterable[bytes], start: bytes, encoding: str | None) -> DataError:
-    """Where the text stops being what it should be, and which encoding makes sense of the place."""
+    """Make the error that locates the undecodable byte and suggests an encoding."""
     if encoding is not None:
         return DataError(f"it is not {encoding}: leave out encoding={encoding!r}, or give another.")
     if start.startswith(UTF_16):
@@ -192,7 +192,7 @@ def _encoding_error(content: Iterable[bytes], start: bytes, encoding: str | None
 
 
 def _likely_encoding(text: bytes) -> str:
-    """Latin-1, unless letters that only Windows prints make sense of the text."""
+    """Guess Windows-1252 if letters that only it prints occur, else Latin-1."""
     try:
         text.decode("cp1252")
     except UnicodeDecodeError:
@@ -201,7 +201,7 @@ def _likely_encoding(text: bytes) -> str:
 
 
 def _word_at(line: bytes, place: int) -> bytes:
-    """The letters around a place, up to blanks, quotes and separators."""
+    """Return the word around a position."""
     marks = b' \t\r\n;|,"'
     begin = max((line.rfind(bytes([mark]), 0, place) for mark in marks), default=-1) + 1
     ends = [end for mark in marks if (end := line.find(bytes([mark]), place)) >= 0]
@@ -212,7 +212,7 @@ def _word_at(line: bytes, place: int) -> bytes:
 
 
 def _opening(text: Iterator[str]) -> list[str]:
-    """The lines up to the first that is not empty."""
+    """Return the lines up to the first that is not empty."""
     opening = []
     for line in text:
         opening.append(line.removeprefix(_MARK))
@@ -227,7 +227,7 @@ def _separator(header: str) -> str:
 
 
 def _rows(lines: "_Lines", separator: str) -> Iterator[Row]:
-    """Each row that is not empty, with the line on which it begins: a quoted cell can hold line breaks."""
+    """Iterate over rows that are not empty, with the line on which each begins."""
     reader = csv.reader(lines, delimiter=separator, strict=True)
     line = lines.next_number
     try:
@@ -243,7 +243,7 @@ def _rows(lines: "_Lines", separator: str) -> Iterator[Row]:
 
 
 class _Lines:
-    """The lines of a text, counted; a DataError where there is a NUL byte."""
+    """Lines of a text, counted; a DataError at a NUL byte."""
 
     def __init__(self, text: Iterable[str], first: int = 1) -> None:
         self.next_number = first

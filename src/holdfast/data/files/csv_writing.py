@@ -17,7 +17,7 @@ _NUMBER = re.compile(r"[+-]?(?:[0-9.,]*[0-9][0-9.,]*(?:e[+-]?[0-9]+)?\s?%?|inf|i
 def write_csv(
     file: TextIO, columns: Mapping[str, Sequence[Any]], separator: str = ",", *, raw: bool = False
 ) -> None:
-    """Write a line with the names of the columns and one per row; None and NaN become empty cells.
+    """Write a header and one line per row; None and NaN become empty cells.
 
     Text that a spreadsheet would take for a formula gets an apostrophe in front, unless it is to be `raw`.
     """
@@ -39,7 +39,7 @@ def write_csv(
 
 
 def escape_formula(cell: Any) -> Any:
-    """The cell with an apostrophe in front if a spreadsheet would take it for a formula.
+    """Prefix an apostrophe if a spreadsheet would take the cell for a formula.
 
     >>> escape_formula("=1+1"), escape_formula("-3.5"), escape_formula(-3.5), escape_formula("-")
     ("'=1+1", '-3.5', -3.5, '-')
@@ -50,6 +50,6 @@ def escape_formula(cell: Any) -> Any:
 
 
 def to_python_values(values: Sequence[Any]) -> list[Any]:
-    """The values as Python has them, None for a gap."""
+    """Convert values to Python objects, None for gaps."""
     listed = values.tolist() if isinstance(values, np.ndarray) else list(values)
     return [None if isinstance(value, float) and value != value else value for value in listed]

@@ -1,4 +1,4 @@
-"""Dates as numbers: the days since a fixed day, or the year, the month and the day of the week."""
+"""Dates as numbers: days since a fixed day, or year, month and weekday."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -28,7 +28,7 @@ _YEAR_LAST = re.compile(r"(\d{1,2})([-/.])(\d{1,2})\2(\d{4})" + _TIME, re.ASCII)
 
 @dataclass(frozen=True)
 class DateColumn:
-    """A column of dates, and what is made of it."""
+    """A column of dates and the form of the numbers derived from it."""
 
     name: str
     form: Form = "days"
@@ -36,11 +36,11 @@ class DateColumn:
 
     @property
     def derived(self) -> tuple[str, ...]:
-        """The names of the columns of numbers that are made of it."""
+        """Names of the numeric columns derived from the dates."""
         return tuple(f"{self.name} ({part})" for part in ((DAYS,) if self.form == "days" else PARTS))
 
     def numbers(self, moments: Sequence[datetime | None]) -> dict[str, FloatArray]:
-        """The columns that are made of these moments, NaN for None."""
+        """Derive the numeric columns from these moments, NaN for None."""
         rows = [self._row(moment) for moment in moments]
         columns = np.array(rows, np.float64).reshape(-1, len(self.derived)).T
         return dict(zip(self.derived, columns, strict=True))
@@ -54,7 +54,7 @@ class DateColumn:
 
 
 def parse_date_columns(texts: Iterable[str], names: Sequence[str]) -> tuple[DateColumn, ...]:
-    """The columns that the texts ask for: admitted, admitted:parts, admitted:mdy or admitted:parts:mdy.
+    """Parse texts such as admitted, admitted:parts, admitted:mdy or admitted:parts:mdy.
 
     >>> parse_date_columns(["admitted:parts"], ["admitted", "age"])
     (DateColumn(name='admitted', form='parts', order=None),)
@@ -79,7 +79,7 @@ def _date_column(text: str, names: Sequence[str]) -> DateColumn:
 
 
 def find_date_source(feature: str) -> DateColumn | None:
-    """The column of dates that a feature of this name was made of; None if it was not.
+    """Find the date column that a derived feature comes from; None if there is none.
 
     >>> find_date_source("admitted (month)")
     DateColumn(name='admitted', form='parts', order=None)
@@ -92,7 +92,7 @@ def find_date_source(feature: str) -> DateColumn | None:
 
 
 def parse_moment(value: Any, order: Order = "dmy") -> datetime | None:
-    """The moment that a text or a date stands for, in UTC where it names a zone; None if it is no date."""
+    """Parse a text or date, converted to UTC if it names a zone; None if it is not a date."""
     if isinstance(value, datetime):
         return value if value.tzinfo is None else value.astimezone(UTC).replace(tzinfo=None)
     if isinstance(value, date):
@@ -113,7 +113,7 @@ def parse_moment(value: Any, order: Order = "dmy") -> datetime | None:
 
 
 def possible_orders(cells: Iterable[str]) -> tuple[Order, ...]:
-    """The orders of day and month in which all cells are dates; with points it is day, month, year.
+    """List the orders of day and month in which all cells are dates; points mean day, month, year.
 
     >>> possible_orders(["03/04/2020", "31/01/2020"]), possible_orders(["03/04/2020"])
     (('dmy',), ('dmy', 'mdy'))
@@ -128,12 +128,12 @@ def possible_orders(cells: Iterable[str]) -> tuple[Order, ...]:
 
 
 def is_date(cell: str) -> bool:
-    """True if the cell is a date in one order of day and month or the other."""
+    """Return True if the cell is a date in either order of day and month."""
     return any(parse_moment(cell, order) is not None for order in ORDERS)
 
 
 def is_ambiguous(cells: Iterable[str]) -> bool:
-    """True if day and month can be exchanged in every cell, and that makes a difference."""
+    """Return True if swapping day and month gives other valid dates in every cell."""
     cells = list(cells)
     if len(possible_orders(cells)) < 2:
         return False
@@ -141,7 +141,7 @@ def is_ambiguous(cells: Iterable[str]) -> bool:
 
 
 def ambiguity_error(column: DateColumn, cell: str, where: str) -> DataError:
-    """The error that asks for the order of day and month."""
+    """Make the error that asks for the order of day and month."""
     stem = column.name if column.form == "days" else f"{column.name}:{column.form}"
     ways = " or ".join(f"date={f'{stem}:{order}'!r}" for order in ORDERS)
     return DataError(
@@ -151,7 +151,7 @@ def ambiguity_error(column: DateColumn, cell: str, where: str) -> DataError:
 
 
 def no_date_error(column: DateColumn, cell: str, where: str) -> DataError:
-    """The error that names a cell that is no date."""
+    """Make the error that names a cell that is not a date."""
     return DataError(
         f"column {column.name!r} is to be read as dates, and {cell!r} ({where}) is none: write it as "
         "2011-01-31 or 31.01.2011, or let coerce=True read such cells as missing."

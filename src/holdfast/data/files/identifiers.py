@@ -1,4 +1,4 @@
-"""Columns that only tell rows apart: names, free text, numbers of patients."""
+"""Detect identifier columns: names, free text, patient numbers."""
 
 import re
 from typing import Any
@@ -35,7 +35,7 @@ _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
 
 
 def identifier_reason(name: str, column: Any, n_distinct: int) -> str:
-    """Why the column is one that only tells rows apart, in words; empty if it is not.
+    """Explain why the column is an identifier; an empty text if it is not.
 
     Text is, if nearly every row has its own. Numbers are measurements, unless they are whole, all different,
     and have more than 15 digits or a name that says so, as "patient_id" and "case no" do.
@@ -74,7 +74,7 @@ def _missing(column: NDArray[Any]) -> BoolArray:
 
 
 def _as_array(series: Any) -> NDArray[Any]:
-    """The values of a narwhals Series as numbers, or as objects with None for gaps."""
+    """Convert a narwhals Series to numbers, or to objects with None for gaps."""
     if series.dtype.is_numeric():
         return np.asarray(series.to_numpy(), np.float64)
     values = np.empty(len(series), object)

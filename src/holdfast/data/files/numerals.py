@@ -1,4 +1,4 @@
-"""How numbers are written in a file: the decimal mark, and what stands between thousands."""
+"""Number formats: decimal mark and thousands separator."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -17,7 +17,7 @@ _MARK = re.compile(rf"[{''.join(''.join(_ALIKE.get(mark, mark)) for mark in THOU
 
 @dataclass(frozen=True)
 class Numerals:
-    """One way to write numbers.
+    """A number format.
 
     >>> german = Numerals(decimal=",", thousands=".")
     >>> german.matches_number("1.234,5"), german.number("1.234,5"), german.matches_number("1,234.5")
@@ -41,21 +41,21 @@ class Numerals:
             )
 
     def matches_number(self, cell: str) -> bool:
-        """True if the cell is a number, which has no leading zeros: 01234 is a postcode."""
+        """Return True if the cell is a number without leading zeros: 01234 is a postcode."""
         return self._pattern.fullmatch(cell) is not None
 
     def number(self, cell: str) -> float:
-        """The number that a cell writes, or the infinity that it names."""
+        """Parse a number or an infinity."""
         if self.thousands:
             cell = re.sub(f"[{self._between}]", "", cell)
         return float(cell.replace(self.decimal, "."))
 
     def find_unreadable(self, cells: Iterable[str]) -> list[str]:
-        """The cells that are no numbers."""
+        """Return the cells that are not numbers."""
         return list(filterfalse(self._pattern.fullmatch, cells))
 
     def numbers(self, cells: Iterable[str]) -> list[float]:
-        """The numbers that the cells write, or the infinities that they name."""
+        """Parse numbers or infinities."""
         return list(map(float if self == Numerals() else self.number, cells))
 
     @cached_property
@@ -73,14 +73,14 @@ class Numerals:
 
     @property
     def parameters(self) -> str:
-        """The parameters that read numbers written like this."""
+        """The parameters to set for this format."""
         decimal = f"decimal={self.decimal!r}" if self.decimal != "." else ""
         thousands = f"thousands={self.thousands!r}" if self.thousands else ""
         return " and ".join(filter(None, (decimal, thousands)))
 
 
 def guess_numerals(cells: Sequence[str], given: Numerals, fraction: float) -> list[Numerals]:
-    """The ways to write numbers that read at least this fraction of the cells, and more of them than others.
+    """List the number formats that read most of the cells, at least this fraction of them.
 
     Several, where a cell can be read in several ways: '1,234' is more than a thousand, or more than one. A
     decimal comma that is `given` stays.

@@ -15,7 +15,7 @@ LIBRARIES = ("pyarrow", "polars", "pandas")
 
 
 def read_parquet_frame(file: BinaryIO) -> Any:
-    """What is in the Parquet file, as a frame of the first library that is installed."""
+    """Read a Parquet file with the first library that is installed."""
     library = find_parquet_library()
     try:
         if library == "pyarrow":
@@ -37,7 +37,7 @@ def read_parquet_frame(file: BinaryIO) -> Any:
 
 
 def encode_parquet(columns: dict[str, list[Any]]) -> bytes:
-    """The content of a Parquet file with these columns; one of text and numbers mixed is all text."""
+    """Encode columns as a Parquet file; a column of mixed text and numbers becomes text."""
     import narwhals as nw
 
     frame = nw.from_dict(
@@ -52,7 +52,7 @@ def encode_parquet(columns: dict[str, list[Any]]) -> bytes:
 
 
 def find_parquet_library() -> Any:
-    """The name of the library that reads Parquet here; a DataError if none does."""
+    """Name the installed library that reads Parquet; a DataError if there is none."""
     for library in LIBRARIES:
         if find_spec(library) is not None:
             return library
@@ -71,7 +71,7 @@ def _first_line(error: Exception) -> str:
 
 
 def _warn_of_lost_order(file: BinaryIO) -> None:
-    """polars reads an ordered categorical that pandas has written as one without an order."""
+    """Warn that polars drops the order of an ordered categorical written by pandas."""
     import polars
 
     notes = polars.read_parquet_metadata(file).get("pandas", "{}")

@@ -21,12 +21,12 @@ from holdfast.text.lists import RowLabels
 
 
 def has_typed_columns(path: Path) -> bool:
-    """True for a Parquet file and a folder of them, False for a CSV file; a DataError for anything else."""
+    """Return True for Parquet files and folders, False for CSV; a DataError for anything else."""
     return path.is_dir() or is_parquet(path)
 
 
 def read_parquet_columns(path: Path) -> Frame:
-    """The columns of a Parquet file, or of a folder of them, in the types that it gives them."""
+    """Read the columns of a Parquet file or folder with their types."""
     from holdfast.data.files.parquet import read_parquet_frame
 
     if path.is_dir():
@@ -37,7 +37,7 @@ def read_parquet_columns(path: Path) -> Frame:
 
 
 def _folder_columns(folder: Path) -> Frame:
-    """The columns of all Parquet files in a folder, one below the other, by the names of the files."""
+    """Concatenate the Parquet files of a folder, ordered by name."""
     from holdfast.data.files.parquet import read_parquet_frame
     from holdfast.data.files.parquet_folder import (
         check_fits_in_memory,
@@ -59,7 +59,7 @@ def _folder_columns(folder: Path) -> Frame:
 
 
 class ParquetColumn:
-    """One column, with the methods of the cells of a CSV file."""
+    """One typed column, with the interface of `Cells`."""
 
     def __init__(self, name: str, series: Any, rules: ReadingOptions) -> None:
         self.name = name
@@ -68,11 +68,11 @@ class ParquetColumn:
         self._series = series
 
     def as_text(self, known: Collection[Any] = ()) -> NDArray[Any]:
-        """The values as text, None where missing; a `known` category is never missing."""
+        """Return the values as text, None where missing; a `known` category is never missing."""
         return np.array([self._text(value, known) for value in self._values()], object)
 
     def as_column(self, names: RowLabels | None) -> Any:
-        """The values in their own type, gaps in place of the markers for missing values."""
+        """Return the values with their type, gaps in place of missing-value markers."""
         import narwhals as nw
 
         kind = self._series.dtype
@@ -85,11 +85,11 @@ class ParquetColumn:
         return self._without_markers()
 
     def as_numbers(self, names: RowLabels | None) -> Any:
-        """The values in their own type: whether they are numbers is seen when they are matched."""
+        """Return the values with their type, which is checked when they are matched to a schema."""
         return self.as_column(names)
 
     def as_dates(self, column: DateColumn, names: RowLabels | None) -> dict[str, FloatArray]:
-        """The columns of numbers that are made of these dates, or of texts that write them."""
+        """Return the numeric columns derived from dates, or from texts with dates."""
         values = self._values()
         if all(value is None or isinstance(value, date) for value in values):
             return column.numbers([None if value is None else parse_moment(value) for value in values])
@@ -101,16 +101,16 @@ class ParquetColumn:
 
     @property
     def n_distinct(self) -> int:
-        """Number of different values that are not missing."""
+        """Number of distinct values that are not missing."""
         return int(self._series.drop_nulls().n_unique())
 
     @property
     def merged_note(self) -> str:
-        """Nothing: the values are still integers, and are looked at when they become floats."""
+        """Always empty: integers are checked when they become floats."""
         return ""
 
     def _values(self) -> list[Any]:
-        """The values, None where missing."""
+        """Return the values, None where missing."""
         pairs = zip(self._series.to_list(), self._series.is_null().to_list(), strict=True)
         return [
             None if is_null or (isinstance(value, float) and value != value) else value
@@ -124,7 +124,7 @@ class ParquetColumn:
         return None if self._rules.is_missing(text) else text
 
     def _without_markers(self) -> Any:
-        """The column as it is if no value is a marker for missing ones, else with gaps in their place."""
+        """Replace markers for missing values by gaps."""
         import narwhals as nw
 
         if self._series.dtype == nw.String or self._series.dtype == nw.Object:

@@ -14,7 +14,7 @@ BYTES_OF_VALUE = 8  # of a column in memory, at least
 
 
 def list_parquet_files(path: Path) -> list[Path]:
-    """The Parquet files in a folder and below it, by name; or the file itself."""
+    """List the Parquet files in a folder and below it by name; or the file itself."""
     if path.is_file():
         return [path]
     if not path.is_dir():
@@ -47,7 +47,7 @@ def check_same_columns(files: Sequence[Path], names: Sequence[Sequence[str]]) ->
 
 
 def read_parquet_schema(file: Path) -> tuple[tuple[str, ...], int]:
-    """The columns of a Parquet file and the number of its rows, which are not read."""
+    """Read the columns of a Parquet file and its number of rows, without the data."""
     try:
         if find_parquet_library() == "pyarrow":
             from pyarrow.parquet import ParquetFile
@@ -63,7 +63,7 @@ def read_parquet_schema(file: Path) -> tuple[tuple[str, ...], int]:
 
 
 def concat_frames(frames: Sequence[Any]) -> Any:
-    """Frames of the library for Parquet files as one; whole numbers give way to others."""
+    """Concatenate frames; integer columns give way to other types."""
     if find_parquet_library() == "pyarrow":
         import pyarrow
 
@@ -75,7 +75,7 @@ def concat_frames(frames: Sequence[Any]) -> Any:
 
 
 def check_fits_in_memory(folder: Path, n_rows: int, n_columns: int, memory: int | None = None) -> None:
-    """Raise a DataError if the columns alone are larger than the memory of the machine.
+    """Raise a DataError if the columns alone exceed the memory of the machine.
 
     `memory` is its size in bytes; None asks the system.
     """

@@ -1,4 +1,4 @@
-"""Reading data files: CSV by one rule, whatever is installed, and Parquet."""
+"""Read data files: CSV by one set of rules, whatever is installed, and Parquet."""
 
 import os
 import warnings
@@ -26,7 +26,7 @@ from holdfast.text.lists import RowLabels, columns_text, listed
 
 @dataclass(frozen=True)
 class ColumnChoices:
-    """What is said of the columns of a file by name."""
+    """How columns are to be read, by name."""
 
     categorical: Sequence[str] = ()  # text, whatever they look like
     numeric: Sequence[str] = ()  # numbers, whatever they look like
@@ -64,7 +64,7 @@ def read_file(
 
 @contextmanager
 def open_source(data: Any, encoding: str | None = None) -> "Iterator[CsvSource | FrameSource]":
-    """The data while it is open, to be read once its columns are known: a path, or any frame."""
+    """Open a path or a frame; the columns can be read once their names are known."""
     if not isinstance(data, str | os.PathLike):
         yield FrameSource(make_frame(data), "the frame")
         return
@@ -82,7 +82,7 @@ def open_source(data: Any, encoding: str | None = None) -> "Iterator[CsvSource |
 
 
 def read_csv_records(path: Path, encoding: str | None = None) -> Iterator[list[str]]:
-    """The rows of a CSV file with every cell as it is written, the names of the columns first."""
+    """Iterate over the rows of a CSV file as text, the header first."""
     with open_csv(path, encoding) as text:
         yield list(text.names)
         for _, row in text.rows:
@@ -109,7 +109,7 @@ def _check_choices(choices: ColumnChoices, dates: Sequence[DateColumn], names: S
 
 
 class _Reading:
-    """Columns under the names that they get, and what keeps others from being read."""
+    """Collects columns and the problems that keep others from being read."""
 
     def __init__(self, choices: ColumnChoices, dates: Sequence[DateColumn], rules: ReadingOptions) -> None:
         self._choices, self._rules = choices, rules
@@ -128,7 +128,7 @@ class _Reading:
         self._notes += column.notes
 
     def frame(self, n_rows: int, rows: RowLabels | None) -> Frame:
-        """The columns that were read; a DataError with all that went wrong."""
+        """Return the frame of all columns; a DataError lists all problems."""
         if self._problems:
             raise DataError(format_problems(self._problems))
         for note in (*self._notes, *self._left_out_notes()):
@@ -164,7 +164,7 @@ class _Reading:
                 self._notes += filter(None, [column.merged_note])
 
     def _keep(self, columns: Mapping[str, Any]) -> None:
-        """Take the columns; what is made of dates must not have the name of another column."""
+        """Add the columns; those derived from dates must not have the name of another."""
         taken = [name for name in columns if name in self._columns]
         if taken:
             raise DataError(f"there are two columns {taken[0]!r}: rename one of them, or leave it out.")
@@ -180,7 +180,7 @@ class _Reading:
 
 
 class CsvSource:
-    """A CSV file that is open: the names of its columns, and once, its cells."""
+    """An open CSV file: names of its columns and, once, its cells."""
 
     is_typed = False
 
@@ -192,11 +192,11 @@ class CsvSource:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of its columns."""
+        """Names of the columns."""
         return self._text.names
 
     def read(self, choices: ColumnChoices, rules: ReadingOptions) -> Frame:
-        """Its columns, read as the choices and the rules say."""
+        """Read the columns."""
         text = self._text
         with _named(self.name):
             with self._stack:
@@ -216,7 +216,7 @@ class CsvSource:
 
 
 def _filled(columns: Mapping[int, Cells], text: CsvText) -> LongArray:
-    """Give the columns all of their cells; the line on which each row begins."""
+    """Fill the columns with their cells; return the line on which each row begins."""
     lines = []
     for block in text.blocks():
         lines.append(block.lines)
@@ -241,7 +241,7 @@ def _warn_of_nameless(names: Sequence[str]) -> None:
 
 @dataclass(frozen=True, eq=False)
 class FrameSource:
-    """Columns that have types: of a Parquet file, or of a frame."""
+    """Typed columns of a Parquet file or a frame."""
 
     frame: Frame
     name: str  # what messages call it
@@ -250,11 +250,11 @@ class FrameSource:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of its columns."""
+        """Names of the columns."""
         return self.frame.names
 
     def read(self, choices: ColumnChoices, rules: ReadingOptions) -> Frame:
-        """Its columns, read as the choices and the rules say."""
+        """Read the columns."""
         with _named(self.name):
             if self.frame.matrix is not None:
                 raise DataError("its columns have no names: give a frame of pandas or polars, or a path.")
@@ -269,7 +269,7 @@ class FrameSource:
 
 @contextmanager
 def _named(name: str) -> Iterator[None]:
-    """Within it, a DataError says which data cannot be read."""
+    """Prefix the name of the data to any DataError."""
     try:
         yield
     except DataError as error:

@@ -17,7 +17,7 @@ from holdfast.files import replace_file
 def write_file(
     columns: Mapping[str, Sequence[Any]], path: str | os.PathLike[str], *, raw: bool = False
 ) -> None:
-    """Write the columns as CSV or Parquet, as the name of the file says, all or nothing.
+    """Write columns as CSV or Parquet, by the ending of the name, atomically.
 
     The separator is a tab for .tsv and a comma else. None and NaN become empty cells in CSV and nulls in
     Parquet; a column of text and numbers mixed is text there. In CSV, text that a spreadsheet would take for

@@ -12,7 +12,7 @@ from holdfast.text.lists import listed
 
 
 def choose_readings(categorical_features: Any, names: Sequence[str]) -> list[Reading]:
-    """How to read each column.
+    """Choose how each column is read.
 
     `categorical_features` is "from_dtype"; None for nothing that could be a number; or a list of names,
     a list of indices, or one flag per column.

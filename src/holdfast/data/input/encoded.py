@@ -9,14 +9,14 @@ from holdfast.arrays import LongArray
 
 
 class EncodedColumn(NamedTuple):
-    """The values of a column that some row has, and for every row which of them; -1 where missing."""
+    """Distinct values of a column, and the position of each row's value; -1 where missing."""
 
     codes: LongArray
     values: list[Any]
 
 
 def encode_series(series: Any) -> EncodedColumn | None:
-    """The text or categories of a narwhals Series; None where its values must be read one by one.
+    """Encode a text or categorical Series; None if its values must be read one by one.
 
     >>> import narwhals, pandas
     >>> towns = pandas.Series(["Ulm", "Bonn", None, "Ulm"])
@@ -67,7 +67,7 @@ def _of_arrow(array: Any) -> EncodedColumn:
 
 
 def _present(codes: Any, values: list[Any]) -> EncodedColumn:
-    """Without the values that no row has."""
+    """Drop the values that no row has."""
     codes = codes.astype(np.int64)
     is_used = np.bincount(codes + 1, minlength=len(values) + 1)[1:] > 0
     if is_used.all():

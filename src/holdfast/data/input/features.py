@@ -25,7 +25,7 @@ from holdfast.text.lists import listed
 def define_columns(
     frame: Frame, how: Sequence[Reading], questions: Sequence[str], weighted: BoolArray | None
 ) -> tuple[tuple[Feature, ...], tuple[FloatArray, ...]]:
-    """The features that rows of positive weight define, and the columns of all rows, questions last."""
+    """Define features from rows of positive weight, and read the columns of all rows, questions last."""
     columns = [
         define_weighted_column(raw, name, reading, weighted, frame.rows)
         for raw, name, reading in zip(frame.columns, frame.names, how, strict=True)
@@ -44,7 +44,7 @@ def match_columns(
     weighted: BoolArray | None,
     unknown: str = "error",
 ) -> tuple[tuple[FloatArray, ...], NDArray[Any]]:
-    """The columns and the target as the schema encodes them; a SchemaMismatch shows all that does not fit.
+    """Encode columns and target by the schema; a SchemaMismatch lists all that does not fit.
 
     With `unknown="missing"` categories that the schema does not hold count as missing, with a warning.
     """
@@ -77,7 +77,7 @@ def _answers(
 
 
 def question_texts(questions: Any) -> tuple[str, ...]:
-    """The questions as a tuple; an error if they are no texts."""
+    """Return the questions as a tuple of texts."""
     if isinstance(questions, str):
         raise DataError(f"questions must be a list of texts: write [{questions!r}].")
     if not isinstance(questions, Iterable):
@@ -90,7 +90,7 @@ def question_texts(questions: Any) -> tuple[str, ...]:
 
 
 def check_questions(questions: Sequence[str], schema: Schema) -> None:
-    """Raise a SchemaMismatch unless these questions, if there are any, are those of the schema."""
+    """Raise a SchemaMismatch unless the questions are those of the schema."""
     if questions and questions != schema.questions:
         raise SchemaMismatch(
             f"The schema asks the questions {list(schema.questions)}, and here {list(questions)} are asked. "
@@ -99,7 +99,7 @@ def check_questions(questions: Sequence[str], schema: Schema) -> None:
 
 
 def check_distinct_questions(questions: Sequence[str], names: Sequence[str]) -> None:
-    """Raise a DataError if a question has the text of another, or the name of a column."""
+    """Raise a DataError if a question repeats another, or the name of a column."""
     texts = [*names, *questions]
     repeated = sorted({text for text in questions if texts.count(text) > 1})
     if repeated:

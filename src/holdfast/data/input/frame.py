@@ -24,7 +24,7 @@ RESHAPE = (
 
 @dataclass(frozen=True, eq=False)
 class Frame:
-    """Named columns of one length, each in the dtype its owner gave it."""
+    """Named columns of one length, each with its own dtype."""
 
     names: tuple[str, ...]
     columns: Sequence[Any]  # one-dimensional numpy arrays, narwhals Series, or ordered text
@@ -38,13 +38,13 @@ class Frame:
         return {name: index for index, name in enumerate(self.names)}
 
     def column(self, name: str) -> Any:
-        """The column of that name; a DataError with the names there are if there is none."""
+        """Return the column of that name; a DataError lists the names if it is absent."""
         if name not in self._positions:
             raise DataError(f"There is no column {name!r} in the data. {columns_text([name], self.names)}")
         return self.columns[self._positions[name]]
 
     def without(self, names: Iterable[str]) -> "Frame":
-        """The same rows without the columns of these names."""
+        """Drop the columns of these names."""
         dropped = set(names)
         kept = [index for index, name in enumerate(self.names) if name not in dropped]
         _check_shape((self.n_rows, len(kept)))
@@ -53,7 +53,7 @@ class Frame:
         return Frame(names, columns, self.n_rows, is_named=self.is_named, rows=self.rows)
 
     def subset(self, rows: BoolArray | LongArray) -> "Frame":
-        """The rows with a flag, or those of these numbers, in this order; each keeps its name."""
+        """Select rows by flags or numbers; each keeps its name."""
         if self.matrix is not None:
             return replace(_frame_of_matrix(self.matrix[rows]), names=self.names)
         n_rows = int(np.count_nonzero(rows)) if rows.dtype == np.bool_ else len(rows)
@@ -63,14 +63,14 @@ class Frame:
 
 
 def subset_vector(vector: Any, rows: BoolArray | LongArray) -> Any:
-    """The entries with a flag, or of these numbers, of a numpy array, ordered text or a narwhals Series."""
+    """Select entries of a numpy array, ordered text or narwhals Series by flags or numbers."""
     if isinstance(vector, np.ndarray | OrderedText):
         return vector[rows]
     return vector.filter(rows.tolist()) if rows.dtype == np.bool_ else vector[rows]
 
 
 def stack_frames(first: Frame, second: Frame, names: tuple[str, str]) -> Frame:
-    """The rows of one frame with those of another below them; columns are matched by name."""
+    """Concatenate two frames; columns are matched by name."""
     missing = [name for name in second.names if name not in first.names]
     extra = [name for name in first.names if name not in second.names]
     if missing or extra:
@@ -83,7 +83,7 @@ def stack_frames(first: Frame, second: Frame, names: tuple[str, str]) -> Frame:
 
 
 def stack_vectors(first: Any, second: Any) -> Any:
-    """The entries of one column, a numpy array or a narwhals Series, and then those of another."""
+    """Concatenate two columns, numpy arrays or narwhals Series."""
     if isinstance(first, OrderedText) and isinstance(second, OrderedText) and first.order == second.order:
         return OrderedText(np.concatenate([first.texts, second.texts]), first.order)
     if isinstance(first, np.ndarray) and isinstance(second, np.ndarray):
@@ -105,7 +105,7 @@ def stack_vectors(first: Any, second: Any) -> Any:
 
 
 def make_frame(X: Any) -> Frame:
-    """The columns of X, without a copy: a 2-D array or list of rows (named x0, x1, ...), or any frame.
+    """Make a frame of a 2-D array or list of rows (names x0, x1, ...), or of any data frame, without a copy.
 
     A lazy frame is collected. Columns named by integers are named by their digits.
     """
@@ -126,7 +126,7 @@ def make_frame(X: Any) -> Frame:
 
 
 def as_vector(y: Any, what: str, *, allow_column: bool = False) -> Any:
-    """One-dimensional data as a numpy array or a narwhals Series.
+    """Return one-dimensional data as a numpy array or a narwhals Series.
 
     With `allow_column`, data of shape (n, 1) is taken too, with scikit-learn's warning.
     """
@@ -143,7 +143,7 @@ def as_vector(y: Any, what: str, *, allow_column: bool = False) -> Any:
 
 
 def _as_narwhals(X: Any) -> Any:
-    """X as a narwhals DataFrame or Series, or None if it is no frame."""
+    """Return X as a narwhals DataFrame or Series; None if it is not a frame."""
     if isinstance(X, np.ndarray | list | tuple):
         return None
     import narwhals as nw

@@ -19,7 +19,7 @@ from holdfast.text.numbers import counted
 
 @dataclass(frozen=True, eq=False)
 class ColumnMatch:
-    """Values as the schema encodes them; NaN where missing, and where the schema has no such category."""
+    """Values encoded by a schema; NaN where missing or where the category is unknown."""
 
     values: FloatArray
     unknown: dict[Label, int] = field(default_factory=dict)  # labels not in the schema, and their rows
@@ -27,7 +27,7 @@ class ColumnMatch:
 
 
 def match_column(raw: Any, feature: Feature, what: str, rows: RowLabels | None = None) -> ColumnMatch:
-    """The column read as the feature's kind, categories matched by value.
+    """Read the column as the feature's kind, with categories matched by value.
 
     A column without any value fits every kind. Text is never read as numbers, nor numbers as text.
     """
@@ -45,7 +45,7 @@ def match_column(raw: Any, feature: Feature, what: str, rows: RowLabels | None =
 
 
 def name_columns(schema: Schema, frame: Frame) -> Frame:
-    """The frame with its own names, or, for an array, with those of the schema in their order."""
+    """Name the columns of an array after the schema; a frame keeps its names."""
     if frame.matrix is None:
         return frame
     names = tuple(feature.name for feature in schema.columns)
@@ -58,7 +58,7 @@ def name_columns(schema: Schema, frame: Frame) -> Frame:
 
 
 def warn_unknown_categories(unseen: Mapping[str, Mapping[Label, int]], way_out: str = "") -> None:
-    """Warn that categories count as missing: by column, with the rows of each."""
+    """Warn about categories that count as missing, by column, with their rows."""
     if not unseen:
         return
     columns = [
@@ -76,7 +76,7 @@ def warn_unknown_categories(unseen: Mapping[str, Mapping[Label, int]], way_out: 
 def match_labels(
     column: Column, kind: str, labels: tuple[Label, ...], rows: RowLabels | None = None
 ) -> ColumnMatch:
-    """The column with each of its labels as a position among these labels; `kind` is for the reader."""
+    """Encode the column by these labels; `kind` is for the reader."""
     counts = np.bincount(
         column.values[~np.isnan(column.values)].astype(np.intp), minlength=len(column.labels)
     )
@@ -90,7 +90,7 @@ def match_labels(
 
 
 def _recoded(column: Column, codes: Sequence[float]) -> FloatArray:
-    """The column with these codes in place of the positions of its labels."""
+    """Replace the positions of labels by these codes."""
     known = ~np.isnan(column.values)
     values = np.full(len(known), nan)
     values[known] = np.array(codes, np.float64)[column.values[known].astype(np.intp)]
@@ -102,7 +102,7 @@ def _are_text(labels: Iterable[Label]) -> set[bool]:
 
 
 def _clash(column: Column, expected: str, wrong: Sequence[bool], rows: RowLabels | None) -> str:
-    """What the schema expects, and the first value whose label is wrong."""
+    """Describe what the schema expects and the first value that contradicts it."""
     wrong_rows = np.flatnonzero(np.isin(column.values, np.flatnonzero(wrong)))
     if not len(wrong_rows):
         return f"{expected} in the schema, and categories of text here"

@@ -25,7 +25,7 @@ def encode_rows(
     unknown: str = "missing",
     missing: str = "learned",
 ) -> FloatArray:
-    """A C-contiguous matrix with one row per row of X and one column per asked-for feature.
+    """Encode X as a C-contiguous matrix with one column per requested feature.
 
     Columns of a frame are matched by name, and it needs only those that are asked about; an array has all of
     them, in the order of the schema. A category that the schema does not hold counts as missing, with a
@@ -44,19 +44,19 @@ def encode_rows(
 
 
 def required_columns(schema: Schema, features: Sequence[int]) -> tuple[str, ...]:
-    """The names of the columns that these features are, or that their questions read, in their order."""
+    """List the columns that these features, or their questions, read."""
     read = _columns_asked(features, _questions(schema, features))
     return tuple(schema.features[index].name for index in read)
 
 
 def _columns_asked(features: Sequence[int], questions: Mapping[int, Question]) -> list[int]:
-    """The features that are columns, and the columns that the questions read, in their order."""
+    """List the features that are columns, then the columns that questions read."""
     read = {index for index in features if index not in questions}
     return sorted(read.union(*(question.columns for question in questions.values())))
 
 
 def _raise_for_absent(schema: Schema, read: Sequence[int], frame: Frame) -> None:
-    """A SchemaMismatch if a column is not there: it also names those that are there besides."""
+    """Raise a SchemaMismatch if a column is absent; it lists extra columns, too."""
     absent = {schema.features[index].name for index in read}.difference(frame.names)
     if absent:
         known = {feature.name for feature in schema.columns}
@@ -76,7 +76,7 @@ def _questions(schema: Schema, features: Sequence[int]) -> dict[int, Question]:
 
 
 def _numbers_taken(frame: Frame, schema: Schema, features: Sequence[int]) -> FloatArray | None:
-    """The columns straight from an array, if it and all the features hold numbers; else None."""
+    """Take the columns directly from a numeric array if all features are numeric; else None."""
     array = frame.matrix
     if array is None or array.dtype.kind not in "fiu":
         return None
@@ -127,7 +127,7 @@ def _encoded_by_column(
 def _matched_columns(
     frame: Frame, schema: Schema, read: Sequence[int], unknown: str
 ) -> dict[int, FloatArray]:
-    """The values of these columns as the schema encodes them."""
+    """Encode these columns by the schema."""
     matches: dict[int, ColumnMatch] = {}
     differences = SchemaDifferences()
     unseen: dict[str, dict[Label, int]] = {}

@@ -16,7 +16,7 @@ MOST_REPEATS = 2**31  # whole weights that add up to more are importances, not r
 
 
 def read_weight(sample_weight: Any, n_rows: int, rows: RowLabels | None = None) -> FloatArray | None:
-    """Finite weights of at least 0, one per row; None if every row counts once.
+    """Read finite weights of at least 0, one per row; None if all rows count once.
 
     A single number is the weight of every row.
     """
@@ -47,12 +47,12 @@ def read_weight(sample_weight: Any, n_rows: int, rows: RowLabels | None = None) 
 
 
 def are_repetitions(weight: FloatArray) -> bool:
-    """True if the weights say how often each row is there: integers that are not too many together."""
+    """Return True if the weights are row counts: integers with a moderate sum."""
     return bool(np.all(weight == np.rint(weight)) and weight.sum() < MOST_REPEATS)
 
 
 def count_effective_rows(weight: FloatArray | None, n_rows: int) -> float:
-    """How many rows the weighted ones are worth: copies if the weights say how often each is there.
+    """Return the effective number of rows; integer weights count as copies.
 
     Otherwise it is Kish's effective size, the square of the sum over the sum of squares: ten rows of the
     weight 1 and a thousand of nearly none are worth ten.
@@ -69,14 +69,14 @@ def count_effective_rows(weight: FloatArray | None, n_rows: int) -> float:
 
 
 def find_weighted_rows(weight: FloatArray | None) -> BoolArray | None:
-    """True for the rows of positive weight; None if all are."""
+    """Flag the rows of positive weight; None if all are."""
     if weight is None or (weight > 0.0).all():
         return None
     return np.asarray(weight > 0.0, np.bool_)
 
 
 def check_weight_sum(weight: FloatArray) -> None:
-    """Raise a DataError unless the sum of the weights is a number that a float can hold."""
+    """Raise a DataError unless the sum of the weights is finite."""
     with np.errstate(over="ignore"):
         total = float(weight.sum())
     if not math.isfinite(total):

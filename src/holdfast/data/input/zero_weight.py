@@ -1,4 +1,4 @@
-"""Rows of weight 0: they keep their place, and define nothing.
+"""Rows of weight 0: they stay in the table but define nothing.
 
 Kinds, ranges, categories and classes come from the rows of positive weight, which `weighted` flags (None: all
 of them). All rows are checked, so that an error names the row that the user sees. What a row of weight 0
@@ -24,7 +24,7 @@ from holdfast.text.lists import RowLabels
 def define_weighted_column(
     raw: Any, name: str, reading: Reading, weighted: BoolArray | None, rows: RowLabels | None = None
 ) -> tuple[Feature, FloatArray]:
-    """The feature that the weighted rows define, and the values of all rows."""
+    """Define the feature from weighted rows, and read the values of all rows."""
     what = f"column {name!r}"
     column = read_column(raw, what, reading, rows)
     if weighted is None:
@@ -40,7 +40,7 @@ def define_weighted_column(
 def match_weighted_column(
     raw: Any, feature: Feature, weighted: BoolArray | None, rows: RowLabels | None = None
 ) -> ColumnMatch:
-    """The column in the codes of the feature, with what does not fit of the weighted rows."""
+    """Encode a column; only mismatches of weighted rows count."""
     what = f"column {feature.name!r}"
     match = match_column(raw, feature, what, rows)
     if weighted is None or not (match.unknown or match.clash):
@@ -54,7 +54,7 @@ def match_weighted_column(
 def define_weighted_target(
     vector: Any, name: str, task: Task | None, weighted: BoolArray | None, rows: RowLabels | None = None
 ) -> tuple[NDArray[Any], Target]:
-    """The target that the weighted rows define, and the values of all rows.
+    """Define the target from weighted rows, and read the values of all rows.
 
     A class that no weighted row has stands as the first one.
     """
@@ -80,7 +80,7 @@ def match_weighted_target(
     differences: SchemaDifferences,
     rows: RowLabels | None = None,
 ) -> NDArray[Any]:
-    """The target's values as a schema encodes them; what does not fit of the weighted rows is added."""
+    """Encode the target; only mismatches of weighted rows are added to the differences."""
     if weighted is None:
         return match_target(vector, target, task, differences, rows)
     of_all = SchemaDifferences()

@@ -19,7 +19,7 @@ from holdfast.text.lists import first_rows
 
 
 class Fold(NamedTuple):
-    """Rows to learn from, and others that are held out to score on.
+    """Training rows and held-out rows of one fold.
 
     >>> fold = Fold(np.array([1, 2, 0, 0]), np.array([False, False, False, True]))
     >>> fold.training.tolist()
@@ -31,27 +31,27 @@ class Fold(NamedTuple):
 
     @property
     def training(self) -> BoolArray:
-        """True for the rows that are learnt from."""
+        """Flags of the training rows."""
         return self.times > 0
 
     def subset(self, rows: LongArray) -> "Fold":
-        """The fold of these rows, in their order."""
+        """Select rows."""
         return Fold(self.times[rows], self.held_out[rows])
 
     def spread(self, rows: LongArray, n_rows: int) -> "Fold":
-        """The fold of some of the rows, or of rows in another order, in the order of all."""
+        """Expand a fold of some rows, or of reordered rows, to all rows."""
         times, held_out = np.zeros(n_rows, np.int32), np.zeros(n_rows, np.bool_)
         times[rows], held_out[rows] = self
         return Fold(times, held_out)
 
 
 def is_number(cv: Any) -> bool:
-    """True if it is a number, of folds or as a fraction; False for folds that someone else makes."""
+    """Return True for a number of folds or a fraction; False for a splitter or given folds."""
     return isinstance(cv, Real) and not isinstance(cv, bool)
 
 
 def draw_folds(table: Table, groups: LongArray | None, cv: Any, stream: Stream) -> list[Fold]:
-    """So many folds, each held out in turn, or one fraction of the rows.
+    """Draw k folds, or one hold-out of this fraction of the rows.
 
     Classes, or low and high numbers, are divided evenly, and groups never. Few groups, or groups of very
     unequal size, make fewer folds than asked for, with a warning.
@@ -80,7 +80,7 @@ def draw_folds(table: Table, groups: LongArray | None, cv: Any, stream: Stream) 
 
 
 def warn_fewer_folds(n_asked: int, n_made: Sequence[int], groups: LongArray) -> None:
-    """Warn that groups, which are never divided, make fewer folds than were asked for."""
+    """Warn that whole groups make fewer folds than requested."""
     least, most = min(n_made), max(n_made)
     made = f"{least}" if least == most else f"{least} to {most}"
     rows_of = np.unique(groups, return_counts=True)[1]
@@ -96,14 +96,14 @@ def warn_fewer_folds(n_asked: int, n_made: Sequence[int], groups: LongArray) -> 
 
 
 def _ranks(position: FloatArray) -> LongArray:
-    """How many positions come before each; of equal ones the first comes first."""
+    """Rank the positions; ties keep their order."""
     ranks = np.empty(len(position), np.int64)
     ranks[stable_order(position)] = np.arange(len(position))
     return ranks
 
 
 def draw_stable_folds(table: Table, groups: LongArray | None, cv: Any, stream: Stream) -> list[Fold]:
-    """Drawn folds that do not depend on the order of the rows, and keep copies of a row together.
+    """Draw folds that do not depend on the row order and keep copies of a row together.
 
     A row without weight is in none of them.
     """
@@ -116,7 +116,7 @@ def draw_stable_folds(table: Table, groups: LongArray | None, cv: Any, stream: S
 
 
 def read_folds(table: Table, groups: LongArray | None, cv: Any) -> list[Fold]:
-    """The folds of a splitter of scikit-learn's, or of pairs of row numbers, all of them checked."""
+    """Read the folds of a scikit-learn splitter, or of pairs of row numbers, and check them."""
     folds = []
     for number, pair in enumerate(_pairs(table, groups, cv)):
         if not isinstance(pair, Sequence) or len(pair) != 2:
@@ -145,7 +145,7 @@ def _check_apart(learnt: BoolArray, held_out: BoolArray, groups: LongArray | Non
 
 
 def _times(rows: Any, n_rows: int, what: str) -> IntArray:
-    """How often each row is named, by numbers or by flags."""
+    """Count how often each row is named, by numbers or by flags."""
     numbers = np.asarray(rows)
     if numbers.dtype == np.bool_ and numbers.shape == (n_rows,):
         numbers = np.flatnonzero(numbers)

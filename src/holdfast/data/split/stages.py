@@ -14,7 +14,7 @@ from holdfast.text.lists import RowLabels, listed
 
 
 def read_stage(stage: Any, n_rows: int, rows: RowLabels | None = None) -> LongArray:
-    """The number of every row's stage, in their order: of numbers, dates, text or ordered categories."""
+    """Number the stages of the rows in order: of numbers, dates, text or ordered categories."""
     check_not_name(stage, "stage")
     vector = as_vector(stage, "stage")
     rows = RowLabels.of(vector) or rows
@@ -28,7 +28,7 @@ def read_stage(stage: Any, n_rows: int, rows: RowLabels | None = None) -> LongAr
 
 
 def early_stages(stage: LongArray, fraction: float) -> BoolArray:
-    """The rows of the first stages: as many as hold at least that fraction of the rows, and never the last.
+    """Flag the first stages that hold at least this fraction of the rows, never the last stage.
 
     >>> early_stages(np.array([0, 0, 1, 2]), 0.5)
     array([ True,  True, False, False])
@@ -39,7 +39,7 @@ def early_stages(stage: LongArray, fraction: float) -> BoolArray:
 
 
 def late_stages(stage: LongArray, fraction: float) -> BoolArray:
-    """The rows of the last stages: as many as hold at most that fraction of the rows, and always the last.
+    """Flag the last stages that hold at most this fraction of the rows, always the last stage.
 
     >>> late_stages(np.array([0, 0, 1, 2]), 0.5)
     array([False, False,  True,  True])
@@ -50,7 +50,7 @@ def late_stages(stage: LongArray, fraction: float) -> BoolArray:
 
 
 def pool_stages(stage: LongArray, most: int) -> LongArray:
-    """The stages, or, if they are more, that many runs of them of about the same number of rows.
+    """Pool consecutive stages into at most this many of similar size.
 
     >>> pool_stages(np.array([0, 1, 2, 2, 3]), 2)
     array([0, 0, 1, 1, 1])
@@ -65,7 +65,7 @@ def pool_stages(stage: LongArray, most: int) -> LongArray:
 
 
 def join_small_stages(stage: LongArray, least: int) -> LongArray:
-    """The stages, numbered anew, where one with fewer rows is joined with the next ones, or the last ones.
+    """Join stages with too few rows with the next ones, and renumber them.
 
     >>> join_small_stages(np.array([0, 1, 1, 2, 3, 3, 4]), 2)
     array([0, 0, 0, 1, 1, 1, 1])
@@ -84,7 +84,7 @@ def join_small_stages(stage: LongArray, least: int) -> LongArray:
 
 
 def rank_stages(stage: Any, order: Sequence[Any]) -> LongArray:
-    """The place of every row's stage in the order that is given.
+    """Return the position of every row's stage in the given order.
 
     >>> rank_stages(["spring", "autumn"], ["spring", "summer", "autumn"])
     array([0, 2])
@@ -100,7 +100,7 @@ def rank_stages(stage: Any, order: Sequence[Any]) -> LongArray:
 
 
 def list_stage_labels(stage: Any, numbers: LongArray) -> tuple[str, ...]:
-    """What the data calls the stages, in the order of their numbers; a moment at midnight is a day.
+    """List the labels of the stages in order; midnight is shown as a day.
 
     >>> list_stage_labels([1999, 2001, 1999], np.array([0, 1, 0]))
     ('1999', '2001')

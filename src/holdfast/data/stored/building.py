@@ -59,7 +59,7 @@ def store_table(
     memory_limit: int | None = None,
     n_jobs: int | None = None,
 ) -> StoredTable:
-    """The table of data that is larger than memory, written to the folder, from which it can be opened again.
+    """Write the table of data that exceeds memory to a folder, from which it can be opened.
 
     The data is a folder of Parquet files, a file, a lazy frame of polars, an Arrow dataset, a frame of dask,
     or frames one after another. One column at a time is in memory, and rows: some 64 bytes of each, whatever
@@ -132,7 +132,7 @@ def _feature_names(parts: Parts, aside: Sequence[str]) -> tuple[str, ...]:
 
 
 class _Rows(NamedTuple):
-    """The parts, and what their columns are for."""
+    """The parts of the data and the roles of their columns."""
 
     parts: Parts
     names: tuple[str, ...]  # of the features
@@ -144,7 +144,7 @@ class _Rows(NamedTuple):
 def _defined(
     rows: _Rows, how: Sequence[Reading], questions: Sequence[str], columns: FloatArray
 ) -> tuple[Schema, NDArray[Any]]:
-    """The schema that the rows define, and the target; the features are written to the columns."""
+    """Define the schema and the target; features are written to the columns."""
     features = _read_columns(rows, how, columns)
     features += _answered(questions, features, columns)
     raw = rows.parts.column(rows.target)
@@ -156,7 +156,7 @@ def _defined(
 
 
 def _matched(rows: _Rows, schema: Schema, columns: FloatArray) -> NDArray[Any]:
-    """The target as the schema encodes it; the features are written to the columns likewise."""
+    """Encode the target by the schema; features are written to the columns likewise."""
     differences = write_matched(rows.parts, schema, rows.names, rows.weighted, columns)
     values = match_values(rows.parts.column(rows.target), schema, rows.task, rows.weighted, differences)
     _answered(schema.questions, schema.columns, columns)
@@ -164,7 +164,7 @@ def _matched(rows: _Rows, schema: Schema, columns: FloatArray) -> NDArray[Any]:
 
 
 def _read_columns(rows: _Rows, how: Sequence[Reading], out: FloatArray) -> tuple[Feature, ...]:
-    """The features that the columns define; their numbers are written to the rows of `out`."""
+    """Define the features; their values are written to the rows of `out`."""
     features = []
     for name, reading, own in zip(rows.names, how, out, strict=False):
         raw = rows.parts.column(name)
@@ -180,7 +180,7 @@ def _read_columns(rows: _Rows, how: Sequence[Reading], out: FloatArray) -> tuple
 def _answered(
     questions: Sequence[str], features: Sequence[Feature], columns: FloatArray
 ) -> tuple[Feature, ...]:
-    """The questions as features; their answers are written to the last of the columns."""
+    """Make features of the questions; answers are written to the last columns."""
     check_distinct_questions(questions, [feature.name for feature in features])
     asked = parse_questions(questions, features)
     for question, own in zip(asked, columns[len(features) :], strict=True):
@@ -192,7 +192,7 @@ def _answered(
 
 
 def _write_rest(place: Path, rows: Table, sizes: Sequence[int], n_jobs: int | None) -> None:
-    """Write target, weights, codes, ranks and keys of the rows, and last what the folder holds."""
+    """Write target, weights, codes, ranks and keys, and last the description of the folder."""
     n_features, n_rows = rows.n_features, rows.n_rows
     _keep(place, "target", rows.target)
     if rows.weight is not None:

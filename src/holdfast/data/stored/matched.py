@@ -17,7 +17,7 @@ from holdfast.data.stored.pieces import PIECE
 def write_matched(
     parts: Parts, schema: Schema, names: tuple[str, ...], weighted: BoolArray | None, out: FloatArray
 ) -> SchemaDifferences:
-    """Write the columns of the schema to the rows of `out`; what does not fit comes back."""
+    """Write the columns of the schema to `out`; return the mismatches."""
     differences = SchemaDifferences.compare_names((feature.name for feature in schema.columns), names)
     for feature, own in zip(schema.columns, out, strict=False):
         if feature.name not in differences.missing:
@@ -44,7 +44,7 @@ def _write_column(
 def match_values(
     raw: Any, schema: Schema, task: Task | None, weighted: BoolArray | None, differences: SchemaDifferences
 ) -> NDArray[Any]:
-    """The target as the schema encodes it; a SchemaMismatch shows all that does not fit."""
+    """Encode the target by the schema; a SchemaMismatch lists all that does not fit."""
     values = match_weighted_target(raw, schema.target, task, weighted, differences)
     differences.raise_if_any()
     return np.asarray(values)

@@ -18,22 +18,22 @@ from holdfast.errors import DataError
 
 
 class Parts(Protocol):
-    """Rows in parts, of which one column at a time is in memory."""
+    """Data in parts; one column at a time is in memory."""
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The columns."""
+        """Names of the columns."""
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """The number of rows of each part."""
+        """Number of rows of each part."""
 
     def column(self, name: str) -> Any:
-        """The whole column, as a series."""
+        """Return a whole column as a series."""
 
 
 def make_parts(data: Any, folder: Path) -> Parts:
-    """The parts of whatever holds them; frames that come one by one are first written to the folder."""
+    """Make the parts of any source; frames from an iterator are first written to the folder."""
     if isinstance(data, str | os.PathLike):
         return ParquetParts(list_parquet_files(Path(data)))
     if _is_instance(data, "polars", "LazyFrame"):
@@ -59,7 +59,7 @@ def _is_instance(data: Any, module: str, name: str) -> bool:
 
 
 def _written(frames: Iterable[Any], folder: Path) -> list[Path]:
-    """Each frame as a Parquet file: in memory is one at a time."""
+    """Write each frame as a Parquet file; one at a time is in memory."""
     import narwhals as nw
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -74,7 +74,7 @@ def _written(frames: Iterable[Any], folder: Path) -> list[Path]:
 
 
 class ParquetParts:
-    """Parquet files, each of which is a part."""
+    """Parquet files, one part each."""
 
     def __init__(self, files: Sequence[Path]) -> None:
         self._files = files
@@ -97,7 +97,7 @@ class ParquetParts:
 
 
 class LazyParts:
-    """A lazy frame of polars, which reads what it is asked for."""
+    """A lazy frame of polars, read on demand."""
 
     def __init__(self, frame: Any) -> None:
         import polars
@@ -112,7 +112,7 @@ class LazyParts:
 
 
 class DatasetParts:
-    """A dataset of Arrow, each of whose fragments is a part."""
+    """An Arrow dataset, one part per fragment."""
 
     def __init__(self, dataset: Any) -> None:
         self._dataset = dataset

@@ -14,7 +14,7 @@ PIECE = 2**18  # rows that are Python objects at a time
 
 
 def read_column_in_pieces(series: Any, what: str, reading: Reading = "by dtype") -> Column:
-    """What `read_column` makes of the whole series."""
+    """Apply `read_column` to the whole series in pieces."""
     if len(series) <= PIECE or not _is_of_labels(series):
         return read_column(series, what, reading)
     pieces = [read_column(series[at : at + PIECE], what, reading) for at in range(0, len(series), PIECE)]
@@ -34,7 +34,7 @@ def read_column_in_pieces(series: Any, what: str, reading: Reading = "by dtype")
 
 
 def define_target_in_pieces(series: Any, name: str, task: Task | None) -> tuple[NDArray[Any], Target]:
-    """What `define_target` makes of the whole series."""
+    """Apply `define_target` to the whole series in pieces."""
     if len(series) <= PIECE or not _is_of_labels(series):
         return define_target(series, name, task)
     column = read_column_in_pieces(series, f"the target {name!r}")

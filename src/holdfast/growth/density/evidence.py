@@ -9,7 +9,7 @@ from holdfast.growth.density.search import Search
 
 @dataclass(frozen=True)
 class HeldOutGain:
-    """What the questions at a node and below it gain for the rows held out, in log likelihood."""
+    """Gain in held-out log likelihood of the split at a node with those below it."""
 
     node: int
     count: float  # rows held out
@@ -18,7 +18,7 @@ class HeldOutGain:
 
 
 def groups_to_divide(search: Search, root: Group, least: float) -> set[Group]:
-    """The groups whose question, with those below it that stand, gains more than so many standard errors.
+    """Select the groups whose split, with those kept below, gains more than this many standard errors.
 
     A question stands only if those that lead to it do.
     """
@@ -47,7 +47,7 @@ def _reached(root: Group, standing: set[Group]) -> set[Group]:
 
 
 def measure_evidence(search: Search, root: Group) -> tuple[HeldOutGain, ...]:
-    """What every question that stands gains for the rows held out, nodes numbered from left to right."""
+    """Measure what every split that is kept gains on held-out rows, nodes from left to right."""
     found = []
     fitted: dict[Group, FloatArray] = {}
     groups = list(list_groups(root))

@@ -20,7 +20,7 @@ STRAYS = 0.01
 
 @dataclass(eq=False)
 class Group:
-    """A node while the tree grows; a leaf as long as it has no sides."""
+    """A node during growth; a leaf as long as it has no sides."""
 
     depth: int
     idle: int  # questions in a row, up to here, that did not pay
@@ -34,12 +34,12 @@ class Group:
 
     @property
     def is_leaf(self) -> bool:
-        """True as long as it is not divided."""
+        """True while it is not divided."""
         return self.sides is None
 
 
 def grow_groups(search: Search, is_held: BoolArray, max_depth: int | None) -> Group:
-    """The group of all rows, divided as far as the limits allow."""
+    """Grow from one group of all rows until the limits are reached."""
     held = np.flatnonzero(is_held).astype(np.int32)
     most_idle = LOOK_AHEAD if len(held) else np.inf  # without rows held out: on to the limits
     root = _group(search, _sorted_rows(search, ~is_held), held, depth=0)
@@ -66,7 +66,7 @@ def grow_groups(search: Search, is_held: BoolArray, max_depth: int | None) -> Gr
 
 
 def _sorted_rows(search: Search, taken: BoolArray) -> IntArray:
-    """The rows of the search by each column, missing values last."""
+    """Sort the rows by each column, missing values last."""
     rows = np.flatnonzero(taken)
     orders = np.empty((len(search.data.ranks), len(rows)), np.int32)
     for feature, ranks in enumerate(search.data.ranks):
@@ -83,7 +83,7 @@ def _group(search: Search, orders: IntArray, held: IntArray, depth: int) -> Grou
 
 
 def list_groups(root: Group) -> Iterator[Group]:
-    """All groups, each before its sides and the left one's before the right one's."""
+    """List all groups in preorder."""
     waiting = [root]
     while waiting:
         group = waiting.pop()
@@ -96,7 +96,7 @@ def list_groups(root: Group) -> Iterator[Group]:
 
 
 def join_likelihoods(group: Group, of_sides: list[FloatArray]) -> FloatArray:
-    """Log likelihood of the rows held out in a group, given that of each side's rows on its own.
+    """Return held-out log likelihoods in a group, given those in its two sides.
 
     A row also has to be on its side: without the fractions of the sides, dividing a Gaussian at its mean
     would pay for ever, by 0.506 for every row; with them it loses log 2 - 0.506.
@@ -110,7 +110,7 @@ def join_likelihoods(group: Group, of_sides: list[FloatArray]) -> FloatArray:
 
 
 def held_out_gain(rows: DensityRows, group: Group, together: FloatArray) -> tuple[float, float]:
-    """Sum of the differences to the group undivided, and its standard error: unknown for a single row."""
+    """Compute the total gain over the undivided group, and its standard error (infinite for one row)."""
     difference, weight = together - group.log_density, rows.weight[group.held]
     gain, n_rows = float(weight @ difference), len(group.held)
     if n_rows < 2:

@@ -22,7 +22,7 @@ FINE = 10  # steps for every value that occurs: then equal values are no acciden
 
 @dataclass(frozen=True, eq=False)
 class StandardUnits:
-    """The units of the columns: numbers by mean and deviation, categories by their places in one list.
+    """Units of the columns: numbers by mean and deviation, categories by place in one list.
 
     A number recorded in steps stands for all within a step: their variance is the measurement variance.
     """
@@ -35,7 +35,7 @@ class StandardUnits:
     start: LongArray  # (categorical + 1,) where the categories of each begin
 
     def numbers(self, columns: tuple[FloatArray, ...]) -> FloatArray:
-        """The numeric columns in standard units; NaN where missing."""
+        """Numeric columns in standard units; NaN where missing."""
         numbers = np.empty((len(columns[0]), len(self.numeric)))
         for k, feature in enumerate(self.numeric.tolist()):
             # Halves, lest the difference of two huge numbers be infinite.
@@ -43,7 +43,7 @@ class StandardUnits:
         return numbers
 
     def codes(self, columns: tuple[FloatArray, ...]) -> IntArray:
-        """The categorical columns as places in the list of all their categories; -1 where missing."""
+        """Categorical columns as positions among all their categories; -1 where missing."""
         codes = np.empty((len(columns[0]), len(self.categorical)), np.int32)
         for k, feature in enumerate(self.categorical.tolist()):
             column = columns[feature]
@@ -52,7 +52,7 @@ class StandardUnits:
 
 
 def fit_units(table: Table, weight: FloatArray) -> StandardUnits:
-    """The units that all rows of a table give."""
+    """Fit the units to all rows of a table."""
     features = table.schema.features
     of_numbers = [index for index, feature in enumerate(features) if feature.kind == "numeric"]
     found = {index: _column_units(table.columns[index], weight) for index in of_numbers}
@@ -72,7 +72,7 @@ def fit_units(table: Table, weight: FloatArray) -> StandardUnits:
 
 
 def _column_units(column: FloatArray, weight: FloatArray) -> tuple[float, float, float] | None:
-    """Mean, deviation, and variance within a step as a fraction of all; None if there are no two values."""
+    """Return mean, deviation and the share of variance within a step; None without two values."""
     known = ~np.isnan(column)
     values, steps = np.unique(column[known], return_inverse=True)
     if len(values) < 2:
@@ -99,7 +99,7 @@ def _column_units(column: FloatArray, weight: FloatArray) -> tuple[float, float,
 
 @dataclass(frozen=True, eq=False)
 class UnlabelledRows:
-    """Rows in one fixed order, copies of a row as one, ready for the search."""
+    """Rows in canonical order, copies joined, ready for the search."""
 
     table: Table
     units: StandardUnits
@@ -114,12 +114,12 @@ class UnlabelledRows:
 
     @property
     def n_distinct(self) -> int:
-        """Number of rows that are not copies of each other."""
+        """Number of distinct rows."""
         return self.table.n_rows if self.copy_numbers is None else int(self.copy_numbers.max()) + 1
 
 
 def prepare_rows(table: Table) -> UnlabelledRows:
-    """The rows of a table, sorted by all that is known of them and in standard units."""
+    """Sort the rows of a table and convert them to standard units."""
     table, copies = _in_fixed_order(table)
     repeats, importance = split_weight(table.weight, table.n_rows)
     importance, _ = relative(importance, repeats)
@@ -140,14 +140,14 @@ def prepare_rows(table: Table) -> UnlabelledRows:
 
 
 def draw_holdout(data: UnlabelledRows, fraction: float, seed: int) -> BoolArray:
-    """The rows that the search does not see: about that fraction of them, drawn by the seed."""
+    """Draw the held-out rows: about this fraction, by the seed."""
     strata = np.zeros(data.table.n_rows, np.int64)
     keys = unit_keys(data.table, copies_as_groups(data.table, data.copy_numbers))
     return select_below(random_positions(strata, keys, (seed,)), fraction)
 
 
 def _in_fixed_order(table: Table) -> tuple[Table, LongArray | None]:
-    """The rows in one order; whole weights written out as rows, apart from copies, which become one row."""
+    """Sort rows; whole weights become copies, other copies are joined into one row."""
     order = fixed_order(table)
     if table.weight is not None:
         order = order[table.weight[order] > 0]
@@ -167,7 +167,7 @@ def _in_fixed_order(table: Table) -> tuple[Table, LongArray | None]:
 
 
 def _kinds(table: Table) -> tuple[LongArray, BoolArray]:
-    """What kind of row each is, of sorted rows, and whether the rows of its kind are copies of one.
+    """Number equal rows alike, of sorted rows, and tell whether equal rows are copies.
 
     Rows alike in everything are copies if one of their numbers, of a column measured finely, stands in no
     other kind of row. Others are observations that happen to be alike, as in a table of categories or ages.

@@ -27,7 +27,7 @@ COVARIANCES = ("diagonal", "full")
 
 @dataclass(frozen=True)
 class DensityRules:
-    """How a tree for unlabelled rows grows."""
+    """Rules for growing a density tree."""
 
     covariance: str = "diagonal"
     shrinkage: float | str = "auto"  # of the correlations towards 0
@@ -62,7 +62,7 @@ class DensityRules:
 
 @dataclass(frozen=True, eq=False)
 class Cluster:
-    """One leaf: what fraction of the rows it holds, and what they look like."""
+    """A leaf: its fraction of the rows and their summary."""
 
     fraction: float
     mean: Mapping[str, float]  # of the numeric columns; one that holds a single value takes no part
@@ -72,7 +72,7 @@ class Cluster:
 
 @dataclass(frozen=True, eq=False)
 class Density:
-    """A tree whose leaves are clusters, and the model of each: their weighted sum is a density."""
+    """A tree whose leaves are clusters, with the model of each; their weighted sum is a density."""
 
     tree: Tree
     units: StandardUnits
@@ -82,7 +82,7 @@ class Density:
     size_table: DensitySizeTable | None  # None without rows held out, or from a file
 
     def log_density(self, columns: tuple[FloatArray, ...]) -> FloatArray:
-        """The log density of every row, in the units of the data: over the numbers that it knows."""
+        """Log density of every row in the units of the data, over its known numbers."""
         from scipy.special import logsumexp
 
         with np.errstate(over="ignore"):
@@ -95,7 +95,7 @@ class Density:
 
     @property
     def clusters(self) -> tuple[Cluster, ...]:
-        """The clusters in the units of the data, from left to right."""
+        """Clusters in the units of the data, from left to right."""
         return tuple(
             _cluster(self.tree.schema, self.units, float(fraction), model)
             for fraction, model in zip(self.fractions, self.models, strict=True)
@@ -103,7 +103,7 @@ class Density:
 
 
 def grow_density(table: Table, rules: DensityRules | None = None, *, seed: int = 0) -> Density:
-    """The tree of the rows of a table, whose target is not looked at, and the density that it makes.
+    """Grow a density tree; the target of the table is ignored.
 
     A fraction of the rows, drawn by the seed, is held out of the search for questions; then every question
     has to make them more likely. The clusters are described from all rows.
@@ -140,7 +140,7 @@ def _search(data: UnlabelledRows, rules: DensityRules, n_rows: int) -> Search:
 
 
 def _finished(search: Search, root: Group, sizes: DensitySizeTable | None) -> Density:
-    """The tree and the clusters, described by all rows, those held out included."""
+    """Fit tree and clusters to all rows, held-out rows included."""
     data, groups = search.data, list(list_groups(root))
     leaves = [group for group in groups if group.sides is None]
     cluster = _clusters_of_rows(data, root, {group: number for number, group in enumerate(leaves)})
@@ -154,7 +154,7 @@ def _finished(search: Search, root: Group, sizes: DensitySizeTable | None) -> De
 
 
 def _clusters_of_rows(data: UnlabelledRows, root: Group, numbers: Mapping[Group, int]) -> LongArray:
-    """The cluster of every row; thresholds move half-way between the values on either side."""
+    """Assign rows to clusters; thresholds move half-way between neighbouring values."""
     cluster = np.empty(data.table.n_rows, np.int64)
     waiting = [(root, np.arange(data.table.n_rows))]
     while waiting:
@@ -204,7 +204,7 @@ def _tree(schema: Schema, data: UnlabelledRows, groups: list[Group], cluster: Lo
 
 
 def _of(questions: Mapping[int, Any], n_nodes: int, name: str, absent: float) -> FloatArray:
-    """One field of the questions for every node."""
+    """Return one field of the splits for every node."""
     return np.array([getattr(questions.get(node), name, absent) for node in range(n_nodes)], np.float64)
 
 

@@ -15,7 +15,7 @@ from holdfast.tree.tree import Tree
 def prune_by_rules(
     tree: Tree, rules: GrowthRules, table: Table, fixed: FixedPointSample, counts: IntArray
 ) -> Tree:
-    """The tree as the rules want it, grown on rows that are repeated as often as `counts` says."""
+    """Prune the tree as the rules require, by the rows that it was grown on."""
     if not fixed.n_classes:
         for name, unsaid in (("pruning_confidence", None), ("merge_leaves", False)):
             if (value := getattr(rules, name)) is not unsaid:

@@ -9,7 +9,7 @@ from holdfast.tree.tree import LEAF, Tree
 
 
 def merge_leaves(tree: Tree) -> Tree:
-    """The tree with sibling leaves of the same class made one, again and again, until all siblings differ.
+    """Merge sibling leaves of the same class until all siblings differ.
 
     No predicted class changes; predicted fractions do.
 

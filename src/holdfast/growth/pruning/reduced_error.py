@@ -26,7 +26,7 @@ from holdfast.tree.tree import Tree
 
 
 def prune_reduced_error(tree: Tree, table: Table) -> Tree:
-    """The smallest of the subtrees that err least on the rows of the table, which must be new to the tree.
+    """Prune to the smallest subtree with the fewest errors on new rows.
 
     Errors are rows of another class than the leaf predicts, by what they cost where the tree has a loss
     matrix; for numbers, squared error or, of a tree grown by "poisson", the deviance, and of one whose leaves
@@ -50,7 +50,7 @@ def grow_reduced_error(
     groups: Any = None,
     seed: int = 0,
 ) -> Tree:
-    """The tree that the rules grow on part of the rows, pruned by the rest, with values from all of them.
+    """Grow on part of the rows, prune by the rest, and refit values to all of them.
 
     The fraction that is held out is drawn by the seed, evenly from all classes; rows of one group stay
     together, and the order of the rows does not matter.
@@ -76,7 +76,7 @@ def grow_reduced_error(
 
 
 def _node_losses(tree: Tree, table: Table) -> FloatArray:
-    """What every node would lose on the rows that reach it, were it a leaf."""
+    """Compute the loss of every node as a leaf on the rows that reach it."""
     check_rows(tree, table)
     weight = np.ones(table.n_rows) if table.weight is None else scaled(table.weight)[0]
     lost = _lost_classes if tree.schema.target.is_classes else _lost_numbers
@@ -108,7 +108,7 @@ def _lost_numbers(tree: Tree, node: IntArray, target: Any) -> FloatArray:
 
 
 def _on_one_scale(tree: Tree, target: Any) -> tuple[Tree, Any]:
-    """The tree and the targets, for squared error times a power of two: no square overflows or vanishes."""
+    """Scale tree and targets by a power of two so that squares cannot overflow or vanish."""
     if tree.schema.target.is_classes or tree.criterion == "poisson":
         return tree, target
     _, exponent = scaled(np.concatenate([tree.value[:, 0], target]))

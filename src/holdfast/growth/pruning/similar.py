@@ -24,7 +24,7 @@ FRACTION_TESTED = 1 / 3  # of the rows, held out to tell leaves apart
 def merge_similar_leaves(
     tree: Tree, table: Table, level: float = SIMILAR, *, groups: LongArray | None = None
 ) -> Tree:
-    """The tree whose sibling leaves are one where the rows of the table, new to it, cannot tell them apart.
+    """Merge sibling leaves that new rows cannot distinguish.
 
     From the bottom up, two leaves of one node are compared by the classes of their rows (chi-squared) or by
     the means of their numbers (Welch), weights and groups by their design effect. The values stay as they
@@ -50,7 +50,7 @@ def merge_similar_leaves(
 
 
 def compute_p_value(table: Table, groups: LongArray | None, left: BoolArray, right: BoolArray) -> float:
-    """How often rows of one kind would be at least so far apart; 1 where there are too few to tell."""
+    """Compute the p-value of equal leaves; 1 where there are too few rows to test."""
     weight = np.ones(table.n_rows) if table.weight is None else table.weight
     target = table.schema.target
     outputs = np.eye(len(target.classes))[table.target] if target.is_classes else table.target[:, None]
@@ -95,7 +95,7 @@ def _welch(difference: float, spreads: list[float], sizes: list[float]) -> float
 def draw_test_rows(
     table: Table, groups: LongArray | None, seed: int
 ) -> tuple[Table, LongArray | None, BoolArray]:
-    """The rows and groups in one order, and which rows are held out to tell leaves apart."""
+    """Return rows and groups in canonical order, and flags of those held out for the test."""
     table, marks, units = canonical(table, [] if groups is None else [groups])
     of_units = copies_as_groups(table, units) if groups is None else marks[0]
     stream = (seed, Branch.SIMILAR_LEAVES)

@@ -11,7 +11,7 @@ from holdfast.random_streams import Branch
 
 
 class Folds(NamedTuple):
-    """Rows, and which of them each fold holds out and learns from."""
+    """Rows with the held-out and training rows of each fold."""
 
     table: Table
     groups: LongArray | None
@@ -20,7 +20,7 @@ class Folds(NamedTuple):
 
 
 def divide_rows(table: Table, groups: LongArray | None, cv: Any, seed: int) -> Folds:
-    """The rows as `cv` divides them: into folds, one fraction, or as a splitter or pairs of rows say."""
+    """Divide rows into folds as `cv` says: a number, a fraction, a splitter or pairs of row numbers."""
     if is_number(cv):
         # In one fixed order, so that the choice does not depend on that of the data.
         table, marks, units = canonical(table, [] if groups is None else [groups])

@@ -16,21 +16,21 @@ _Nodes = TypeVar("_Nodes", IntArray, LongArray)
 
 
 class HoldoutRows(NamedTuple):
-    """ScoredRows to score on."""
+    """Rows to score on."""
 
     table: Table
     true_values: TrueValues
 
     @classmethod
     def of(cls, table: Table, groups: LongArray | None = None) -> "HoldoutRows":
-        """The rows of a table."""
+        """Make them from the rows of a table."""
         return cls(table, TrueValues.of(table, groups))
 
 
 def subtree_scores(
     path: PruningPath, values: FloatArray, held_out: HoldoutRows, metric: Metric, *, with_error: bool = False
 ) -> list[Score]:
-    """The scores on the rows held out of the subtrees that the values ask for; losses are negated.
+    """Score the subtrees for these parameter values on held-out rows; losses are negated.
 
     Errors are 0 unless they are asked for.
     """
@@ -49,7 +49,7 @@ def subtree_scores(
 
 
 def _aucs(path: PruningPath, places: Sequence[int], leaf: IntArray, rows: ScoredRows) -> list[Score]:
-    """The AUC at each of the places: it needs no more than what either class weighs at every leaf."""
+    """Compute the AUC of each subtree from the class weights at its leaves."""
     tree = path.tree
     cells = np.bincount(leaf * np.int64(2) + rows.values, rows.weight, 2 * tree.n_nodes)
     node = np.flatnonzero(np.bincount(leaf, minlength=tree.n_nodes))
@@ -63,7 +63,7 @@ def _aucs(path: PruningPath, places: Sequence[int], leaf: IntArray, rows: Scored
 
 
 def _merged(node: LongArray, weights: FloatArray) -> tuple[LongArray, FloatArray]:
-    """Each node once, and what the classes weigh there; equal ones are neighbours, as in preorder."""
+    """Merge equal neighbouring nodes, and add up their class weights."""
     is_first = np.append(True, node[1:] != node[:-1])
     number = is_first.cumsum() - 1
     return node[is_first], np.array([np.bincount(number, of_class) for of_class in weights])
@@ -81,7 +81,7 @@ def _by_rows(
     *,
     with_error: bool,
 ) -> list[Score]:
-    """The score of every row's prediction at each of the places."""
+    """Score each subtree by the predictions of all rows."""
     can_join = metric.formula is not None and true_values.target.is_classes and not with_error
     scores = []
     for place in places:
@@ -98,7 +98,7 @@ def _by_rows(
 
 
 def _joined(node: IntArray, true_values: TrueValues) -> tuple[IntArray, TrueValues]:
-    """The rows of one node and one class as one row that weighs as much: nodes, and true values."""
+    """Join rows of one node and class into one row; return nodes and true values."""
     n_classes = len(true_values.target.classes)
     weight = np.ones(len(node)) if true_values.weight is None else true_values.weight
     cells, place = np.unique(node * np.int64(n_classes) + true_values.values, return_inverse=True)
@@ -108,7 +108,7 @@ def _joined(node: IntArray, true_values: TrueValues) -> tuple[IntArray, TrueValu
 
 
 def _climbed(path: PruningPath, node: _Nodes, place: int) -> _Nodes:
-    """The leaf of the subtree above each of the nodes, which are leaves of a larger one."""
+    """Map leaves of a larger subtree to leaves of this one."""
     parent, node = path.tree.parent, node.copy()
     rising = np.flatnonzero(path.gone[node] <= place)
     while len(rising):

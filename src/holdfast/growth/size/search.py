@@ -38,7 +38,7 @@ MOST_SIZES = 300  # of a longer path, so many subtrees are scored, evenly spread
 
 
 class SizeChoice(NamedTuple):
-    """A tree of the size that rows held out speak for, and what they said of the others."""
+    """A tree of the size chosen by held-out scores, with the scores of all sizes."""
 
     tree: Tree
     sizes: SizeTable
@@ -46,7 +46,7 @@ class SizeChoice(NamedTuple):
 
 @dataclass(frozen=True)
 class SizeSearch:
-    """How a size is chosen.
+    """Settings of the choice of a tree size.
 
     `cv` is a number of folds, or the fraction of rows in the one part that is held out, or a splitter of
     scikit-learn's, or pairs of row numbers to learn from and to score on. "cv" takes the size with the best
@@ -78,7 +78,7 @@ def choose_size(
     search: SizeSearch = BY_FOLDS,
     groups: Any = None,
 ) -> SizeChoice:
-    """The tree that the rules grow on all rows, as large as serves best on rows held out.
+    """Grow a tree on all rows, of the size with the best held-out score.
 
     One tree is grown on all rows and one without each fold. Each has its own sequence of subtrees, which the
     parameter orders: "ccp_alpha", "max_depth" or "max_leaf_nodes". Every size is scored on all folds, and of
@@ -116,7 +116,7 @@ def choose_size(
 
 
 def _losses(table: Table, rules: GrowthRules) -> FloatArray | None:
-    """What errors cost on the rows of the table, if there are losses; each class by its prior."""
+    """Return the losses, each class weighed by its prior; None if there are none."""
     classes = table.schema.target.classes
     losses, priors = losses_of(rules.loss_matrix, classes), priors_of(rules.priors, classes)
     if losses is None or priors is None:
@@ -130,7 +130,7 @@ LEAST_ROWS = (1, 5, 10, 20, 50)  # in a leaf, that `choose_size_and_leaf` tries
 
 
 class SizeLeafChoice(NamedTuple):
-    """A tree of the size and the smallest leaf that rows held out speak for."""
+    """A tree whose size and least leaf were chosen by held-out scores."""
 
     tree: Tree
     sizes: SizeTable  # of the smallest leaf that was taken
@@ -141,7 +141,7 @@ class SizeLeafChoice(NamedTuple):
 def choose_size_and_leaf(
     table: Table, rules: GrowthRules = CART, *, search: SizeSearch = BY_FOLDS, groups: Any = None
 ) -> SizeLeafChoice:
-    """The tree that the rules grow, with the alpha and the smallest leaf that serve best on rows held out.
+    """Grow a tree with the alpha and least leaf that score best on held-out rows.
 
     Leaves of 1, 5, 10, 20 and 50 rows and more are tried, from those that the rules ask for, all on the same
     folds. Of trees that score alike the one of the larger leaves is taken, and then the smaller one.
@@ -162,14 +162,14 @@ def choose_size_and_leaf(
 
 
 def make_path(tree: Tree, parameter: SizeParameter, rules: GrowthRules) -> PruningPath:
-    """The subtrees of the tree in the order of the parameter."""
+    """Compute the subtrees in the order of the parameter."""
     if parameter == "ccp_alpha":
         return pruning_path(tree, rules.ccp_risk)
     return depth_path(tree) if parameter == "max_depth" else leaves_path(tree)
 
 
 def values_between(path: PruningPath) -> FloatArray:
-    """For every subtree a value that asks for it and for those of other samples that are like it.
+    """Return for every subtree a parameter value that also fits similar subtrees of other samples.
 
     A subtree is the best from its alpha to that of the next: their geometric mean is in the middle. The last
     one is the best from there on.
@@ -180,7 +180,7 @@ def values_between(path: PruningPath) -> FloatArray:
 
 
 def sizes_to_score(path: PruningPath, most: int) -> LongArray:
-    """Places on the path: all of them, or, if they are more than that, some of every order of magnitude."""
+    """Select sizes to score: all, or some of every order of magnitude if they are many."""
     if len(path) <= most:
         return np.arange(len(path))
     wanted = np.geomspace(1, path.n_leaves[0], most).round(9)  # 8 may come out as 7.999999999999999
@@ -199,7 +199,7 @@ def path_scores(
     metric: Metric,
     search: SizeSearch,
 ) -> tuple[FloatArray, FloatArray]:
-    """The score of every value on every fold, (values, folds), and the standard error of their mean."""
+    """Score every value on every fold, (values, folds), with the standard error of the means."""
     n_folds = len(folds.held_out)
     folds.table.code(search.n_jobs)  # before the threads start
     telling = [number for number in range(n_folds) if _can_tell(folds, number, metric)]
@@ -219,7 +219,7 @@ def path_scores(
 
 @dataclass(frozen=True, eq=False)
 class _Sizes:
-    """What is grown and scored on every fold; a value, which can be sent to another process."""
+    """What is grown and scored on every fold; can be sent to another process."""
 
     rules: GrowthRules
     values: FloatArray
@@ -228,7 +228,7 @@ class _Sizes:
     seed: int
 
     def scores(self, folds: Folds, number: int) -> list[Score]:
-        """The scores of the values on one fold, by the tree of the rows outside it."""
+        """Score the values on one fold by the tree of the other rows."""
         table = folds.table
         own = balanced_on(table, self.rules, folds.times[number])
         fixed = fixed_point_sample(table, own)
@@ -241,7 +241,7 @@ class _Sizes:
 
 
 def _can_tell(folds: Folds, number: int, metric: Metric) -> bool:
-    """True if the metric means something on the rows held out: the AUC of one class does not."""
+    """Return True if the metric is defined on the held-out rows: an AUC needs two classes."""
     table = folds.table
     rows = folds.held_out[number] if table.weight is None else folds.held_out[number] & (table.weight > 0)
     return len(np.unique(table.target[rows])) >= metric.least_values
