@@ -34,7 +34,7 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class AdaBoost:
-    """The trees and their votes, and how often each of them errs."""
+    """AdaBoost trees with their votes and error rates."""
 
     ensemble: Ensemble  # its weights are the alphas
     errors: (
@@ -44,7 +44,7 @@ class AdaBoost:
 
 @dataclass(frozen=True)
 class _Round:
-    """One tree and what it earns."""
+    """One tree, its error and its vote."""
 
     tree: Tree
     error: float
@@ -59,7 +59,7 @@ def grow_adaboost(
     learning_rate: float = 1.0,
     seed: int = 0,
 ) -> AdaBoost:
-    """Trees by the rules, one after the other, each on rows that weigh more where the last tree erred.
+    """Grow trees in sequence, each on rows reweighted by the errors of the last.
 
     Boosting ends early at a tree that makes no mistake, and before one that is no better than guessing. The
     seed matters only where features are drawn.
@@ -97,14 +97,14 @@ def grow_adaboost(
 
 
 def _share(fixed: FixedPointSample, is_wrong: BoolArray) -> float:
-    """Fraction of the weight that is wrong, from integers: the order of the rows changes no bit of it."""
+    """Compute the weighted error from integers, independent of the row order."""
     repeats = fixed.repeats.astype(np.int64)
     weight = repeats if fixed.weight is None else repeats * fixed.weight
     return int(weight[is_wrong].sum()) / int(weight.sum())
 
 
 def _log_odds(error: float, n_classes: int, repeats: IntArray) -> float:
-    """What the vote of a tree is worth before the learning rate.
+    """Compute the vote of a tree before the learning rate.
 
     A tree without a mistake would outvote all others for ever: it counts as if it had half a row wrong.
     """
@@ -114,7 +114,7 @@ def _log_odds(error: float, n_classes: int, repeats: IntArray) -> float:
 
 
 def _build_ensemble(table: Table, rounds: list[_Round]) -> AdaBoost:
-    """The trees as an ensemble.
+    """Build an ensemble of the trees.
 
     SAMME takes steps down the mean of exp(-y'f / K), where y is 1 for the class of the row and -1 / (K - 1)
     for all others, and f sums to 0. Its minimum over all f is at

@@ -30,7 +30,7 @@ ROWS_AT_A_TIME = 2**16  # that pass the trees together: a matrix of all rows wou
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Bagging:
-    """Trees on bags of rows, and the bags."""
+    """Trees grown on bags of rows, with the bags."""
 
     ensemble: Ensemble
     bags: Bags
@@ -42,12 +42,12 @@ class Bagging:
         return f"<Bagging: {len(self)} trees, {self.ensemble.schema.target.name!r}>"
 
     def routes(self, index: int) -> Routes:
-        """The way through tree `index` for rows that hold all features."""
+        """Return the routes of tree `index` for rows with all features."""
         tree = self.ensemble[index]
         return Routes.of(tree, np.arange(len(tree.schema.features)))
 
     def tree_values(self, index: int, leaves: IntArray) -> FloatArray:
-        """What tree `index` says of rows in these leaves: class fractions or its vote, or a number."""
+        """Return the predictions of tree `index` for its leaves: fractions, votes or numbers."""
         return tree_values(self.ensemble[index], leaves, votes=self.ensemble.votes)
 
 
@@ -62,7 +62,7 @@ def grow_bagging(
     n_jobs: int | None = None,
     progress: str = "",
 ) -> Bagging:
-    """Trees on bags of the table, which is coded once for all of them; a forest if the rules draw features.
+    """Grow trees on bags of the table; a forest if the rules draw features.
 
     The ensemble predicts the mean of the class fractions or, with `votes`, the fractions of the trees that
     vote for each class; of numbers the mean. Tree i depends on the seed and on i, never on the number of jobs
@@ -98,7 +98,7 @@ def predict_bagged(
     predicted: Table | None = None,
     n_jobs: int | None = None,
 ) -> FloatArray:
-    """Predict rows, by default those of the table itself, with an ensemble that is not kept.
+    """Predict rows, by default those of the table, with an ensemble that is not kept.
 
     Some trees are grown, asked and forgotten before the next: large ones by the hundred take more memory than
     the table. The values are the same to the last bit.
@@ -122,7 +122,7 @@ def predict_bagged(
 
 @dataclass(frozen=True, eq=False)
 class _BaggingSetup:
-    """All that trees on bags of a table have in common."""
+    """Data shared by all trees of a bagging run."""
 
     table: Table
     rules: GrowthRules
@@ -141,13 +141,13 @@ class _BaggingSetup:
         return cls(table, rules, fixed, bags, are_draws)
 
     def tasks(self, indices: range) -> list[Sequence[int]]:
-        """The trees of each task."""
+        """Grow the trees of each task."""
         return make_batches(indices, max(1, ROWS_PER_TASK // self.table.n_rows))
 
     def ensemble(
         self, tasks: Sequence[Sequence[int]], n_jobs: int | None, progress: str = "", kept: str = ""
     ) -> Ensemble:
-        """The trees of the tasks, all of one weight."""
+        """Build the ensemble, all trees with one weight."""
         grown = partial(_grow_batch, self.table, self.rules, self.fixed, self.bags, self.are_draws)
         parts = run_all(grown, tasks, n_jobs, progress=progress, kept=kept)
         trees = tuple(tree for part in parts for tree in part)
@@ -164,7 +164,7 @@ class _BaggingSetup:
 
 
 def set_vote_threshold(ensemble: Ensemble, threshold: float) -> Ensemble:
-    """The ensemble whose trees vote for the second of two classes where its fraction is at least that.
+    """Make the trees vote for the second class from this fraction on.
 
     >>> table = Table.from_arrays([[1.0], [1.0], [1.0], [2.0]], ["no", "no", "yes", "yes"])
     >>> bagging = grow_bagging(table, n_estimators=3, sampling=Sampling(bootstrap=False), votes=True)

@@ -23,7 +23,7 @@ GRADIENT, HESSIAN, WEIGHT, COUNT = range(4)  # columns of the sums of a node
 
 @dataclass(frozen=True, eq=False)
 class LeafSteps:
-    """The shape of a tree, what its nodes add up to, and the step that each leaf takes."""
+    """Shape of a tree, sums of its nodes and steps of its leaves."""
 
     grown: Grown
     sums: FloatArray  # (nodes, 4); of inner nodes 0
@@ -33,7 +33,7 @@ class LeafSteps:
 
 
 def divide_nodes(fields: LongArray, n_rows: int, pool: ThreadPool) -> list[tuple[int, int]]:
-    """Runs of nodes with about equal numbers of rows, one for each thread."""
+    """Divide nodes into runs of similar row numbers, one per thread."""
     if pool.size == 1 or n_rows < LEAST_SHARED:
         return [(0, len(fields))]
     is_leaf = fields[:, FEATURE] == LEAF
@@ -46,7 +46,7 @@ def divide_nodes(fields: LongArray, n_rows: int, pool: ThreadPool) -> list[tuple
 def sum_leaves(
     shape: TreeShape, lines: tuple[FloatArray, FloatArray, FloatArray, IntArray], pool: ThreadPool
 ) -> FloatArray:
-    """What the rows of every leaf add up to: gradient, hessian, weight and number."""
+    """Sum gradient, hessian, weight and number of the rows of every leaf."""
     fields, rows = shape.grown.fields, shape.rows
     sums = np.zeros((len(fields), 4))
     pool.run(
@@ -57,20 +57,20 @@ def sum_leaves(
 
 
 def newton_steps(sums: FloatArray, l2: float) -> FloatArray:
-    """The step to the lowest point of a parabola with the gradient and the hessian of the loss."""
+    """Compute Newton steps from gradients and hessians."""
     below = sums[:, HESSIAN] + l2
     return np.asarray(np.where(below > 0.0, -sums[:, GRADIENT] / np.where(below > 0.0, below, 1.0), 0.0))
 
 
 def step_schema(table: Table, steps: Sequence[LeafSteps]) -> Schema:
-    """The schema of trees that predict steps of a score."""
+    """Return the schema of trees that predict score steps."""
     leaves = np.concatenate([each.value[each.grown.fields[:, FEATURE] == LEAF] for each in steps])
     target = Target(f"score of {table.schema.target.name}", (), float(leaves.min()), float(leaves.max()))
     return Schema(table.schema.features, target)
 
 
 def build_boosted_trees(table: Table, schema: Schema, steps: Sequence[LeafSteps], l2: float) -> list[Tree]:
-    """The trees, whose values are steps of the score; many at once, which takes a fifth of the time.
+    """Build trees of score steps, many at once, which takes a fifth of the time.
 
     The impurity of a node is what the splits below it gain, per weight: 0 at a leaf.
     """
@@ -110,7 +110,7 @@ def build_boosted_trees(table: Table, schema: Schema, steps: Sequence[LeafSteps]
 
 
 class _Scale(NamedTuple):
-    """Of the tree of every node: the weight of its rows, and its greatest gradient; 1 where they are 0."""
+    """Weight and greatest gradient of the tree of every node; 1 where they are 0."""
 
     whole: FloatArray
     greatest: FloatArray
@@ -119,7 +119,7 @@ class _Scale(NamedTuple):
 def _summed_upwards(
     fields: LongArray, steps: Sequence[LeafSteps], first: LongArray, l2: float
 ) -> tuple[FloatArray, FloatArray, _Scale]:
-    """What the rows of every node add up to, what the splits below it gain, and the scale of that."""
+    """Sum the rows of every node and the gains of the splits below it, with their scale."""
     sizes = np.diff(first, append=len(fields))
     inner = fields[:, FEATURE] != LEAF
     among_all = fields.copy()
@@ -139,7 +139,7 @@ def _summed_upwards(
 
 
 def enforce_monotone_steps(table: Table, steps: LeafSteps, promise: Monotone) -> FloatArray:
-    """The steps nearest to these that keep what is promised of the score; of inner nodes 0."""
+    """Project steps to the monotone constraints of the score; inner nodes get 0."""
     fields = steps.grown.fields
     if len(fields) == 1:
         return steps.value

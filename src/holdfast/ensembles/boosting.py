@@ -35,7 +35,7 @@ _NO_LOSSES = np.full(N_ROLES, np.nan)
 
 @dataclass(frozen=True, eq=False)
 class Boosting:
-    """A boosted ensemble, and the mean loss after each round; those without rows to measure on are empty."""
+    """A boosted ensemble with the mean losses after each round."""
 
     ensemble: Ensemble
     train_loss: FloatArray  # (rounds,) on the rows that the round learnt from
@@ -45,11 +45,11 @@ class Boosting:
 
     @property
     def n_estimators(self) -> int:
-        """Rounds that the ensemble has; more may have been tried."""
+        """Number of rounds of the ensemble; more may have been tried."""
         return self.ensemble.n_rounds
 
     def plot(self, ax: Any = None) -> Any:
-        """A `BoostingDisplay`, drawn: the losses by rounds."""
+        """Plot the losses by rounds as a `BoostingDisplay`."""
         return plotted("BoostingDisplay", self, ax=ax)
 
 
@@ -62,7 +62,7 @@ def boost(
     n_jobs: int | None = None,
     progress: str = "",
 ) -> Boosting:
-    """The ensemble that the settings boost on the table.
+    """Boost an ensemble on the table.
 
     With early stopping it has the number of rounds that lost least on the rows held out; with "oob" the
     rounds up to the highest sum of what each gained on the rows that it left out. Rows of one group are held
@@ -109,7 +109,7 @@ def _boosted(
 
 
 def _history(rounds: Rounds, progress: str) -> "_History":
-    """What round after round brought, until there are enough."""
+    """Boost round by round until the stopping rule is met."""
     history = _History(rounds.settings)
     for number in _counted(rounds.settings.n_estimators, progress):
         rounds.draw(number)
@@ -135,7 +135,7 @@ def _whole(table: Table) -> Fold:
 
 
 def _folds(table: Table, settings: BoostingSettings, groups: LongArray | None, seed: int) -> list[Fold]:
-    """The rows to learn from and those held out; several times if folds decide on the number of rounds."""
+    """Return training and validation rows; several pairs if folds choose the number of rounds."""
     if settings.early_stopping != "cv":
         return [_validation(table, settings, groups, seed)]
     if is_number(settings.cv):
@@ -144,7 +144,7 @@ def _folds(table: Table, settings: BoostingSettings, groups: LongArray | None, s
 
 
 def _validation(table: Table, settings: BoostingSettings, groups: LongArray | None, seed: int) -> Fold:
-    """The rows to learn from, and those that early stopping holds out, if it is asked for."""
+    """Return training rows and those held out for early stopping, if it is on."""
     if settings.early_stopping in (False, "oob"):
         return _whole(table)
     fold = draw_stable_folds(table, groups, settings.validation_fraction, (seed, Branch.BOOSTING_VALIDATION))[
@@ -163,7 +163,7 @@ def _validation(table: Table, settings: BoostingSettings, groups: LongArray | No
 
 @dataclass(eq=False)
 class _History:
-    """Mean losses by round, and when to stop."""
+    """Mean losses by round, and the early-stopping rule."""
 
     settings: BoostingSettings
     train: list[float] = field(default_factory=list)
@@ -174,7 +174,7 @@ class _History:
     lowest: float = np.inf  # what they lost
 
     def is_over(self, before: FloatArray, after: FloatArray) -> bool:
-        """Take down a round; True if there has been no gain for long enough."""
+        """Record a round; return True if losses have not improved for long enough."""
         self.train.append(float(after[LEARNT]))
         if self.settings.subsample < 1.0:
             self.oob_scores.append(float(after[LEFT_OUT]))
@@ -193,7 +193,7 @@ class _History:
         return len(self.train) - self.best >= self.settings.n_iter_no_change
 
     def result(self, state: Rounds) -> Boosting:
-        """The ensemble of the best number of rounds."""
+        """Return the ensemble of the best number of rounds."""
         table, l2 = state.table, state.settings.l2_regularization
         rounds = state.trees[: self.best or None]
         steps = [each for trees in rounds for each in trees]

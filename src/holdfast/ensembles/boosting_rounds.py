@@ -41,7 +41,7 @@ LEAST_HESSIAN = 1e-3  # of a leaf, in rows of the mean weight: without curvature
 
 @dataclass(eq=False)
 class Rounds:
-    """The rows, their scores so far, and the derivatives of the loss there."""
+    """Rows with their scores, and the derivatives of the loss at these scores."""
 
     table: Table
     settings: BoostingSettings
@@ -75,7 +75,7 @@ class Rounds:
         seed: int,
         pool: ThreadPool,
     ) -> "Rounds":
-        """Where boosting starts."""
+        """Initialise scores."""
         target = table.schema.target
         loss = make_loss(settings.loss, target)
         n_outputs = len(target.classes) if loss.is_per_class else 1
@@ -116,7 +116,7 @@ class Rounds:
         return state
 
     def derive(self) -> None:
-        """Work out the loss of every row and its derivatives."""
+        """Compute the loss of every row and its derivatives."""
         self.alpha = self._next_alpha()
         self.first_alpha = self.first_alpha or self.alpha
         n_rows = self.table.n_rows
@@ -138,7 +138,7 @@ class Rounds:
         return weighted_quantile(size, self.data.weight[learnt], self.settings.level)
 
     def draw(self, number: int) -> None:
-        """Draw the rows that a round learns from."""
+        """Draw the training rows of a round."""
         if self.settings.subsample == 1.0:
             return
         known = (self.data.role == LEARNT) | (self.data.role == LEFT_OUT)
@@ -158,26 +158,26 @@ class Rounds:
 
     @cached_property
     def keys(self) -> KeyArray:
-        """Of every row, or of its group: which rows a round learns from comes from them."""
+        """Random keys of rows, or of their groups, that decide which rows a round uses."""
         return unit_keys(self.table, self.groups)
 
     @cached_property
     def n_used(self) -> int:
-        """Rows that are learnt from, left out or held out."""
+        """Number of rows used for training, left out and held out."""
         return int(np.count_nonzero(self.data.role != UNUSED))
 
     @cached_property
     def distinct(self) -> list[FloatArray]:
-        """The values of each column that are not missing, sorted, each once."""
+        """Sorted distinct values of each column, without missing values."""
         return [np.unique(column[~np.isnan(column)]) for column in self.table.columns]
 
     def mean_losses(self) -> FloatArray:
-        """The mean loss of the rows of each role; NaN where there are none."""
+        """Mean loss of the rows of each role; NaN where there are none."""
         weight, lost = self.weight_by_role, self.lost_by_role
         return np.asarray(np.where(weight > 0, lost / np.where(weight > 0, weight, 1.0), np.nan))
 
     def round_of_trees(self, number: int) -> list[LeafSteps]:
-        """One tree for each output, all from the same scores, to which their steps are added."""
+        """Grow one tree per output from the same scores, and add their steps."""
         rows = self.learnt
         if rows is None:
             rows = self.learnt = np.flatnonzero(self.data.role == LEARNT).astype(np.int32)
@@ -214,7 +214,7 @@ class Rounds:
         return LeafSteps(shape.grown, sums, value, self.data.weight_exponent, self.promises[output])
 
     def _values(self, shape: TreeShape, sums: FloatArray, output: int) -> FloatArray:
-        """The step of every leaf."""
+        """Compute the step of every leaf."""
         fields, rows, loss = shape.grown.fields, shape.rows, self.loss
         is_leaf = fields[:, FEATURE] == NONE
         if loss.leaf_value is None:
@@ -237,14 +237,14 @@ class Rounds:
         return value
 
     def _asking(self, rows: IntArray, number: int) -> IntArray:
-        """Half of the rows, or groups, of a round: they choose the questions, and the others the answers."""
+        """Select the half of a round's rows, or groups, that chooses splits; the rest gives leaf values."""
         keys = self.keys[rows]
         n_units = len(rows) if self.groups is None else len(np.unique(self.groups[rows]))
         stream = self.seed, Branch.BOOSTING_HONEST_ROWS, number
         return rows[lowest(keys, stream, max(n_units // 2, 1))]
 
     def _answer(self, shape: TreeShape, rows: IntArray, output: int, value: FloatArray) -> None:
-        """Let rows that had no part in the questions say what the leaves say; a leaf without any keeps it."""
+        """Set leaf values by rows that did not choose the splits; a leaf without any keeps its value."""
         nodes = np.zeros(self.table.n_rows)
         own_number = np.arange(len(value), dtype=np.float64)
         fields = self._with_last_ranks(shape.grown.fields)
@@ -272,7 +272,7 @@ class Rounds:
         add_routed(self.table.coded, fields, shape.grown.in_set, others, step, score)
 
     def _with_last_ranks(self, fields: LongArray) -> LongArray:
-        """The nodes with the last rank that goes left of all rows, not only of those that were learnt from.
+        """Set the last rank that goes left by all rows, not only the training rows.
 
         A threshold is half-way between two values of these, and a row that lies between them is on one side.
         """
@@ -285,7 +285,7 @@ class Rounds:
 
 
 def _on_scale(settings: BoostingSettings, exponent: int) -> BoostingSettings:
-    """The settings for weights that are multiplied by 2 ** -exponent: sums over rows are as much smaller."""
+    """Adapt settings to weights multiplied by 2 ** -exponent."""
     with np.errstate(over="ignore"):
         changed = np.ldexp([settings.l2_regularization, settings.min_impurity_decrease], -exponent)
     l2, gain = np.minimum(changed, np.finfo(np.float64).max).tolist()

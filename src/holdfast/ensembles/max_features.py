@@ -28,7 +28,7 @@ POWERS = (0.0, 0.25, 0.5, 0.75, 1.0)  # of the number of features, which are tri
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MaxFeaturesTable:
-    """One entry for every number of features that was tried; scores are the greater the better."""
+    """Scores by number of features drawn; greater is better."""
 
     max_features: LongArray
     scores: FloatArray  # (numbers, folds), or one column of out-of-bag scores
@@ -45,22 +45,22 @@ class MaxFeaturesTable:
 
     @cached_property
     def score(self) -> FloatArray:
-        """The mean over the folds, or the out-of-bag score."""
+        """Mean over the folds, or the out-of-bag score."""
         return frozen(self.scores.mean(axis=1))
 
     @property
     def chosen(self) -> int:
-        """Which of them has the best score; the smallest of several."""
+        """Index of the best score; the smallest number if several are best."""
         highest = float(self.score.max())
         return int(np.flatnonzero(self.score >= highest - TIED * abs(highest))[0])
 
     @property
     def chosen_value(self) -> int:
-        """The number of features that was taken."""
+        """The chosen number of features."""
         return int(self.max_features[self.chosen])
 
     def columns(self) -> dict[str, list[Any]]:
-        """The table: names of columns, and one entry per number of features."""
+        """Column names and one entry per number of features."""
         folds = {f"fold_{number + 1}": scores.tolist() for number, scores in enumerate(self.scores.T)}
         return {
             "max_features": self.max_features.tolist(),
@@ -71,7 +71,7 @@ class MaxFeaturesTable:
         }
 
     def to_frame(self, backend: str | None = None) -> Any:
-        """One row per number of features, as a pandas, polars or pyarrow frame (the first installed)."""
+        """Return a pandas, polars or pyarrow frame (the first installed), one row per number."""
         import narwhals as nw
 
         from holdfast.tree.frame import frame_from
@@ -88,7 +88,7 @@ class MaxFeaturesTable:
 
 
 class ChosenForest(NamedTuple):
-    """A forest whose number of features was chosen, and what was said of the other numbers."""
+    """A forest with its chosen number of features, and the scores of the others."""
 
     bagging: Bagging
     table: MaxFeaturesTable
@@ -96,7 +96,7 @@ class ChosenForest(NamedTuple):
 
 @dataclass(frozen=True)
 class MaxFeaturesSearch:
-    """How the number of features is chosen, and how large the forests are."""
+    """Settings of the choice of `max_features`."""
 
     chosen_by: Literal["oob", "cv"] = "oob"
     n_estimators: int = 100
@@ -113,7 +113,7 @@ class MaxFeaturesSearch:
 def choose_max_features(
     table: Table, rules: GrowthRules, *, search: MaxFeaturesSearch, sampling: Sampling = BOOTSTRAP
 ) -> ChosenForest:
-    """The forest whose number of features drawn at every split serves best on rows its trees do not know.
+    """Grow the forest whose number of features per split scores best on held-out rows.
 
     With the evidence "oob", a forest is grown on the same bags for each number, and the best out-of-bag score
     is taken; with "cv" the best mean score on rows held out. Of numbers that score alike the smallest wins.
@@ -133,7 +133,7 @@ def choose_max_features(
 
 
 def list_candidates(n_features: int, default: int) -> LongArray:
-    """Numbers of features to try: powers of their number, and the default.
+    """List numbers of features to try: powers of the total, and the default.
 
     >>> list_candidates(30, default=10)
     array([ 1,  2,  5, 10, 12, 30])
@@ -169,7 +169,7 @@ def _scores_by_folds(
     search: MaxFeaturesSearch,
     sampling: Sampling,
 ) -> FloatArray:
-    """The score of every number on every fold, (numbers, folds)."""
+    """Score every number on every fold, (numbers, folds)."""
     seed = derived_seed(sampling.seed, Branch.MAX_FEATURES_FOLDS)
     folds = divide_rows(table, sampling.groups, search.cv, seed)
     scores = np.empty((len(numbers), len(folds.held_out)))
@@ -185,7 +185,7 @@ def _scores_by_folds(
 
 
 def _parts(folds: Folds, place: int, sampling: Sampling) -> tuple[Table, Table, Sampling]:
-    """The rows to learn from, those held out, and how the former are drawn."""
+    """Return training rows, held-out rows and the sampling of the former."""
     rows = np.repeat(np.arange(folds.table.n_rows), folds.times[place])
     learnt, groups = folds.table.subset(rows), None
     repeats = split_weight(learnt.weight, learnt.n_rows)[0]

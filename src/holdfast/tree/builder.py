@@ -15,7 +15,7 @@ from holdfast.tree.tree import LEAF, Tree
 
 @dataclass(frozen=True, eq=False)
 class Nodes:
-    """The nodes of one tree, the root first and the others in any order; the fields are those of a Tree."""
+    """The nodes of one tree, root first, the others in any order, with the fields of a Tree."""
 
     feature: IntArray  # LEAF at a leaf, where thresholds and children are not looked at
     threshold: FloatArray  # not looked at where the split is a set of categories
@@ -40,7 +40,7 @@ class Nodes:
 def build_preorder(
     nodes: Nodes, schema: Schema, criterion: str = "gini", notes: tuple[str, ...] = ()
 ) -> Tree:
-    """The tree that the nodes make, numbered in preorder, with every one of them in it.
+    """Build a tree from linked nodes, renumbered in preorder.
 
     A BrokenTreeError says what is wrong if they make no tree.
     """
@@ -83,7 +83,7 @@ def build_preorder(
 
 
 def list_visits(features: IntArray, lefts: IntArray, rights: IntArray) -> LongArray:
-    """The nodes in the order of a walk that goes left first; a BrokenTreeError if they make no tree."""
+    """List the nodes in preorder; a BrokenTreeError if they do not form a tree."""
     feature, left, right = features.tolist(), lefts.tolist(), rights.tolist()
     seen = [False] * len(feature)
     order, waiting = [], [0]

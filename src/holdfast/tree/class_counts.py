@@ -9,7 +9,7 @@ ALIKE = 1e-6  # rows: counts that are this near to those that the values tell
 
 
 def class_counts(tree: Tree) -> FloatArray:
-    """Rows of each class at every node, as (nodes, classes): of the rows that the leaf values were fitted to.
+    """Return the rows of each class at every node, (nodes, classes), on which leaf values were fitted.
 
     They are numbers of rows, whatever the rows weigh and whatever a teacher says of them. After an update
     they are of the earlier rows and the new ones. Of a tree from elsewhere they are what its fractions and
@@ -25,14 +25,14 @@ def class_counts(tree: Tree) -> FloatArray:
 
 
 def set_class_counts(tree: Tree, counts: FloatArray) -> Tree:
-    """The tree with these rows of each class at its nodes, kept only where its values do not tell them."""
+    """Set the class counts of the nodes; stored only where the values do not imply them."""
     told = tree.value * tree.count[:, None]
     is_told = bool((np.abs(told - counts) <= ALIKE).all())
     return tree.replace(observed=None if is_told else counts)
 
 
 def keep_own_counts(tree: Tree) -> Tree:
-    """The tree with what its rows were written down, before its values become others than theirs."""
+    """Store the class counts before the values are changed."""
     if tree.schema.target.is_classes:
         return tree.replace(observed=class_counts(tree))
     return tree.replace(rows_mean=tree.observed_mean)

@@ -19,7 +19,7 @@ STALE = "Counts and values below an edited node are from before the edit: no row
 
 @dataclass(frozen=True)
 class Edit:
-    """One change that a person made to a tree: of what, from what to what, by whom and why."""
+    """A manual change of a tree: what was changed from what to what, by whom and why."""
 
     kind: EditKind
     path: str  # from the root to the node: L for each yes, R for each no; the root has none
@@ -35,7 +35,7 @@ class Edit:
 
 
 def edited_nodes(tree: Tree) -> tuple[int, ...]:
-    """The nodes at which an edit still holds: they ask, or say, what a person made of them.
+    """List the nodes that still are as a person edited them.
 
     An edit holds no longer where the node is gone, or was changed again.
 
@@ -48,7 +48,7 @@ def edited_nodes(tree: Tree) -> tuple[int, ...]:
 
 
 def find_valid_edits(tree: Tree) -> Iterator[tuple[int, Edit]]:
-    """The edits that still hold, each with its node."""
+    """List the edits that are still in force, each with its node."""
     for edit in tree.edits:
         node = _node_on(tree, edit.path)
         if node is not None and _holds(tree, node, edit):
@@ -62,7 +62,7 @@ def _holds(tree: Tree, node: int, edit: Edit) -> bool:
 
 
 def _node_on(tree: Tree, path: str) -> int | None:
-    """The node at the end of the path; None if the tree ends before."""
+    """Return the node at the end of the path; None if the tree ends before it."""
     node = 0
     for letter in path:
         if tree.feature[node] == LEAF:
@@ -72,7 +72,7 @@ def _node_on(tree: Tree, path: str) -> int | None:
 
 
 def trace_path(tree: Tree, node: int) -> str:
-    """The way from the root to the node, as in `Edit.path`."""
+    """Return the path from the root to the node, as in `Edit.path`."""
     letters = []
     while (parent := int(tree.parent[node])) != -1:
         letters.append(YES if tree.left[parent] == node else NO)
@@ -81,7 +81,7 @@ def trace_path(tree: Tree, node: int) -> str:
 
 
 def describe_node(tree: Tree, node: int) -> "Node":
-    """What the node asks or, of a leaf, what it says, by names: so it means the same on any schema."""
+    """Describe a split, or the value of a leaf, by names, independently of the schema."""
     from holdfast.tree.node import Node
 
     if tree.feature[node] == LEAF:
@@ -104,7 +104,7 @@ def _value_at(tree: Tree, node: int) -> Any:
 
 
 def carry_edits(edits: tuple[Edit, ...], old: Tree, new: Tree) -> tuple[Edit, ...]:
-    """The edits of a tree whose nodes are the same, but are put in other words: those that held still do."""
+    """Translate edits that are in force to a tree with the same nodes on another schema."""
     held = {id(edit): node for node, edit in find_valid_edits(old)}
     return tuple(
         replace(edit, after=describe_node(new, held[id(edit)]))
@@ -115,12 +115,12 @@ def carry_edits(edits: tuple[Edit, ...], old: Tree, new: Tree) -> tuple[Edit, ..
 
 
 def record_edit(tree: Tree, edit: Edit) -> Tree:
-    """The tree with one more edit on record, and with a note if an edit left numbers behind it."""
+    """Append an edit to the record, with a note if it left outdated numbers."""
     return update_edit_notes(tree.replace(edits=(*tree.edits, edit)))
 
 
 def update_edit_notes(tree: Tree) -> Tree:
-    """The tree with the note on stale numbers if an edit that holds has left some, and else without."""
+    """Add or remove the note on outdated numbers, as the edits in force require."""
     is_stale = any(edit.stale for _, edit in find_valid_edits(tree))
     others = tuple(note for note in tree.notes if note != STALE)
     return tree.replace(notes=(*others, STALE) if is_stale else others)

@@ -11,7 +11,7 @@ from holdfast.tree.tree import Tree
 
 
 def check_edits(tree: Tree) -> None:
-    """Raise a BrokenTreeError that names the edit and the value, unless all edits are sound."""
+    """Raise a BrokenTreeError that names the edit and the value, unless all edits are valid."""
     for position, edit in enumerate(tree.edits):
         place = f"edits[{position}]"
         if not isinstance(edit, Edit):

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 class EditInfo(TypedDict, total=False):
-    """What a person says of an edit, to be kept with it."""
+    """Author, reason and date that are recorded with an edit."""
 
     by: str  # who makes it
     why: str
@@ -17,7 +17,7 @@ class EditInfo(TypedDict, total=False):
 
 
 class EditMixin:
-    """What can be done to a tree by hand."""
+    """Manual edits of a tree."""
 
     def edit(
         self,
@@ -27,7 +27,7 @@ class EditMixin:
         keep_values: bool = False,
         **said: Unpack[EditInfo],
     ) -> "TreeEditor":
-        """The tree to be edited in several steps, which share the rows, a name and a reason.
+        """Edit the tree in several steps that share rows, author and reason.
 
         Each verb below is one of its methods, and `tree` is what came of them. With a `table`, counts and
         weights of all nodes become those of its rows, and values and impurities those below an edited
@@ -50,7 +50,7 @@ class EditMixin:
     def with_threshold(
         self, node: int, threshold: float, table: "Table | None" = None, **said: Unpack[EditInfo]
     ) -> "Tree":
-        """The tree with another threshold at the node; children and the side of missing values stay.
+        """Change the threshold of a node; children and the side of missing values stay.
 
         Without rows, counts and values below the node are those from before, and a note says so.
         """
@@ -59,7 +59,7 @@ class EditMixin:
     def with_categories(
         self, node: int, categories: Any, table: "Table | None" = None, **said: Unpack[EditInfo]
     ) -> "Tree":
-        """The tree that sends these categories left at the node. See `with_threshold`."""
+        """Change the categories that go left at the node. See `with_threshold`."""
         return self.edit(table, **said).with_categories(node, categories).tree
 
     def with_question(
@@ -73,7 +73,7 @@ class EditMixin:
         table: "Table | None" = None,
         **said: Unpack[EditInfo],
     ) -> "Tree":
-        """The tree that asks another question at the node, whose children stay. See `with_threshold`.
+        """Change the split at the node, whose children stay. See `with_threshold`.
 
         Missing values go where they went, unless `missing_left` says otherwise.
         """
@@ -81,11 +81,11 @@ class EditMixin:
         return self.edit(table, **said).with_question(node, feature, **question).tree
 
     def pruned_at(self, node: int, table: "Table | None" = None, **said: Unpack[EditInfo]) -> "Tree":
-        """The tree that ends at the node, with the value that the node had."""
+        """Make the node a leaf with the value it had."""
         return self.edit(table, **said).pruned_at(node).tree
 
     def grown_at(self, node: int, table: "Table", rules: Any = None, **said: Unpack[EditInfo]) -> "Tree":
-        """The tree with what the rules grow, in place of the node, on the rows that reach it.
+        """Replace the node by a subtree grown by the rules on the rows that reach it.
 
         The rules speak of these rows and of the subtree: max_depth counts from the node.
         """
@@ -94,7 +94,7 @@ class EditMixin:
     def with_leaf_value(
         self, node: int, value: Any, table: "Table | None" = None, **said: Unpack[EditInfo]
     ) -> "Tree":
-        """The tree whose leaf says this: the probability of the positive of two classes, a mapping, a number.
+        """Set a leaf's value: the probability of the positive class, a mapping, or a number.
 
         A mapping has the fractions of the classes; of one class, what is left to 1. No later fit to rows
         changes the value.

@@ -38,7 +38,7 @@ _QUESTIONS = ("threshold", "categories", "question", "grown")  # edits after whi
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TreeEditor:
-    """A tree that is being edited: each verb gives the next one, and `tree` is what came of them.
+    """A tree under edit: each method returns the next editor, `tree` is the result.
 
     Nodes go by their numbers in `tree` as it is at that step: `tree.numbered()` shows them.
     """
@@ -61,12 +61,12 @@ class TreeEditor:
     # -- what is asked ------------------------------------------------------------------------------------
 
     def with_threshold(self, node: int, threshold: float) -> "TreeEditor":
-        """Another threshold at the node."""
+        """Change the threshold of the node."""
         feature = self._feature_at(node)
         return self._asking("threshold", node, Node(feature.name, threshold=threshold))
 
     def with_categories(self, node: int, categories: Any) -> "TreeEditor":
-        """Other categories that go left at the node."""
+        """Change the categories that go left at the node."""
         feature = self._feature_at(node)
         return self._asking("categories", node, Node(feature.name, categories=categories))
 
@@ -79,7 +79,7 @@ class TreeEditor:
         categories: Any = None,
         missing_left: bool | None = None,
     ) -> "TreeEditor":
-        """Another question at the node; its children stay."""
+        """Change the split at the node; its children stay."""
         self._feature_at(node)
         question = Node(feature, threshold=threshold, categories=categories)
         return self._asking("question", node, question, missing_left)
@@ -99,12 +99,12 @@ class TreeEditor:
     # -- what stands below --------------------------------------------------------------------------------
 
     def pruned_at(self, node: int) -> "TreeEditor":
-        """No questions from the node on: it becomes a leaf with the value that it has."""
+        """Make the node a leaf with the value it has."""
         self._feature_at(node)
         return self._recorded("pruned", node, prune_at(self.tree, np.arange(self.tree.n_nodes) == node))
 
     def grown_at(self, node: int) -> "TreeEditor":
-        """What the growth rules grow on the rows that reach the node, in its place."""
+        """Replace the node by a subtree grown on the rows that reach it."""
         _check_node(self.tree, node)
         if self.table is None:
             raise EditError(f"Cannot grow node {node} without rows: give a table.")
@@ -119,7 +119,7 @@ class TreeEditor:
     # -- what is said -------------------------------------------------------------------------------------
 
     def with_leaf_value(self, node: int, value: Any) -> "TreeEditor":
-        """Another value at a leaf."""
+        """Change the value of a leaf."""
         _check_node(self.tree, node)
         if self.tree.feature[node] != LEAF:
             raise EditError(f"Node {node} asks a question, and only leaves are given values: prune it first.")
@@ -131,7 +131,7 @@ class TreeEditor:
     # -- what all edits have in common --------------------------------------------------------------------
 
     def _feature_at(self, node: int) -> Feature:
-        """The feature that the node asks about; an EditError if it is a leaf."""
+        """Return the feature that the node splits on; an EditError if it is a leaf."""
         _check_node(self.tree, node)
         if self.tree.feature[node] == LEAF:
             raise EditError(
@@ -141,7 +141,7 @@ class TreeEditor:
         return self.tree.schema.features[int(self.tree.feature[node])]
 
     def _recorded(self, kind: EditKind, node: int, changed: Tree) -> "TreeEditor":
-        """The next step: numbers fitted to the rows, if there are any, and the edit on record."""
+        """Refit numbers to the rows, if there are any, and record the edit."""
         edit = Edit(
             kind,
             trace_path(self.tree, node),
@@ -158,7 +158,7 @@ class TreeEditor:
         return replace(self, tree=_kept_in_order(new, kind, node))
 
     def _refitted(self, tree: Tree, edited: int | None) -> Tree:
-        """Counts and weights of the rows everywhere; values below this edit and those made without rows.
+        """Refit counts and weights everywhere, and values below this edit and earlier ones without rows.
 
         Elsewhere the same rows arrive as before, and the values may be others than theirs: a teacher's.
         """
@@ -175,7 +175,7 @@ class TreeEditor:
 
 
 def _kept_in_order(tree: Tree, kind: EditKind, node: int) -> Tree:
-    """The tree with its values in the order that it promises; an EditError if a person's value breaks it."""
+    """Enforce monotone constraints; an EditError if a value set by a person violates them."""
     if kind == "value" and (n_broken := count_violations(tree)):
         assert tree.monotone is not None
         features = listed([name for name, _ in tree.monotone.directions])
@@ -202,7 +202,7 @@ def _text(name: str, given: Any) -> str:
 
 
 def _fitting(schema: Schema, table: Any) -> Table:
-    """The table on the tree's schema; a SchemaMismatch if its columns, categories or classes are others."""
+    """Return the table on the tree's schema; a SchemaMismatch if they differ."""
     if not isinstance(table, Table):
         raise TypeError(
             f"The rows are a {type(table).__name__}: make a table of them, "
@@ -235,7 +235,7 @@ def _code(feature: Feature) -> tuple[object, ...]:
 
 
 def _value_line(node: int, given: Any, target: Target) -> FloatArray:
-    """Fractions of the classes, or the mean; an EditError if they are none."""
+    """Read fractions of the classes, or the mean; an EditError if they are invalid."""
     if not target.is_classes:
         return np.array([_number(node, given)])
     if not isinstance(given, Mapping):

@@ -20,7 +20,7 @@ from holdfast.tree.tree import KNOWN, LEAF, Tree
 
 
 def replace_split(tree: Tree, node: int, split: Split, missing_left: bool) -> Tree:
-    """The tree that asks something else at an inner node, if known values can still go both ways below it."""
+    """Replace the split of an inner node; known values must still reach both of its sides."""
     loose = _loose(tree)
     feature, threshold, missing = loose.feature.copy(), loose.threshold.copy(), loose.missing_left.copy()
     feature[node], threshold[node], missing[node] = split.feature, split.threshold, missing_left
@@ -36,7 +36,7 @@ def replace_split(tree: Tree, node: int, split: Split, missing_left: bool) -> Tr
 
 
 def _support_elsewhere(tree: Tree, node: int) -> FloatArray | None:
-    """The support of the splits that an edit of a node leaves the rows they had."""
+    """Return the support of the splits that keep their rows after an edit of the node."""
     if tree.split_support is None:
         return None
     support = tree.split_support.copy()
@@ -45,7 +45,7 @@ def _support_elsewhere(tree: Tree, node: int) -> FloatArray | None:
 
 
 def _check_reach(old: Tree, new: Tree, node: int) -> None:
-    """Raise an EditError if there is an answer that no known value can give now, and some could before."""
+    """Raise an EditError if a side that known values could reach becomes unreachable."""
     dead = sorted(find_unreachable(new) - find_unreachable(old))
     if not dead:
         return
@@ -64,7 +64,7 @@ def _check_reach(old: Tree, new: Tree, node: int) -> None:
 
 
 def _reaching_text(tree: Tree, node: int) -> str:
-    """The values of the node's feature that can reach it."""
+    """Describe the values of the node's feature that can reach it."""
     feature = tree.schema.features[tree.feature[node]]
     reaching = list_conditions(tree, node).get(int(tree.feature[node]), Condition(feature))
     if feature.kind == "numeric":
@@ -74,7 +74,7 @@ def _reaching_text(tree: Tree, node: int) -> str:
 
 
 def find_unreachable(tree: Tree) -> set[tuple[int, bool]]:
-    """The nodes and sides, True for yes, that no known value within the schema can come to.
+    """List nodes and sides (True for yes) that no known value within the schema can reach.
 
     Where a node asks whether the value is known, the missing ones have a side of their own.
     """
@@ -93,7 +93,7 @@ def find_unreachable(tree: Tree) -> set[tuple[int, bool]]:
 
 
 def _is_possible(condition: Condition) -> bool:
-    """True if the schema's range, or its categories, have a known value that the condition allows."""
+    """Return True if a known value within the schema meets the condition."""
     feature = condition.feature
     if feature.kind != "numeric":
         return bool(condition.categories)
@@ -104,7 +104,7 @@ def _is_possible(condition: Condition) -> bool:
 
 
 def set_leaf_values(tree: Tree, changed: BoolArray, value: FloatArray) -> Tree:
-    """The tree with other values at the flagged nodes; the others predict what they did."""
+    """Set the values of the flagged nodes; predictions of other leaves stay."""
     values = np.where(changed[:, None], value, tree.value)
     new = tree.replace(value=values, given_outcome=None)
     if tree.given_outcome is None:
@@ -116,7 +116,7 @@ def set_leaf_values(tree: Tree, changed: BoolArray, value: FloatArray) -> Tree:
 
 
 def replace_subtree(tree: Tree, node: int, subtree: Tree) -> Tree:
-    """The tree with another one, on the same schema, in place of a node; counts and weights are all 0."""
+    """Replace a node by another tree on the same schema; counts and weights become 0."""
     trunk = prune_at(tree, np.arange(tree.n_nodes) == node)
     above, below = (
         replace(_loose(_uncounted(each)), outcome=each.outcome if each.schema.target.is_classes else None)
@@ -185,7 +185,7 @@ def _loose(tree: Tree) -> Nodes:
 
 
 def _built(tree: Tree, nodes: Nodes) -> Tree:
-    """The nodes as a tree, checked in full, with all else that the tree knows."""
+    """Build and check the tree, keeping everything else that the original knows."""
     return build_preorder(nodes, tree.schema, tree.criterion, tree.notes).replace(
         edits=tree.edits, monotone=tree.monotone
     )

@@ -90,7 +90,7 @@ def _check_link(ensemble: "Ensemble") -> None:
 
 
 def _check_sums(ensemble: "Ensemble") -> None:
-    """No sum can overflow, nor a mean of shares be anything else."""
+    """Check that sums cannot overflow and that means of fractions are fractions."""
     weights, start = ensemble.weights, ensemble.start
     if (weights < 0).any():
         raise BrokenTreeError(f"weights holds {weights[weights < 0][0]}: a weight is not negative.")

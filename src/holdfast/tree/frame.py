@@ -20,7 +20,7 @@ BACKENDS = ("pandas", "polars", "pyarrow")  # in the order in which they are tri
 
 
 def node_columns(tree: Tree) -> dict[str, list[Any]]:
-    """The columns of the table, one entry per node.
+    """Return the columns of the node table.
 
     `question` is the condition for the left child and `condition` the one that leads to the node itself; a
     column that says nothing at a node has None there, and -1 stands for "no such node". `fraction` is of all
@@ -53,7 +53,7 @@ def node_columns(tree: Tree) -> dict[str, list[Any]]:
 
 
 def node_frame(tree: Tree, backend: str | None = None) -> Any:
-    """The table as a pandas, polars or pyarrow frame: the first that is installed, or the one asked for."""
+    """Return the node table as a pandas, polars or pyarrow frame: the first installed, or the one named."""
     import narwhals as nw
 
     columns = node_columns(tree)
@@ -65,7 +65,7 @@ def node_frame(tree: Tree, backend: str | None = None) -> Any:
 
 
 def frame_from(columns: dict[str, list[Any]], types: dict[str, Any], backend: str | None = None) -> Any:
-    """The columns, of these narwhals types, as a pandas, polars or pyarrow frame: the first installed."""
+    """Make a pandas, polars or pyarrow frame (the first installed) of columns of these narwhals types."""
     import narwhals as nw
 
     library = installed_library(backend)

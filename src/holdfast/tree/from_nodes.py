@@ -15,7 +15,7 @@ from holdfast.tree.tree import LEAF, Tree
 
 
 def tree_from_nodes(schema: Schema, nodes: Any) -> Tree:
-    """The tree of the nodes, see `Tree.from_nodes`; a BrokenTreeError names the node that is wrong."""
+    """Build a tree from nodes, see `Tree.from_nodes`; a BrokenTreeError names an invalid node."""
     check_schema(schema)
     entries, left, right = _entries(nodes)
     splits = [make_split(schema, name, node) for name, node in entries]
@@ -49,7 +49,7 @@ _Entry = tuple[str, Node]  # what the node is called in messages, and the node
 
 
 def _entries(nodes: Any) -> tuple[list[_Entry], IntArray, IntArray]:
-    """All nodes, those of the list first and nested ones after them, and the numbers of their children."""
+    """List all nodes, nested ones last, with the numbers of their children."""
     is_one = isinstance(nodes, Node | Mapping)
     if not is_one and not (isinstance(nodes, Iterable) and not isinstance(nodes, str)):
         raise TypeError(f"Nodes are a list, or the root with its children in it, not {nodes!r}.")
@@ -89,7 +89,7 @@ def _child(name: str, word: str, child: Any, n_nodes: int) -> int:
 
 
 class _Numbers:
-    """Value, count, weight and impurity of all nodes; what an inner node lacks follows from its children."""
+    """Value, count, weight and impurity of all nodes; gaps are filled from children."""
 
     def __init__(self, target: Target, entries: Sequence[_Entry], left: IntArray, right: IntArray) -> None:
         self.target, self.entries, self.left, self.right = target, entries, left, right
@@ -98,7 +98,7 @@ class _Numbers:
         self.count, self.weight, self.impurity = np.zeros((3, n_nodes))
 
     def fill(self, place: int) -> None:
-        """Fill in one node; its children, if it has any, are filled in."""
+        """Fill in one node from its children, which must be filled."""
         name, node = self.entries[place]
         is_leaf = node.feature is None
         count, weight = (make_amount(name, word, getattr(node, word)) for word in ("count", "weight"))
@@ -125,14 +125,14 @@ class _Numbers:
         self.impurity[place] = self._impurity(place, is_leaf) if impurity is None else impurity
 
     def _mean(self, place: int, numbers: FloatArray) -> Any:
-        """The mean of the children's numbers by their weights; the plain mean if they have none."""
+        """Average the children's numbers by weight; without weights, plainly."""
         left, right = self.left[place], self.right[place]
         whole = self.weight[left] + self.weight[right]
         fraction = self.weight[left] / whole if whole > 0 else 0.5
         return fraction * numbers[left] + (1 - fraction) * numbers[right]
 
     def _impurity(self, place: int, is_leaf: bool) -> float:
-        """Gini; or the variance, which of a leaf is not known."""
+        """Compute Gini impurity; or the variance, unknown at a leaf."""
         value = self.value[place]
         if self.target.is_classes:
             return max(1 - float(np.square(value).sum()), 0.0)

@@ -6,7 +6,7 @@ from holdfast.tree.tree import Tree
 
 
 def check_monotone(tree: Tree) -> None:
-    """Raise a BrokenTreeError unless the promise speaks of the tree, and its leaves keep it.
+    """Raise a BrokenTreeError unless the monotone constraints are valid and met by the leaves.
 
     Leaves of large trees are not compared: each would have to be with each.
     """

@@ -18,7 +18,7 @@ from holdfast.tree.tree import KNOWN
 
 @dataclass(frozen=True)
 class Node:
-    """A node of a tree that is to be: a leaf if it has no feature."""
+    """A node in a description of a tree; a leaf if it has no feature."""
 
     feature: str | int | None = None  # by name, or by its number in the schema
     threshold: float | None = None  # a value of at most this goes left; infinity: every known value
@@ -36,7 +36,7 @@ _NAMES = tuple(field.name for field in fields(Node))
 
 
 def as_node(name: str, given: Any) -> Node:
-    """The node, which may be given as a dictionary."""
+    """Convert a dictionary to a node."""
     if isinstance(given, Node):
         return given
     if not isinstance(given, Mapping):
@@ -51,7 +51,7 @@ def as_node(name: str, given: Any) -> Node:
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """What a node asks: a threshold, or for each category whether it goes left."""
+    """A split: a threshold, or a flag per category for the left side."""
 
     feature: int
     threshold: float = np.nan
@@ -59,7 +59,7 @@ class Split:
 
 
 def make_split(schema: Schema, name: str, node: Node) -> Split | None:
-    """What the node asks; None if it is a leaf."""
+    """Make the split of a node; None for a leaf."""
     asked = {word: getattr(node, word) is not None for word in ("threshold", "categories", "left", "right")}
     if node.feature is None:
         if extra := [word for word, is_there in asked.items() if is_there]:
@@ -102,7 +102,7 @@ def _flags(name: str, node: Node, feature: Feature) -> BoolArray:
 
 
 def _after(name: str, node: Node, feature: Feature) -> float:
-    """The position after the categories that go left, which are the first ones of their order."""
+    """Return the threshold after the categories that go left, which must come first in their order."""
     chosen = _known(name, node.categories or (), feature)
     first = feature.categories[: len(chosen)]
     if set(first) != chosen:
@@ -137,7 +137,7 @@ def _threshold(name: str, node: Node, feature: Feature) -> float:
 
 
 def to_python_label(label: Any) -> Label:
-    """The label as Python has it, if it comes from an array."""
+    """Convert a numpy label to a Python one."""
     plain: Label = label.item() if isinstance(label, np.generic) else label
     return plain
 
@@ -146,7 +146,7 @@ def to_python_label(label: Any) -> Label:
 
 
 def make_amount(name: str, word: str, given: Any) -> float | None:
-    """The count, weight or impurity; None if it is not given."""
+    """Convert a count, weight or impurity; None if it is not given."""
     if given is None:
         return None
     if not isinstance(given, Real) or not isfinite(given) or given < 0:
@@ -155,7 +155,7 @@ def make_amount(name: str, word: str, given: Any) -> float | None:
 
 
 def make_value(name: str, given: Any, target: Target) -> Any:
-    """Fractions of the classes, or the mean."""
+    """Convert class fractions or a mean."""
     if not target.is_classes:
         if not isinstance(given, Real) or not isfinite(given):
             raise BrokenTreeError(f"{name}: value is {given!r}: {target.name!r} is a number.")

@@ -11,7 +11,7 @@ TIED = 1e-9  # costs that differ by less than this fraction are equal, and the s
 
 
 def prune_at(tree: Tree, is_leaf: BoolArray) -> Tree:
-    """The tree that ends at the flagged nodes; leaves may be flagged or not.
+    """Make the flagged nodes leaves.
 
     >>> from holdfast import Table, grow
     >>> tree = grow(Table.from_arrays([[1.0], [2.0], [3.0]], ["a", "b", "c"]))
@@ -40,7 +40,7 @@ def prune_at(tree: Tree, is_leaf: BoolArray) -> Tree:
 
 
 def prune_to_lowest_cost(tree: Tree, cost: FloatArray) -> Tree:
-    """The smallest subtree whose leaves cost least together, each node having its cost as a leaf."""
+    """Find the smallest subtree whose leaves have the least total cost."""
     least = cost.tolist()
     is_leaf = np.zeros(tree.n_nodes, np.bool_)
     left, right = tree.left.tolist(), tree.right.tolist()
@@ -56,7 +56,7 @@ def prune_to_lowest_cost(tree: Tree, cost: FloatArray) -> Tree:
 
 
 def rearrange_nodes(tree: Tree, values: LongArray, asks: LongArray, left: IntArray, right: IntArray) -> Tree:
-    """New nodes in preorder, each with the value of one node of the tree and the question of one.
+    """Build a tree of nodes in preorder, each with the value of one node and the split of another.
 
     `asks` is LEAF at a leaf; `left` and `right` are numbers of new nodes.
     """
@@ -91,7 +91,7 @@ def rearrange_nodes(tree: Tree, values: LongArray, asks: LongArray, left: IntArr
 
 
 def _not_recorded(tree: Tree, smaller: Tree, kept: LongArray) -> FloatArray | None:
-    """The rows that lack a value at the leaves of a smaller tree, whose nodes are those that are kept."""
+    """Count missing values at the leaves of a smaller tree."""
     if tree.not_recorded is None:
         return None
     leaves = np.flatnonzero(smaller.feature == LEAF)
@@ -106,7 +106,7 @@ def _not_recorded(tree: Tree, smaller: Tree, kept: LongArray) -> FloatArray | No
 
 
 def _seen(tree: Tree, asks: LongArray) -> BoolArray | None:
-    """The categories seen at the nodes whose splits are kept."""
+    """Select the categories seen at the nodes whose splits are kept."""
     if tree.seen is None:
         return None
     starts = np.where(asks != LEAF, tree.set_start[asks], -1)
@@ -115,7 +115,7 @@ def _seen(tree: Tree, asks: LongArray) -> BoolArray | None:
 
 
 def _gathered_sets(tree: Tree, asks: LongArray, starts: LongArray) -> tuple[LongArray, LongArray]:
-    """Where the sets of the new nodes begin, and the places of their flags one after the other."""
+    """Return where the sets of the new nodes begin, and the places of their flags."""
     set_start = np.full(len(asks), -1, np.int64)
     nodes = np.flatnonzero(starts >= 0)
     n_categories = np.array([len(feature.categories) for feature in tree.schema.features], np.int64)

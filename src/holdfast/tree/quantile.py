@@ -15,7 +15,7 @@ MEDIAN = 0.5
 
 
 def format_quantile_name(fraction: float) -> str:
-    """The criterion of trees whose leaves say this quantile.
+    """Return the criterion name of trees that predict this quantile.
 
     >>> format_quantile_name(0.9)
     'quantile 0.9'
@@ -24,7 +24,7 @@ def format_quantile_name(fraction: float) -> str:
 
 
 def parse_quantile(criterion: str) -> float | None:
-    """The quantile that the leaves of a tree with this criterion say; None if they say something else.
+    """Return the quantile of a criterion name; None if it is not a quantile criterion.
 
     >>> parse_quantile("absolute_error"), parse_quantile("quantile 0.9"), parse_quantile("squared_error")
     (0.5, 0.9, None)
@@ -42,7 +42,7 @@ def parse_quantile(criterion: str) -> float | None:
 
 
 def format_statistic(criterion: str) -> str:
-    """What the leaves of a tree of numbers say, in words.
+    """Name the statistic that the leaves of a regression tree predict.
 
     >>> format_statistic("absolute_error"), format_statistic("quantile 0.9")
     ('median', '0.9 quantile')
@@ -54,7 +54,7 @@ def format_statistic(criterion: str) -> str:
 
 
 def weighted_quantile(values: FloatArray, weight: FloatArray, fraction: float) -> float:
-    """The value up to which that fraction of the weight lies; half-way to the next if it ends there.
+    """Compute a weighted quantile, interpolated half-way where it falls between two values.
 
     The one definition of a quantile here: of leaves, of boosting, of scores. Any value between the two loses
     as little; half-way makes the median of two rows their mean.

@@ -13,7 +13,7 @@ REACHED = 1e-9  # a probability as near below the threshold reaches it
 
 
 def make_threshold_losses(threshold: float, positive: int, total: float = 1.0) -> FloatArray:
-    """The loss matrix that predicts the class `positive` from this probability on.
+    """Make the loss matrix that predicts class `positive` from this probability on.
 
     Its two losses add up to `total`.
 
@@ -28,7 +28,7 @@ def make_threshold_losses(threshold: float, positive: int, total: float = 1.0) -
 
 
 def compute_threshold(losses: FloatArray, positive: int) -> float:
-    """The probability of the class `positive` from which on it costs less to predict it.
+    """Compute the probability from which predicting class `positive` costs less.
 
     >>> compute_threshold(np.array([[0.0, 1.0], [4.0, 0.0]]), positive=1)
     0.2
@@ -38,10 +38,10 @@ def compute_threshold(losses: FloatArray, positive: int) -> float:
 
 
 def decision_threshold(tree: Tree, positive: int) -> float:
-    """The probability of one of two classes from which on the tree predicts it: one half without losses."""
+    """Return the probability from which the tree predicts the class; 0.5 without losses."""
     return 0.5 if tree.loss_matrix is None else compute_threshold(tree.loss_matrix, positive)
 
 
 def set_losses(tree: Tree, losses: FloatArray) -> Tree:
-    """The tree that predicts the class of least expected loss."""
+    """Make the tree predict the class of least expected loss."""
     return enforce_monotonicity(tree.replace(loss_matrix=losses, given_outcome=None))

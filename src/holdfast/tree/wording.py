@@ -17,19 +17,19 @@ if TYPE_CHECKING:
 
 
 def format_outcome(tree: Tree, node: int) -> str:
-    """The class, the mean, or the quantile with its name, that the node predicts, as in "median 3.5"."""
+    """Format the prediction of the node: class, mean or named quantile, as in "median 3.5"."""
     if tree.schema.target.is_classes:
         return format_class_names(tree.schema.target)[int(tree.outcome[node])]
     return f"{format_leaf_statistic(tree)} {format_value(tree, node)}".strip()
 
 
 def format_value(tree: Tree, node: int) -> str:
-    """The number that the node of a tree of numbers predicts."""
+    """Format the number that a node predicts."""
     return number_text(float(tree.value[node, 0]), 4)
 
 
 def format_leaf_statistic(tree: Tree) -> str:
-    """What the leaves say where it is a quantile: "median" or "0.9 quantile"; nothing where it is not."""
+    """Name the quantile that leaves predict: "median" or "0.9 quantile"; empty for means."""
     if tree.schema.target.is_classes or parse_quantile(tree.criterion) is None:
         return ""
     return format_statistic(tree.criterion)
@@ -39,19 +39,19 @@ WARNING = "Warning: "  # a note that begins with it stands before the tree
 
 
 def list_warnings(model: "Tree | Ensemble") -> tuple[str, ...]:
-    """The notes that the reader must see first."""
+    """List the notes that readers must see first."""
     return tuple(note for note in model.notes if note.startswith(WARNING))
 
 
 def list_notes(model: "Tree | Ensemble") -> tuple[str, ...]:
-    """What stands below the model, how it decides included, if not by the greatest probability."""
+    """List all notes below the model, with its decision rule if it is not the default."""
     notes = tuple(note for note in model.notes if not note.startswith(WARNING))
     decides = format_decision(model)
     return (*notes, decides) if decides else notes
 
 
 def format_decision(model: "Tree | Ensemble", positive: Label | None = None) -> str:
-    """From which probability on which class is predicted; nothing of a model that takes the most likely one.
+    """Describe the probability threshold; empty if the most likely class is predicted.
 
     >>> from holdfast import TreeClassifier
     >>> model = TreeClassifier(threshold=0.25).fit([[1.0], [1.0], [2.0]], ["a", "b", "b"])
@@ -70,6 +70,6 @@ def format_decision(model: "Tree | Ensemble", positive: Label | None = None) -> 
 
 
 def format_class_names(target: Target) -> tuple[str, ...]:
-    """The classes as text: all different, even where 1 and "1" are two classes."""
+    """Format the classes as distinct texts, even if 1 and "1" are two classes."""
     names = tuple(label_text(label) for label in target.classes)
     return names if len(set(names)) == len(names) else tuple(map(repr, target.classes))
