@@ -37,7 +37,7 @@ _FORESTS = (
 
 
 def as_tree(model: Any, schema: Schema | None = None, *, classes: Sequence[Any] | None = None) -> Tree:
-    """The tree that a model of any library holds, measured on the schema if one is given.
+    """Convert a fitted tree of any supported library, measured on the schema if one is given.
 
     With a schema, columns are found by name, or by position if the model has no names, and classes by value.
     Without one the model itself must do. Only LightGBM knows the range of its data: elsewhere a feature
@@ -65,7 +65,7 @@ def as_tree(model: Any, schema: Schema | None = None, *, classes: Sequence[Any] 
 
 
 def forest_trees(forest: Any, schema: Schema | None = None) -> list[Tree]:
-    """The trees of an Ensemble, a scikit-learn forest, a boosted model or a near-optimal set, on one schema.
+    """Convert the trees of an Ensemble, a forest or a boosted model to one schema.
 
     Those of a scikit-learn forest have its names and classes. Those of a boosted model are trees of numbers,
     the raw scores that the library adds up: the sum of their predictions and of base_score(model) is its raw
@@ -96,7 +96,7 @@ def forest_trees(forest: Any, schema: Schema | None = None) -> list[Tree]:
 
 
 def base_score(model: Any) -> FloatArray:
-    """What a boosted model adds to the raw scores of its trees: one number, or one for each of K classes.
+    """Return what a boosted model adds to its trees' scores: a number, or one per class.
 
     It is 0 for LightGBM, which puts it into the leaves of the first trees.
     """
@@ -110,12 +110,12 @@ def base_score(model: Any) -> FloatArray:
 
 
 def needs_integer_classes(model: Any) -> bool:
-    """True if the model's library takes integers only as classes: fit it to 0, 1, ... and name them after."""
+    """Return True if the library needs classes numbered 0, 1, ..."""
     return any(getattr(file, "INTEGER_CLASSES", False) for file in _files(model))
 
 
 def _files(model: Any) -> list[Any]:
-    """Our files on the libraries that the model's class and its parents come from, the nearest first."""
+    """List our modules for the libraries of the model's class and its parents, the nearest first."""
     return [import_module(FILES[library]) for library in _libraries(model) if library in FILES]
 
 

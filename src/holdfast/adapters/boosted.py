@@ -16,7 +16,7 @@ from holdfast.tree.tree import LEAF, Tree
 
 
 def read_score_trees(model: ForeignModel, schema: Schema | None) -> list[Tree]:
-    """The trees of a boosted model as trees of numbers, the raw scores that the library adds up.
+    """Convert the trees of a boosted model to trees of raw scores.
 
     Their schema has the features of the one given. Its target is not theirs: a score is no class, and no
     value of the target either.
@@ -27,7 +27,7 @@ def read_score_trees(model: ForeignModel, schema: Schema | None) -> list[Tree]:
 
 
 def get_only_member(kind: str, members: Sequence[Any]) -> Any:
-    """The one tree of a boosted model; a TypeError with the way out if there are more, or none."""
+    """Return the single tree of a boosted model; a TypeError if there are more or none."""
     if len(members) != 1:
         raise TypeError(
             f"The {kind} holds {len(members)} trees, and as_tree reads one. forest_trees(model, schema) "
@@ -38,7 +38,7 @@ def get_only_member(kind: str, members: Sequence[Any]) -> Any:
 
 
 def make_objective_error(kind: str, objective: str) -> DataError:
-    """The error that refuses an objective whose predictions a tree cannot give."""
+    """Make the error about an objective that a tree cannot represent."""
     return DataError(
         f"The {kind} has the objective {objective!r}, and as_tree cannot turn its raw scores into "
         "predictions. forest_trees(model, schema) gives the tree with the raw scores themselves."
@@ -46,12 +46,12 @@ def make_objective_error(kind: str, objective: str) -> DataError:
 
 
 def is_kind(model: Any, *names: str) -> bool:
-    """True if the model's class or one of its parents has such a name."""
+    """Return True if the model's class or one of its parents has such a name."""
     return any(kind.__name__ in names for kind in type(model).__mro__)
 
 
 def read_classes(model: Any, n_classes: int) -> tuple[Label, ...]:
-    """The classes of a classifier; a Booster numbers them."""
+    """Return the classes of a classifier; a Booster numbers them."""
     if not hasattr(model, "classes_"):
         return tuple(range(n_classes))
     labels = tuple(map(to_label, model.classes_))
@@ -64,7 +64,7 @@ def read_classes(model: Any, n_classes: int) -> tuple[Label, ...]:
 
 
 def make_score_note(place: int, n_estimators: int, label: Label | None) -> str:
-    """What the reader of one tree of a boosted model must know."""
+    """Make the note on a single tree of a boosted model."""
     of_class = "" if label is None else f" for the class {label!r}"
     return (
         f"Tree {place + 1} of {n_estimators}: its values are raw scores{of_class}, which the model adds up."
@@ -75,7 +75,7 @@ def make_score_note(place: int, n_estimators: int, label: Label | None) -> str:
 
 
 def sum_subtrees(numbers: NDArray[Any], left: IntArray, right: IntArray) -> FloatArray:
-    """The number of each node plus those of all nodes below it; parents stand before their children."""
+    """Add the numbers of all nodes below to each node; parents precede children."""
     total = np.array(numbers, np.float64)
     for node in reversed(np.flatnonzero(left != LEAF).tolist()):
         total[node] += total[left[node]] + total[right[node]]
@@ -83,7 +83,7 @@ def sum_subtrees(numbers: NDArray[Any], left: IntArray, right: IntArray) -> Floa
 
 
 def average_subtrees(value: FloatArray, weight: FloatArray, left: IntArray, right: IntArray) -> FloatArray:
-    """The weighted mean of the leaves below each node; their plain mean where they weigh nothing.
+    """Average the leaves below each node by weight; plainly if they have none.
 
     `value` has one row per node, and `weight` is that of whole nodes. Only the leaves of both are looked at.
     """
@@ -97,7 +97,7 @@ def average_subtrees(value: FloatArray, weight: FloatArray, left: IntArray, righ
 
 
 def compute_impurity(gain: FloatArray, weight: FloatArray, left: IntArray, right: IntArray) -> FloatArray:
-    """The impurity that each node would have if every split took away as much as its gain says.
+    """Compute node impurities that are consistent with the gains of the splits.
 
     So the importances of the tree are the fractions of its features in the gain.
     """

@@ -49,7 +49,7 @@ _NUMBERS: Mapping[str, Callable[[FloatArray], FloatArray]] = {
 
 
 def is_tree(model: Any) -> bool:
-    """True if the model is one of LightGBM, of any number of trees."""
+    """Return True for a LightGBM model, whatever its number of trees."""
     return is_kind(model, "Booster", "LGBMModel")
 
 
@@ -57,7 +57,7 @@ is_forest = is_tree
 
 
 def read_tree(model: Any, schema: Schema | None = None, classes: tuple[Any, ...] | None = None) -> Tree:
-    """The tree of a fitted LightGBM model that has just one, with its probabilities or predictions."""
+    """Convert a fitted LightGBM model with one tree, with probabilities or predictions."""
     dump = _dump(model)
     structure = get_only_member(type(model).__name__, dump["tree_info"])["tree_structure"]
     labels, of_scores = _prediction(model, dump)
@@ -68,7 +68,7 @@ def read_tree(model: Any, schema: Schema | None = None, classes: tuple[Any, ...]
 
 
 def forest_trees(model: Any, schema: Schema | None = None) -> list[Tree]:
-    """All trees of a fitted LightGBM model, with the raw scores as values, round by round."""
+    """Convert all trees of a fitted LightGBM model, with raw scores, round by round."""
     dump = _dump(model)
     columns = _columns(model, dump, schema)
     trees, n_classes = dump["tree_info"], dump["num_tree_per_iteration"]
@@ -86,7 +86,7 @@ def forest_trees(model: Any, schema: Schema | None = None) -> list[Tree]:
 
 
 def base_score(model: Any) -> FloatArray:
-    """Zeros: LightGBM puts what it starts from into the leaves of the first trees."""
+    """Return zeros: LightGBM puts its initial score into the first trees."""
     return np.zeros(_dump(model)["num_tree_per_iteration"])
 
 
@@ -95,7 +95,7 @@ def _booster(model: Any) -> Any:
 
 
 def _dump(model: Any) -> dict[str, Any]:
-    """The model as LightGBM writes it down: the rounds up to the best one, as in its predictions."""
+    """Dump the model up to its best round, as it predicts."""
     dump: dict[str, Any] = _booster(model).dump_model()
     if not dump["tree_info"]:
         raise DataError(f"The {type(model).__name__} holds no tree: train it for one round or more.")
@@ -108,7 +108,7 @@ def _dump(model: Any) -> dict[str, Any]:
 def _prediction(
     model: Any, dump: Mapping[str, Any]
 ) -> tuple[tuple[Label, ...], Callable[[FloatArray], FloatArray]]:
-    """The classes, none for numbers, and the function that makes values of raw scores."""
+    """Return the classes (none for regression) and the function from raw scores to values."""
     name, *options = dump.get("objective", "custom").split()
     steepness = float(dict(option.split(":") for option in options if ":" in option).get("sigmoid", 1.0))
     if name == "binary" and not is_kind(model, "LGBMRegressor"):
@@ -132,14 +132,14 @@ def _shares(scores: FloatArray) -> FloatArray:
 
 
 class _Columns(NamedTuple):
-    """The model's columns, and the labels behind the codes of those that were categorical in a frame."""
+    """Columns of the model, and the labels of those that were categorical in a frame."""
 
     features: tuple[Feature, ...]
     labels: Mapping[int, tuple[Label, ...]]
 
 
 def _columns(model: Any, dump: Mapping[str, Any], schema: Schema | None) -> _Columns:
-    """The columns with the ranges and the categories that LightGBM keeps."""
+    """Read the columns with the ranges and categories that LightGBM stores."""
     known = dump["feature_names"]
     is_unnamed = known == [f"Column_{index}" for index in range(len(known))]
     names = read_column_names(None if is_unnamed else _with_spaces(known, schema), len(known), schema)
@@ -166,14 +166,14 @@ def _feature(
 
 
 def _with_spaces(names: Sequence[str], schema: Schema | None) -> list[str]:
-    """The names as the schema has them: LightGBM makes underscores of their spaces."""
+    """Restore the spaces of names, which LightGBM replaces by underscores."""
     known = schema.names if schema else ()
     spaced = {name.replace(" ", "_"): name for name in known}
     return [name if name in known else spaced.get(name, name) for name in names]
 
 
 def _nominal_columns(parameters: Mapping[str, Any], infos: Sequence[Mapping[str, Any]]) -> list[int]:
-    """The columns that LightGBM splits into sets of categories."""
+    """Find the columns that LightGBM splits by category sets."""
     declared = parameters.get("categorical_column", parameters.get("categorical_feature"))
     numbered = [index for index in declared if type(index) is int] if isinstance(declared, list) else []
     return sorted({*numbered, *(index for index, info in enumerate(infos) if info.get("values"))})
@@ -186,7 +186,7 @@ def _labels_of_codes(
     infos: Sequence[Mapping[str, Any]],
     schema: Schema | None,
 ) -> dict[int, tuple[Label, ...]]:
-    """The labels of the columns that were categorical in a pandas frame, in the order of their codes.
+    """Read labels of columns that were categorical in pandas, in the order of their codes.
 
     LightGBM keeps them for unordered and ordered columns alike, and not whose they are. It splits only the
     unordered ones into sets: which others are ordered the schema must say.
@@ -238,7 +238,7 @@ def _children(entry: Mapping[str, Any]) -> tuple[Mapping[str, Any], Mapping[str,
 
 
 def _numbers(entries: Sequence[Mapping[str, Any]], name: str) -> FloatArray:
-    """The entries' numbers of this name, 0 where an entry has none."""
+    """Return the numbers of this name, 0 where an entry has none."""
     return np.array([entry.get(name, 0.0) for entry in entries], np.float64)
 
 
@@ -247,7 +247,7 @@ def _threshold(entry: Mapping[str, Any]) -> float:
 
 
 def _missing_left(entry: Mapping[str, Any], columns: _Columns) -> bool:
-    """Whether a missing value goes left; at a split on categories, only the chosen ones do."""
+    """Return whether missing values go left; at category splits only chosen ones do."""
     if entry.get("decision_type") != "<=":
         return False
     zero_left = bool(entry["threshold"] >= 0.0)
@@ -270,7 +270,7 @@ def _chosen(entry: Mapping[str, Any], columns: _Columns) -> CategorySet:
 
 
 def _check_constant(entries: Sequence[Mapping[str, Any]]) -> None:
-    """Nothing, or a DataError if the leaves of the tree hold linear models."""
+    """Raise a DataError if leaves hold linear models."""
     if any(entry.get("leaf_features") for entry in entries):
         raise DataError(
             "The leaves of the model hold linear functions of the columns, and a leaf here holds one value: "

@@ -19,7 +19,7 @@ _Node = TypeVar("_Node")
 
 
 class CategorySet(NamedTuple):
-    """The categories that a split sends to one side; all others go to the other side."""
+    """Categories that a split sends to one side; all others go to the other."""
 
     labels: frozenset[Label]
     go_left: bool = True
@@ -27,7 +27,7 @@ class CategorySet(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class ForeignTree:
-    """One tree of a model: its features are the model's columns, and its sets are in `chosen`, by label."""
+    """A tree of another library: features are the model's columns, category sets are labels."""
 
     nodes: Nodes
     chosen: Mapping[int, CategorySet] = field(default_factory=dict)
@@ -36,7 +36,7 @@ class ForeignTree:
 
 @dataclass(frozen=True, eq=False)
 class ForeignModel:
-    """All that a fitted model of another library says about its columns, its classes and its trees."""
+    """Columns, classes and trees of a fitted model of another library."""
 
     features: tuple[Feature, ...]  # in the order of the model's columns
     labels: tuple[Label, ...]  # none if it predicts numbers
@@ -45,12 +45,12 @@ class ForeignModel:
 
     @property
     def values(self) -> FloatArray:
-        """The values of all nodes of all trees."""
+        """Values of all nodes of all trees."""
         return np.concatenate([member.nodes.value.ravel() for member in self.members])
 
 
 def build_trees(model: ForeignModel, schema: Schema | None) -> list[Tree]:
-    """The trees of the model on the schema, or on the one that the model itself makes."""
+    """Build the trees on the schema, or on the one that the model implies."""
     if schema is None:
         low, high = compute_span(model.values)
         schema = Schema(
@@ -72,7 +72,7 @@ def build_trees(model: ForeignModel, schema: Schema | None) -> list[Tree]:
 def walk_nodes(
     root: _Node, children: Callable[[_Node], tuple[_Node, _Node] | None]
 ) -> tuple[list[_Node], IntArray, IntArray]:
-    """The nodes that the root leads to, itself first, and where the two children of each one stand."""
+    """List the nodes below the root in preorder, with the places of their children."""
     nodes = [root]
     left, right = [LEAF], [LEAF]
     for place, node in enumerate(nodes):  # which grows on the way
@@ -85,7 +85,7 @@ def walk_nodes(
 
 
 def round_down_to_float64(threshold: FloatArray) -> FloatArray:
-    """The largest float64 that, rounded to float32, is at most the threshold."""
+    """Return the largest float64 that rounds, in float32, to at most the threshold."""
     below = round_to_float32(threshold)
     below = np.where(below > threshold, np.nextafter(below, np.float32(-np.inf)), below)
     # Up to half-way to the next float32 all values round down, and half-way itself rounds to the even one.
@@ -97,7 +97,7 @@ def round_down_to_float64(threshold: FloatArray) -> FloatArray:
 
 
 def round_to_float32(threshold: FloatArray) -> NDArray[np.float32]:
-    """The thresholds in single precision; infinity where it cannot hold them."""
+    """Round thresholds to float32; infinite where it cannot hold them."""
     with np.errstate(over="ignore"):
         return threshold.astype(np.float32)
 
@@ -106,7 +106,7 @@ def round_to_float32(threshold: FloatArray) -> NDArray[np.float32]:
 
 
 def read_labels(found: Iterable[Any], classes: tuple[Any, ...] | None = None) -> tuple[Label, ...]:
-    """The classes that a model has, as labels; where it only numbers them, `classes` are their names."""
+    """Return the classes as labels; if the model numbers them, `classes` names them."""
     labels = tuple(map(to_label, found))
     if classes is None:
         return labels
@@ -122,7 +122,7 @@ def read_labels(found: Iterable[Any], classes: tuple[Any, ...] | None = None) ->
 
 
 def read_column_names(names: Sequence[str] | None, n_columns: int, schema: Schema | None) -> list[str]:
-    """The names of the model's columns; if it has none, those of the schema in their order."""
+    """Return the model's column names; if it has none, those of the schema in order."""
     if names is not None:
         return [str(name) for name in names]
     if schema is None:
@@ -137,7 +137,7 @@ def read_column_names(names: Sequence[str] | None, n_columns: int, schema: Schem
 
 
 def span_features(names: Sequence[str], loose: Iterable[Nodes]) -> tuple[Feature, ...]:
-    """Numeric features that reach from their lowest to their highest threshold."""
+    """Make numeric features that range from lowest to highest threshold."""
     loose = list(loose)
     feature = np.concatenate([nodes.feature for nodes in loose])
     threshold = np.concatenate([nodes.threshold for nodes in loose])
@@ -148,12 +148,12 @@ def span_features(names: Sequence[str], loose: Iterable[Nodes]) -> tuple[Feature
 
 
 def make_nominal(name: str, labels: Iterable[Label]) -> Feature:
-    """The nominal feature with these categories."""
+    """Make a nominal feature with these categories."""
     return Feature(name, "nominal", categories=sorted_labels(set(labels)))
 
 
 def compute_span(numbers: FloatArray) -> tuple[float, float]:
-    """The smallest and the greatest number; zeros if there are none."""
+    """Return the smallest and greatest number; zeros if there are none."""
     return (float(numbers.min()), float(numbers.max())) if numbers.size else (0.0, 0.0)
 
 
@@ -161,7 +161,7 @@ def compute_span(numbers: FloatArray) -> tuple[float, float]:
 
 
 def _moved(member: ForeignTree, model: ForeignModel, schema: Schema) -> Nodes:
-    """The nodes with features, categories and classes numbered as in the schema."""
+    """Renumber features, categories and classes by the schema."""
     nodes = member.nodes
     asked = np.unique(nodes.feature[nodes.feature != LEAF])
     names = [feature.name for feature in model.features]
@@ -188,7 +188,7 @@ def _moved(member: ForeignTree, model: ForeignModel, schema: Schema) -> Nodes:
 
 
 def _between(threshold: FloatArray, feature: IntArray, schema: Schema) -> FloatArray:
-    """The thresholds, those on ordered features half-way between two categories."""
+    """Place thresholds on ordered features half-way between two categories."""
     is_ordered = np.array([*(each.kind == "ordered" for each in schema.features), False])[feature]
     return np.where(is_ordered & (threshold < KNOWN), np.floor(threshold) + 0.5, threshold)
 
@@ -196,7 +196,7 @@ def _between(threshold: FloatArray, feature: IntArray, schema: Schema) -> FloatA
 def _sets(
     member: ForeignTree, feature: IntArray, known: Sequence[Feature], schema: Schema
 ) -> dict[int, BoolArray]:
-    """At each split of a nominal feature, one flag per category: does it go left?"""
+    """Return a flag per category for each split of a nominal feature."""
     is_subset = np.array([*(each.is_subset for each in schema.features), False])[feature]
     sets = {}
     for node in np.flatnonzero(is_subset | np.isin(np.arange(len(feature)), list(member.chosen))).tolist():
@@ -213,7 +213,7 @@ def _sets(
 
 
 def _check_columns(asked: Sequence[Feature], schema: Schema) -> None:
-    """Nothing, or a SchemaMismatch if the schema lacks some of the columns or orders them otherwise."""
+    """Raise a SchemaMismatch if the schema lacks columns of the model or orders them otherwise."""
     features = {feature.name: feature for feature in schema.columns}
     lost = [feature.name for feature in asked if feature.name not in features]
     if lost:
@@ -231,7 +231,7 @@ def _check_columns(asked: Sequence[Feature], schema: Schema) -> None:
 
 
 def _check_kinds(theirs: Feature, ours: Feature, *, is_set: bool) -> None:
-    """Nothing, or a SchemaMismatch if the split cannot be one of the schema's feature."""
+    """Raise a SchemaMismatch if a split does not fit the kind of its feature."""
     if not is_set and any(isinstance(label, str) for label in ours.categories):
         raise SchemaMismatch(
             f"The model compares column {ours.name!r} with a number, and in the schema it is nominal, with "

@@ -26,19 +26,19 @@ from holdfast.tree.tree import LEAF, Tree
 
 
 def is_tree(model: Any) -> bool:
-    """True if the model is a single tree of scikit-learn, fitted or not."""
+    """Return True for a single scikit-learn tree, fitted or not."""
     from sklearn.tree import BaseDecisionTree
 
     return isinstance(model, BaseDecisionTree)
 
 
 def read_tree(model: Any, schema: Schema | None = None, classes: tuple[Any, ...] | None = None) -> Tree:
-    """The tree of a fitted scikit-learn tree, which sends every float64 where the model sends it."""
+    """Convert a fitted scikit-learn tree, which routes every float64 as the model does."""
     return _trees_of(model, [model], schema, classes)[0]
 
 
 def is_forest(model: Any) -> bool:
-    """True if the model is one of scikit-learn's forests, fitted or not."""
+    """Return True for a scikit-learn forest, fitted or not."""
     from sklearn.ensemble import (
         ExtraTreesClassifier,
         ExtraTreesRegressor,
@@ -51,7 +51,7 @@ def is_forest(model: Any) -> bool:
 
 
 def forest_trees(forest: Any, schema: Schema | None = None) -> list[Tree]:
-    """The trees of a scikit-learn forest on one schema, with the forest's names and classes.
+    """Convert the trees of a scikit-learn forest to one schema, with its names and classes.
 
     Without a schema, a feature reaches from its lowest to its highest threshold in the whole forest.
     """
@@ -61,7 +61,7 @@ def forest_trees(forest: Any, schema: Schema | None = None) -> list[Tree]:
 def _trees_of(
     model: Any, members: Sequence[Any], schema: Schema | None, classes: tuple[Any, ...] | None = None
 ) -> list[Tree]:
-    """The members as trees, named by the model, which is the forest or the only member itself."""
+    """Convert the members, named by the forest or by the single tree itself."""
     from sklearn.utils.validation import check_is_fitted
 
     check_is_fitted(model)

@@ -63,7 +63,7 @@ _IDENTITY = (
 
 
 def is_tree(model: Any) -> bool:
-    """True if the model is one of XGBoost, of any number of trees."""
+    """Return True for an XGBoost model, whatever its number of trees."""
     return is_kind(model, "Booster", "XGBModel")
 
 
@@ -71,7 +71,7 @@ is_forest = is_tree
 
 
 def read_tree(model: Any, schema: Schema | None = None, classes: tuple[Any, ...] | None = None) -> Tree:
-    """The tree of a fitted XGBoost model that has just one, with its probabilities or predictions."""
+    """Convert a fitted XGBoost model with one tree, with probabilities or predictions."""
     learner = _learner(model)
     document = get_only_member(type(model).__name__, _trees(learner))
     labels, of_margins = _prediction(model, learner)
@@ -82,7 +82,7 @@ def read_tree(model: Any, schema: Schema | None = None, classes: tuple[Any, ...]
 
 
 def forest_trees(model: Any, schema: Schema | None = None) -> list[Tree]:
-    """All trees of a fitted XGBoost model, with the raw scores as values, round by round."""
+    """Convert all trees of a fitted XGBoost model, with raw scores, round by round."""
     learner = _learner(model)
     columns = read_columns(learner, schema)
     documents = _trees(learner)
@@ -103,7 +103,7 @@ def forest_trees(model: Any, schema: Schema | None = None) -> list[Tree]:
 
 
 def base_score(model: Any) -> FloatArray:
-    """What XGBoost adds to the scores of its trees, as a raw score: one number, or one for each class."""
+    """Return the raw score that XGBoost adds to its trees: a number, or one per class."""
     return _base_margin(_learner(model)).astype(np.float64)
 
 
@@ -111,7 +111,7 @@ def base_score(model: Any) -> FloatArray:
 
 
 def _learner(model: Any) -> dict[str, Any]:
-    """The model as XGBoost writes it down: the rounds that its predictions use."""
+    """Dump the rounds that the model predicts with."""
     booster = model
     if is_kind(model, "XGBModel"):
         booster = model.get_booster()
@@ -161,7 +161,7 @@ def _trees(learner: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _model(columns: ColumnLabels, labels: tuple[Label, ...], members: Sequence[ForeignTree]) -> ForeignModel:
-    """The model, its numeric features reaching from their lowest to their highest threshold."""
+    """Read the model; numeric features range from lowest to highest threshold."""
     numeric = span_features(columns.names, (member.nodes for member in members))
     features = tuple(
         make_nominal(feature.name, columns.categories[index]) if index in columns.categories else feature
@@ -174,7 +174,7 @@ def _model(columns: ColumnLabels, labels: tuple[Label, ...], members: Sequence[F
 
 
 def _notes(learner: Mapping[str, Any]) -> tuple[str, ...]:
-    """What the reader must know of the covers; those of squared errors are weights of rows."""
+    """Make the note on covers; those of squared errors are row weights."""
     return () if _objective(learner) == "reg:squarederror" else (_COVER_NOTE,)
 
 
@@ -185,7 +185,7 @@ def _objective(learner: Mapping[str, Any]) -> str:
 def _prediction(
     model: Any, learner: Mapping[str, Any]
 ) -> tuple[tuple[Label, ...], Callable[[Floats32], FloatArray]]:
-    """The classes, none for numbers, and the function that makes values of raw scores and the base."""
+    """Return the classes (none for regression) and the function from raw scores and base to values."""
     objective = _objective(learner)
     if objective == "binary:logistic" and not is_kind(model, "XGBRegressor"):
         return read_classes(model, 2), _shares
@@ -207,7 +207,7 @@ def _shares(margins: Floats32) -> FloatArray:
 
 
 def _base_margin(learner: Mapping[str, Any]) -> Floats32:
-    """The base score on the scale of the raw scores."""
+    """Return the base score on the scale of raw scores."""
     text = learner["learner_model_param"]["base_score"]
     base: Floats32 = np.array([float(number) for number in text.strip("[]").split(",")], np.float32)
     if _objective(learner) in _SIGMOID:
@@ -258,7 +258,7 @@ def _taken(document: Mapping[str, Any], name: str, places: Sequence[int]) -> Flo
 
 
 def _thresholds(conditions: Floats32) -> FloatArray:
-    """The largest float64 that, rounded to float32, is below the condition."""
+    """Return the largest float64 that rounds, in float32, to less than the condition."""
     below = np.nextafter(conditions, np.float32(-np.inf)).astype(np.float64)
     return np.maximum(round_down_to_float64(below), -KNOWN)
 
@@ -266,7 +266,7 @@ def _thresholds(conditions: Floats32) -> FloatArray:
 def _chosen(
     document: Mapping[str, Any], places: Sequence[int], columns: ColumnLabels
 ) -> dict[int, CategorySet]:
-    """At each split on categories those that go right."""
+    """Return the categories that go right, by split."""
     position = {place: index for index, place in enumerate(places)}
     chosen = {}
     for place, start, size in zip(

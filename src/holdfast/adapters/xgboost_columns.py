@@ -11,14 +11,14 @@ from holdfast.errors import SchemaMismatch
 
 
 class ColumnLabels(NamedTuple):
-    """The names of the model's columns, and for each categorical one the labels in the order of its codes."""
+    """Names of the columns, and labels of the categorical ones in the order of their codes."""
 
     names: list[str]
     categories: Mapping[int, tuple[Label, ...]]
 
 
 def read_columns(learner: Mapping[str, Any], schema: Schema | None) -> ColumnLabels:
-    """The columns of the model that XGBoost wrote down, with the help of a schema where it lost something."""
+    """Read the columns of the model; a schema supplies what XGBoost loses."""
     n_columns = int(learner["learner_model_param"]["num_feature"])
     names = read_column_names(learner["feature_names"] or None, n_columns, schema)
     encodings = learner["gradient_booster"]["model"].get("cats", {}).get("enc", [])
@@ -49,12 +49,12 @@ def _categories(name: str, encoding: Mapping[str, Any], ours: Feature | None) ->
 
 
 def _ascii(text: bytes, ends: Sequence[int]) -> tuple[Label, ...]:
-    """The labels, which are written one after the other."""
+    """Cut the text into labels."""
     return tuple(text[start:end].decode() for start, end in pairwise(ends))
 
 
 def _other_text(name: str, text: bytes, ends: Sequence[int], ours: Feature | None) -> tuple[Label, ...]:
-    """The labels, if they are those of the schema.
+    """Return the schema's labels if they agree with the text.
 
     XGBoost counts the characters of a pandas label and then keeps as many bytes, which cuts off what is not
     ASCII. The schema's labels must give the same bytes, either whole or cut in that way.

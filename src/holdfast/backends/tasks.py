@@ -32,7 +32,7 @@ def run_all(
     stays: bool = False,
     kept: str = "",
 ) -> list[_R]:
-    """The results of the task on every item, in the order of the items.
+    """Run the task on every item; return results in the order of the items.
 
     Kernels release the lock of the interpreter, so threads are the default; the user picks another backend
     with `joblib.parallel_config`. A task is a function of a module, or a `partial` of one: some backends send
@@ -59,7 +59,7 @@ def run_all(
 
 
 class _Work(NamedTuple):
-    """How a list of tasks is done."""
+    """How a list of tasks is run."""
 
     group: TaskGroup
     n_jobs: int | None
@@ -67,7 +67,7 @@ class _Work(NamedTuple):
     stays: bool
 
     def shown(self, results: Iterable[_R], total: int) -> Iterable[_R]:
-        """The results, with a bar if one was asked for."""
+        """Pass results through, with a progress bar if requested."""
         return show_progress(results, self.progress, total) if self.progress else results
 
 
@@ -81,7 +81,7 @@ def _run_all(work: _Work, task: Callable[[_T], _R], items: Sequence[_T]) -> list
 
 
 def _run_kept(work: _Work, tasks: CachedTasks, task: Callable[[_T], _R], items: Sequence[_T]) -> list[_R]:
-    """The same, where results that are there are taken, and others kept as soon as they come."""
+    """Run tasks without a stored result, and store results as they arrive."""
     found: dict[int, _R] = tasks.known()
     rest = [(place, item) for place, item in enumerate(items) if place not in found]
     backend, timed = _backend(), partial(_timed, task)
@@ -101,7 +101,7 @@ def _run_kept(work: _Work, tasks: CachedTasks, task: Callable[[_T], _R], items: 
 
 
 def _abandon(group: TaskGroup, results: Iterable[Any]) -> None:
-    """Stop tasks whose results nobody will take; joblib would warn of them."""
+    """Stop tasks whose results are not needed; silence joblib's warning."""
     group.stop()
     if isinstance(results, Generator):
         with warnings.catch_warnings():
@@ -110,7 +110,7 @@ def _abandon(group: TaskGroup, results: Iterable[Any]) -> None:
 
 
 def run_cached(name: str, task: Callable[[_T], _R], item: _T) -> _R:
-    """The result of a task that is no list, and takes long; lists of tasks within it are kept, too.
+    """Run one long task with caching, also of lists of tasks within it.
 
     In work that can be resumed its result is kept under the name, in place of theirs. One that came with
     warnings is not: they would be missing the next time.
@@ -133,7 +133,7 @@ def run_cached(name: str, task: Callable[[_T], _R], item: _T) -> _R:
 
 
 def _timed(task: Callable[[_T], _R], placed: tuple[int, _T]) -> tuple[int, _R, float]:
-    """The place, the result, and how long it took."""
+    """Return the place, the result, and the time it took."""
     place, item = placed
     start = time.perf_counter()
     result = task(item)
@@ -149,7 +149,7 @@ def _backend() -> Any:
 def _here(
     work: _Work, backend: Any, task: Callable[[_T], _R], items: Sequence[_T], returned: str
 ) -> Iterable[_R]:
-    """The results from joblib, `returned` as it calls it, or as a list if they do not come one by one."""
+    """Return joblib's results, as a list unless they arrive one by one."""
     from joblib import Parallel, delayed
 
     parallel = Parallel(
@@ -164,7 +164,7 @@ def _here(
 def _on_cluster(
     work: _Work, backend: Any, task: Callable[[_T], _R], items: Sequence[_T]
 ) -> Iterable[tuple[int, _R]]:
-    """The place and the result of every item, as they come."""
+    """Iterate over places and results as they arrive."""
     cluster = None if work.n_jobs == 1 or len(items) < 2 else connect_cluster(backend)
     if cluster is None:
         return ((place, work.group.call(task, item)) for place, item in enumerate(items))
@@ -174,7 +174,7 @@ def _on_cluster(
 
 
 def check_jobs(n_jobs: int | None) -> None:
-    """Raise a ParameterError unless it is a number of jobs: an integer other than 0, or None."""
+    """Raise a ParameterError unless it is a nonzero integer or None."""
     if n_jobs is None:
         return
     if not isinstance(n_jobs, Integral) or isinstance(n_jobs, bool) or n_jobs == 0:
@@ -185,5 +185,5 @@ def check_jobs(n_jobs: int | None) -> None:
 
 
 def make_batches(items: Sequence[_T], size: int) -> list[Sequence[_T]]:
-    """The items, `size` at a time: one task each, where a single item is too small a task."""
+    """Divide the items into batches of `size`, one task each."""
     return [items[i : i + size] for i in range(0, len(items), size)]

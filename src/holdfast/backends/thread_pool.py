@@ -14,7 +14,7 @@ _R = TypeVar("_R")
 
 
 class ThreadPool:
-    """Threads that stand ready for many short tasks: starting them anew would take longer than the work."""
+    """Threads that wait for short tasks, since starting threads would take longer."""
 
     def __init__(self, n_jobs: int | None) -> None:
         from concurrent.futures import ThreadPoolExecutor
@@ -30,7 +30,7 @@ class ThreadPool:
         self._helping: list[Future[object]] = []
 
     def run(self, task: Callable[[_T], _R], items: Sequence[_T]) -> list[_R]:
-        """The results of the task on every item, in the order of the items."""
+        """Run the task on every item; return results in the order of the items."""
         if self._threads is None or len(items) < 2:
             return [task(item) for item in items]
         # The caller does its part itself: another thread takes a tenth of a millisecond to wake up.
@@ -43,7 +43,7 @@ class ThreadPool:
 
     @contextmanager
     def run_with_helpers(self, help_out: Callable[[], object], end: Callable[[], None]) -> Iterator[None]:
-        """All other threads run `help_out` while the caller works; when it has finished, `end` stops them.
+        """Run `help_out` in all other threads while the caller works; `end` stops them.
 
         It does not wait until they have: that takes a tenth of a millisecond.
         """
@@ -65,7 +65,7 @@ class ThreadPool:
 
 
 def _is_over(helping: "Future[object]") -> bool:
-    """True if a thread helps no more, or never did; its error is raised if there was one."""
+    """Return True if a helper thread has ended; raise its error if there was one."""
     is_over = helping.cancel() or helping.done()
     if is_over and not helping.cancelled():
         helping.result()

@@ -158,7 +158,7 @@ def _matrix(
     progress: bool,
     at_most: float | None,
 ) -> FloatArray:
-    """The distances of models of any library, on the schema that they share."""
+    """Compute distances of models of any library on their common schema."""
     check_jobs(n_jobs)
     all_a = _trees(trees_a)
     all_b = None if trees_b is None else _trees(trees_b)
@@ -171,7 +171,7 @@ def _matrix(
 
 
 def _trees(models: Iterable[Any]) -> list[Tree]:
-    """The trees of a collection; a TypeError with the way out for what only looks like one."""
+    """Return the trees of a collection; a TypeError for anything else."""
     is_one = isinstance(models, Tree) or hasattr(models, "predict")
     if is_one or isinstance(models, str | Mapping) or hasattr(models, "columns"):
         way_out = "Put it into a list; of a forest, forest_trees(forest, schema) gives the trees."
@@ -180,7 +180,7 @@ def _trees(models: Iterable[Any]) -> list[Tree]:
 
 
 def _distinct(trees: list[Tree], distance_settings: DistanceSettings) -> tuple[list[Tree], LongArray]:
-    """Trees of which no two are alike, and which of them each tree is. Small data often give the same."""
+    """Return the distinct trees, and the index of each tree among them; small data often repeat."""
     numbers: dict[bytes, int] = {}
     distinct: list[Tree] = []
     number = np.empty(len(trees), np.int64)
@@ -192,7 +192,7 @@ def _distinct(trees: list[Tree], distance_settings: DistanceSettings) -> tuple[l
 
 
 def _fingerprint(tree: Tree, outcome: str) -> bytes:
-    """All that the distance sees of a tree."""
+    """Return all of a tree that distances depend on."""
     leaves = tree.feature == LEAF
     says = tree.outcome[leaves] if outcome == "label" else tree.value[leaves]
     parts = (tree.feature, tree.threshold, tree.left, tree.set_start, tree.in_set, says)
@@ -200,13 +200,13 @@ def _fingerprint(tree: Tree, outcome: str) -> bytes:
 
 
 def _rectangle(work: Any, own: LongArray, others: LongArray) -> FloatArray:
-    """Each tree against each of the others."""
+    """Compute distances of each tree to each of the others."""
     units = work(np.repeat(own, len(others)), np.tile(others, len(own)))
     return np.asarray(units.reshape(len(own), len(others)), np.float64)
 
 
 def _symmetric(work: Any, n: int) -> FloatArray:
-    """All pairs of the first n trees, each computed once."""
+    """Compute distances of all pairs of the first n trees, each once."""
     rows, columns = np.triu_indices(n, 1)
     grid = np.zeros((n, n))
     grid[rows, columns] = grid[columns, rows] = work(rows, columns)
@@ -214,7 +214,7 @@ def _symmetric(work: Any, n: int) -> FloatArray:
 
 
 def _bounded(work: Any, own: LongArray, others: LongArray, repeats: LongArray, limit: float) -> FloatArray:
-    """The distances of the trees whose sum over all references, by a lower bound, may be within the limit."""
+    """Compute the distances of trees whose total, by a lower bound, may be within the limit."""
     bounds = _rectangle(partial(work, solve=False), own, others)
     grid = np.full(bounds.shape, np.inf)
     near = bounds @ repeats <= limit * (1 + 1e-12)
@@ -232,7 +232,7 @@ def _measured(
     n_jobs: int | None,
     progress: str,
 ) -> LongArray:
-    """The distances of the pairs in units, or lower bounds of them."""
+    """Compute distances of pairs in integer units, or lower bounds of them."""
     task = partial(_measured_batch, packed, matching, solve)
     batches = [(first[batch], second[batch]) for batch in _batches(packed, first, second)]
     parts = run_all(task, batches, n_jobs, progress=progress, kept="Distances" * (len(batches) > 1))
@@ -258,7 +258,7 @@ def _measure(
     prices: Prices,
     out: LongArray,
 ) -> None:
-    """Run the kernel, which grows with the cube of the leaves, so that Ctrl-C need not wait for it."""
+    """Run the kernel, which takes cubic time in the leaves, so that Ctrl-C interrupts it."""
     n_steps = float(len(scratch.cost)) * len(scratch.base)
     with stop_flag() as stop:
         arguments = (packed, *pairs, _MATCHINGS[matching], solve, scratch, prices, stop, out)
@@ -266,7 +266,7 @@ def _measure(
 
 
 def _batches(packed: Packed, first: LongArray, second: LongArray) -> list[slice]:
-    """The pairs in runs of about the same work."""
+    """Divide the pairs into runs of similar work."""
     if not len(first):
         return []
     n_leaves = np.diff(packed.leaf_start)

@@ -27,7 +27,7 @@ MOST_EDGES = 2000  # where no rows are given, so that a large model is verified 
 
 
 def check_export(model: Any, to: str, X: Any = None, exported: Any = None, **options: Any) -> ExportCheck:
-    """What differs between the model and its export to a format, on the rows of X and at every edge.
+    """Compare the model with its export on the rows of X and at every edge of a split.
 
     The edges are, for every split of every tree, a row at the threshold, at the next float below and above
     it, with each category, with one that nobody has seen, and without a value, made so that it reaches the
@@ -77,7 +77,7 @@ def _check(
 
 
 def find_differences(ours: EnginePredictions, theirs: EnginePredictions) -> BoolArray:
-    """Which rows get another class, or a number that is not within the margin."""
+    """Flag rows with another class, or a number outside the margin."""
     gap = np.abs(ours.values - theirs.values)
     differs = ~(gap <= MARGIN * np.maximum(1.0, np.abs(ours.values))).all(axis=1)
     if ours.outcomes is not None and theirs.outcomes is not None:
@@ -98,7 +98,7 @@ def _example(rows: Rows, ours: EnginePredictions, theirs: EnginePredictions, pla
 
 
 def make_rows(found: Tree | Ensemble, plain: PlainModel, X: Any) -> dict[str, list[Any]]:
-    """The columns that the model asks about, as numbers and categories; what it has not seen is missing."""
+    """Return the model's columns as numbers and categories; unknown values become missing."""
     schema = found.schema
     used = [schema.features.index(feature) for feature in plain.columns]
     with warnings.catch_warnings():
@@ -114,7 +114,7 @@ def _decoded(feature: Feature, values: Any) -> list[Any]:
 
 
 def predict_model(found: Tree | Ensemble, rows: Rows) -> EnginePredictions:
-    """What the model itself says of the rows."""
+    """Predict rows with the model itself."""
     columns = [_column(values) for values in rows.values()]
     frame = Frame(tuple(rows), columns, count_rows(rows))
     target = found.schema.target

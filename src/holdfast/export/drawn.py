@@ -18,7 +18,7 @@ from holdfast.tree.wording import format_class_names
 
 @dataclass(frozen=True)
 class DrawnNode:
-    """One node: its lines, and its children if it asks something."""
+    """A node of a drawing: its lines, and its children unless it is a leaf."""
 
     number: int
     lines: tuple[str, ...]
@@ -26,7 +26,7 @@ class DrawnNode:
 
 
 def list_drawn_nodes(model: Any, form: str) -> Sequence[DrawnNode]:
-    """The nodes of the tree in preorder. An ExportError of an ensemble, which is no one picture."""
+    """List the nodes of the tree in preorder; an ExportError for an ensemble."""
     tree = unwrap_model(model)
     if not isinstance(tree, Tree):
         raise ExportError(

@@ -14,7 +14,7 @@ UNSEEN = "never seen"
 
 @dataclass(frozen=True)
 class Scale:
-    """The numbers that an engine tells apart."""
+    """The numbers that an engine can distinguish."""
 
     beside: Callable[[float, float], float] = nextafter  # the next number towards minus infinity or infinity
     is_exact: bool = True  # False: a threshold itself may be rounded
@@ -30,7 +30,7 @@ class _Allowed:
     missing: bool = True
 
     def within(self, split: Split, is_yes: bool) -> "_Allowed":
-        """Those that also go this way at the split."""
+        """Intersect with the values that go this way at the split."""
         missing = self.missing and split.missing_yes == is_yes
         if split.in_yes is not None:
             side = split.in_yes if is_yes else split.in_no
@@ -45,7 +45,7 @@ class _Allowed:
         return replace(self, low=max(self.low, threshold), missing=missing)
 
     def value(self, usual: Any, scale: Scale) -> Any:
-        """One of the values: the usual one if it will do, and None, a missing one, if no other will."""
+        """Return an allowed value: the usual one if possible, None (missing) if nothing else is."""
         if self.labels is not None:
             return usual if usual in self.labels else next(iter(self.labels), None)
         if usual is not None and self.low < usual <= self.high:
@@ -58,7 +58,7 @@ class _Allowed:
 
 
 def make_edge_rows(model: PlainModel, usual: Rows, scale: Scale | None = None) -> dict[str, list[Any]]:
-    """For every split rows that reach it, on both sides of what it asks; the rest of a row is a usual one.
+    """Make rows on both sides of every split; their other values are usual ones.
 
     The scale says which numbers the engine tells apart: by default all floats.
     """
@@ -80,7 +80,7 @@ def make_edge_rows(model: PlainModel, usual: Rows, scale: Scale | None = None) -
 
 
 def _ways(tree: PlainTree) -> dict[int, dict[str, _Allowed]]:
-    """For every split, what leads to it, by column."""
+    """Return what leads to every split, by column."""
     ways: dict[int, dict[str, _Allowed]] = {0: {}}
     for number, split in tree.splits.items():  # preorder: a parent stands before its children
         here = ways[number]
@@ -108,7 +108,7 @@ def _neighbours(threshold: float, scale: Scale) -> list[float]:
 
 
 def make_unseen(feature: Feature) -> Sequence[Label]:
-    """A category that the feature does not have; none of yes or no, which have no third."""
+    """Make a category that the feature does not have; None for booleans."""
     labels = feature.categories
     if all(isinstance(label, bool) for label in labels):
         return ()

@@ -26,7 +26,7 @@ THRESHOLD, KNOWN, SET = 1, 2, 3  # what a node asks; 0: it is a leaf
 
 
 def to_excel(model: Any, *, rows: int = 100) -> bytes:
-    """The content of an .xlsx file, with formulas for so many rows, which can be filled further down.
+    """Export as an .xlsx file with formulas for n rows, which can be filled down.
 
     The sheet "Score" takes the columns that the model asks about, and says what it predicts; "Rules" has one
     line for each leaf. Excel and LibreOffice take two numbers that agree in 15 digits for one: a value so
@@ -45,7 +45,7 @@ def to_excel(model: Any, *, rows: int = 100) -> bytes:
 
 
 class _Book:
-    """A workbook that is being written, sheet after sheet."""
+    """A workbook being written."""
 
     def __init__(self, book: Any, plain: PlainModel, rows: int) -> None:
         self.book, self.plain, self.rows = book, plain, rows
@@ -75,7 +75,7 @@ class _Book:
             )
 
     def write(self, rules: list[list[Any]]) -> None:
-        """Fill all sheets."""
+        """Write all sheets."""
         self.book.active.title = "Score"
         self.book.active.freeze_panes = "A2"
         score = ScoreSheet(self.plain)
@@ -103,7 +103,7 @@ class _Book:
             sheet.freeze_panes = "A2"
 
     def _node_rows(self) -> Any:
-        """One row per node of every tree: what it asks, where it leads, and what a leaf says."""
+        """Return one row per node of every tree: split, children, and leaf values."""
         n_values = ScoreSheet(self.plain).n_values
         titles = ["tree", "node", "asks", "column", "threshold", "set", "yes", "no", "missing goes to yes"]
         yield [*titles, "outcome", *(f"value {place + 1}" for place in range(n_values))]
@@ -127,7 +127,7 @@ class _Book:
             begin += len(tree.nodes)
 
     def _flags(self, split: Any) -> list[int]:
-        """1 for each category that goes to yes; the last one is of missing values."""
+        """Flag the categories on the yes side; the last flag is for missing values."""
         chosen = set(split.in_yes)
         return [*(int(label in chosen) for label in split.feature.categories), int(split.missing_yes)]
 
@@ -144,7 +144,7 @@ def _rows(most: int) -> str:
 
 
 def write_cell(sheet: Any, row: int, column: int, value: Any) -> None:
-    """Write the value; a text is a text, even one that looks like a formula."""
+    """Write a value; text stays text, even if it looks like a formula."""
     from openpyxl.utils.exceptions import IllegalCharacterError
 
     try:
@@ -157,7 +157,7 @@ def write_cell(sheet: Any, row: int, column: int, value: Any) -> None:
 
 
 def _rule_rows(model: Any) -> list[list[Any]]:
-    """One row for each leaf of each tree: conditions by column, and what it says."""
+    """Return one row per leaf of every tree: conditions by column, and the prediction."""
     found = unwrap_model(model)
     trees = list(found.trees) if isinstance(found, Ensemble) else [found]
     names = [feature.name for feature in make_plain_model(model).columns]
@@ -181,12 +181,12 @@ def _beside(number: float, side: float) -> float:
 
 
 def scale_of(exported: bytes) -> Scale:
-    """A spreadsheet tells 15 digits apart."""
+    """Return the scale of spreadsheets, which distinguish 15 digits."""
     return Scale(_beside)
 
 
 def scored(exported: bytes, plain: PlainModel, rows: Rows, /, **options: Any) -> EnginePredictions:
-    """What the workbook says of the rows, by LibreOffice or by the package formulas."""
+    """Predict with the workbook, by LibreOffice or the package formulas."""
     from holdfast.export.excel_engines import evaluate_workbook
 
     values, outcomes, engine = evaluate_workbook(exported, plain, rows)
@@ -194,7 +194,7 @@ def scored(exported: bytes, plain: PlainModel, rows: Rows, /, **options: Any) ->
 
 
 def _classes(classes: Sequence[Label], said: Sequence[Any]) -> list[Label] | None:
-    """The classes that are meant: a spreadsheet has no integers."""
+    """Restore classes, since spreadsheets have no integers."""
     if not classes:
         return None
     return [next((label for label in classes if label == each), each) for each in said]

@@ -22,7 +22,7 @@ Computed = tuple[FloatArray, Sequence[Any], str]
 
 
 def evaluate_workbook(exported: bytes, plain: PlainModel, rows: Rows) -> Computed:
-    """What the sheet "Score" says of the rows: numbers, classes, and the name of the program.
+    """Evaluate the sheet "Score": numbers, classes, and the name of the program.
 
     Rows that are too many for one sheet are computed by several.
     """
@@ -46,7 +46,7 @@ def _computed(exported: bytes, plain: PlainModel, rows: Rows) -> Computed:
 
 
 def _with_rows(exported: bytes, plain: PlainModel, rows: Rows) -> bytes:
-    """The workbook with the rows in its inputs, and formulas for all of them."""
+    """Insert the rows as inputs, with formulas for all of them."""
     from openpyxl import load_workbook
 
     from holdfast.export.excel import write_cell

@@ -28,7 +28,7 @@ DRAWN = ("mermaid", "dot")  # to be read: they predict nothing
 def export(
     model: Any, to: str, path: str | os.PathLike[str] | None = None, *, verify: Any = True, **options: Any
 ) -> Any:
-    """The model in another format: an object of another library, or the content of a file.
+    """Export a model to another format: an object of another library, or the content of a file.
 
     `model` is a tree, an ensemble or a fitted estimator, and `to` one of the FORMATS. With a path the file is
     written, all or nothing, and nothing comes back. An ExportError says what the format cannot express.
@@ -55,7 +55,7 @@ def export(
 
 
 def verify_export(model: Any, to: str, exported: Any, rows: Any = None, **options: Any) -> ExportCheck:
-    """What the check of an export found; an ExportError if it differs from the model."""
+    """Check an export; an ExportError if it differs from the model."""
     from holdfast.export.check import check_export
 
     check = check_export(model, to, rows, exported, **options)
@@ -65,7 +65,7 @@ def verify_export(model: Any, to: str, exported: Any, rows: Any = None, **option
 
 
 def get_function(to: str) -> Any:
-    """The function that writes the format; an ExportError if there is no such format."""
+    """Return the function that writes the format; an ExportError if it is unknown."""
     if to not in FORMATS:
         raise ExportError(f"There is no format {to!r}: choose one of {', '.join(FORMATS)}.")
     file, function = FORMATS[to]

@@ -8,13 +8,13 @@ from holdfast.storage.model_file import model_from_json, model_to_json
 
 
 def to_json(model: Any) -> bytes:
-    """The content of the model file, which `holdfast.load` reads and `model_file_schema()` describes."""
+    """Export as a model file, which `holdfast.load` reads and `model_file_schema()` describes."""
     unwrap_model(model)
     return model_to_json(model)
 
 
 def scored(exported: bytes, plain: PlainModel, rows: Rows) -> EnginePredictions:
-    """What the model in the file says of the rows."""
+    """Predict with the model in the file."""
     from holdfast.export.check import predict_model
 
     return predict_model(unwrap_model(model_from_json(exported)), rows)

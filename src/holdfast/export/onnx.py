@@ -23,7 +23,7 @@ ALWAYS = np.finfo(np.float64).max  # every number is at most this
 
 
 def to_onnx(model: Any) -> bytes:
-    """The content of an ONNX file that predicts as the model does.
+    """Export as an ONNX file with the same predictions.
 
     Inputs are columns of shape (rows, 1): doubles for numbers, NaN where missing; strings for categories of
     text, of which any other text is missing; doubles for categories that are numbers or yes and no. Outputs
@@ -41,7 +41,7 @@ def to_onnx(model: Any) -> bytes:
 
 
 class _Graph:
-    """A graph that is being written, node after node."""
+    """An ONNX graph being written."""
 
     def __init__(self, plain: PlainModel) -> None:
         try:
@@ -56,7 +56,7 @@ class _Graph:
         self.taken = {feature.name for feature in plain.columns}
 
     def model(self) -> Any:
-        """The whole model."""
+        """Return the whole model."""
         leaves = self._leaves(self._features())
         outputs = self._tree_alone(leaves) if self.plain.link is None else self._ensemble(leaves)
         graph = self.helper.make_graph(self.nodes, "holdfast", self.inputs, outputs, self.constants)
@@ -123,7 +123,7 @@ class _Graph:
         )
 
     def _leaves(self, features: str) -> list[str]:
-        """For each tree a vector: the place of every row's leaf among the leaves of the tree."""
+        """Return for each tree the leaf positions of all rows."""
         trees = self.plain.trees
         found = self._node(
             "TreeEnsemble", features, name="leaves", domain="ai.onnx.ml", **self._tree_attributes()
@@ -192,7 +192,7 @@ class _Graph:
         return self._classes(self._node("ArgMax", values, axis=1, keepdims=0), values)
 
     def _table(self, tree: PlainTree) -> NDArray[np.float64]:
-        """What each leaf adds to every score."""
+        """Return what each leaf adds to every score."""
         table = np.zeros((len(tree.leaves), self.plain.n_outputs))
         for place, leaf in enumerate(tree.leaves.values()):
             table[place, tree.output : tree.output + len(leaf.values)] = leaf.values
@@ -219,7 +219,7 @@ class _Graph:
 
 
 class _NodeTable:
-    """The splits and leaves of all trees in the lists that a TreeEnsemble has."""
+    """Splits and leaves of all trees in the lists of a TreeEnsemble."""
 
     def __init__(self, plain: PlainModel) -> None:
         self.features: list[int] = []
@@ -301,7 +301,7 @@ def _keys(feature: Feature) -> NDArray[Any]:
 
 
 def scored(exported: bytes, plain: PlainModel, rows: Rows) -> EnginePredictions:
-    """What the graph says of the rows, by onnxruntime."""
+    """Predict with onnxruntime."""
     try:
         import onnxruntime
     except ImportError as error:

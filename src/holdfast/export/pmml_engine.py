@@ -13,7 +13,7 @@ from holdfast.files import replace_file
 
 
 def evaluate_pmml(exported: bytes, plain: PlainModel, rows: Rows) -> EnginePredictions:
-    """What the file says of the rows."""
+    """Predict rows with the PMML file."""
     try:
         import jpmml_evaluator
         import pandas as pd

@@ -30,7 +30,7 @@ _LINKS = {
 
 
 def to_python(model: Any) -> str:
-    """The text of a Python module with one function, `predict(row)`, that needs nothing else.
+    """Export as a Python module with one function, `predict(row)`, without dependencies.
 
     A row is a dictionary from the names of columns to values; None, NaN and no value at all are missing. Of
     classes it returns the class and a dictionary of probabilities, else the number.
@@ -137,7 +137,7 @@ def _literal(label: Label) -> str:
 
 
 def scored(exported: str, plain: PlainModel, rows: Rows) -> EnginePredictions:
-    """What the function says of the rows."""
+    """Predict with the exported function."""
     from platform import python_version
 
     space: dict[str, Any] = {}

@@ -12,7 +12,7 @@ Rows = Mapping[str, Sequence[Any]]  # columns by name: numbers and categories as
 
 @dataclass(frozen=True, eq=False)
 class EnginePredictions:
-    """One entry per row."""
+    """Predictions of an engine, one entry per row."""
 
     values: FloatArray  # (rows, classes) probabilities, or (rows, 1) numbers
     outcomes: Sequence[Label] | None  # the predicted classes; None where the target is a number
@@ -20,5 +20,5 @@ class EnginePredictions:
 
 
 def count_rows(rows: Rows) -> int:
-    """Number of rows; 0 if there are no columns."""
+    """Return the number of rows; 0 without columns."""
     return len(next(iter(rows.values()), ()))

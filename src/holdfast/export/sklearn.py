@@ -16,7 +16,7 @@ from holdfast.tree.tree import Tree
 
 
 def to_sklearn(model: Any) -> Any:
-    """A fitted model of scikit-learn that predicts as ours does: a tree, an ensemble, or an estimator of one.
+    """Export as a fitted scikit-learn tree or ensemble with the same predictions.
 
     A tree becomes a DecisionTreeClassifier or DecisionTreeRegressor; an ensemble that takes the mean of its
     trees, or lets them vote, a RandomForestClassifier or RandomForestRegressor, or a VotingClassifier or
@@ -46,7 +46,7 @@ def to_sklearn(model: Any) -> Any:
 
 
 def scale_of(exported: Any) -> Scale:
-    """The numbers that the model tells apart: trees and forests round them to float32, thresholds too."""
+    """Return the scale of the model: scikit-learn trees and forests round to float32."""
     return Scale() if hasattr(exported, "_predictors") else Scale(_beside, is_exact=False)
 
 
@@ -55,7 +55,7 @@ def _beside(number: float, side: float) -> float:
 
 
 def scored(exported: Any, plain: PlainModel, rows: Rows) -> EnginePredictions:
-    """What the model of scikit-learn says of the rows: columns that it does not ask about are missing."""
+    """Predict with the scikit-learn model; columns that it does not use are missing."""
     import sklearn
 
     matrix = _matrix(exported, plain, rows)

@@ -22,14 +22,14 @@ _WORDS = 8  # of 32 bits: the set of categories of a split
 
 
 class _Columns(NamedTuple):
-    """Where scikit-learn looks for each column, which puts those of categories first, and their codes."""
+    """Column order of scikit-learn, which puts categorical ones first, with their codes."""
 
     place: dict[str, int]
     codes: dict[str, dict[Any, int]]
 
 
 def to_boosting(ensemble: Ensemble) -> Any:
-    """A HistGradientBoostingClassifier or HistGradientBoostingRegressor that predicts as the ensemble does.
+    """Export as a HistGradientBoosting model with the same predictions.
 
     It takes rows with the columns of the schema, categories as they are. Trees that give a value to every
     class, as those of AdaBoost, become one tree for each class, or one of the difference for two.
@@ -64,7 +64,7 @@ def to_boosting(ensemble: Ensemble) -> Any:
 
 
 def _by_score(tree: PlainTree, model: PlainModel, n_scores: int) -> list[tuple[int, FloatArray]]:
-    """The scores that the tree adds to, with the value of every node; splits have none."""
+    """Return the scores that the tree adds to, with the value of every node (none for splits)."""
     width = len(next(iter(tree.leaves.values())).values)
     values = np.zeros((len(tree.nodes), model.n_outputs))
     for number, leaf in tree.leaves.items():
@@ -124,7 +124,7 @@ def _node_type() -> Any:
 
 
 def _fit_empty_model(schema: Schema, plain: PlainModel) -> Any:
-    """A model that has seen every column, category and class, and has learnt nothing worth keeping."""
+    """Fit a model that has seen every column, category and class, with no effect."""
     from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
     has_categories = [bool(feature.categories) for feature in schema.columns]
@@ -148,12 +148,12 @@ def _fit_empty_model(schema: Schema, plain: PlainModel) -> Any:
 
 
 def _encoder(model: Any) -> Any:
-    """What makes codes of categories."""
+    """Make the encoder of categories."""
     return model._preprocessor.named_transformers_["encoder"]
 
 
 def _type_categories(encoder: Any) -> None:
-    """Numbers as numbers: among objects it could not look up a column of integers."""
+    """Convert numeric categories to numbers: among objects scikit-learn cannot look them up."""
     encoder.categories_ = [
         labels if any(isinstance(label, str) for label in labels) else np.array(labels.tolist())
         for labels in encoder.categories_
@@ -161,7 +161,7 @@ def _type_categories(encoder: Any) -> None:
 
 
 def _make_seen_values(feature: Feature, is_used: bool) -> Sequence[Any]:
-    """The values of a column that scikit-learn must have seen."""
+    """Return the values of a column that scikit-learn must have seen."""
     labels = feature.categories
     if is_used and len(labels) > MOST_CATEGORIES:
         raise _refused(
@@ -185,7 +185,7 @@ def _cycled(columns: Sequence[Sequence[Any]], n_rows: int, is_mixed: bool) -> ND
 
 
 def _name_columns(model: Any, schema: Schema) -> None:
-    """The names, as if a frame had been fitted: also those of the parts that read categories."""
+    """Set column names as if a frame had been fitted, also in the encoders."""
     names = np.array([feature.name for feature in schema.columns], object)
     if all(name == f"x{place}" for place, name in enumerate(names)):
         return

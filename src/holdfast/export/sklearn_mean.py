@@ -11,7 +11,7 @@ from holdfast.tree.tree import label_array
 
 
 def to_mean(ensemble: Ensemble) -> Any:
-    """A random forest, or, where weights differ, a VotingClassifier or VotingRegressor that knows them.
+    """Export as a random forest or, with unequal weights, as a VotingClassifier or VotingRegressor.
 
     A tree that votes has leaves that are certain of their class: the mean of these is the share of votes.
     """
@@ -44,7 +44,7 @@ def _forest(ensemble: Ensemble, members: list[Any]) -> Any:
 
 
 def _make_nameless(member: Any) -> None:
-    """A member of a forest knows numbers instead of classes, and is given an array by the forest."""
+    """Make a member predict numbers for classes from arrays, as the forest expects."""
     if hasattr(member, "classes_"):
         member.classes_ = np.arange(float(member.n_classes_))
     if hasattr(member, "feature_names_in_"):

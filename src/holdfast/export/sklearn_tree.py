@@ -21,7 +21,7 @@ _KEEP = "or keep the tree as a file of holdfast: save(tree, 'tree.json')."
 
 
 def to_sklearn_tree(tree: Tree) -> Any:
-    """A DecisionTreeClassifier or DecisionTreeRegressor with the nodes of the tree."""
+    """Export as a DecisionTreeClassifier or DecisionTreeRegressor with the same nodes."""
     from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
     for node in np.flatnonzero(tree.feature != LEAF).tolist():
@@ -43,7 +43,7 @@ def to_sklearn_tree(tree: Tree) -> Any:
 
 
 def break_ties(tree: Tree) -> Tree:
-    """The tree with a last bit more for our class of a tie, where scikit-learn would predict the first."""
+    """Add a last bit to our class in ties, where scikit-learn would predict the first."""
     value, outcome = tree.value.copy(), tree.outcome
     nodes = np.flatnonzero(value.argmax(axis=1) != outcome)
     value[nodes, outcome[nodes]] = np.nextafter(value[nodes, outcome[nodes]], 2.0)
@@ -51,7 +51,7 @@ def break_ties(tree: Tree) -> Tree:
 
 
 def set_fitted_attributes(model: Any, schema: Schema, criterion: str) -> None:
-    """Give the model what scikit-learn keeps of the data it was fitted to."""
+    """Set the attributes that scikit-learn stores about the training data."""
     classes, columns = schema.target.classes, schema.columns
     if criterion in _SHARED_CRITERIA:
         model.criterion = criterion
@@ -86,7 +86,7 @@ def _sklearn_tree(tree: Tree) -> Any:
 
 
 def _float32_thresholds(tree: Tree) -> FloatArray:
-    """The nearest float32: all values up to the threshold round to it, or to less.
+    """Return the nearest float32 so that values up to the threshold round to it or less.
 
     A threshold half-way between two neighbours in float32 goes to the lower one instead. It is what growing
     on float32 data puts between these two values, and rounding it to the upper would send both left.

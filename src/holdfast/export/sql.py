@@ -22,7 +22,7 @@ def to_sql(
     view: str | None = None,
     key: str | None = None,
 ) -> str:
-    """A query that selects, for every row of the table, the columns to keep and what the model predicts.
+    """Export as a query that selects, for every row, the columns to keep and the prediction.
 
     `keep` are the columns that come along, by default those that the model asks about. The prediction is
     `prediction` and, of classes, `p(class)` for each of them. Missing is NULL, not NaN. "duckdb", "postgres"
@@ -54,7 +54,7 @@ LONGEST = 1_000_000  # characters of a query that DuckDB plans in about ten seco
 
 
 def check_runs_quickly(exported: str, *, dialect: str = "duckdb", **_: Any) -> None:
-    """Raise an EngineError if the database would take minutes for any number of rows."""
+    """Raise an EngineError if the database would take minutes, whatever the rows."""
     if dialect != "sqlite" and len(exported) > LONGEST:
         raise EngineError(
             f"DuckDB takes minutes to plan a query of {len(exported):,} characters. Give rows to verify "
@@ -71,7 +71,7 @@ def scored(
     keep: Sequence[str] | None = None,
     **options: Any,
 ) -> EnginePredictions:
-    """What the query or the view says of the rows, by DuckDB or by SQLite."""
+    """Predict with the query or view, by DuckDB or SQLite."""
     from holdfast.export.sql_engines import run_query
 
     result, engine = run_query(exported, plain, rows, table=table, extra=keep or (), **options)

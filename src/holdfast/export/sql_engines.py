@@ -24,7 +24,7 @@ def run_query(
     view: str | None = None,
     key: str | None = None,
 ) -> Result:
-    """The records of the result, in the order of the rows, and the name of the database.
+    """Run the query; return records in row order, and the name of the database.
 
     With a view, the script creates it; the rows get numbers as their key.
     """

@@ -22,7 +22,7 @@ INDENT = "\n      "  # of what belongs to a column of a step
 
 @dataclass
 class Query:
-    """A query that is being written, step after step."""
+    """A query being written, step by step."""
 
     model: PlainModel
     table: str
@@ -39,14 +39,14 @@ class Query:
         self.taken.update(name.casefold() for name in (self.table, *self.carried))
 
     def text(self) -> str:
-        """The whole query."""
+        """Return the whole query."""
         leaves = self.walked()
         if self.model.link is None:
             return self.selected(self._said_by_leaf(leaves[0]))
         return self.selected(self.linked(self._summed(leaves)))
 
     def selected(self, columns: Sequence[str]) -> str:
-        """The query, with the steps so far, for the columns to keep and these."""
+        """Return the query so far, selecting the columns to keep and these."""
         body = ",\n  ".join([*map(quote_identifier, self.keep), *columns])
         steps = f"WITH {', '.join(self.steps)}\n" if self.steps else ""
         return f"{steps}SELECT\n  {body}\nFROM {self.source}\n"
@@ -64,7 +64,7 @@ class Query:
     # -- steps --------------------------------------------------------------------------------------------
 
     def _free(self, name: str) -> str:
-        """The name, or the first of name_2, name_3 ... that nothing has."""
+        """Return the name, or the first unused of name_2, name_3, ..."""
         free = next(
             each
             for each in chain([name], (f"{name}_{n}" for n in count(2)))
@@ -74,7 +74,7 @@ class Query:
         return free
 
     def step(self, name: str, before: Sequence[str], columns: Sequence[tuple[str, str]]) -> list[str]:
-        """Add a table with the columns of before and new ones; the names of the new ones, quoted."""
+        """Add a table with the earlier columns and new ones; return the new names, quoted."""
         quoted = [quote_identifier(each) for each in self.carried]
         new = [f"{expression} AS {alias}" for alias, expression in columns]
         step = quote_identifier(self._free(name))
@@ -86,14 +86,14 @@ class Query:
         return [alias for alias, _ in columns]
 
     def aliases(self, name: str, number: int) -> list[str]:
-        """So many names of columns that nothing has, quoted."""
+        """Return n unused column names, quoted."""
         names = [name] if number == 1 else [f"{name}_{place}" for place in range(number)]
         return [quote_identifier(self._free(each)) for each in names]
 
     # -- trees --------------------------------------------------------------------------------------------
 
     def walked(self) -> list[str]:
-        """Columns with the number of the leaf of each tree."""
+        """Add columns with the leaf number of each tree."""
         trees = self.model.trees
         open_nodes: list[list[int]] = [[0] for _ in trees]
         names: list[str] = []
@@ -108,7 +108,7 @@ class Query:
         return names
 
     def _said_by_leaf(self, leaf: str) -> list[str]:
-        """What a tree alone says, as columns of the result."""
+        """Return the values of a single tree as result columns."""
         leaves, target = self.model.trees[0].leaves, self.model.target
         values = [
             _by_leaf(leaf, {node: format_number(each.values[place]) for node, each in leaves.items()})
@@ -157,7 +157,7 @@ class Query:
         return scores
 
     def linked(self, scores: list[str]) -> list[str]:
-        """The columns of the result."""
+        """Return the result columns."""
         values = getattr(self, f"_link_{self.model.link}")(scores)
         if not self.model.target.is_classes:
             return [f"{values[0]} AS {quote_identifier(self._free(PREDICTION))}"]
@@ -198,7 +198,7 @@ class Query:
 
 
 def _walk(tree: PlainTree, begin: Sequence[int], before: str | None) -> tuple[str, list[int]]:
-    """The number of the node that a row comes to from those that it stands at, and those that still ask."""
+    """Return the next node of each row from its current one, and the nodes still to split."""
     left: list[int] = []
     texts = {node: _nested(tree, node, left) for node in begin}
     if before is None:
@@ -222,7 +222,7 @@ def _nested(tree: PlainTree, number: int, left: list[int], level: int = 0) -> st
 
 
 def _condition(split: Split) -> str:
-    """True, or false, of every row: what is missing is spelt out."""
+    """Return a condition that is true or false for every row: missing values are explicit."""
     x = quote_identifier(split.feature.name)
     known = f"{x} IS NULL OR" if split.missing_yes else f"{x} IS NOT NULL AND"
     if split.is_known:
@@ -247,7 +247,7 @@ def _by_leaf(leaf: str, said: dict[int, str]) -> str:
 
 
 def make_terms(leaf: str, tree: PlainTree) -> Iterator[tuple[int, str]]:
-    """What the tree adds, with the score that it adds to."""
+    """List what the tree adds, with the score that it adds to."""
     leaves = tree.leaves
     for place in range(len(next(iter(leaves.values())).values)):
         yield (

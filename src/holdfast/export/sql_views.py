@@ -18,7 +18,7 @@ BEFORE = quote_identifier("before")  # the sum of the trees before
 
 @dataclass
 class Views:
-    """What the statements are written from."""
+    """CREATE VIEW statements being written."""
 
     model: PlainModel
     table: str
@@ -28,7 +28,7 @@ class Views:
     key: str | None
 
     def statements(self) -> Iterator[str]:
-        """One CREATE VIEW after another: those of the trees, their sums, and the one that predicts."""
+        """Return the statements: views of the trees, their sums, and the prediction."""
         if self.view.casefold() == self.table.casefold():
             raise ExportError(f"view={self.view!r} is the name of the table: take another one.")
         keep = self.keep if self.key is None else tuple(dict.fromkeys((self.key, *self.keep)))
@@ -65,7 +65,7 @@ class Views:
         return f"{self.view}_sum_{place}"
 
     def _said(self, key: str, tree: PlainTree, names: "_Names") -> str:
-        """The key of every row and what the tree adds to each of its scores."""
+        """Return the key of every row and what the tree adds to its scores."""
         asked = {split.feature.name for split in tree.splits.values()}
         columns = tuple(feature for feature in self.model.columns if feature.name in asked)
         query = Query(replace(self.model, trees=(tree,), columns=columns), self.table, (key,), self.dialect)
@@ -73,7 +73,7 @@ class Views:
         return query.selected([f"{term} AS {names.values[place]}" for place, term in make_terms(leaf, tree)])
 
     def _sum(self, place: int, names: "_Names") -> str:
-        """The scores after some more trees: those of the sum before, or the start, and what they say."""
+        """Add some trees to the scores of the last sum, or to the start."""
         begin = place * JOINED
         trees = self.model.trees[begin : begin + JOINED]
         views = [quote_identifier(self._tree_name(begin + number)) for number in range(len(trees))]
@@ -95,7 +95,7 @@ class Views:
         return f"{before}SELECT\n  {body}\nFROM {views[0]}{joins}\n"
 
     def _predicted(self, last: Query, sum_name: str, names: "_Names") -> str:
-        """The columns to keep and what the link makes of the last sum."""
+        """Return the columns to keep and the link of the last sum."""
         view = quote_identifier(sum_name)
         last.source = f"{last.source}\n  JOIN {view} USING ({names.key})"
         scores = last.step("summed", [], [(score, f"{view}.{score}") for score in names.scores])

@@ -19,7 +19,7 @@ _FORM = "'net_benefit@0.2', or 'net_benefit@0.2:CLASS' for another class"
 
 @dataclass(frozen=True)
 class ExpectedLoss:
-    """The mean loss of the classes that are predicted, negated; true classes down, predicted ones across."""
+    """Mean loss of predicted classes, negated; rows of the matrix are true classes."""
 
     losses: tuple[tuple[float, ...], ...]
 
@@ -31,7 +31,7 @@ class ExpectedLoss:
 
 @dataclass(frozen=True)
 class NetBenefit:
-    """True positives, less false ones at the odds of the threshold, per row, if one acts from it on.
+    """Net benefit at a threshold: true positives minus false ones at its odds, per row.
 
     Who acts at a probability of 0.2 takes four false alarms for one hit: a false one costs a quarter of it.
     """
@@ -40,7 +40,7 @@ class NetBenefit:
     positive: int
 
     def title(self, target: Target) -> str:
-        """As people say it."""
+        """The name shown to readers."""
         return f"net benefit of {label_text(target.classes[self.positive])} at {self.threshold:g}"
 
     def __call__(self, probabilities: FloatArray, rows: ScoredRows) -> Estimate:
@@ -51,7 +51,7 @@ class NetBenefit:
 
 
 def make_net_benefit(name: str, target: Target) -> NetBenefit:
-    """The net benefit that a name such as "net_benefit@0.2" asks for.
+    """Make the net benefit for a name such as "net_benefit@0.2".
 
     >>> make_net_benefit("net_benefit@0.2:bad", Target(classes=("bad", "good")))
     NetBenefit(threshold=0.2, positive=0)

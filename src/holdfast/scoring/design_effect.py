@@ -6,7 +6,7 @@ from holdfast.arrays import FloatArray, LongArray
 
 
 def design_effect(values: FloatArray, weight: FloatArray, groups: LongArray | None) -> float:
-    """How many rows one independent row is worth: at least 1.
+    """Compute the design effect of weights and groups, at least 1.
 
     `values` is (rows, 1) numbers, or (rows, classes) with a 1 for the class of each row. Weights count by
     Kish: the mean of their squares over the square of their mean. Groups count by what their sums vary more
@@ -39,7 +39,7 @@ def design_effect(values: FloatArray, weight: FloatArray, groups: LongArray | No
 
 
 def scale_to_unit(values: FloatArray) -> tuple[FloatArray, int]:
-    """The values over a power of two, so that the greatest is between 0.5 and 1, and its exponent.
+    """Scale values by a power of two to a greatest value in [0.5, 1); return the exponent, too.
 
     >>> scale_to_unit(np.array([12.0, -3.0]))
     (array([ 0.75  , -0.1875]), 4)

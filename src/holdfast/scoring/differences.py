@@ -9,7 +9,7 @@ from holdfast.scoring.scorers import compare_by_scorer
 
 
 def score_difference(metric: Metric, old: FloatArray, new: FloatArray, true_values: TrueValues) -> Score:
-    """The score of the new predictions less that of the old ones: above 0, the new ones are better.
+    """Compute the score of new predictions minus that of old ones, with its standard error.
 
     The error is of the difference. Where both models err on the same rows it is far smaller than the errors
     of the two scores would suggest.

@@ -22,7 +22,7 @@ LEAST = float(np.finfo(np.float64).eps)
 
 @dataclass(frozen=True, eq=False)
 class ScoredRows:
-    """The rows that predictions are scored on, all of a weight above 0."""
+    """Rows that predictions are scored on, all of positive weight."""
 
     values: NDArray[Any]  # int32 index of the class, or float64
     weight: FloatArray
@@ -30,17 +30,17 @@ class ScoredRows:
 
     @cached_property
     def n_units(self) -> int:
-        """Number of units."""
+        """Number of independent units."""
         return int(self.unit.max()) + 1
 
     @cached_property
     def correction(self) -> float:
-        """What an influence is multiplied by, since it is measured from the score of the same units."""
+        """Small-sample factor of influences."""
         return math.sqrt(self.n_units / max(self.n_units - 1, 1))
 
     @cached_property
     def class_correction(self) -> FloatArray:
-        """The same for each row, where it is measured from a figure of the units of its own class."""
+        """Small-sample factor of each row, by units of its own class."""
         n_classes = int(self.values.max()) + 1
         pairs = np.unique(self.unit * n_classes + self.values)
         units = np.bincount(pairs % n_classes, minlength=n_classes)
@@ -49,7 +49,7 @@ class ScoredRows:
 
 
 class Estimate(NamedTuple):
-    """A score, and how far each row pulls it: the weighted mean of the influences is 0."""
+    """A score and the influence of each row, whose weighted mean is 0."""
 
     value: float
     influence: FloatArray
@@ -57,7 +57,7 @@ class Estimate(NamedTuple):
 
 
 def standard_error(measured: Estimate, rows: ScoredRows) -> float:
-    """The standard error of the score, if units are drawn independently; 0 of a single one."""
+    """Compute the standard error of a score over independent units; 0 for a single one."""
     if rows.n_units == 1:
         return 0.0
     correction = rows.class_correction if measured.by_class else rows.correction
@@ -69,12 +69,12 @@ def standard_error(measured: Estimate, rows: ScoredRows) -> float:
 
 
 def accuracy(probabilities: FloatArray, rows: ScoredRows) -> Estimate:
-    """The fraction of rows whose most likely class is theirs; the first such class where several are."""
+    """Compute the fraction of rows whose most likely class (the first in a tie) is right."""
     return weighted_mean(_hits(probabilities, rows), rows)
 
 
 def balanced_accuracy(probabilities: FloatArray, rows: ScoredRows) -> Estimate:
-    """The accuracy in each class, averaged over the classes that some row has."""
+    """Average the accuracy over the classes that occur."""
     hits = _hits(probabilities, rows)
     totals = np.bincount(rows.values, rows.weight)
     present = totals > 0
@@ -85,7 +85,7 @@ def balanced_accuracy(probabilities: FloatArray, rows: ScoredRows) -> Estimate:
 
 
 def auc(probabilities: FloatArray, rows: ScoredRows) -> Estimate:
-    """The chance that a row of a class gets a greater fraction of it than a row of another class; ties half.
+    """Compute the probability that a row of the class ranks above a row outside it; ties count half.
 
     Of two classes it is that of the second; of more, the mean over all classes that some row has. Where all
     rows have one class there is no pair to compare, and it is 0.5. The influences are the placements of
@@ -102,7 +102,7 @@ def auc(probabilities: FloatArray, rows: ScoredRows) -> Estimate:
 
 
 def joint_auc(scores: FloatArray, outside: FloatArray, inside: FloatArray) -> float:
-    """The AUC of rows joined by their score: what those outside the class weigh together, and those inside.
+    """Compute the AUC of rows joined by score, from weights outside and inside the class.
 
     To the last bit what `auc` says of the rows themselves, if their weights are added in the same order.
 
@@ -119,13 +119,13 @@ def joint_auc(scores: FloatArray, outside: FloatArray, inside: FloatArray) -> fl
 
 
 def log_loss(probabilities: FloatArray, rows: ScoredRows) -> Estimate:
-    """The mean natural logarithm of the fraction of the row's class, which counts as at least `LEAST`."""
+    """Compute the mean negative log probability of the true class, clipped at `LEAST`."""
     of_true_class = probabilities[np.arange(len(rows.values)), rows.values]
     return weighted_mean(np.log(np.clip(of_true_class, LEAST, 1.0)), rows)
 
 
 def brier(probabilities: FloatArray, rows: ScoredRows) -> Estimate:
-    """The squared error of the probabilities: of the second of two classes, summed over more than two."""
+    """Compute the mean squared error of probabilities: of the second of two classes, else summed."""
     if probabilities.shape[1] == 2:
         return weighted_mean(-np.square(probabilities[:, 1] - rows.values), rows)
     truth = rows.values[:, np.newaxis] == np.arange(probabilities.shape[1])
@@ -138,7 +138,7 @@ def _hits(probabilities: FloatArray, rows: ScoredRows) -> FloatArray:
 
 
 def _ranking(scores: FloatArray, inside: BoolArray, weight: FloatArray) -> Estimate:
-    """The chance that a row inside a class scores more than one outside it."""
+    """Compute the probability that a row inside a class scores above one outside it."""
     # p and 1 - p end in other digits: what is tied by one must be tied by the other.
     _, place = np.unique(without_last_digits(scores), return_inverse=True)
     insiders = np.bincount(place, weight * inside)
@@ -151,7 +151,7 @@ def _ranking(scores: FloatArray, inside: BoolArray, weight: FloatArray) -> Estim
 
 
 class _PairsWon(NamedTuple):
-    """The fraction of pairs that each place wins for the class, against how much weight, and all together."""
+    """Fraction of pairs that each position wins, against what weight, and in total."""
 
     by_place: FloatArray
     against: float
@@ -159,7 +159,7 @@ class _PairsWon(NamedTuple):
 
 
 def _pairs_won(insiders: NDArray[Any], outsiders: NDArray[Any]) -> _PairsWon:
-    """Of pairs of a row inside the class and one outside, whose weights are given by place, lowest first."""
+    """Count pairs of a row inside and one outside the class, weights by position in ascending order."""
     upto = outsiders.cumsum()
     # Sums and their parts are added in one order, so that no rounding carries a fraction past 1.
     won = (upto - outsiders / 2) / upto[-1]
@@ -170,7 +170,7 @@ def _pairs_won(insiders: NDArray[Any], outsiders: NDArray[Any]) -> _PairsWon:
 
 
 def r2(numbers: FloatArray, rows: ScoredRows) -> Estimate:
-    """The fraction of the variance that the predictions explain.
+    """Compute the coefficient of determination.
 
     Where the target is constant it cannot be told: then it is 1 for exact predictions and else 0.
     """
@@ -187,23 +187,23 @@ def r2(numbers: FloatArray, rows: ScoredRows) -> Estimate:
 
 
 def squared_error(numbers: FloatArray, rows: ScoredRows) -> Estimate:
-    """The mean squared difference."""
+    """Compute the mean squared error."""
     return weighted_mean(-np.square(numbers[:, 0] - rows.values), rows)
 
 
 def absolute_error(numbers: FloatArray, rows: ScoredRows) -> Estimate:
-    """The mean difference, whatever its sign."""
+    """Compute the mean absolute error."""
     return weighted_mean(-np.abs(numbers[:, 0] - rows.values), rows)
 
 
 def pinball(numbers: FloatArray, rows: ScoredRows, quantile: float) -> Estimate:
-    """The mean pinball loss of a quantile: so much of each difference above it, and the rest of one below."""
+    """Compute the mean pinball loss of a quantile."""
     apart = rows.values - numbers[:, 0]
     return weighted_mean(-np.where(apart > 0, quantile * apart, (quantile - 1.0) * apart), rows)
 
 
 def poisson(numbers: FloatArray, rows: ScoredRows) -> Estimate:
-    """The mean Poisson deviance; where there are events, a predicted mean counts as at least `LEAST`."""
+    """Compute the mean Poisson deviance; predictions are clipped at `LEAST` where there are events."""
     truth = rows.values
     if (negative := truth < 0).any():
         raise DataError(
@@ -218,7 +218,7 @@ def poisson(numbers: FloatArray, rows: ScoredRows) -> Estimate:
 
 
 def _scaled(predicted: FloatArray, truth: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Both divided by one power of two, which changes no digit, so that no square overflows."""
+    """Scale both by a power of two, exactly, so that squares cannot overflow."""
     both, _ = scaled(np.stack([predicted, truth]))
     return both[0], both[1]
 
@@ -227,7 +227,7 @@ def _scaled(predicted: FloatArray, truth: FloatArray) -> tuple[FloatArray, Float
 
 
 def weighted_mean(row_scores: FloatArray, rows: ScoredRows) -> Estimate:
-    """The mean of a figure that every row has."""
+    """Average a figure over the rows, as a score."""
     value = (rows.weight * row_scores).sum() / rows.weight.sum()
     # Rounding must not carry a mean past the least or the greatest: it may be the end of a range.
     value = float(np.clip(value, row_scores.min(), row_scores.max()))

@@ -26,7 +26,7 @@ _GREATEST = 1e300  # so that the sum of many scores is finite too
 
 
 class Score(NamedTuple):
-    """How good predictions are, and how far chance may have moved it."""
+    """A score and its standard error."""
 
     value: float  # greater is better: losses are negated
     error: float  # standard error of the value
@@ -34,7 +34,7 @@ class Score(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class TrueValues:
-    """What is known of the rows that predictions are scored on."""
+    """Targets, weights and groups of the rows that predictions are scored on."""
 
     target: Target
     values: NDArray[Any]  # int32 index of the class, or float64: as Table.target
@@ -50,7 +50,7 @@ class TrueValues:
 
     @classmethod
     def of(cls, table: Table, groups: Any = None) -> "TrueValues":
-        """The target and the weights of the table; `groups` has one value of any kind per row.
+        """Make them from a table; `groups` has one value of any kind per row.
 
         >>> table = Table.from_arrays([[41.0], [63.0], [64.0]], ["lived", "died", "died"])
         >>> TrueValues.of(table, groups=["Ann", "Bob", "Bob"]).groups
@@ -60,19 +60,19 @@ class TrueValues:
         return cls(table.schema.target, table.target, table.weight, numbers)
 
     def subset(self, rows: NDArray[Any]) -> "TrueValues":
-        """What is known of some of the rows."""
+        """Select rows."""
         weight = None if self.weight is None else self.weight[rows]
         groups = None if self.groups is None else self.groups[rows]
         return TrueValues(self.target, self.values[rows], weight, groups)
 
     @cached_property
     def counted(self) -> BoolArray:
-        """True for the rows whose weight is above 0."""
+        """Flags of rows with positive weight."""
         return np.ones(len(self.values), bool) if self.weight is None else self.weight > 0
 
     @cached_property
     def rows(self) -> ScoredRows:
-        """The rows whose weight is above 0, as the formulas want them."""
+        """Rows with positive weight, as the formulas need them."""
         values = self.values[self.counted]
         if len(values) == 0:
             raise DataError(
@@ -100,7 +100,7 @@ def _group_numbers(groups: Any) -> IntArray:
 
 
 def _summable(weight: FloatArray) -> FloatArray:
-    """The weights, or, lest their sum be infinite or lose its digits, all of them times a power of two."""
+    """Scale weights by a power of two if their sum would overflow or lose precision."""
     if 1e-100 < weight.max() < 1e100:
         return weight
     return np.maximum(scaled(weight)[0], np.finfo(np.float64).tiny)
@@ -108,7 +108,7 @@ def _summable(weight: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True)
 class Metric:
-    """A way to say how good predictions are: a formula of ours, or a scorer that others wrote."""
+    """A metric: one of our formulas, or a scorer of the user's."""
 
     name: str  # "auc"
     title: str  # "AUC", as people say it
@@ -120,12 +120,12 @@ class Metric:
 
     @property
     def default_tolerance_unit(self) -> Literal["absolute", "relative"]:
-        """How far from the best is near: so many points, or, for losses without a scale, such a fraction."""
+        """Unit of tolerances: points of score, or a fraction for losses without a scale."""
         return "relative" if self.is_loss and self.formula is not None else "absolute"
 
     @property
     def by_labels(self) -> bool:
-        """True if it asks which class a model predicts, not for the fractions of the classes."""
+        """True if it needs predicted classes rather than probabilities."""
         if self.formula is not None:
             named = self.formula in (formulas.accuracy, formulas.balanced_accuracy)
             return named or isinstance(self.formula, ExpectedLoss)
@@ -133,11 +133,11 @@ class Metric:
 
     @property
     def least_values(self) -> int:
-        """How many different targets it takes to mean anything: the AUC of one class does not."""
+        """Number of distinct targets that it needs: an AUC needs two classes."""
         return 2 if self.name in ("auc", "r2") else 1
 
     def score(self, predicted: FloatArray, true_values: TrueValues) -> Score:
-        """How good the predictions are; both numbers are always finite.
+        """Score predictions, with the standard error; both are finite.
 
         `predicted` is (rows, classes) probabilities, or (rows, 1) numbers: `tree.value[tree.apply(X)]`. What
         cannot be told has the error 0: of a single row or group, an AUC of one class, the R² of a constant.
@@ -163,7 +163,7 @@ class Metric:
         return Score(_finite(measured.value, -_GREATEST), _finite(error, _GREATEST))
 
     def value(self, predicted: FloatArray, true_values: TrueValues) -> float:
-        """The score alone, without its error."""
+        """Return the score without its error."""
         counted = predicted if true_values.counted.all() else predicted[true_values.counted]
         if self.formula is None:
             return score_by_scorer(
@@ -173,7 +173,7 @@ class Metric:
             return _finite(self.formula(counted, true_values.rows).value, -_GREATEST)
 
     def shown(self, value: float) -> float:
-        """The value with the sign that people expect: a log loss of 0.32, not -0.32.
+        """Return the value with its usual sign: a log loss of 0.32, not -0.32.
 
         >>> make_metric("log_loss", Target(classes=("died", "lived"))).shown(-0.32)
         0.32
@@ -182,7 +182,7 @@ class Metric:
 
 
 def _finite(number: float, unknown: float) -> float:
-    """The number, or the greatest there is if it is infinite; `unknown` for what is no number."""
+    """Clip infinite numbers to the greatest float; NaN becomes `unknown`."""
     if number != number:
         return unknown
     return min(max(float(number), -_GREATEST), _GREATEST) + 0.0  # never -0.0
@@ -217,7 +217,7 @@ _NUMBER_WORDS = ("error", "deviance", "explained_variance")
 
 
 def make_metric(scoring: Any, target: Target) -> Metric:
-    """The metric that `scoring` asks for, by default "auc" for classes and "r2" for numbers.
+    """Make the metric for `scoring`; by default "auc" for classes and "r2" for numbers.
 
     Ours are "accuracy", "auc", "balanced_accuracy", "brier", "log_loss" and "net_benefit@0.2", for any
     threshold, for classes; "absolute_error", "poisson", "r2", "squared_error" and pinball losses such as
@@ -247,7 +247,7 @@ def make_metric(scoring: Any, target: Target) -> Metric:
 
 
 def choose_scoring(criterion: str) -> str | None:
-    """What trees grown by the criterion are scored by unless something else is asked for; None: as usual.
+    """Return the scoring that suits trees of the criterion; None for the default.
 
     >>> choose_scoring("quantile 0.9"), choose_scoring("squared_error")
     ('quantile 0.9', None)
@@ -256,7 +256,7 @@ def choose_scoring(criterion: str) -> str | None:
 
 
 def loss_metric(losses: FloatArray) -> Metric:
-    """The mean loss of predicted classes by a loss matrix."""
+    """Make the metric of mean loss by a loss matrix."""
     formula = ExpectedLoss(tuple(map(tuple, losses.tolist())))
     return Metric("expected_loss", "expected loss", True, formula)
 

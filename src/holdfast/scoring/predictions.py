@@ -11,7 +11,7 @@ from holdfast.tree.tree import Tree
 
 
 def predict_for_metric(metric: Metric, model: Tree | Ensemble, X: Any) -> FloatArray:
-    """What the model says of the rows, as the metric wants it: fractions of classes, labels, or numbers."""
+    """Predict rows as the metric needs: class fractions, labels or numbers."""
     if isinstance(model, Tree):
         return predict_at_nodes(metric, model, model.apply(X))
     values = model.values(X)
@@ -21,7 +21,7 @@ def predict_for_metric(metric: Metric, model: Tree | Ensemble, X: Any) -> FloatA
 
 
 def predict_at_nodes(metric: Metric, tree: Tree, nodes: IntArray) -> FloatArray:
-    """The same of rows that end at these nodes of a tree.
+    """Return the same predictions for rows at these nodes of a tree.
 
     A metric of labels gets a 1 for the class that the node predicts, since fractions do not tell it in a tie.
     """

@@ -9,7 +9,7 @@ from holdfast.tree.threshold import compute_threshold
 
 
 class ThresholdCosts(NamedTuple):
-    """What every threshold that could matter costs, per row: some row is between any two."""
+    """Cost per row of every threshold that separates two rows."""
 
     thresholds: FloatArray  # rising, strictly between 0 and 1
     costs: FloatArray
@@ -18,7 +18,7 @@ class ThresholdCosts(NamedTuple):
 def threshold_costs(
     probabilities: FloatArray, is_positive: BoolArray, weight: FloatArray, losses: FloatArray, positive: int
 ) -> ThresholdCosts:
-    """The cost of the thresholds midway between any two probabilities, and of those beyond all of them.
+    """Compute the cost of thresholds midway between probabilities, and beyond all of them.
 
     `probabilities` are those of the class `positive`; a row with at least the threshold is taken for it.
 
@@ -39,6 +39,6 @@ def threshold_costs(
 
 
 def cheapest_threshold(found: ThresholdCosts, losses: FloatArray, positive: int) -> float:
-    """The threshold of least cost; of several, the nearest to the one that right probabilities would have."""
+    """Return the threshold of least cost; of several, the nearest to the theoretical one."""
     best = found.thresholds[found.costs == found.costs.min()]
     return float(best[np.abs(best - compute_threshold(losses, positive)).argmin()])

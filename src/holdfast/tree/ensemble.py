@@ -172,7 +172,7 @@ class Ensemble:
         return linked(self.link, scores, float(self.weights.sum()))
 
     def predict(self, X: Any, **policy: Any) -> Any:
-        """Predict the most likely class, or the one of least expected loss or the number."""
+        """Predict the most likely class, or that of least expected loss; or the number."""
         if not self.schema.target.is_classes:
             return self.values(X, **policy)[:, 0]
         rows, n_jobs = self._rows(X, **policy)

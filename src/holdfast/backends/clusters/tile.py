@@ -19,7 +19,7 @@ from holdfast.errors import ClusterError
 
 
 class TileReply(NamedTuple):
-    """What comes back of a tile."""
+    """The reply of a tile."""
 
     results: list[Any]
     seconds: float
@@ -27,7 +27,7 @@ class TileReply(NamedTuple):
 
 
 def make_order(run: str, keys: Sequence[str], items: Sequence[Any]) -> bytes:
-    """What a worker is told, besides the values of the keys, of which the last is the task."""
+    """Make the order for a worker; the last key is the task."""
     import cloudpickle
 
     # Plain values outside, so that a worker with another version of holdfast can read as far as that.
@@ -36,7 +36,7 @@ def make_order(run: str, keys: Sequence[str], items: Sequence[Any]) -> bytes:
 
 
 def run_tile(order: bytes, *blobs: ByteArray) -> bytes:
-    """The reply to an order, pickled: the results of the task on all of its items, or the error of one.
+    """Run the task on all items of an order; return the pickled results, or the error.
 
     It runs in the thread that calls it, and so does all that the task would share among several jobs: the
     cluster has a task for every core.
@@ -83,7 +83,7 @@ def _replied(run: str, task: Any, items: Sequence[Any]) -> TileReply:
 
 
 def _with_story(error: Exception) -> Exception:
-    """The error with where it came from, which does not travel by itself; a ClusterError if it cannot."""
+    """Attach the traceback, which is not pickled; a ClusterError if the error cannot be pickled."""
     import cloudpickle
 
     story = "".join(traceback.format_exception(error)).rstrip()
@@ -102,7 +102,7 @@ _at_hand: dict[str, Any] = {}
 
 
 def _loaded(keys: Sequence[str], blobs: Sequence[ByteArray]) -> Any:
-    """The value of the last key. Those of this tile are kept for the next one, and no others."""
+    """Load the value of the last key; values of this tile are cached for the next."""
     with _lock:
         known = {key: _at_hand[key] for key in keys if key in _at_hand}
         for key, blob in zip(keys, blobs, strict=True):
@@ -137,7 +137,7 @@ def _stoppable(run: str) -> Iterator[TaskGroup]:
 
 
 def stop_run(run: str) -> None:
-    """Stop what this process does for a run, now and later."""
+    """Stop the tasks of a run in this process, now and later."""
     _stopped.append(run)
     with _lock:
         groups = list(_running.get(run, ()))
@@ -146,5 +146,5 @@ def stop_run(run: str) -> None:
 
 
 def running_tiles() -> int:
-    """How many tiles this process is at work on."""
+    """Count the tiles that this process is running."""
     return sum(map(len, _running.values()))

@@ -23,7 +23,7 @@ _R = TypeVar("_R")
 def run_tiles(
     cluster: Cluster, task: Callable[[_T], _R], items: Sequence[_T], n_jobs: int | None
 ) -> Generator[tuple[int, _R], None, None]:
-    """The place and the result of every item, as they come in.
+    """Iterate over places and results as they arrive.
 
     The task, and what it shares with others, is sent once. Its items go out in tiles whose length follows
     from how long the last ones took. A tile that gets lost with a worker is sent again.
@@ -65,7 +65,7 @@ def _submitted(cluster: Cluster, run: str, task: Any, items: Sequence[Any]) -> H
 
 
 def _reply(cluster: Cluster, future: Any) -> TileReply:
-    """What came back of a tile; the error of its task, if there was one, is raised here."""
+    """Return the reply of a tile; raise the error of its task."""
     reply: TileReply = pickle.loads(cluster.reply(future))
     if reply.error is not None:
         raise reply.error
@@ -80,7 +80,7 @@ def _check_losses(losses: int, error: LostError) -> None:
 
 
 def _tile_size(seconds: float, n_waiting: int, n_slots: int) -> int:
-    """How many items to send next: enough to be worth it, and few enough that no worker runs out of work.
+    """Choose the number of items of the next tile: worth its cost, but no worker runs idle.
 
     >>> _tile_size(0.01, 1000, 2), _tile_size(0.01, 1000, 100), _tile_size(3.0, 1000, 2)
     (5, 5, 1)

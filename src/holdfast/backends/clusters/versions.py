@@ -11,7 +11,7 @@ PACKAGES = ("numpy", "scipy", "numba", "scikit-learn")
 
 @cache
 def list_versions() -> dict[str, str]:
-    """The versions in this process of all that results depend on."""
+    """List the versions of everything that results depend on."""
     python = ".".join(platform.python_version_tuple()[:2])
     return {"python": python, "holdfast": __version__} | {name: _version(name) for name in PACKAGES}
 
@@ -24,7 +24,7 @@ def _version(name: str) -> str:
 
 
 def compare_versions(theirs: dict[str, str], ours: dict[str, str]) -> str:
-    """How their versions differ from ours, in words; nothing if they do not.
+    """Describe differences between versions; empty if there are none.
 
     >>> compare_versions({"python": "3.11", "numpy": "2.1.0"}, {"python": "3.11", "numpy": "2.2.0"})
     'numpy 2.2.0, not 2.1.0'

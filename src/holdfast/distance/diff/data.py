@@ -17,7 +17,7 @@ from holdfast.tree.tree import LEAF, Tree
 
 
 def prepare_table(old: Tree, new: Tree, X: Any, y: Any = None, sample_weight: Any = None) -> Table:
-    """The rows on the schema of both trees: the columns that these ask about, and what else there is of it.
+    """Encode rows on the schema of both trees: the columns they split on, target and weight.
 
     A column that no tree asks about may be missing, or hold something else; it can only help to describe
     rows. Without y the target means nothing.

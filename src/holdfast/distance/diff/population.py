@@ -12,7 +12,7 @@ from holdfast.tree.tree import LEAF
 
 @dataclass(frozen=True)
 class LeafShare:
-    """How many rows a leaf of the old tree had when it was grown, and has now, as fractions."""
+    """Share of rows in a leaf of the old tree, at training and now."""
 
     leaf: int
     before: float
@@ -21,7 +21,7 @@ class LeafShare:
 
 
 def compare_leaf_shares(crossings: Crossings) -> tuple[LeafShare, ...]:
-    """The leaves of the old tree, by its own counts and by these rows."""
+    """Compare the row shares of the old tree's leaves with these rows."""
     tree = crossings.old
     leaves = np.flatnonzero(tree.feature == LEAF)
     place = {leaf: index for index, leaf in enumerate(leaves.tolist())}
@@ -39,7 +39,7 @@ def compare_leaf_shares(crossings: Crossings) -> tuple[LeafShare, ...]:
 
 
 def compute_column_indices(before: Table, now: Table) -> dict[str, float]:
-    """The population stability index of every column that both tables have, the most changed first."""
+    """Compute the population stability index of common columns, greatest first."""
     columns = dict(zip(before.schema.names, before.columns, strict=True))
     found = {
         feature.name: column_index(feature, columns[feature.name], column)

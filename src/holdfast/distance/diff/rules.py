@@ -18,7 +18,7 @@ NOTHING = 1e-12  # a value that moved by less of its range is the same
 
 @dataclass(frozen=True)
 class RuleChange:
-    """What became of one rule: two that correspond, or one that the other tree has not.
+    """Change of one rule: a matched pair, or a rule without a partner.
 
     `kinds` are some of CHANGE_KINDS, none if the rules are the same. "outcome" is another class, "value" the
     same class with other fractions, or another number; "order" the same conditions asked in another order.
@@ -38,12 +38,12 @@ class RuleChange:
 
     @property
     def asks_the_same(self) -> bool:
-        """True if every row that met the old rule meets the new one, and no other."""
+        """True if both rules cover the same rows."""
         return not {*self.kinds} & {*CONDITION_KINDS, "new", "gone"}
 
     @property
     def shift(self) -> float:
-        """How far the value moved: as total variation of the fractions, or as a number; 0 of one rule."""
+        """Change of the value: total variation, or difference of numbers; 0 for a single rule."""
         if self.old is None or self.new is None:
             return 0.0
         if self.old.target.is_classes:
@@ -52,7 +52,7 @@ class RuleChange:
 
 
 def compare_rules(distance: TreeDistance) -> tuple[RuleChange, ...]:
-    """One for each pair of rules, in the order of the old tree, then those on their own."""
+    """List the matched pairs of rules in the order of the old tree, then single rules."""
     pairs = [_pair_change(pair) for pair in distance.pairs]
     alone = [_lone_change(unmatched) for unmatched in distance.unmatched]
     return (*pairs, *alone)

@@ -26,7 +26,7 @@ from holdfast.tree.tree import Tree
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TreeDiff:
-    """What changed from an old tree to a new one: in rules, in splits, and for the rows of some data."""
+    """Changes from an old tree to a new one: of rules, of splits, and for given rows."""
 
     old: Tree  # both on one reference schema
     new: Tree
@@ -39,36 +39,36 @@ class TreeDiff:
 
     @property
     def is_empty(self) -> bool:
-        """True if nothing changed: no rule, no split, no value."""
+        """True if no rule, split or value changed."""
         return not self.changes and not self.splits
 
     @property
     def positive_place(self) -> int | None:
-        """The number of the positive class; None unless there are two classes."""
+        """Index of the positive class; None unless there are two classes."""
         return None if self.positive is None else self.old.schema.target.classes.index(self.positive)
 
     @property
     def same_root(self) -> bool:
-        """True if both trees ask about the same feature first, or about nothing at all."""
+        """True if both trees split on the same feature first, or not at all."""
         return bool(self.old.feature[0] == self.new.feature[0])
 
     @cached_property
     def moved_thresholds(self) -> tuple[SplitChange, ...]:
-        """The splits whose threshold moved."""
+        """Splits whose threshold moved."""
         return tuple(each for each in self.splits if each.kind == "threshold")
 
     @cached_property
     def split_counts(self) -> SplitCounts:
-        """How many splits stay, moved, are gone and are new."""
+        """Number of splits kept, moved, gone and new."""
         return count_splits(self.old, self.splits)
 
     @property
     def summary(self) -> str:
-        """What changed, in a few sentences."""
+        """The changes in a few sentences."""
         return shown("diff_summary", self)
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it as plain data, which JSON takes; None for what cannot be told."""
+        """Return plain data for JSON, None for unknown figures."""
         from holdfast.distance.diff.content import make_diff_content
 
         return make_diff_content(self)
@@ -83,7 +83,7 @@ class TreeDiff:
         return shown("diff_html", self)
 
     def of_kind(self, *kinds: str) -> tuple[RuleChange, ...]:
-        """The rules with a change of one of these kinds."""
+        """Return the rules with a change of one of these kinds."""
         return tuple(each for each in self.changes if {*kinds} & {*each.kinds})
 
 
@@ -148,7 +148,7 @@ def _rows(old: Tree, new: Tree, data: tuple[Any, Any, Any, Any], positive: Any, 
 
 
 def _share_learned(model: Any, X: Any, y: Any) -> float | None:
-    """The fraction of the rows that a fitted model has learned from; None unless it remembers its rows."""
+    """Return the fraction of the rows that a model was fitted on; None if it stores no rows."""
     sketch = getattr(model, "_row_hashes", None)
     if sketch is None:
         return None
