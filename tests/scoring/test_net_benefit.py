@@ -82,7 +82,7 @@ def test_no_threshold_of_a_fine_grid_costs_less(rows: list[tuple[int, bool, int]
         told = said >= threshold
         return float((weight * np.where(truth & ~told, missed, ~truth & told)).sum() / weight.sum())
 
-    best = cheapest_threshold(found, losses, 1)
+    best = cheapest_threshold(*found, losses, 1)
     assert cost(best) == pytest.approx(min(cost(t) for t in np.arange(0.005, 1.0, 0.01)))
     for threshold, reckoned in zip(*found, strict=True):
         assert cost(threshold) == pytest.approx(reckoned)
@@ -91,8 +91,8 @@ def test_no_threshold_of_a_fine_grid_costs_less(rows: list[tuple[int, bool, int]
 def test_of_thresholds_that_cost_the_same_the_nearest_to_that_of_the_losses_is_taken() -> None:
     losses = np.array([[0.0, 1.0], [4.0, 0.0]])
     found = threshold_costs(np.array([0.1, 0.9]), np.array([False, True]), np.ones(2), losses, 1)
-    assert found.thresholds.tolist() == pytest.approx([0.05, 0.5, 0.95])
-    assert cheapest_threshold(found, losses, 1) == 0.5
+    assert found[0].tolist() == pytest.approx([0.05, 0.5, 0.95])
+    assert cheapest_threshold(*found, losses, 1) == 0.5
 
 
 @given(st.floats(0.001, 0.999), st.integers(0, 1))

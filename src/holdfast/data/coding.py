@@ -80,24 +80,18 @@ def _all_columns(task: Callable[[int], _R], n_features: int, n_jobs: int | None)
         return threads.run(task, range(n_features))
 
 
-class CodedColumn(NamedTuple):
-    """Description of one coded column, apart from its codes and ranks."""
-
-    n_codes: int
-    n_ranks: int
-    is_subset: int
-    is_wide: bool
-    tops: LongArray  # the highest rank in each bin; empty for categories
-
-
 def _code_column(
     features: Sequence[Feature],
     columns: Sequence[FloatArray],
     repeats: LongArray | None,
     room: CodeBuffers,
     j: int,
-) -> CodedColumn:
-    """Write the codes and the ranks of column j."""
+) -> tuple[int, int, int, bool, LongArray]:
+    """Write the codes and the ranks of column j.
+
+    Returns the numbers of codes and ranks, the kind of subset, whether the column is too wide for codes, and
+    the highest rank in each bin (empty for categories).
+    """
     codes, kind = room.codes[j // 4, :, j % 4], _subset_kind(features[j])
     ranks = np.empty(len(codes), np.int32)  # filled all over the place, and the room may be a file
     if not kind:
@@ -105,13 +99,13 @@ def _code_column(
         room.ranks[j] = ranks
         bins, tops = bin_ranks(ranks, rows_below, repeats)
         codes[:] = bins.take(ranks)  # the rank -1 reads the last; three times as fast as bins[ranks]
-        return CodedColumn(len(tops), len(rows_below) - 1, kind, False, tops)
+        return len(tops), len(rows_below) - 1, kind, False, tops
     n_categories = len(features[j].categories)
     room.ranks[j] = ranks[:] = np.where(np.isnan(columns[j]), -1, columns[j])
     is_wide = n_categories > MOST_BINS
     if not is_wide:
         codes[:] = ranks.astype(np.uint8)  # -1 becomes 255, the code of missing ones
-    return CodedColumn(n_categories, n_categories, kind, is_wide, _NO_TOPS)
+    return n_categories, n_categories, kind, is_wide, _NO_TOPS
 
 
 def list_rank_values(features: Sequence[Feature], columns: Sequence[FloatArray], coded: Coded) -> RankValues:

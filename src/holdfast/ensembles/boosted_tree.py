@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import NamedTuple
 
 import numpy as np
 
@@ -79,8 +78,8 @@ def build_boosted_trees(table: Table, schema: Schema, steps: Sequence[LeafSteps]
     ends = np.cumsum(sizes)
     first = ends - sizes
     inner = fields[:, FEATURE] != LEAF
-    sums, risk, scale = _summed_upwards(fields, steps, first, l2)
-    weight = sums[:, WEIGHT] / scale.whole
+    sums, risk, whole, greatest = _summed_upwards(fields, steps, first, l2)
+    weight = sums[:, WEIGHT] / whole
     exponent = np.repeat(np.array([each.weight_exponent for each in steps], np.intc), sizes)
     parts = {
         "feature": node_features(table, fields),
@@ -94,7 +93,7 @@ def build_boosted_trees(table: Table, schema: Schema, steps: Sequence[LeafSteps]
         ],
         "count": sums[:, COUNT],
         "weight": np.ldexp(sums[:, WEIGHT], exponent),
-        "impurity": _finite(risk / np.where(weight > 0.0, weight, 1.0), scale.greatest / scale.whole),
+        "impurity": _finite(risk / np.where(weight > 0.0, weight, 1.0), greatest / whole),
     }
     parts = {name: frozen(part) for name, part in parts.items()}
     return [
@@ -109,17 +108,13 @@ def build_boosted_trees(table: Table, schema: Schema, steps: Sequence[LeafSteps]
     ]
 
 
-class _Scale(NamedTuple):
-    """Weight and greatest gradient of the tree of every node; 1 where they are 0."""
-
-    whole: FloatArray
-    greatest: FloatArray
-
-
 def _summed_upwards(
     fields: LongArray, steps: Sequence[LeafSteps], first: LongArray, l2: float
-) -> tuple[FloatArray, FloatArray, _Scale]:
-    """Sum the rows of every node and the gains of the splits below it, with their scale."""
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Sum the rows of every node and the gains of the splits below it.
+
+    Returns them with the weight and the greatest gradient of each node's tree, 1 where they are 0.
+    """
     sizes = np.diff(first, append=len(fields))
     inner = fields[:, FEATURE] != LEAF
     among_all = fields.copy()
@@ -129,13 +124,13 @@ def _summed_upwards(
     add_upwards(among_all, sums)
     # By weight and by the greatest gradient: squares may be too large or too small for a float.
     of_trees = sums[first, WEIGHT], np.maximum.reduceat(np.abs(sums[:, GRADIENT]), first)
-    scale = _Scale(*(np.repeat(np.where(each == 0.0, 1.0, each), sizes) for each in of_trees))
-    gradient, hessian = sums[:, GRADIENT] / scale.greatest, (sums[:, HESSIAN] + l2) / scale.whole
+    whole, greatest = (np.repeat(np.where(each == 0.0, 1.0, each), sizes) for each in of_trees)
+    gradient, hessian = sums[:, GRADIENT] / greatest, (sums[:, HESSIAN] + l2) / whole
     reached = np.where(hessian > 0.0, gradient * gradient / np.where(hessian > 0.0, hessian, 1.0), 0.0)
     gain = np.where(inner, np.maximum(reached[left] + reached[right] - reached, 0.0), 0.0)
     risk = gain[:, None].copy()
     add_upwards(among_all, risk)
-    return sums, risk[:, 0], scale
+    return sums, risk[:, 0], whole, greatest
 
 
 def enforce_monotone_steps(table: Table, steps: LeafSteps, promise: Monotone) -> FloatArray:

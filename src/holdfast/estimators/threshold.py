@@ -56,7 +56,7 @@ class DecisionRule:
             return Decision(float(self.threshold), positive)
         probabilities, rows = self._held_out(table, groups, fit, positive)
         found = threshold_costs(probabilities, rows.target == positive, self._weight(rows), losses, positive)
-        return Decision(cheapest_threshold(found, losses, positive), positive)
+        return Decision(cheapest_threshold(*found, losses, positive), positive)
 
     def _weight(self, table: Table) -> FloatArray:
         """The weight of every row, the classes having their priors."""

@@ -115,7 +115,7 @@ def joint_auc(scores: FloatArray, outside: FloatArray, inside: FloatArray) -> fl
     order = rounded.argsort(kind="stable")
     in_order, place = rounded[order], np.zeros(len(order), np.int64)
     place[order[1:]] = (in_order[1:] != in_order[:-1]).cumsum()
-    return _pairs_won(np.bincount(place, inside), np.bincount(place, outside)).value
+    return _pairs_won(np.bincount(place, inside), np.bincount(place, outside))[2]
 
 
 def log_loss(probabilities: FloatArray, rows: ScoredRows) -> Estimate:
@@ -150,20 +150,15 @@ def _ranking(scores: FloatArray, inside: BoolArray, weight: FloatArray) -> Estim
     return Estimate(value, (np.where(inside, won[place], let[place]) - value) * scale)
 
 
-class _PairsWon(NamedTuple):
-    """Fraction of pairs that each position wins, against what weight, and in total."""
+def _pairs_won(insiders: NDArray[Any], outsiders: NDArray[Any]) -> tuple[FloatArray, float, float]:
+    """Count pairs of a row inside and one outside the class, weights by position in ascending order.
 
-    by_place: FloatArray
-    against: float
-    value: float
-
-
-def _pairs_won(insiders: NDArray[Any], outsiders: NDArray[Any]) -> _PairsWon:
-    """Count pairs of a row inside and one outside the class, weights by position in ascending order."""
+    Returns the fraction of pairs that each position wins, the weight outside, and the fraction of all pairs.
+    """
     upto = outsiders.cumsum()
     # Sums and their parts are added in one order, so that no rounding carries a fraction past 1.
     won = (upto - outsiders / 2) / upto[-1]
-    return _PairsWon(won, upto[-1], float((insiders * won).sum() / insiders.sum()))
+    return won, upto[-1], float((insiders * won).sum() / insiders.sum())
 
 
 # -- numbers ----------------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from holdfast.errors import DataError, DataWarning, HoldfastError, ParameterErro
 from holdfast.growth.grow import grow
 from holdfast.growth.pruning.path import PruningPath, depth_path, leaves_path, prune, pruning_path
 from holdfast.growth.rules import CART, GrowthRules
-from holdfast.growth.size.scores import HoldoutRows, subtree_scores
+from holdfast.growth.size.scores import subtree_scores
 from holdfast.growth.size.search import (
     SizeChoice,
     SizeSearch,
@@ -371,7 +371,7 @@ def test_subtrees_are_scored_as_if_each_were_cut_out_and_asked(scoring: str, wit
     for make_path in PATHS.values():
         path = make_path(grow(table))
         values = path.values[:: max(1, len(path) // 5)]
-        scores = subtree_scores(path, values, HoldoutRows.of(new), metric, with_error=with_error)
+        scores = subtree_scores(path, values, new, metric, with_error=with_error)
         for score, value in zip(scores, values.tolist(), strict=True):
             tree = path.tree_at(value)
             shares = tree.predict_proba(new)
@@ -387,7 +387,7 @@ def test_the_auc_of_every_subtree_is_that_of_its_predictions(whole: bool) -> Non
     random = np.random.default_rng(3)
     table, new = classes(600), classes(300, 7, random.integers(0, 3, 300) if whole else random.random(300))
     metric, path = make_metric("auc", table.schema.target), pruning_path(grow(table))
-    scores = subtree_scores(path, path.values, HoldoutRows.of(new), metric)
+    scores = subtree_scores(path, path.values, new, metric)
     expected = [metric.value(tree.predict_proba(new), TrueValues.of(new)) for tree in path]
     assert len(path) > 10
     # Whole weights are added without rounding, in whatever order.
@@ -396,7 +396,7 @@ def test_the_auc_of_every_subtree_is_that_of_its_predictions(whole: bool) -> Non
 
 def test_values_may_come_in_any_order() -> None:
     table = classes()
-    path, held_out = pruning_path(grow(table)), HoldoutRows.of(classes(80, 7))
+    path, held_out = pruning_path(grow(table)), classes(80, 7)
     metric = make_metric("auc", table.schema.target)
     there = subtree_scores(path, path.values, held_out, metric)
     assert subtree_scores(path, path.values[::-1].copy(), held_out, metric) == there[::-1]

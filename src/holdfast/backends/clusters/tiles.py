@@ -4,7 +4,7 @@ import pickle
 from collections import deque
 from collections.abc import Callable, Generator, Hashable, Sequence
 from math import ceil
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 from uuid import uuid4
 
 from holdfast.backends.clusters.cluster import Cluster, LostError
@@ -29,34 +29,29 @@ def run_tiles(
     from how long the last ones took. A tile that gets lost with a worker is sent again.
     """
     run, n_slots = uuid4().hex, n_jobs if n_jobs is not None and n_jobs > 0 else cluster.n_slots()
-    waiting, under_way, size, losses = deque(range(len(items))), dict[Hashable, _Tile](), 1, 0
+    waiting, under_way, size, losses = deque(range(len(items))), dict[Hashable, tuple[list[int], int]](), 1, 0
     try:
         while waiting or under_way:
             while waiting and len(under_way) < AHEAD * n_slots:
                 places = [waiting.popleft() for _ in range(min(size, len(waiting)))]
                 future = _submitted(cluster, run, task, [items[place] for place in places])
-                under_way[future] = _Tile(places, cluster.sent.times_lost)
+                under_way[future] = places, cluster.sent.times_lost
             future = cluster.next_done()
-            tile = under_way.pop(future)
+            places, times_lost = under_way.pop(future)
             try:
                 reply = _reply(cluster, future)
             except LostError as error:
-                waiting.extendleft(reversed(tile.places))
-                if tile.times_lost == cluster.sent.times_lost:  # or else all has been sent again already
+                waiting.extendleft(reversed(places))
+                if times_lost == cluster.sent.times_lost:  # or else all has been sent again already
                     losses += 1
                     _check_losses(losses, error)
                     cluster.sent.forget()
                 continue
-            losses, size = 0, _tile_size(reply.seconds / len(tile.places), len(waiting), n_slots)
-            yield from zip(tile.places, reply.results, strict=True)
+            losses, size = 0, _tile_size(reply.seconds / len(places), len(waiting), n_slots)
+            yield from zip(places, reply.results, strict=True)
     finally:
         if under_way:
             cluster.stop(run, list(under_way))
-
-
-class _Tile(NamedTuple):
-    places: list[int]  # of its items
-    times_lost: int  # how often the cluster had lost things when it was sent
 
 
 def _submitted(cluster: Cluster, run: str, task: Any, items: Sequence[Any]) -> Hashable:

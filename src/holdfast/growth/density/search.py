@@ -3,7 +3,6 @@
 import math
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 
@@ -46,12 +45,6 @@ class Question:
         if not len(low) or not len(high):
             return self
         return replace(self, threshold=_between(float(low.max()), float(high.min()), kind))
-
-
-class _Union(NamedTuple):
-    which: int
-    likelihood: float  # of the two sides
-    missing_left: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,13 +122,12 @@ class Search:
             best = self._best_union(order, group, len(tried) + 1, None)
             if best is None or len(tried) == last - first:
                 break
-            around = np.concatenate([[first - 1], tried, [last]])[best.which : best.which + 3]
+            around = np.concatenate([[first - 1], tried, [last]])[best[0] : best[0] + 3]
             first, last = int(around[0]) + 1, int(around[2])
         if best is None:
             return None
-        return self._threshold(
-            feature, order, int(cuts[tried[best.which]]), best.likelihood - alone, best.missing_left
-        )
+        which, likelihood, missing_left = best
+        return self._threshold(feature, order, int(cuts[tried[which]]), likelihood - alone, missing_left)
 
     def _allowed(self, order: IntArray, cuts: LongArray, n_known: int) -> LongArray:
         """Flag the cuts that can leave enough rows on both sides, wherever missing values go."""
@@ -175,14 +167,14 @@ class Search:
         best = self._best_union(taken, groups, len(there), unions)
         if best is None:
             return None
-        left = np.arange(len(there)) <= best.which if unions is None else unions[best.which] > 0
-        missing_left = best.missing_left
+        which, likelihood, missing_left = best
+        left = np.arange(len(there)) <= which if unions is None else unions[which] > 0
         if known.all():
             weight = self.data.rows.weight[taken]
             missing_left = bool(2 * weight[left[groups]].sum() >= weight.sum())
         in_set = np.full(len(self.data.schema.features[feature].categories), missing_left)
         in_set[there[order]] = left
-        return Question(feature, best.likelihood - alone, np.nan, in_set, missing_left)
+        return Question(feature, likelihood - alone, np.nan, in_set, missing_left)
 
     def _profiles(self, feature: int, taken: IntArray, group: LongArray, n_groups: int) -> Sums:
         """Return the statistics of each category of a feature, without the counts of the feature itself."""
@@ -193,14 +185,16 @@ class Search:
 
     def _best_union(
         self, taken: IntArray, group: LongArray, n_groups: int, unions: FloatArray | None
-    ) -> "_Union | None":
+    ) -> tuple[int, float, bool] | None:
         """Find the best union of groups to go left; the last group holds missing values.
+
+        Returns its number, the log likelihood of both sides, and whether missing values go left.
 
         Each union has a 1 for every group in it; None are the prefixes: the first group, the first two, ...
         """
         parts = add_up_groups(self.data.rows, taken, group, n_groups + 1, full=self.family.full)
         whole = parts.mapped(lambda part: part.sum(axis=0, keepdims=True))
-        best: _Union | None = None
+        best: tuple[int, float, bool] | None = None
         tie = TIE * float(parts.weight.sum())
         for missing_left in (False, True) if parts.count[n_groups] else (False,):
             left = parts.mapped(partial(_joined, unions, missing_left))
@@ -210,8 +204,8 @@ class Search:
                 continue
             values = (self.family.log_likelihood(left) + self.family.log_likelihood(right))[allowed]
             which = int(np.argmax(values > values.max() - tie))
-            if best is None or values[which] > best.likelihood + tie:
-                best = _Union(int(allowed[which]), float(values[which]), missing_left)
+            if best is None or values[which] > best[1] + tie:
+                best = int(allowed[which]), float(values[which]), missing_left
         return best
 
 

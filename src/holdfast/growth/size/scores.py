@@ -1,7 +1,7 @@
 """What rows held out say of the subtrees of a path, each a part of the one before."""
 
 from collections.abc import Sequence
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
@@ -15,26 +15,20 @@ from holdfast.scoring.predictions import predict_at_nodes
 _Nodes = TypeVar("_Nodes", IntArray, LongArray)
 
 
-class HoldoutRows(NamedTuple):
-    """Rows to score on."""
-
-    table: Table
-    true_values: TrueValues
-
-    @classmethod
-    def of(cls, table: Table, groups: LongArray | None = None) -> "HoldoutRows":
-        """Make them from the rows of a table."""
-        return cls(table, TrueValues.of(table, groups))
-
-
 def subtree_scores(
-    path: PruningPath, values: FloatArray, held_out: HoldoutRows, metric: Metric, *, with_error: bool = False
+    path: PruningPath,
+    values: FloatArray,
+    table: Table,
+    metric: Metric,
+    *,
+    groups: LongArray | None = None,
+    with_error: bool = False,
 ) -> list[Score]:
-    """Score the subtrees for these parameter values on held-out rows; losses are negated.
+    """Score the subtrees for these parameter values on the held-out table; losses are negated.
 
     Errors are 0 unless they are asked for.
     """
-    true_values, leaf = held_out.true_values, path.tree.apply(held_out.table)
+    true_values, leaf = TrueValues.of(table, groups), path.tree.apply(table)
     places_asked = [path.place_of(value) for value in values.tolist()]
     places = sorted(set(places_asked))
     if metric.formula is auc and len(true_values.target.classes) == 2 and not with_error:

@@ -25,7 +25,7 @@ from holdfast.growth.pruning.path import (
 from holdfast.growth.rules import CART, GrowthRules, rows_needed
 from holdfast.growth.sample import balanced_on, check_table, fixed_point_sample, split_weight
 from holdfast.growth.size.folds import Folds, divide_rows
-from holdfast.growth.size.scores import HoldoutRows, subtree_scores
+from holdfast.growth.size.scores import subtree_scores
 from holdfast.growth.size.table import TIED, SizeTable
 from holdfast.scoring.metric import Metric, Score, choose_scoring, loss_metric, make_metric
 from holdfast.scoring.unscored_folds import check_unscored_folds
@@ -235,9 +235,10 @@ class _Sizes:
         counts = (fixed.repeats * folds.times[number]).astype(np.int32)
         tree = grow_samples(table, own, fixed, [counts], [self.seed])[0]
         rows = folds.held_out[number] if table.weight is None else folds.held_out[number] & (table.weight > 0)
-        held_out = HoldoutRows.of(table.subset(rows), subset_groups(folds.groups, rows))
         path = make_path(tree, self.parameter, self.rules)
-        return subtree_scores(path, self.values, held_out, self.metric, with_error=len(folds.held_out) == 1)
+        groups, is_single = subset_groups(folds.groups, rows), len(folds.held_out) == 1
+        held_out = table.subset(rows)
+        return subtree_scores(path, self.values, held_out, self.metric, groups=groups, with_error=is_single)
 
 
 def _can_tell(folds: Folds, number: int, metric: Metric) -> bool:
