@@ -37,20 +37,26 @@ _FORESTS = (
 
 
 def as_tree(model: Any, schema: Schema | None = None, *, classes: Sequence[Any] | None = None) -> Tree:
-    """Convert a fitted tree of any supported library, measured on the schema if one is given.
+    """Convert a fitted tree of any supported library.
 
-    With a schema, columns are found by name, or by position if the model has no names, and classes by value.
-    Without one the model itself must do. Only LightGBM knows the range of its data: elsewhere a feature
-    reaches from its lowest to its highest threshold. For distances give the reference schema: as_tree(model,
-    schema=table.schema).
+    A boosted model holds a single tree if it was fitted with `n_estimators=1` on two classes or numbers; its
+    values are probabilities or predictions. Fit it with `learning_rate=1`, or all leaves stay close to the
+    mean.
 
-    A model that was fitted to the numbers 0, 1, ... of its classes, as pystreed and ArborEnum need it, has
-    them named by `classes`: classes, y = np.unique(labels, return_inverse=True). So has a member of a
-    scikit-learn forest.
+    Parameters
+    ----------
+    model : fitted model
+    schema : Schema, optional
+        Schema to measure the tree on. Columns are matched by name, or by position if the model has no names;
+        classes by value. Without it, features range from lowest to highest threshold (LightGBM knows its
+        ranges). Distances need the reference schema: `as_tree(model, schema=table.schema)`.
+    classes : sequence, optional
+        Names of the classes of a model fitted to 0, 1, ... (pystreed, ArborEnum, members of a scikit-learn
+        forest): `classes, y = np.unique(labels, return_inverse=True)`.
 
-    A boosted model has one tree if it was fitted with n_estimators=1 on two classes or on numbers; the values
-    are then probabilities or predictions, as the library gives them. Fit it with learning_rate=1 as well, or
-    every leaf stays close to the mean. Of more trees forest_trees gives all.
+    Returns
+    -------
+    Tree
     """
     if schema is not None and not isinstance(schema, Schema):
         raise TypeError(f"schema must be a Schema, such as table.schema, and is a {type(schema).__name__}.")
@@ -67,14 +73,18 @@ def as_tree(model: Any, schema: Schema | None = None, *, classes: Sequence[Any] 
 def forest_trees(forest: Any, schema: Schema | None = None) -> list[Tree]:
     """Convert the trees of an Ensemble, a forest or a boosted model to one schema.
 
-    Those of a scikit-learn forest have its names and classes. Those of a boosted model are trees of numbers,
-    the raw scores that the library adds up: the sum of their predictions and of base_score(model) is its raw
-    prediction. (LightGBM's boosting="rf" then predicts from the sum divided by the number of trees.) With K
-    classes there are K trees a round, and the notes of each say which class it is for. The target of their
-    schema is that raw score.
+    Parameters
+    ----------
+    forest : fitted model
+    schema : Schema, optional
+        See `as_tree`.
 
-    The near-optimal set of an ArborEnum comes with the best tree first. It keeps no rows: its leaves say a
-    class, and have no counts.
+    Returns
+    -------
+    list of Tree
+        Trees of a boosted model predict raw scores, which with `base_score(model)` add up to its raw
+        prediction (LightGBM's boosting="rf" divides by their number); with K classes there are K trees a
+        round, and notes name the class. Of an ArborEnum set the best tree comes first; it has no counts.
     """
     ensemble = getattr(forest, "ensemble_", forest)
     if isinstance(ensemble, Ensemble):
@@ -96,9 +106,16 @@ def forest_trees(forest: Any, schema: Schema | None = None) -> list[Tree]:
 
 
 def base_score(model: Any) -> FloatArray:
-    """Return what a boosted model adds to its trees' scores: a number, or one per class.
+    """Return the score that a boosted model adds to those of its trees.
 
-    It is 0 for LightGBM, which puts it into the leaves of the first trees.
+    Parameters
+    ----------
+    model : fitted model
+
+    Returns
+    -------
+    ndarray
+        One number, or one per class. Zero for LightGBM, whose first trees contain it.
     """
     for file in _files(model):
         if hasattr(file, "base_score") and file.is_forest(model):

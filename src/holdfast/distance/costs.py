@@ -16,10 +16,24 @@ NOTHING = 2.0**-44  # the unit of the kernel: what costs less is rounding
 def rule_distance(p: Rule, q: Rule, *, label_weight: float, outcome: str | None = None) -> float:
     """Compute the distance d(p, q) of two rules on one schema.
 
-    Half of what the ends of an interval move, as a fraction of the feature's range; the fraction of the
-    categories that only one of them allows; and `label_weight` times the difference of the outcomes, from 0
-    to 1. `outcome` compares the "label", the "distribution" of the classes, or the "value" of a number.
+    It adds, over the numeric features, half of the shift of both interval ends as a fraction of the range;
+    over the others, the fraction of categories that only one rule allows; and the weighted difference of the
+    outcomes.
 
+    Parameters
+    ----------
+    p, q : Rule
+    label_weight : float
+        Cost of an entirely different outcome.
+    outcome : {"label", "distribution", "value"}, optional
+        What is compared: the class, the class fractions, or the number.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
     >>> from holdfast import Table, grow, tree_rules
     >>> tree = grow(Table.from_arrays([[0.0], [30.0], [50.0], [100.0]], ["no", "no", "yes", "yes"]))
     >>> p, q = tree_rules(tree)  # 0 to 40, and 40 to 100: the upper end moves by 60, the lower one by 40
@@ -35,10 +49,22 @@ def rule_distance(p: Rule, q: Rule, *, label_weight: float, outcome: str | None 
 def rule_weight(p: Rule, *, matching: str = "paper", label_weight: float | None = None) -> float:
     """Compute the weight w(p), the cost of a rule without a partner.
 
-    With the matching "paper", for each feature that it restricts, the fraction of the range or of the
-    categories that it allows. With "metric", its distance to the rule that restricts nothing, plus half of
-    the `label_weight`, which is then needed. With "cover" no rule is left over.
+    Parameters
+    ----------
+    p : Rule
+    matching : {"paper", "metric"}
+        "paper": the sum over restricted features of the fraction of the range, or of the categories, that the
+        rule allows. "metric": its distance to the unrestricted rule plus half of `label_weight`. With "cover"
+        no rule is without a partner.
+    label_weight : float, optional
+        Needed for "metric".
 
+    Returns
+    -------
+    float
+
+    Examples
+    --------
     >>> from holdfast import Table, grow, tree_rules
     >>> tree = grow(Table.from_arrays([[0.0], [30.0], [50.0], [100.0]], ["no", "no", "yes", "yes"]))
     >>> [rule_weight(rule) for rule in tree_rules(tree)]

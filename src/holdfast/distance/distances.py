@@ -38,15 +38,32 @@ def tree_distance(
     normalised: bool = False,
     depth: int | None = None,
 ) -> TreeDistance:
-    """The distance of two trees, and which rule of one corresponds to which of the other.
+    """Compute the distance of two trees, and the matching between their rules.
 
-    Both are trees, or models that `as_tree` reads, on one schema: ranges and categories of a column are its
-    unit of length. `matching` says what becomes of rules too many: "paper" lets them pay for their size,
-    "cover" matches them once more, "metric" pays so that the triangle inequality holds. `label_weight` is the
-    cost of another outcome, by default twice the depth; `outcome` compares the "label" of the leaves, the
-    "distribution" of the classes, or the "value" of a number. `depth` is the greatest depth allowed, by
-    default that of the deeper tree; `normalised` divides by 2 ** depth * (2 * depth + label_weight).
+    Parameters
+    ----------
+    a, b : Tree or model
+        Trees, or models that `as_tree` reads, on one schema: ranges and categories of a column are its unit
+        of length.
+    matching : {"paper", "cover", "metric"}
+        Cost of surplus rules of the larger tree: "paper" charges their size, "cover" matches them a second
+        time, "metric" charges so that the triangle inequality holds.
+    label_weight : float, optional
+        Cost of another outcome. Default: twice the depth.
+    outcome : {"label", "distribution", "value"}, optional
+        What is compared of two leaves: the class, the class fractions, or the number.
+    normalised : bool
+        Divide by `2 ** depth * (2 * depth + label_weight)`.
+    depth : int, optional
+        Greatest depth allowed. Default: that of the deeper tree.
 
+    Returns
+    -------
+    TreeDistance
+        The total, the matched pairs and the unmatched rules.
+
+    Examples
+    --------
     >>> from holdfast import Table, grow
     >>> at_40 = grow(Table.from_arrays([[0.0], [30.0], [50.0], [100.0]], ["no", "no", "yes", "yes"]))
     >>> at_45 = at_40.replace(threshold=at_40.threshold + 5)
@@ -74,11 +91,23 @@ def distance_matrix(
     n_jobs: int | None = None,
     verbose: bool = False,
 ) -> FloatArray:
-    """The distance of each of the first trees to each of the second ones; or of all pairs, if there are none.
+    """Compute the distances of all pairs of trees from two collections, or within one.
 
-    All distances have the same settings: one depth and one label weight for both collections. See
-    `tree_distance` for the options. `n_jobs` threads share the work, and the result is the same for any
-    number of them.
+    All distances share one depth and one label weight. See `tree_distance` for the other parameters.
+
+    Parameters
+    ----------
+    trees_a : iterable of Tree or model
+    trees_b : iterable of Tree or model, optional
+        Default: `trees_a`.
+    n_jobs : int, optional
+        Number of threads; results do not depend on it.
+    verbose : bool
+        Show a progress bar.
+
+    Returns
+    -------
+    ndarray of shape (n_a, n_b)
     """
     return _matrix(
         trees_a, trees_b, (matching, label_weight, outcome, normalised, depth), n_jobs, verbose, at_most=None
@@ -98,10 +127,19 @@ def mean_distance(
     verbose: bool = False,
     at_most: float | None = None,
 ) -> FloatArray:
-    """The mean distance of every tree to all references: how unstable it is.
+    """Compute the mean distance of every tree to all references, its instability.
 
-    With `at_most`, a tree whose mean is greater gets infinity. Many such trees are found by lower bounds, at
-    a quarter to a half of the cost, which pays where few trees are within the limit. Finite means are exact.
+    Parameters
+    ----------
+    trees, references : iterable of Tree or model
+    at_most : float, optional
+        Trees with a greater mean get infinity. Lower bounds find many of them at a quarter to a half of the
+        cost, which pays where few trees are within the limit. Finite means are exact.
+
+    Returns
+    -------
+    ndarray of shape (n_trees,)
+        See `tree_distance` and `distance_matrix` for the other parameters.
     """
     options = (matching, label_weight, outcome, normalised, depth)
     if at_most is not None and not (isinstance(at_most, Real) and at_most >= 0):

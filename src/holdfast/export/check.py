@@ -27,12 +27,25 @@ MOST_EDGES = 2000  # where no rows are given, so that a large model is verified 
 
 
 def check_export(model: Any, to: str, X: Any = None, exported: Any = None, **options: Any) -> ExportCheck:
-    """Compare the model with its export on the rows of X and at every edge of a split.
+    """Compare the predictions of a model and its export.
 
-    The edges are, for every split of every tree, a row at the threshold, at the next float below and above
-    it, with each category, with one that nobody has seen, and without a value, made so that it reaches the
-    split if any row can. `exported` is what `export(model, to)` gave; without it, it is made here. Without
-    rows the edges alone are compared, of a large model a part of them.
+    Parameters
+    ----------
+    model : Tree, Ensemble or fitted estimator
+    to : str
+        The format.
+    X : array-like, optional
+        Rows to compare besides the edges: for every split, rows at the threshold, at the next float below and
+        above, with each category, an unseen one, and no value. Of a large model part of the edges is
+        compared.
+    exported : object, optional
+        Result of `export(model, to)`. Default: made here.
+    **options
+        Options of the format.
+
+    Returns
+    -------
+    ExportCheck
     """
     if exported is None:
         exported = get_function(to)(model, **options)

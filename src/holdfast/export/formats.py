@@ -28,13 +28,31 @@ DRAWN = ("mermaid", "dot")  # to be read: they predict nothing
 def export(
     model: Any, to: str, path: str | os.PathLike[str] | None = None, *, verify: Any = True, **options: Any
 ) -> Any:
-    """Export a model to another format: an object of another library, or the content of a file.
+    """Export a model to another format.
 
-    `model` is a tree, an ensemble or a fitted estimator, and `to` one of the FORMATS. With a path the file is
-    written, all or nothing, and nothing comes back. An ExportError says what the format cannot express.
-    Before a file is written, the export is run at every threshold and its two neighbouring floats, as
-    `check_export` does: an ExportError says what differs, and no file is written. A DataWarning says that
-    nothing is installed to run it. `verify` can be rows to run it on besides, or False.
+    Parameters
+    ----------
+    model : Tree, Ensemble or fitted estimator
+    to : str
+        One of `FORMATS`.
+    path : path-like, optional
+        File to write, atomically.
+    verify : array-like or bool
+        Before a file is written, run the export at every threshold and its neighbouring floats, see
+        `check_export`, and on these rows besides. False: do not check. A DataWarning says if nothing is
+        installed to run it.
+    **options
+        Options of the format.
+
+    Returns
+    -------
+    object, str or bytes
+        An object of another library, or the content of a file; None if `path` is given.
+
+    Raises
+    ------
+    ExportError
+        If the format cannot express the model, or the export predicts otherwise.
     """
     exported = get_function(to)(model, **options)
     if verify is not True and verify is not False and verify is not None:

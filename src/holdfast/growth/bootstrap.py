@@ -24,8 +24,22 @@ def grow_bootstraps(
 ) -> list[Tree]:
     """Grow trees on bootstrap samples of the table, whose columns are coded once for all of them.
 
-    Tree i depends on the random state and on i, never on the number of jobs.
+    Parameters
+    ----------
+    table : Table
+    rules : GrowthRules
+    n_estimators : int
+        Number of trees.
+    random_state : int
+        Tree i depends on it and on i, never on the number of jobs.
+    n_jobs : int, optional
 
+    Returns
+    -------
+    list of Tree
+
+    Examples
+    --------
     >>> table = Table.from_arrays([[20.0], [30.0], [50.0], [60.0]], ["no", "no", "yes", "yes"])
     >>> [tree.n_leaves for tree in grow_bootstraps(table, n_estimators=3)]
     [2, 2, 2]

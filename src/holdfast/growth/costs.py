@@ -12,11 +12,21 @@ from holdfast.tree.tree import LEAF, Tree
 
 
 def expected_cost(tree: Tree, feature_costs: Mapping[Any, float]) -> float:
-    """Compute the mean cost of the features asked on the way to a leaf, weighted by the rows.
+    """Compute the mean cost of the features that a prediction needs, weighted by the training rows.
 
-    A column that is asked twice on a path is paid once, and one that is not named costs 1. A question of the
-    user costs what the columns cost that it reads, unless it is named itself.
+    Parameters
+    ----------
+    tree : Tree
+    feature_costs : mapping
+        Cost by column; 1 for others. A column is paid once per path. A question costs what its columns cost,
+        unless it is named itself.
 
+    Returns
+    -------
+    float
+
+    Examples
+    --------
     >>> from holdfast import Table, grow
     >>> tree = grow(Table.from_arrays([[1.0, 5.0], [1.0, 7.0], [2.0, 5.0], [2.0, 5.0]], ["a", "b", "c", "c"]))
     >>> expected_cost(tree, {"x1": 10.0})  # x0 of all rows, x1 of half of them

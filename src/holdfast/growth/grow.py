@@ -22,8 +22,19 @@ from holdfast.tree.tree import Tree
 def grow(table: Table, rules: GrowthRules = CART, *, random_state: int = 0) -> Tree:
     """Grow and prune a tree by the rules.
 
-    The random state matters only where features or splits are drawn.
+    Parameters
+    ----------
+    table : Table
+    rules : GrowthRules
+    random_state : int
+        Used only where features or splits are drawn.
 
+    Returns
+    -------
+    Tree
+
+    Examples
+    --------
     >>> table = Table.from_arrays([[20.0], [30.0], [50.0], [60.0]], ["no", "no", "yes", "yes"])
     >>> grow(table).threshold[0]
     np.float64(40.0)

@@ -60,13 +60,32 @@ def round_thresholds(
     keep_values: bool = False,
     **said: Unpack[EditInfo],
 ) -> Tree:
-    """Round thresholds as far as few of the rows of the table, on which it was grown, change sides.
+    """Round thresholds as far as at most a fraction of the rows changes sides.
 
-    With the tolerance 0 no row goes another way. With more, each threshold, from the root down, becomes the
-    roundest number that sends at most this fraction of the rows at its node, by weight, to the other side.
-    If that sends any, counts and values are fitted to the rows as by `Tree.edit`, and it is on record as an
-    edit. Thresholds that a person has edited stay, and so do ordered categories.
+    From the root down, each threshold becomes the roundest number within the tolerance. Ordered categories
+    and thresholds edited by a person stay.
 
+    Parameters
+    ----------
+    tree : Tree
+    table : Table
+        The training rows.
+    tolerance : float
+        Greatest fraction of the weight at a node that may change sides. If rows do, counts and values are
+        refitted as by `Tree.edit`, and the change is recorded as an edit.
+    rules : GrowthRules, optional
+        Rules for refitted values.
+    keep_values : bool
+        Refit counts only.
+    **said
+        Author, reason and date of the edit.
+
+    Returns
+    -------
+    Tree
+
+    Examples
+    --------
     >>> from holdfast import grow
     >>> table = Table.from_arrays([[20.0], [30.0], [48.0], [60.0]], ["no", "no", "yes", "yes"])
     >>> tree = grow(table)

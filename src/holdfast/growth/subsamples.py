@@ -32,12 +32,28 @@ def grow_subsamples(
     random_state: int = 0,
     n_jobs: int | None = None,
 ) -> list[Tree]:
-    """Grow trees on samples without replacement, of this number or fraction of the rows.
+    """Grow trees on samples drawn without replacement.
 
-    In memory are the samples of one task of each job, never the table; from a process to another go the name
-    of a stored table and trees. Tree i depends on the random state and on i, not on the number of jobs or the
-    order of the rows.
+    Only the samples of one task per job are in memory, never a stored table.
 
+    Parameters
+    ----------
+    table : Table or StoredTable
+    rules : GrowthRules
+    n_estimators : int
+        Number of trees.
+    max_samples : int or float
+        Number of rows of each sample, or fraction of the table.
+    random_state : int
+        Tree i depends on it and on i, not on the number of jobs or the order of the rows.
+    n_jobs : int, optional
+
+    Returns
+    -------
+    list of Tree
+
+    Examples
+    --------
     >>> table = Table.from_arrays([[20.0], [30.0], [50.0], [60.0]], ["no", "no", "yes", "yes"])
     >>> [tree.count[0] for tree in grow_subsamples(table, n_estimators=2, max_samples=0.75)]
     [np.float64(3.0), np.float64(3.0)]
@@ -51,7 +67,19 @@ def grow_subsamples(
 def grow_parts(
     table: StoredTable, rules: GrowthRules = CART, *, random_state: int = 0, n_jobs: int | None = None
 ) -> list[Tree]:
-    """Grow a tree for each part of the source data, such as a file of a Parquet folder."""
+    """Grow a tree for each part of the source data, such as a file of a Parquet folder.
+
+    Parameters
+    ----------
+    table : StoredTable
+    rules : GrowthRules
+    random_state : int
+    n_jobs : int, optional
+
+    Returns
+    -------
+    list of Tree
+    """
     if not isinstance(table, StoredTable):
         raise TypeError(f"Only a stored table has parts, and this is a {type(table).__name__}: store_table.")
     task = partial(_grown, table, rules, partial(_of_part, table), random_state)

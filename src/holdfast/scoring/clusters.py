@@ -18,8 +18,19 @@ NO_WEIGHT = 2.0**-500  # less, as a fraction of the greatest, changes no digit o
 def purity_score(labels_true: Any, labels_pred: Any, sample_weight: Any = None) -> float:
     """Compute the fraction of rows in the most frequent true group of their cluster.
 
-    It is 1 if every row is a cluster of its own: compare clusterings of one number of clusters.
+    Compare clusterings with one number of clusters: it is 1 if every row is a cluster.
 
+    Parameters
+    ----------
+    labels_true, labels_pred : array-like
+    sample_weight : array-like, optional
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
     >>> purity_score(["a", "a", "b", "b"], [0, 0, 0, 1])
     0.75
     """
@@ -28,11 +39,20 @@ def purity_score(labels_true: Any, labels_pred: Any, sample_weight: Any = None) 
 
 
 def nmi_score(labels_true: Any, labels_pred: Any, sample_weight: Any = None) -> float:
-    """Compute mutual information of groups and clusters over the mean of their entropies.
+    """Compute the normalised mutual information: over the mean of both entropies.
 
-    It is 1 for the same division under any names and 0 for one that says nothing about the other. Two
-    divisions into a single group are the same division, and get 1.
+    Parameters
+    ----------
+    labels_true, labels_pred : array-like
+    sample_weight : array-like, optional
 
+    Returns
+    -------
+    float
+        1 for equal divisions, whatever their names (also for two single groups), 0 for independent ones.
+
+    Examples
+    --------
     >>> nmi_score(["a", "a", "b", "b"], [1, 1, 0, 0])
     1.0
     """

@@ -9,12 +9,20 @@ ALIKE = 1e-6  # rows: counts that are this near to those that the values tell
 
 
 def class_counts(tree: Tree) -> FloatArray:
-    """Return the rows of each class at every node, (nodes, classes), on which leaf values were fitted.
+    """Return the number of rows of each class at every node.
 
-    They are numbers of rows, whatever the rows weigh and whatever a teacher says of them. After an update
-    they are of the earlier rows and the new ones. Of a tree from elsewhere they are what its fractions and
-    counts tell.
+    Parameters
+    ----------
+    tree : Tree
 
+    Returns
+    -------
+    ndarray of shape (n_nodes, n_classes)
+        Numbers of rows, whatever their weights or a teacher's predictions. After an update they include
+        earlier rows. For a tree of another library they follow from its fractions and counts.
+
+    Examples
+    --------
     >>> from holdfast import Table, grow
     >>> class_counts(grow(Table.from_arrays([[1.0], [2.0], [2.0]], ["no", "no", "yes"])))[0]
     array([2., 1.])

@@ -37,8 +37,17 @@ class Edit:
 def edited_nodes(tree: Tree) -> tuple[int, ...]:
     """List the nodes that still are as a person edited them.
 
-    An edit holds no longer where the node is gone, or was changed again.
+    Parameters
+    ----------
+    tree : Tree
 
+    Returns
+    -------
+    tuple of int
+        Without nodes that were removed or changed again.
+
+    Examples
+    --------
     >>> from holdfast import Table, grow
     >>> tree = grow(Table.from_arrays([[20.0], [30.0], [50.0], [60.0]], ["no", "no", "yes", "yes"]))
     >>> edited_nodes(tree), edited_nodes(tree.with_threshold(0, 45, by="Ada"))

@@ -11,9 +11,18 @@ if TYPE_CHECKING:
 
 
 def positive_class(model: "Tree | Ensemble", positive: Any = None) -> int | None:
-    """Return the index of the positive class: the one given, or the one of the target.
+    """Return the index of the positive class.
 
-    None unless there are two. Which one it is was chosen when the first table or tree was made: see `Target`.
+    Parameters
+    ----------
+    model : Tree or Ensemble
+    positive : label, optional
+        Default: the class stored with the target, see `Target`.
+
+    Returns
+    -------
+    int or None
+        None unless there are two classes.
     """
     place = _asked_or_kept(model, positive)
     is_density = isinstance(model, Tree) and model.criterion == "density"  # whose clusters are no outcomes

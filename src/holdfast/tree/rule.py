@@ -138,8 +138,19 @@ class Rule:
 
 
 def tree_rules(tree: Tree) -> tuple[Rule, ...]:
-    """List the rules of a tree, from the all-yes leaf to the all-no leaf.
+    """List the rules of a tree.
 
+    Parameters
+    ----------
+    tree : Tree
+
+    Returns
+    -------
+    tuple of Rule
+        One per leaf, from the all-yes leaf to the all-no leaf.
+
+    Examples
+    --------
     >>> from holdfast import Table, grow
     >>> tree = grow(Table.from_arrays([[20.0], [30.0], [50.0], [60.0]], ["no", "no", "yes", "yes"]))
     >>> [(rule.condition("x0").bounds, rule.outcome) for rule in tree_rules(tree)]

@@ -60,7 +60,14 @@ class StoredTable(Table):
 def open_table(folder: str | os.PathLike[str]) -> StoredTable:
     """Open the table that `store_table` wrote to the folder.
 
-    Its files are taken as they were written: open no folder that comes from others.
+    Parameters
+    ----------
+    folder : path-like
+        Its files are trusted: open no folder from others.
+
+    Returns
+    -------
+    StoredTable
     """
     folder = Path(folder).absolute()
     known = _description(folder)

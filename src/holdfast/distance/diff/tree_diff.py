@@ -101,18 +101,34 @@ def tree_diff(
     positive: Any = None,
     scoring: Any = None,
 ) -> TreeDiff:
-    """What changed from the old tree to the new one, rule by rule and split by split.
+    """Compare an old tree with a new one, rule by rule and split by split.
 
-    Both are trees, or fitted models that `as_tree` reads. Their ranges and categories need not agree: what
-    changed is measured on the wider of both. The rules are those that `tree_distance` matches, with its
-    options, and their costs add up to the distance.
+    The trees may differ in ranges and categories: changes are measured on the wider of both schemas. The
+    rules are matched as by `tree_distance`, and the costs add up to the distance.
 
-    With rows X it also tells which of them get another answer, and with their target y which tree is better:
-    take rows that neither tree was fitted to. It says so where a fitted model remembers that it has learned
-    from them. `positive` is the class whose probability is told of both
-    trees, and that swap-ins come to: by default that of the old tree. `scoring` is the metric, by default AUC
-    or R². `X_before`, the rows that the old tree was fitted to, tells which columns have changed.
+    Parameters
+    ----------
+    old, new : Tree or model
+        Trees, or fitted models that `as_tree` reads.
+    X, y : array-like, optional
+        Rows, best new to both trees, on which predictions are compared; with targets `y`, scores too. The
+        result says so if a fitted model was trained on them.
+    sample_weight : array-like, optional
+    X_before : array-like, optional
+        Training rows of the old tree, to find columns whose distribution changed.
+    matching, label_weight, outcome
+        See `tree_distance`.
+    positive : label, optional
+        Class whose probability is reported. Default: that of the old tree.
+    scoring : str or callable, optional
+        Default: AUC, or R² for regression.
 
+    Returns
+    -------
+    TreeDiff
+
+    Examples
+    --------
     >>> from holdfast import Table, grow
     >>> at_40 = grow(Table.from_arrays([[0.0], [30.0], [50.0], [100.0]], ["no", "no", "yes", "yes"]))
     >>> diff = tree_diff(at_40, at_40.replace(threshold=at_40.threshold + 5))

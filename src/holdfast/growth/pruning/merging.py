@@ -11,8 +11,18 @@ from holdfast.tree.tree import LEAF, Tree
 def merge_leaves(tree: Tree) -> Tree:
     """Merge sibling leaves of the same class until all siblings differ.
 
-    No predicted class changes; predicted fractions do.
+    Parameters
+    ----------
+    tree : Tree
+        A classification tree.
 
+    Returns
+    -------
+    Tree
+        Predicts the same classes, with other fractions.
+
+    Examples
+    --------
     >>> from holdfast import Table, grow
     >>> tree = grow(Table.from_arrays([[1.0], [2.0], [2.0], [3.0]], ["a", "a", "b", "a"]))
     >>> tree.n_leaves, merge_leaves(tree).n_leaves

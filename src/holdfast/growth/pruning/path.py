@@ -114,11 +114,21 @@ class PruningPath:
 def pruning_path(tree: Tree, risk: str | None = None) -> PruningPath:
     """Compute minimal cost-complexity pruning: subtrees of least risk + alpha * leaves.
 
-    No data is needed. The risk is the impurity by which the tree was grown, or that of another criterion
-    for classes, such as "misclassification". An alpha is in units of risk per row, as in scikit-learn. The
-    whole tree comes first, with alpha 0. Splits that do not lower the risk at all are undone next, at the
-    smallest number above 0.
+    Parameters
+    ----------
+    tree : Tree
+    risk : str, optional
+        Default: the impurity by which the tree was grown; or another classification criterion such as
+        "misclassification".
 
+    Returns
+    -------
+    PruningPath
+        The whole tree first, with alpha 0. Alphas are in units of risk per row, as in scikit-learn. Splits
+        that do not lower the risk are undone first, at the smallest number above 0.
+
+    Examples
+    --------
     >>> from holdfast import Table, grow
     >>> tree = grow(Table.from_arrays([[1.0], [2.0], [3.0], [4.0]], ["a", "b", "a", "a"]))
     >>> path = pruning_path(tree, risk="misclassification")
@@ -169,8 +179,22 @@ def leaves_path(tree: Tree) -> PruningPath:
 
 
 def prune(tree: Tree, alpha: float, risk: str | None = None) -> Tree:
-    """Return the smallest subtree of least risk + alpha * leaves; alpha 0 prunes nothing.
+    """Return the smallest subtree of least risk + alpha * leaves.
 
+    Parameters
+    ----------
+    tree : Tree
+    alpha : float
+        Cost of a leaf; 0 prunes nothing.
+    risk : str, optional
+        See `pruning_path`.
+
+    Returns
+    -------
+    Tree
+
+    Examples
+    --------
     >>> from holdfast import Table, grow
     >>> tree = grow(Table.from_arrays([[1.0], [2.0], [3.0], [4.0]], ["a", "b", "a", "a"]))
     >>> [prune(tree, alpha, risk="misclassification").n_leaves for alpha in (0.1, 0.2)]

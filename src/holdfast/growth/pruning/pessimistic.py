@@ -31,9 +31,19 @@ SAME = 1e-6  # fractions of the classes at the root that differ by more are thos
 def error_bound(errors: Any, rows: Any, confidence: float = 0.25) -> Any:
     """Compute the upper confidence bound of an error rate, as C4.5 does.
 
-    It is the exact upper confidence bound of a binomial fraction, Clopper and Pearson's. Rows may have
-    weights, so neither number needs to be whole.
+    Parameters
+    ----------
+    errors, rows : array-like
+        Numbers of errors and rows, or their weights.
+    confidence : float
+        Level of the exact (Clopper-Pearson) binomial bound.
 
+    Returns
+    -------
+    float or ndarray
+
+    Examples
+    --------
     >>> float(error_bound(0, 6).round(4)), float(error_bound(1, 16).round(4))
     (0.2063, 0.1596)
     """
@@ -55,11 +65,24 @@ def prune_pessimistic(
     subtree_raising: bool = True,
     class_weight: ClassWeight = None,
 ) -> Tree:
-    """Replace subtrees whose expected errors are not below those of a leaf or of a branch.
+    """Replace subtrees whose expected errors are not below those of a leaf or of a branch, as C4.5 does.
 
-    Without the table that it was grown on, only leaves take the place of subtrees; a branch can only if its
-    rows are known, since those of the smaller branch must go through it. With the table, the values of all
-    nodes are taken from its rows, weighted by their class as they were when the tree grew.
+    Parameters
+    ----------
+    tree : Tree
+    confidence : float
+        See `error_bound`.
+    table : Table, optional
+        The training rows, needed to raise branches: rows of the smaller branch then pass through the larger
+        one. All node values are refitted to them.
+    subtree_raising : bool
+        Let a branch replace its parent.
+    class_weight : dict or "balanced", optional
+        As it was when the tree was grown.
+
+    Returns
+    -------
+    Tree
     """
     _check_confidence(confidence)
     tree = as_tree(tree)

@@ -26,12 +26,22 @@ from holdfast.tree.tree import Tree
 
 
 def prune_reduced_error(tree: Tree, table: Table) -> Tree:
-    """Prune to the smallest subtree with the fewest errors on new rows.
+    """Prune to the smallest subtree with the least error on new rows.
 
-    Errors are rows of another class than the leaf predicts, by what they cost where the tree has a loss
-    matrix; for numbers, squared error or, of a tree grown by "poisson", the deviance, and of one whose leaves
-    say a quantile, its pinball loss. The values of the nodes stay as they are.
+    Parameters
+    ----------
+    tree : Tree
+    table : Table
+        Rows that the tree was not grown on. Errors are misclassified rows, at their cost if the tree has
+        losses; for numbers the squared error, Poisson deviance or pinball loss, by the criterion of the tree.
 
+    Returns
+    -------
+    Tree
+        Node values stay as they are.
+
+    Examples
+    --------
     >>> from holdfast import grow
     >>> tree = grow(Table.from_arrays([[1.0], [2.0], [3.0], [4.0]], ["a", "b", "a", "a"]))
     >>> new = Table.from_arrays([[1.0], [2.0], [3.0]], ["a", "a", "a"], schema=tree.schema)

@@ -80,10 +80,24 @@ def choose_size(
 ) -> SizeChoice:
     """Grow a tree on all rows, of the size with the best held-out score.
 
-    One tree is grown on all rows and one without each fold. Each has its own sequence of subtrees, which the
-    parameter orders: "ccp_alpha", "max_depth" or "max_leaf_nodes". Every size is scored on all folds, and of
-    sizes that score alike the smallest is taken. Rows of one group are never divided, and leaves are merged,
-    if the rules say so, in the end.
+    One tree is grown on all rows and one without each fold, each with its own sequence of subtrees. Every
+    size is scored on all folds; the smallest of equal ones is chosen. Leaves are merged last, if the rules
+    say so.
+
+    Parameters
+    ----------
+    table : Table
+    rules : GrowthRules
+    parameter : {"ccp_alpha", "max_depth", "max_leaf_nodes"}
+        Parameter that orders the subtrees.
+    search : SizeSearch
+        Folds, metric and rule of choice.
+    groups : array-like, optional
+        Rows of one group stay in one fold.
+
+    Returns
+    -------
+    SizeChoice
     """
     check_table(table)
     if parameter not in UNLIMITED:
@@ -141,10 +155,22 @@ class SizeLeafChoice(NamedTuple):
 def choose_size_and_leaf(
     table: Table, rules: GrowthRules = CART, *, search: SizeSearch = BY_FOLDS, groups: Any = None
 ) -> SizeLeafChoice:
-    """Grow a tree with the alpha and least leaf that score best on held-out rows.
+    """Grow a tree with the alpha and the smallest leaf that score best on held-out rows.
 
-    Leaves of 1, 5, 10, 20 and 50 rows and more are tried, from those that the rules ask for, all on the same
-    folds. Of trees that score alike the one of the larger leaves is taken, and then the smaller one.
+    Leaves of 1, 5, 10, 20, 50 and more rows, from the rules' minimum on, are compared on the same folds. Of
+    equal scores the larger leaf wins, then the smaller tree.
+
+    Parameters
+    ----------
+    table : Table
+    rules : GrowthRules
+    search : SizeSearch
+    groups : array-like, optional
+        Rows of one group stay in one fold.
+
+    Returns
+    -------
+    SizeLeafChoice
     """
     check_table(table)
     n_rows = int(split_weight(table.weight, table.n_rows)[0].sum())
