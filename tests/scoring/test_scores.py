@@ -222,7 +222,7 @@ def test_the_default_and_the_names_of_scikit_learn_mean_ours() -> None:
         ("r2", WARDS, "scoring='r2' is for numbers, and the target 'ward' holds classes.*'auc'"),
         ("neg_max_error", WARDS, "scoring='neg_max_error' is for numbers"),
         ("aucc", WARDS, "scoring='aucc' is unknown: choose one of 'accuracy', 'auc'"),
-        (3, STAY, "scoring=3 is no name and cannot be called: choose one of 'absolute_error'"),
+        (3, STAY, "scoring=3 must be a name or a callable: choose one of 'absolute_error'"),
         (metrics.f1_score, WARDS, r"write scoring=make_scorer\(f1_score\)"),
     ],
 )

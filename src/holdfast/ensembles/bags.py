@@ -26,7 +26,7 @@ class Sampling:
 
     def __post_init__(self) -> None:
         if not isinstance(self.bootstrap, bool | np.bool_):
-            raise ParameterError(f"bootstrap={self.bootstrap!r} is no flag: it must be True or False.")
+            raise ParameterError(f"bootstrap={self.bootstrap!r} must be True or False.")
         most = self.max_samples
         if most is None:
             return

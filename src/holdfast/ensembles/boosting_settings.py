@@ -95,7 +95,7 @@ class BoostingSettings:
         _check_choice("splits", self.splits, ("auto", "exact", "binned"))
         _check_choice("start", self.start, ("constant", "zero"))
         if not isinstance(self.second_order, bool):
-            raise ParameterError(f"second_order={self.second_order!r} is no flag: it must be True or False.")
+            raise ParameterError(f"second_order={self.second_order!r} must be True or False.")
         _check_stopping(self.early_stopping, self.subsample)
         if self.splits == "exact" and self.l2_regularization > 0:
             raise ParameterError(

@@ -115,7 +115,7 @@ def unwrap_model(model: Any) -> Tree | Ensemble:
     found = getattr(model, "ensemble_", getattr(model, "tree_", model))
     if not isinstance(found, Tree | Ensemble):
         raise TypeError(
-            f"Cannot export a {type(found).__name__}: it is no tree, no ensemble, and no fitted estimator of "
+            f"Cannot export a {type(found).__name__}: it is not a tree, an ensemble or a fitted estimator of "
             "one."
         )
     if getattr(model, "vote_threshold", None) is not None:

@@ -273,7 +273,7 @@ def _metric_of_name(name: str, target: Target) -> Metric:
 
 def _metric_of_scorer(scorer: Any, name: str, target: Target) -> Metric:
     if not callable(scorer):
-        raise ParameterError(f"scoring={scorer!r} is no name and cannot be called: {_way_out(target)}")
+        raise ParameterError(f"scoring={scorer!r} must be a name or a callable: {_way_out(target)}")
     if isfunction(scorer) and scorer.__module__.startswith("sklearn.metrics."):
         raise ParameterError(
             f"scoring={name} takes predictions, not a model: write scoring=make_scorer({name}), with "

@@ -197,7 +197,7 @@ def _check_node(tree: Tree, node: Any) -> None:
 
 def _text(name: str, given: Any) -> str:
     if not isinstance(given, str):
-        raise EditError(f"{name}={given!r} is no text: write it as one.")
+        raise EditError(f"{name}={given!r} must be a text.")
     return given
 
 

@@ -16,9 +16,7 @@ def check_monotone(tree: Tree) -> None:
         raise BrokenTreeError("monotone has no directions: leave it out.")
     for name, direction in tree.monotone.directions:
         if name not in features or features[name].is_subset:
-            raise BrokenTreeError(
-                f"monotone has a direction for {name!r}, which is no feature with an order."
-            )
+            raise BrokenTreeError(f"monotone has a direction for {name!r}, which is not an ordered feature.")
         if direction not in (-1, 1):
             raise BrokenTreeError(f"monotone of {name!r} is {direction!r}: it is 1 or -1.")
     outcome, classes = tree.monotone.outcome, tree.schema.target.classes

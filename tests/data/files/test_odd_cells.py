@@ -75,7 +75,7 @@ def test_a_rare_word_among_few_numbers_is_named_too(written: Written) -> None:
 def test_words_among_numbers_are_missing_on_request(written: Written) -> None:
     path = written(numbers_and("hemolysed", "lost"))
     with pytest.warns(
-        DataWarning, match="2 cells that are no number are read as missing, 'hemolysed', 'lost'"
+        DataWarning, match="2 cells that are not a number are read as missing, 'hemolysed', 'lost'"
     ):
         frame = read_file(path, rules=ReadingOptions(coerce=True))
     values = frame.column("chol")
@@ -167,7 +167,7 @@ def test_what_is_no_date_is_named_or_missing_on_request(written: Written) -> Non
     path = written("seen,y\n31.01.2020,1\nlast week,1\n")
     assert "'last week' (line 3) is none" in error_of(path, dates=("seen",))
     with pytest.warns(
-        DataWarning, match="1 cell that is no date is read as missing, 'last week', first at line 3"
+        DataWarning, match="1 cell that is not a date is read as missing, 'last week', first at line 3"
     ):
         frame = read_file(path, rules=ReadingOptions(dates=("seen",), coerce=True))
     assert column(frame, frame.names[0]) == [7335.0, None]

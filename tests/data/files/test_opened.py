@@ -62,7 +62,7 @@ def test_a_frame_is_read_like_a_file() -> None:
         ("latin.csv", b"age,ward\n41,caf\xe9\n", "it is not UTF-8 at line 2"),
         ("wide.csv", b"age,ward\n41,a,b\n", "line 2 has 3 cells and the header has 2"),
         ("foreign.csv", b"PAR1....", "it is a Parquet file"),
-        ("broken.csv.gz", b"\x1f\x8b nothing", "it is no gzip file"),
+        ("broken.csv.gz", b"\x1f\x8b nothing", "it is not a valid gzip file"),
     ],
 )
 def test_errors_are_those_of_reading_at_once(name: str, content: bytes, message: str, tmp_path: Path) -> None:

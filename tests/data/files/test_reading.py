@@ -253,8 +253,8 @@ def zipped() -> bytes:
         (b"age,sex\n41,f\n63\n", "line 3 has 1 cell and the header has 2, separated by ','"),
         (b'age,sex\n41,"f\n\nm"\n63,f,5\n', "line 5 has 3 cells and the header has 2"),
         (b"age,age,sex,sex\n1,2,3,4\n", "several columns have the same name: 'age', 'sex'"),
-        (b'age,sex\n41,f\n63,"m\n50,f\n', "the row that begins at line 3 is no CSV"),
-        (b'age,sex\n41,"f"m\n', "the row that begins at line 2 is no CSV"),
+        (b'age,sex\n41,f\n63,"m\n50,f\n', "the row that begins at line 3 is not valid CSV"),
+        (b'age,sex\n41,"f"m\n', "the row that begins at line 2 is not valid CSV"),
         (
             "age,größe\n1,2\n".encode("latin-1"),
             r"it is not UTF-8 at line 1 \(byte 0xf6\). With encoding='latin-1' the place reads 'größe'",
@@ -269,12 +269,12 @@ def zipped() -> bytes:
             "age,x\n1,2\n".encode("utf-16-be"),
             "NUL byte at line 1. If it is UTF-16, read it with encoding='utf-16-be'",
         ),
-        (b"age,x\n1,2\n1,\x00\n", "it is no text: there is a NUL byte at line 3"),
+        (b"age,x\n1,2\n1,\x00\n", "it is not text: there is a NUL byte at line 3"),
         (zipped(), "it is a zip archive or a spreadsheet"),
         (pickle.dumps({"a": 1}), "it looks like a pickle"),
         (b"PAR1\x15\x04", r"it is a Parquet file: let its name end in \.parquet"),
         (gzip.compress(b"a,b\n1,2\n"), r"it is compressed with gzip: let its name end in \.gz"),
-        (b"a,b\n1," + b"x" * 200_000 + b"\n", "the row that begins at line 2 is no CSV"),
+        (b"a,b\n1," + b"x" * 200_000 + b"\n", "the row that begins at line 2 is not valid CSV"),
     ],
     ids=lambda value: "" if isinstance(value, bytes) else value[:40],
 )
@@ -286,13 +286,13 @@ def test_what_is_no_table_raises_an_error_in_one_line(content: bytes, message: s
 
 @pytest.mark.parametrize("content", [b"age,x\n1,2\n", b"\x1f\x8b" + b"?" * 40], ids=["plain text", "noise"])
 def test_what_is_no_gzip_file_raises_an_error(content: bytes, written: Written) -> None:
-    with pytest.raises(DataError, match="it is no gzip file, or a broken one"):
+    with pytest.raises(DataError, match="it is not a valid gzip file"):
         read_file(written(content, "data.csv.gz"))
 
 
 def test_a_cut_off_gzip_file_raises_an_error(written: Written) -> None:
     rows = "".join(f"{number},{number * number}\n" for number in range(5000))
-    with pytest.raises(DataError, match="it is no gzip file, or a broken one"):
+    with pytest.raises(DataError, match="it is not a valid gzip file"):
         read_file(written(gzip.compress(b"x,y\n" + rows.encode())[:-2000], "data.csv.gz"))
 
 
@@ -392,7 +392,7 @@ def test_dates_and_lists_in_parquet_raise_an_error(library: str, tmp_path: Path)
 def test_a_broken_parquet_file_raises_an_error_in_one_line(
     content: bytes, library: str, written: Written
 ) -> None:
-    with pytest.raises(DataError, match=r"Cannot read '.*': it is no Parquet file, or a broken one") as error:
+    with pytest.raises(DataError, match=r"Cannot read '.*': it is not a valid Parquet file") as error:
         read_file(written(content, "data.parquet"))
     assert "\n" not in str(error.value)
 

@@ -217,7 +217,9 @@ class Cells:
     def _note_coerced(self, odd: Sequence[str], names: RowLabels | None, noun: str) -> None:
         rows = self._rows(odd)
         n_cells = int(rows.sum())
-        cells = f"{n_cells} cells that are no {noun} are" if n_cells > 1 else f"1 cell that is no {noun} is"
+        cells = (
+            f"{n_cells} cells that are not a {noun} are" if n_cells > 1 else f"1 cell that is not a {noun} is"
+        )
         self.notes.append(
             f"column {self.name!r}: {cells} read as missing, {listed(odd, 3)}, {first_rows(rows, names)}."
         )

@@ -135,7 +135,7 @@ def open_csv(path: Path, encoding: str | None = None) -> Iterator[CsvText]:
             content.seek(0)
             raise _encoding_error(content, start, encoding) from error
         except UNZIPPING as error:
-            raise DataError(f"it is no gzip file, or a broken one ({error}).") from error
+            raise DataError(f"it is not a valid gzip file ({error}).") from error
 
 
 def _opened(path: Path) -> BinaryIO:
@@ -237,8 +237,8 @@ def _rows(lines: "_Lines", separator: str) -> Iterator[Row]:
             line = lines.next_number
     except csv.Error as error:
         raise DataError(
-            f"the row that begins at line {line} is no CSV ({error}). Is a quotation mark missing, or one "
-            "too many?"
+            f"the row that begins at line {line} is not valid CSV ({error}). Is a quotation mark missing, or "
+            "one too many?"
         ) from error
 
 
@@ -263,7 +263,7 @@ class _Lines:
 def _nul_error(line: str, number: int) -> DataError:
     wide = next((name for name, gap in _WIDE if line.find("\0") % 2 == gap and number == 1), None)
     way_out = f" If it is UTF-16, read it with encoding={wide!r}." if wide else ""
-    return DataError(f"it is no text: there is a NUL byte at line {number}.{way_out}")
+    return DataError(f"it is not text: there is a NUL byte at line {number}.{way_out}")
 
 
 _WIDE = (("utf-16-le", 1), ("utf-16-be", 0))  # on which side of a letter the NUL byte stands

@@ -153,7 +153,7 @@ def ambiguity_error(column: DateColumn, cell: str, where: str) -> DataError:
 def no_date_error(column: DateColumn, cell: str, where: str) -> DataError:
     """Make the error that names a cell that is not a date."""
     return DataError(
-        f"column {column.name!r} is to be read as dates, and {cell!r} ({where}) is none: write it as "
+        f"column {column.name!r} is to be read as dates, and {cell!r} ({where}) is not one: write it as "
         "2011-01-31 or 31.01.2011, or let coerce=True read such cells as missing."
     )
 

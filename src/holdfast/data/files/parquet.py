@@ -33,7 +33,7 @@ def read_parquet_frame(file: BinaryIO) -> Any:
     except ImportError as error:  # pandas alone cannot
         raise _none_installed() from error
     except Exception as error:
-        raise DataError(f"it is no Parquet file, or a broken one ({_first_line(error)}).") from error
+        raise DataError(f"it is not a valid Parquet file ({_first_line(error)}).") from error
 
 
 def encode_parquet(columns: dict[str, list[Any]]) -> bytes:

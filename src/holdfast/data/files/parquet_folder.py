@@ -59,7 +59,7 @@ def read_parquet_schema(file: Path) -> tuple[tuple[str, ...], int]:
         lazy = polars.scan_parquet(file)
         return tuple(lazy.collect_schema().names()), int(lazy.select(polars.len()).collect().item())
     except Exception as error:
-        raise DataError(f"Cannot read '{file}': it is no Parquet file, or a broken one.") from error
+        raise DataError(f"Cannot read '{file}': it is not a valid Parquet file.") from error
 
 
 def concat_frames(frames: Sequence[Any]) -> Any:

@@ -152,7 +152,7 @@ def _times(rows: Any, n_rows: int, what: str) -> IntArray:
     if numbers.dtype.kind not in "iu" or numbers.ndim != 1:
         raise ParameterError(f"{what} are not row numbers: give integers from 0 to {n_rows - 1}, or flags.")
     if len(numbers) == 0:
-        raise ParameterError(f"{what} are none: every fold needs some.")
+        raise ParameterError(f"{what} must not be empty: every fold needs rows.")
     if numbers.min() < 0 or numbers.max() >= n_rows:
         outside = int(numbers.min() if numbers.min() < 0 else numbers.max())
         raise ParameterError(

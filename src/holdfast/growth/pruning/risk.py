@@ -33,7 +33,7 @@ def node_risk(tree: Tree, risk: str | None = None) -> FloatArray:
         name = tree.criterion if risk is None else risk
         if risk is None and name not in CLASS_CRITERIA:
             raise ParameterError(
-                f"The tree was grown by {name!r}, which is no risk of its leaves: name one, such as 'gini'."
+                f"The tree was grown by {name!r}, which is not a risk of its leaves: give one such as 'gini'."
             )
         if name not in CLASS_CRITERIA:
             raise ParameterError(
