@@ -19,10 +19,10 @@ from sklearn.datasets import load_digits
 from benchmarks.pmml_readers import by_pypmml, by_sklearn_pmml_model
 from benchmarks.studies.cases import listed_frame
 from holdfast import BoostingClassifier, ForestClassifier, ForestRegressor, TreeClassifier, export
-from holdfast.export.check import differing, our_predictions, rows_of
-from holdfast.export.edges import Scale, edge_rows
-from holdfast.export.plain_model import found_model, plain_model
-from holdfast.export.scored import Rows, n_rows_of
+from holdfast.export.check import find_differences, make_rows, predict_model
+from holdfast.export.edges import Scale, make_edge_rows
+from holdfast.export.plain_model import make_plain_model, unwrap_model
+from holdfast.export.scored import Rows, count_rows
 
 SHEET_ROWS = 300  # of rows, and of edges, that a spreadsheet computes
 
@@ -75,22 +75,22 @@ def counted(model: Any, X: Any, engine: Engine) -> str:
     exported = export(model, engine.to, **engine.options)
     module = import_module(f"holdfast.export.{engine.to}")
     scale = module.scale_of(exported) if hasattr(module, "scale_of") else Scale()
-    found, plain = found_model(model), plain_model(model)
-    rows = rows_of(found, plain, X)
-    parts = [rows, edge_rows(plain, rows, scale)] if engine.has_edges else [rows]
+    found, plain = unwrap_model(model), make_plain_model(model)
+    rows = make_rows(found, plain, X)
+    parts = [rows, make_edge_rows(plain, rows, scale)] if engine.has_edges else [rows]
     texts, largest, name = [], 0.0, ""
     for part, what in zip(parts, ("rows", "edges"), strict=False):
         taken = _first(part, engine.most_rows)
-        ours = our_predictions(found, taken)
+        ours = predict_model(found, taken)
         theirs = (engine.scored or module.scored)(exported, plain, taken, **engine.options)
-        n_differing = int(differing(ours, theirs).sum())
-        texts.append(f"{n_differing} of {n_rows_of(taken):,} {what} differ")
+        n_differing = int(find_differences(ours, theirs).sum())
+        texts.append(f"{n_differing} of {count_rows(taken):,} {what} differ")
         largest, name = max(largest, float(np.abs(ours.values - theirs.values).max())), theirs.engine
     return f"{', '.join(texts)}; largest gap {largest:.1e} ({name})"
 
 
 def _first(rows: Rows, most: int | None) -> Rows:
-    step = 1 if most is None else -(-n_rows_of(rows) // most)
+    step = 1 if most is None else -(-count_rows(rows) // most)
     return {name: list(values)[::step] for name, values in rows.items()}
 
 

@@ -11,10 +11,10 @@ import numpy as np
 import pandas as pd
 
 from holdfast.export.plain_model import PlainModel
-from holdfast.export.scored import Rows, Scored
+from holdfast.export.scored import EnginePredictions, Rows
 
 
-def by_pypmml(exported: bytes, plain: PlainModel, rows: Rows) -> Scored:
+def by_pypmml(exported: bytes, plain: PlainModel, rows: Rows) -> EnginePredictions:
     """What pypmml says of the rows."""
     from pypmml import Model
 
@@ -22,12 +22,12 @@ def by_pypmml(exported: bytes, plain: PlainModel, rows: Rows) -> Scored:
         said = Model.load(_written(folder, exported)).predict(pd.DataFrame(rows))
     if not plain.target.is_classes:
         name = next(column for column in said if column.startswith("predicted"))
-        return Scored(said[[name]].to_numpy(np.float64), None, "pypmml")
+        return EnginePredictions(said[[name]].to_numpy(np.float64), None, "pypmml")
     names = [f"probability({label})" for label in plain.target.classes]
-    return Scored(said[names].to_numpy(np.float64), None, "pypmml")
+    return EnginePredictions(said[names].to_numpy(np.float64), None, "pypmml")
 
 
-def by_sklearn_pmml_model(exported: bytes, plain: PlainModel, rows: Rows) -> Scored:
+def by_sklearn_pmml_model(exported: bytes, plain: PlainModel, rows: Rows) -> EnginePredictions:
     """What sklearn-pmml-model says of the rows."""
     from sklearn_pmml_model.auto_detect import auto_detect_estimator
 
@@ -35,9 +35,11 @@ def by_sklearn_pmml_model(exported: bytes, plain: PlainModel, rows: Rows) -> Sco
         model = auto_detect_estimator(_written(folder, exported))
     frame = pd.DataFrame(rows)
     if not plain.target.is_classes:
-        return Scored(np.asarray(model.predict(frame), np.float64)[:, None], None, "sklearn-pmml-model")
+        return EnginePredictions(
+            np.asarray(model.predict(frame), np.float64)[:, None], None, "sklearn-pmml-model"
+        )
     order = [[str(label) for label in model.classes_].index(str(label)) for label in plain.target.classes]
-    return Scored(model.predict_proba(frame)[:, order], None, "sklearn-pmml-model")
+    return EnginePredictions(model.predict_proba(frame)[:, order], None, "sklearn-pmml-model")
 
 
 def _written(folder: str, exported: bytes) -> str:

@@ -26,10 +26,10 @@ from holdfast import GrowthRules, Table, grow
 from holdfast.arrays import FloatArray
 from holdfast.ensembles.bagging import grow_bagging
 from holdfast.evidence.leaf_evidence import node_intervals
-from holdfast.growth.honest import honest_rows, with_honest_values
-from holdfast.growth.shrinkage import choose_strength, shrunk
+from holdfast.growth.honest import honest_rows, set_honest_values
+from holdfast.growth.shrinkage import choose_strength, shrink_tree
 from holdfast.scoring.calibration import calibration
-from holdfast.scoring.metric import TrueValues, metric_of
+from holdfast.scoring.metric import TrueValues, make_metric
 from holdfast.stability.choice import SelectionRule, choose
 from holdfast.stability.division import hold_out
 from holdfast.stability.settings import StabilitySettings
@@ -55,8 +55,8 @@ def trees(table: Table) -> dict[str, Tree]:
     plain = grow(table, RULES)
     strength = choose_strength(table, lambda rows, groups: grow(rows, RULES)).chosen
     rows = honest_rows(table, None, 0)
-    honest = with_honest_values(grow(rows.structure, RULES), rows.values, RULES)
-    return {"labels": plain, "shrunk": shrunk(plain, strength), "honest": honest}
+    honest = set_honest_values(grow(rows.structure, RULES), rows.values, RULES)
+    return {"labels": plain, "shrunk": shrink_tree(plain, strength), "honest": honest}
 
 
 def covered(tree: Tree, table: Table, chances: FloatArray, method: str) -> tuple[float, float]:
@@ -75,7 +75,7 @@ def coverage(table: Table, n_replications: int) -> FloatArray:
     """(kinds, 2): coverage and width, by Wilson; then the same by Jeffreys."""
     rng = np.random.default_rng(0)
     if table.n_rows > MOST_ROWS:
-        table = table.taken(rng.permutation(table.n_rows)[:MOST_ROWS])
+        table = table.subset(rng.permutation(table.n_rows)[:MOST_ROWS])
     forest = grow_bagging(table, GrowthRules(min_samples_leaf=5, max_features="sqrt"), 100).ensemble
     said = forest.values(table)
     said = np.column_stack([1 - said[:, -1], said[:, -1]])
@@ -85,7 +85,7 @@ def coverage(table: Table, n_replications: int) -> FloatArray:
     for _ in range(n_replications):
         labels = (rng.random(table.n_rows) < said[:, 1]).astype(table.target.dtype)
         learnt = rng.permutation(table.n_rows)[: min(MOST_LEARNT, table.n_rows // 2)]
-        grown = trees(replace(table, target=labels).taken(learnt))
+        grown = trees(replace(table, target=labels).subset(learnt))
         found.append(
             [
                 covered(grown[kind], table, said[:, 1], method)
@@ -124,11 +124,11 @@ def figures(table: Table, kind: str, n_replications: int) -> FloatArray:
     for number in range(n_replications):
         test = hold_out(table, 0.3, stage=None, groups=None, seed=number)
         settings = StabilitySettings(leaf_values=kind, n_estimators=20, teacher="forest", seed=number)
-        trained = train(table.taken(~test), settings)
+        trained = train(table.subset(~test), settings)
         tree = trained.candidates.trees[choose(trained.frontier, trained.metric, SelectionRule()).candidate]
-        held_out = table.taken(test)
+        held_out = table.subset(test)
         said, truth = tree.value[tree.apply(held_out)], TrueValues.of(held_out)
-        scores = [metric_of(name, table.schema.target).value(said, truth) for name in ("log_loss", "auc")]
+        scores = [make_metric(name, table.schema.target).value(said, truth) for name in ("log_loss", "auc")]
         positive = said[:, 1]
         found.append(
             [
@@ -165,7 +165,7 @@ def show_promise(folder: Path, n_replications: int) -> None:
                 [
                     figure
                     for kind in ("labels", "shrunk")
-                    for figure in promise(table.taken(~test), table.taken(test), kind, number)
+                    for figure in promise(table.subset(~test), table.subset(test), kind, number)
                 ]
             )
         every.append(np.mean(found, axis=0))
@@ -199,9 +199,9 @@ def show_tolerance(folder: Path, n_replications: int) -> None:
         for number in range(n_replications):
             test = hold_out(table, 0.3, stage=None, groups=None, seed=number)
             trained = train(
-                table.taken(~test), StabilitySettings(method="bootstrap", n_estimators=60, seed=number)
+                table.subset(~test), StabilitySettings(method="bootstrap", n_estimators=60, seed=number)
             )
-            untouched = table.taken(test)
+            untouched = table.subset(test)
             row = []
             for rule in rules:
                 place = choose(trained.frontier, trained.metric, rule).candidate

@@ -22,7 +22,7 @@ from benchmarks.studies.cases import Case, load_case
 from holdfast import C45, CART, GrowthRules, SizeSearch, Table, Tree, choose_size, distance_matrix, grow
 from holdfast.errors import DataWarning
 from holdfast.growth.pruning.reduced_error import grow_reduced_error
-from holdfast.scoring.metric import TrueValues, metric_of
+from holdfast.scoring.metric import TrueValues, make_metric
 from holdfast.stability.division import hold_out
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
@@ -177,7 +177,7 @@ def study(case: Case, n_replications: int, n_jobs: int) -> Study:
 def replication(table: Table, names: Sequence[str], seed: int) -> dict[str, Outcome]:
     warnings.simplefilter("ignore", DataWarning)
     test = hold_out(table, 1 / 3, stage=None, groups=None, seed=seed)
-    training, held_out = table.taken(~test), table.taken(test)
+    training, held_out = table.subset(~test), table.subset(test)
     return {name: outcome_of(WAYS[name], training, held_out) for name in names}
 
 
@@ -186,7 +186,7 @@ def outcome_of(way: Way, training: Table, held_out: Table) -> Outcome:
     tree = way(training)
     seconds = time.perf_counter() - started
     target, predicted = training.schema.target, tree.value[tree.apply(held_out)]
-    metrics = [metric_of(name, target) for name in (CLASS_SCORES if target.is_classes else ("r2",))]
+    metrics = [make_metric(name, target) for name in (CLASS_SCORES if target.is_classes else ("r2",))]
     true_values = TrueValues.of(held_out)
     scores = tuple(metric.shown(metric.value(predicted, true_values)) for metric in metrics)
     return Outcome(tree, scores, seconds)

@@ -17,7 +17,7 @@ from benchmarks.studies.cases import load_case
 from holdfast import CART, GrowthRules, SizeSearch, choose_size, grow
 from holdfast.data.table import Table
 from holdfast.growth.size.search import choose_size_and_leaf
-from holdfast.scoring.metric import TrueValues, metric_of
+from holdfast.scoring.metric import TrueValues, make_metric
 from holdfast.stability.division import hold_out
 from holdfast.tree.tree import Tree
 
@@ -44,12 +44,12 @@ def trees(table: Table, seed: int) -> list[Tree]:
 def figures(table: Table, n_replications: int) -> np.ndarray:
     """(ways, 2): mean score on the rows held out, mean number of leaves."""
     found = []
-    metric = metric_of(None, table.schema.target)
+    metric = make_metric(None, table.schema.target)
     for number in range(n_replications):
         test = hold_out(table, 0.3, stage=None, groups=None, seed=number)
-        held_out = table.taken(test)
+        held_out = table.subset(test)
         truth = TrueValues.of(held_out)
-        grown = trees(table.taken(~test), number)
+        grown = trees(table.subset(~test), number)
         found.append(
             [(metric.value(tree.value[tree.apply(held_out)], truth), tree.n_leaves) for tree in grown]
         )

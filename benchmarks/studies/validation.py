@@ -51,8 +51,8 @@ def figures(table: Table, way: StabilitySettings, n_replications: int) -> np.nda
     for number in range(n_replications):
         test = hold_out(table, 0.3, stage=None, groups=None, seed=number)
         settings = StabilitySettings(**{**vars(way), "seed": number, "n_jobs": 2})
-        trained = train(table.taken(~test), settings)
-        held_out = table.taken(test)
+        trained = train(table.subset(~test), settings)
+        held_out = table.subset(test)
         row = []
         for selection_rule in WISHES:
             place = choose(trained.frontier, trained.metric, selection_rule).candidate

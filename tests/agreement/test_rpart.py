@@ -242,7 +242,7 @@ def fold_errors(fit: Fit, groups: np.ndarray, fold: int, cp: float) -> np.ndarra
 
     A complexity is a fraction of the risk of all rows, in every fold.
     """
-    tree = prune(grow(fit.table.taken(groups != fold), fit.rules), cp * fit.root_risk, fit.risk)
+    tree = prune(grow(fit.table.subset(groups != fold), fit.rules), cp * fit.root_risk, fit.risk)
     predicted, y = tree.predict(fit.X[groups == fold]), fit.y[groups == fold]
     return (predicted != y).astype(float) if fit.risk else (predicted - y) ** 2
 
@@ -292,7 +292,7 @@ def test_cross_validation_of_the_states_gives_rparts_errors_but_where_rpart_take
     # merge before their parent does, and it takes them as merged further up as well, where they are not:
     # (3834150 - 2020953) / 3 = 604399, or 0.0363.
     assert complexities[5] == pytest.approx(0.0364, abs=5e-5)
-    path = pruning_path(grow(fit.table.taken(groups != 6), fit.rules))
+    path = pruning_path(grow(fit.table.subset(groups != 6), fit.rules))
     assert path.alphas[path.n_leaves == 4] / fit.root_risk == pytest.approx(0.0372, abs=5e-5)
     errors[groups == 6, 5] = fold_errors(fit, groups, 6, 0.0373)
     assert relative(fit, errors) == pytest.approx(published, abs=5.1e-5)

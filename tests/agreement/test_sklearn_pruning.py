@@ -17,7 +17,7 @@ from holdfast.data.table import Table
 from holdfast.growth.grow import grow
 from holdfast.growth.pruning.path import PruningPath, prune, pruning_path
 from holdfast.growth.rules import GrowthRules
-from holdfast.growth.size.search import Sized, SizeSearch, choose_size
+from holdfast.growth.size.search import SizeChoice, SizeSearch, choose_size
 
 pytestmark = pytest.mark.filterwarnings("ignore:no question can be asked")
 
@@ -260,7 +260,7 @@ def folds_of(case: Case, n_folds: int = 5) -> list[Any]:
     return list(kind(n_folds, shuffle=True, random_state=0).split(X, y))
 
 
-def ours(case: Case, parameter: str, scoring: Any, folds: Any, rule: str) -> Sized:
+def ours(case: Case, parameter: str, scoring: Any, folds: Any, rule: str) -> SizeChoice:
     evidence = SizeSearch(rule, folds, scoring)  # type: ignore[arg-type]
     return choose_size(case.table(), GrowthRules(**case.rules), parameter, search=evidence)  # type: ignore[arg-type]
 

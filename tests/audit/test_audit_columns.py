@@ -20,7 +20,7 @@ from holdfast.audit.columns import (
     with_numbers,
 )
 from holdfast.audit.rows import AuditRows
-from holdfast.data.input.frame import frame_of
+from holdfast.data.input.frame import make_frame
 
 AGES, LABS, WARDS = [41, 30, 63], [5.25, 1.5, 2.0], ["A", "B", "A"]
 FRAME = pd.DataFrame({"age": AGES, "lab": LABS, "ward": WARDS}, index=[7, 8, 9])
@@ -30,12 +30,12 @@ KINDS = {
     "polars": pl.from_pandas(FRAME),
     "arrow": pa.Table.from_pandas(FRAME, preserve_index=False),
     "array": FRAME.to_numpy(object),
-    "own": frame_of(FRAME),
+    "own": make_frame(FRAME),
 }
 
 
 def columns_of(X: Any) -> list[list[Any]]:
-    return [list(np.asarray(column).tolist()) for column in frame_of(X).columns]
+    return [list(np.asarray(column).tolist()) for column in make_frame(X).columns]
 
 
 def rows(X: Any = FRAME) -> AuditRows:

@@ -169,7 +169,7 @@ def test_progress_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.usefixtures("config")
 def test_other_versions_on_a_worker_raise_an_error_that_names_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tile, "versions", lambda: {"numpy": "0.1"})
+    monkeypatch.setattr(tile, "list_versions", lambda: {"numpy": "0.1"})
     with pytest.raises(ClusterError, match=rf"numpy {np.__version__}, not 0\.1"):
         run_all(abs, [-1, -2])
 
@@ -328,7 +328,7 @@ def test_after_ctrl_c_or_an_error_no_task_runs_on(
         yield next(iter(results))
         raise OSError
 
-    monkeypatch.setattr(tasks, "with_bar", broken_bar)
+    monkeypatch.setattr(tasks, "show_progress", broken_bar)
     # What runs in the background of a shell has been told to ignore it.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     if error is KeyboardInterrupt:

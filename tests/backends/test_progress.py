@@ -2,7 +2,7 @@
 
 import pytest
 
-from holdfast.backends.progress import ProgressLines, with_bar
+from holdfast.backends.progress import ProgressLines, show_progress
 
 
 @pytest.fixture(autouse=True)
@@ -31,7 +31,7 @@ def _slow(clock: Clock, n: int, seconds: float):  # type: ignore[no-untyped-def]
 
 
 def test_a_bar_hands_on_all_results_in_their_order():
-    assert list(with_bar(iter([3, 1, 2]), "Counting", 3)) == [3, 1, 2]
+    assert list(show_progress(iter([3, 1, 2]), "Counting", 3)) == [3, 1, 2]
 
 
 def test_long_work_says_every_ten_seconds_how_far_it_is(capsys: pytest.CaptureFixture[str]):

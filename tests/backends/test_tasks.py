@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from holdfast.backends.interruption import current_group
-from holdfast.backends.tasks import batches, check_jobs, run_all
+from holdfast.backends.tasks import check_jobs, make_batches, run_all
 from holdfast.errors import ParameterError
 
 
@@ -45,4 +45,4 @@ def test_what_is_no_number_of_jobs_raises_an_error(n_jobs: Any) -> None:
 
 
 def test_batches_hold_every_item_once_and_in_order() -> None:
-    assert batches([1, 2, 3, 4, 5], 2) == [[1, 2], [3, 4], [5]]
+    assert make_batches([1, 2, 3, 4, 5], 2) == [[1, 2], [3, 4], [5]]

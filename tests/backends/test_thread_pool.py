@@ -36,7 +36,7 @@ def test_all_other_threads_help_until_the_caller_has_finished(n_jobs: int) -> No
         assert is_over.wait(60)
 
     with ThreadPool(n_jobs) as pool:
-        with pool.helped(help_out, is_over.set):
+        with pool.run_with_helpers(help_out, is_over.set):
             for _ in range(n_jobs - 1):
                 assert n_helped.acquire(timeout=60)
         assert is_over.is_set()
@@ -45,7 +45,11 @@ def test_all_other_threads_help_until_the_caller_has_finished(n_jobs: int) -> No
 
 def test_helpers_end_when_the_caller_fails() -> None:
     is_over = threading.Event()
-    with ThreadPool(2) as pool, pytest.raises(ZeroDivisionError), pool.helped(is_over.wait, is_over.set):
+    with (
+        ThreadPool(2) as pool,
+        pytest.raises(ZeroDivisionError),
+        pool.run_with_helpers(is_over.wait, is_over.set),
+    ):
         raise ZeroDivisionError
     assert is_over.is_set()
 

@@ -364,7 +364,8 @@ def test_a_column_of_names_is_noted_once_without_the_noise_of_python(patients: P
     assert result.stderr.count("'constant'") == 1
     assert "Warning" not in result.stderr
     assert summary(tmp_path / "run")["notes"] == [
-        line.removeprefix("Note: ") for line in result.stderr.splitlines()
+        line.removeprefix("Note: ").replace("--keep-ids", "keep_ids=True")
+        for line in result.stderr.splitlines()
     ]
 
 

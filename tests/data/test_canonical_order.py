@@ -144,7 +144,7 @@ def test_the_order_of_the_rows_does_not_matter(table: Table, random: Any):
     order = np.array(random.sample(range(table.n_rows), table.n_rows))
     mark = np.arange(table.n_rows) % 3
     ordered, metadata, _ = canonical(table, [mark])
-    again, metadata_again, _ = canonical(table.taken(order), [mark[order]])
+    again, metadata_again, _ = canonical(table.subset(order), [mark[order]])
     assert bits(ordered, metadata) == bits(again, metadata_again)
 
 
@@ -160,7 +160,7 @@ def test_the_order_of_alike_rows_does_not_show_in_their_weights():
 def test_a_weight_is_as_many_rows(table: Table, times: list[int]):
     repeats = np.array(times[: table.n_rows])
     weighted = Table(table.schema, table.columns, table.target, repeats.astype(float))
-    repeated = table.taken(np.repeat(np.arange(table.n_rows), repeats))
+    repeated = table.subset(np.repeat(np.arange(table.n_rows), repeats))
     assert bits(canonical(weighted)[0]) == bits(canonical(repeated)[0])
 
 
@@ -187,7 +187,7 @@ def test_rows_that_are_coded_have_the_same_order(table: Table, n_groups: int) ->
     ordered, by_ranks = in_fixed_order(table, groups)
     assert by_ranks.tolist() == order.tolist()
     assert "coded" not in table.__dict__
-    again = table.taken(order).coded
+    again = table.subset(order).coded
     for name, array in ordered.coded._asdict().items():
         assert array.tobytes() == getattr(again, name).tobytes()
 

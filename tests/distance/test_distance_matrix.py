@@ -10,7 +10,7 @@ import pytest
 
 from holdfast.data.schema import Target
 from holdfast.distance.distances import distance_matrix, distances_between, mean_distance, tree_distance
-from holdfast.distance.settings import settings_for
+from holdfast.distance.settings import complete_settings
 from holdfast.errors import ParameterError
 from holdfast.tree.tree import Tree
 from reference.distances import MATCHINGS
@@ -55,7 +55,7 @@ def test_every_entry_is_the_distance_of_its_pair(way: dict[str, Any]) -> None:
 def test_own_trees_and_settings_that_are_complete_need_no_reading(way: dict[str, Any]) -> None:
     early, late = collection()[:3], collection()[5:]
     options: dict[str, Any] = {"label_weight": None, "outcome": None, "normalised": False, "depth": None}
-    settings = settings_for([*early, *late], **(options | way))
+    settings = complete_settings([*early, *late], **(options | way))
     of_pairs = {"depth": greatest_depth(*early, *late)} | way
     between = distances_between(early, late, settings)
     assert between.tolist() == [[tree_distance(a, b, **of_pairs).total for b in late] for a in early]

@@ -181,7 +181,7 @@ def test_every_round_is_that_of_the_slow_twin(seed: int, is_weighted: bool, n_cl
 def test_the_order_of_the_rows_changes_no_bit(rules: GrowthRules) -> None:
     rows, labels, weights = made_rows(5, 80, 3)
     table = table_of(rows, labels, weights)
-    mixed = table.taken(np.random.default_rng(0).permutation(80))
+    mixed = table.subset(np.random.default_rng(0).permutation(80))
     assert is_same(grow_adaboost(table, rules, 15), grow_adaboost(mixed, rules, 15))
 
 
@@ -189,7 +189,7 @@ def test_a_whole_weight_is_as_many_rows_to_the_last_bit() -> None:
     rows, labels, _ = made_rows(6, 60, 3)
     repeats = np.random.default_rng(1).integers(0, 4, 60)
     weighted = table_of(rows, labels, repeats.astype(float))
-    repeated = table_of(rows, labels, None).taken(np.repeat(np.arange(60), repeats))
+    repeated = table_of(rows, labels, None).subset(np.repeat(np.arange(60), repeats))
     rules = GrowthRules(max_depth=2, min_samples_leaf=5)
     first, second = grow_adaboost(weighted, rules, 15), grow_adaboost(repeated, rules, 15)
     assert len(first.ensemble) == 15

@@ -13,7 +13,7 @@ from holdfast.data.split.groups import read_groups
 from holdfast.data.split.resampling import Units, bootstrap_counts
 from holdfast.data.table import Table
 from holdfast.ensembles import bagging as bagging_module
-from holdfast.ensembles.bagging import bagged_values, grow_bagging
+from holdfast.ensembles.bagging import grow_bagging, predict_bagged
 from holdfast.ensembles.bags import Bags, Sampling
 from holdfast.errors import DataError, GrowthWarning, ParameterError
 from holdfast.growth.grow import grow
@@ -67,7 +67,7 @@ def test_trees_that_are_asked_and_forgotten_say_the_same_to_the_last_bit(
     table = people(numbers=numbers)
     rules, sampling = rules_for(table, max_features=2), Sampling(3)
     kept = grow_bagging(table, rules, 8, sampling=sampling).ensemble.values(table)
-    assert (bagged_values(table, rules, 8, sampling=sampling) == kept).all()
+    assert (predict_bagged(table, rules, 8, sampling=sampling) == kept).all()
 
 
 def test_with_votes_the_values_are_the_shares_of_trees_that_vote_for_each_class() -> None:
@@ -98,14 +98,14 @@ def test_rows_repeated_are_whole_weights_in_whatever_order_they_come(numbers: bo
     rules = rules_for(table, max_features=2)
     weighted = grow_bagging(Table(table.schema, table.columns, table.target, weight), rules, 10)
     rows = random.permutation(np.repeat(np.arange(40), weight.astype(int)))
-    repeated = grow_bagging(table.taken(rows), rules, 10)
+    repeated = grow_bagging(table.subset(rows), rules, 10)
     for one, other in zip(weighted.ensemble, repeated.ensemble, strict=True):
         assert same_tree(one, other)
 
 
 def test_the_order_of_the_rows_changes_no_tree_and_no_bag() -> None:
     table, order = people(), np.random.default_rng(0).permutation(150)
-    one, other = grow_bagging(table, FOREST, 8), grow_bagging(table.taken(order), FOREST, 8)
+    one, other = grow_bagging(table, FOREST, 8), grow_bagging(table.subset(order), FOREST, 8)
     for index in range(8):
         assert same_tree(one.ensemble[index], other.ensemble[index])
         assert np.array_equal(one.bags[index][order], other.bags[index])
@@ -193,7 +193,7 @@ def test_rows_that_stay_are_drawn_as_before_and_so_are_groups() -> None:
     for groups in (None, read_groups(patient, 150)):
         whole = Bags.of(table, ones, Sampling(2, groups=groups))
         own = None if groups is None else read_groups(patient[stay], int(stay.sum()))
-        part = Bags.of(table.taken(stay), ones[stay], Sampling(2, groups=own))
+        part = Bags.of(table.subset(stay), ones[stay], Sampling(2, groups=own))
         for index in range(5):
             assert part[index].tolist() == whole[index][stay].tolist()
 
@@ -209,7 +209,7 @@ def test_trees_that_did_not_draw_the_rows_that_leave_stay_as_they_were() -> None
     table = people()
     stay = np.arange(150) != 17
     whole = grow_bagging(table, FOREST, 40, sampling=Sampling(6))
-    part = grow_bagging(table.taken(stay), FOREST, 40, sampling=Sampling(6))
+    part = grow_bagging(table.subset(stay), FOREST, 40, sampling=Sampling(6))
     untouched = [index for index in range(40) if whole.bags[index][~stay].sum() == 0]
     assert len(untouched) > 8  # of 40, about one in e
     for index in untouched:
@@ -273,7 +273,7 @@ def test_groups_must_be_as_long_as_the_rows() -> None:
 
 
 def test_bootstrap_is_a_flag() -> None:
-    with pytest.raises(ParameterError, match="bootstrap='yes' is no flag"):
+    with pytest.raises(ParameterError, match="bootstrap='yes' must be"):
         Sampling(bootstrap="yes")  # type: ignore[arg-type]
 
 

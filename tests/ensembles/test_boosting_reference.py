@@ -186,7 +186,7 @@ def test_a_whole_weight_is_as_many_rows(loss: str, n_classes: int, splits: str) 
     plain = Table(weighted.schema, weighted.columns, weighted.target)
     options = {"n_estimators": 4, "min_samples_leaf": 4}
     first = library_run(weighted, loss, splits, **options).ensemble
-    second = library_run(plain.taken(rows), loss, splits, **options).ensemble
+    second = library_run(plain.subset(rows), loss, splits, **options).ensemble
     for one, other in zip(first, second, strict=True):
         assert one.feature.tolist() == other.feature.tolist()
         assert one.threshold == pytest.approx(other.threshold, nan_ok=True)
@@ -199,7 +199,7 @@ def test_a_whole_weight_is_as_many_rows(loss: str, n_classes: int, splits: str) 
 @pytest.mark.parametrize(("loss", "n_classes"), KINDS)
 def test_the_order_of_the_rows_does_not_matter(loss: str, n_classes: int, splits: str) -> None:
     table = made_table(loss, n_classes, "fractional")
-    mixed = table.taken(np.random.default_rng(0).permutation(table.n_rows))
+    mixed = table.subset(np.random.default_rng(0).permutation(table.n_rows))
     first, second = (library_run(each, loss, splits, n_estimators=4).ensemble for each in (table, mixed))
     for one, other in zip(first, second, strict=True):
         assert one.feature.tolist() == other.feature.tolist()

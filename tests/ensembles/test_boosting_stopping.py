@@ -8,7 +8,7 @@ from boosting_tables import GREEDY, KINDS, LOSSES, noisy, staged_losses, weights
 from sklearn.model_selection import GroupKFold, KFold
 
 from holdfast.arrays import FloatArray
-from holdfast.data.split.folds import Fold, steady_folds
+from holdfast.data.split.folds import Fold, draw_stable_folds
 from holdfast.data.table import Table
 from holdfast.ensembles.boosting import Boosting, boost
 from holdfast.ensembles.boosting_settings import BoostingSettings
@@ -22,8 +22,8 @@ def held_out_losses(table: Table, kind: str, fold: Fold, n_estimators: int) -> F
     """The mean loss of the rows held out, after every round of boosting on the others alone."""
     rows = np.repeat(np.arange(table.n_rows), fold.times)
     rules = BoostingSettings(LOSSES.get(kind, kind), n_estimators, **GREEDY)
-    alone = boost(table.taken(rows), rules).ensemble
-    held_out = table.taken(fold.held_out)
+    alone = boost(table.subset(rows), rules).ensemble
+    held_out = table.subset(fold.held_out)
     return np.average(staged_losses(alone, held_out, kind), axis=1, weights=weights_of(held_out))
 
 
@@ -48,7 +48,7 @@ def test_the_rounds_that_lose_least_on_the_rows_held_out_are_kept(kind: str, wei
         **GREEDY,
     )
     run = boost(table, rules, seed=seed)
-    (fold,) = steady_folds(table, None, 0.25, (seed, VALIDATION))
+    (fold,) = draw_stable_folds(table, None, 0.25, (seed, VALIDATION))
     assert fold.held_out.mean() == pytest.approx(0.25, abs=0.05)
     n_tried = len(run.validation_loss)
     by_hand = held_out_losses(table, kind, fold, n_tried)
@@ -74,7 +74,7 @@ def test_groups_are_held_out_as_a_whole(kind: str) -> None:
         LOSSES.get(kind, kind), 10, early_stopping=True, validation_fraction=0.3, **GREEDY
     )
     run = boost(table, rules, groups=groups, seed=seed)
-    (fold,) = steady_folds(table, np.unique(groups, return_inverse=True)[1], 0.3, (seed, VALIDATION))
+    (fold,) = draw_stable_folds(table, np.unique(groups, return_inverse=True)[1], 0.3, (seed, VALIDATION))
     assert not set(groups[fold.held_out]) & set(groups[~fold.held_out])
     by_hand = held_out_losses(table, kind, fold, len(run.validation_loss))
     assert run.validation_loss == pytest.approx(by_hand, rel=1e-9)
@@ -82,7 +82,7 @@ def test_groups_are_held_out_as_a_whole(kind: str) -> None:
 
 def test_the_rows_held_out_do_not_depend_on_their_order() -> None:
     table = noisy("three classes")
-    mixed = table.taken(np.random.default_rng(0).permutation(table.n_rows))
+    mixed = table.subset(np.random.default_rng(0).permutation(table.n_rows))
     rules = BoostingSettings("log_loss", 15, early_stopping=True, subsample=0.6, max_features=2, **GREEDY)
     one, other = (boost(each, rules, seed=3) for each in (table, mixed))
     assert one.validation_loss == pytest.approx(other.validation_loss)
@@ -93,7 +93,7 @@ def test_the_rows_held_out_do_not_depend_on_their_order() -> None:
 def test_a_single_unit_cannot_be_divided() -> None:
     table, rules = noisy("squared_error", 20), BoostingSettings("squared_error", early_stopping=True)
     with pytest.raises(DataError, match="one row only"):
-        boost(table.taken([0]), rules)
+        boost(table.subset([0]), rules)
     with pytest.raises(DataError, match="one group only"):
         boost(table, rules, groups=["same"] * 20)
 
@@ -119,7 +119,7 @@ def assert_chosen_by(folds: list[Fold], run: Boosting, table: Table, kind: str) 
 def test_folds_choose_the_lowest_mean_loss(kind: str) -> None:
     table = noisy(kind)
     run = cross_validated(table, kind, 4)
-    folds = steady_folds(table, None, 4, (2, VALIDATION))
+    folds = draw_stable_folds(table, None, 4, (2, VALIDATION))
     assert np.array_equal(sum(fold.held_out.astype(int) for fold in folds), np.ones(table.n_rows))
     assert_chosen_by(folds, run, table, kind)
     assert 1 < run.n_estimators < 20  # so that the test shows something
@@ -146,7 +146,7 @@ def test_folds_keep_groups_together() -> None:
     table = noisy("two classes")
     groups = np.arange(table.n_rows) // 5
     run = cross_validated(table, "two classes", 3, groups)
-    folds = steady_folds(table, groups, 3, (2, VALIDATION))
+    folds = draw_stable_folds(table, groups, 3, (2, VALIDATION))
     assert all(len(set(groups[f.held_out])) * 5 == f.held_out.sum() for f in folds)
     assert_chosen_by(folds, run, table, "two classes")
     cross_validated(table, "two classes", GroupKFold(3), groups)

@@ -13,11 +13,11 @@ from holdfast.data.split.row_keys import row_keys, uniforms
 from holdfast.data.table import Table
 from holdfast.ensembles.bagging import Bagging, grow_bagging
 from holdfast.ensembles.bags import Sampling
-from holdfast.ensembles.importances import features_asked, importances, permutation_importance
+from holdfast.ensembles.importances import find_path_features, importances, permutation_importance
 from holdfast.errors import DataError, ParameterError
 from holdfast.growth.grow import grow
 from holdfast.growth.rules import GrowthRules
-from holdfast.tree.route import passed_nodes
+from holdfast.tree.route import find_passed_nodes
 from reference.names import by_name
 
 ILL = people()
@@ -99,7 +99,7 @@ def slow_permutation(bagging: Bagging, table: Table, score: object) -> FloatArra
     lost, keys = np.zeros((len(bagging), table.n_features)), row_keys(table)
     for index, tree in enumerate(bagging.ensemble):
         rows = bagging.bags.left_out(index)
-        outside = table.taken(rows)
+        outside = table.subset(rows)
         before = score(outside.target, tree.value[tree.apply(outside)])  # type: ignore[operator]
         for place, feature in enumerate(by_name(table.schema)):
             drawn = uniforms(keys[rows], (bagging.bags.sampling.seed, 51, index, place)).tolist()
@@ -150,7 +150,7 @@ def test_rows_without_weight_are_not_permuted() -> None:
     weight = np.random.default_rng(0).integers(0, 2, 150).astype(float)
     weighted = Table(ILL.schema, ILL.columns, ILL.target, weight)
     one, _ = permutation_importance(grow_bagging(weighted, FOREST, 5), weighted)
-    kept = ILL.taken(weight > 0)
+    kept = ILL.subset(weight > 0)
     other, _ = permutation_importance(grow_bagging(kept, FOREST, 5), kept)
     assert one.mean == pytest.approx(other.mean)
 
@@ -160,15 +160,15 @@ def test_the_bits_are_the_same_for_any_number_of_jobs_and_any_order_of_the_rows(
     bagging = grow_bagging(table, n_estimators=40)
     one, two = (permutation_importance(bagging, table, n_jobs=n_jobs)[0] for n_jobs in (1, 2))
     assert one.mean.tobytes() == two.mean.tobytes()
-    shuffled = table.taken(np.random.default_rng(0).permutation(table.n_rows))
+    shuffled = table.subset(np.random.default_rng(0).permutation(table.n_rows))
     other, _ = permutation_importance(grow_bagging(shuffled, n_estimators=40), shuffled)
     assert other.mean == pytest.approx(one.mean)
 
 
 def test_the_features_asked_on_the_way_to_a_node_are_those_of_the_nodes_above() -> None:
     tree = BAGGING.ensemble[0]
-    paths = passed_nodes(tree, np.arange(tree.n_nodes)).toarray()
-    for node, asked in enumerate(features_asked(tree)):
+    paths = find_passed_nodes(tree, np.arange(tree.n_nodes)).toarray()
+    for node, asked in enumerate(find_path_features(tree)):
         above = [other for other in np.flatnonzero(paths[node]) if other != node]
         assert set(np.flatnonzero(asked)) == {int(tree.feature[other]) for other in above}
 

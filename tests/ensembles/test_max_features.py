@@ -11,12 +11,12 @@ from holdfast.ensembles.bags import Sampling
 from holdfast.ensembles.max_features import (
     MaxFeaturesSearch,
     MaxFeaturesTable,
-    candidates,
     choose_max_features,
+    list_candidates,
 )
 from holdfast.ensembles.out_of_bag import out_of_bag
 from holdfast.growth.rules import GrowthRules
-from holdfast.scoring.metric import metric_of
+from holdfast.scoring.metric import make_metric
 
 ILL = people()
 RISK = people(numbers=True)
@@ -37,7 +37,7 @@ SMALL = MaxFeaturesSearch(n_estimators=15)
 def test_the_numbers_to_try_are_powers_of_all_and_the_default(
     n_features: int, default: int, expected: list[int]
 ) -> None:
-    assert candidates(n_features, default).tolist() == expected
+    assert list_candidates(n_features, default).tolist() == expected
 
 
 @pytest.mark.parametrize("table", [ILL, RISK], ids=["classes", "numbers"])
@@ -72,9 +72,9 @@ def test_scores_of_folds_are_those_of_forests_that_never_saw_them(table: Table) 
     for line, number in enumerate((1, 2, 4)):
         for place, (learnt, held_out) in enumerate(pairs):
             forest = grow_bagging(
-                table.taken(learnt), rules.replace(max_features=number), 5, sampling=Sampling(2)
+                table.subset(learnt), rules.replace(max_features=number), 5, sampling=Sampling(2)
             )
-            values, truth = forest.ensemble.values(table.taken(held_out)), table.target[held_out]
+            values, truth = forest.ensemble.values(table.subset(held_out)), table.target[held_out]
             score = (
                 accuracy_score(truth, values.argmax(axis=1))
                 if table is ILL
@@ -90,7 +90,7 @@ def test_folds_keep_groups_together_and_do_not_depend_on_the_order_of_the_rows()
     one = choose_max_features(ILL, FOREST, search=search, sampling=Sampling(1, groups=groups)).table
     order = np.random.default_rng(0).permutation(150)
     shuffled = Sampling(1, groups=groups[order])
-    other = choose_max_features(ILL.taken(order), FOREST, search=search, sampling=shuffled).table
+    other = choose_max_features(ILL.subset(order), FOREST, search=search, sampling=shuffled).table
     assert one.scores == pytest.approx(other.scores)
     assert one.scores.shape == (3, 3)
 
@@ -102,7 +102,7 @@ def test_a_number_of_draws_that_a_fold_does_not_have_is_all_of_its_rows() -> Non
 
 
 def test_of_numbers_that_score_alike_the_smallest_is_taken() -> None:
-    accuracy = metric_of("accuracy", ILL.schema.target)
+    accuracy = make_metric("accuracy", ILL.schema.target)
     scores = np.array([[0.5], [0.7], [0.7]])
     table = MaxFeaturesTable(np.array([1, 3, 9]), scores, np.array([0.1, 0.2, 0.3]), "oob", accuracy)
     assert table.chosen_value == 3

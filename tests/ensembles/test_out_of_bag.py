@@ -14,10 +14,10 @@ from holdfast.data.schema import Target
 from holdfast.data.table import Table
 from holdfast.ensembles.bagging import Bagging, grow_bagging
 from holdfast.ensembles.bags import Sampling
-from holdfast.ensembles.out_of_bag import out_of_bag, points_scored
+from holdfast.ensembles.out_of_bag import choose_points, out_of_bag
 from holdfast.errors import DataError, DataWarning, ParameterError
 from holdfast.growth.rules import GrowthRules
-from holdfast.scoring.metric import metric_of
+from holdfast.scoring.metric import make_metric
 
 FOREST = GrowthRules(max_features=2)
 ILL = people()
@@ -31,7 +31,7 @@ def slow_values(bagging: Bagging, table: Table, rules: GrowthRules, n_estimators
     trees = [tree_by_hand(bagging, index, table, rules) for index in range(n_estimators)]
     values = np.full((table.n_rows, bagging.ensemble.n_outputs), np.nan)
     for row in range(table.n_rows):
-        alone = table.taken(np.array([row]))
+        alone = table.subset(np.array([row]))
         said = [
             tree.value[tree.apply(alone)][0]
             for index, tree in enumerate(trees)
@@ -65,7 +65,7 @@ def test_votes_of_the_trees_outside_the_bag_are_counted() -> None:
     votes = np.zeros((150, 3))
     for index, tree in enumerate(bagging.ensemble):
         rows = bagging.bags.left_out(index)
-        for row, vote in zip(rows, tree.outcome[tree.apply(ILL.taken(rows))], strict=True):
+        for row, vote in zip(rows, tree.outcome[tree.apply(ILL.subset(rows))], strict=True):
             votes[row, vote] += 1
     assert out_of_bag(bagging, ILL).values == pytest.approx(votes / votes.sum(axis=1, keepdims=True))
 
@@ -132,13 +132,13 @@ def test_the_curve_is_the_score_of_the_first_trees_alone(scoring: Any) -> None:
 
 
 def test_a_long_curve_has_points_at_every_order_of_magnitude() -> None:
-    accuracy = metric_of("accuracy", Target(classes=("no", "yes")))
-    points = points_scored(5000, 100_000, accuracy)
+    accuracy = make_metric("accuracy", Target(classes=("no", "yes")))
+    points = choose_points(5000, 100_000, accuracy)
     assert (points[0], points[-1]) == (1, 5000)
     assert 20 < len(points) <= 100
     assert np.diff(np.log(points)).max() < 0.75
-    assert len(points_scored(500, 400_000, accuracy)) <= 12
-    assert len(points_scored(1000, 1000, accuracy)) == 1000
+    assert len(choose_points(500, 400_000, accuracy)) <= 12
+    assert len(choose_points(1000, 1000, accuracy)) == 1000
 
 
 def test_a_score_that_the_first_trees_cannot_have_is_missing_from_the_curve() -> None:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from holdfast import StableTreeClassifier, TreeClassifier, TreeRegressor, class_counts
-from holdfast.tree.monotone import violations
+from holdfast.tree.monotone import count_violations
 
 RNG = np.random.default_rng(8)
 X = RNG.normal(size=(260, 3))
@@ -27,21 +27,21 @@ def test_no_prediction_of_a_tree_falls_against_its_direction(kind: str, merged: 
     rules = {"monotonic_cst": [1, 0, 0], "leaf_values": kind, "merge_leaves": merged, "cv": 3}
     model = TreeClassifier(**rules, max_leaf_nodes=14).fit(X, Y)
     assert model.get_n_leaves() > 2
-    assert falls(model) == violations(model.tree_) == 0
+    assert falls(model) == count_violations(model.tree_) == 0
 
 
 @pytest.mark.parametrize("kind", ["shrunk", "honest"])
 def test_no_mean_of_a_tree_falls_against_its_direction(kind: str) -> None:
     target = X[:, 0] + 2 * np.sin(3 * X[:, 1]) + RNG.normal(size=260)
     model = TreeRegressor(monotonic_cst=[1, 0, 0], leaf_values=kind, max_leaf_nodes=14, cv=3).fit(X, target)
-    assert falls(model) == violations(model.tree_) == 0
+    assert falls(model) == count_violations(model.tree_) == 0
 
 
 @pytest.mark.parametrize("kind", ["teacher", "labels", "shrunk", "honest"])
 def test_no_candidate_of_stable_trees_breaks_its_direction(kind: str) -> None:
     small = {"teacher": "linear", "max_leaf_nodes": 6, "n_estimators": 6}
     model = StableTreeClassifier(**small, monotonic_cst=[1, 0, 0], leaf_values=kind, random_state=0).fit(X, Y)
-    assert [violations(tree) for tree in model.candidate_trees_] == [0] * len(model.candidate_trees_)
+    assert [count_violations(tree) for tree in model.candidate_trees_] == [0] * len(model.candidate_trees_)
     assert falls(model) == 0
 
 

@@ -70,7 +70,7 @@ def test_what_would_hold_rows_out_of_a_table_on_disk_is_refused(
 
 
 def test_a_part_of_its_rows_is_a_table_in_memory(stored: StoredTable) -> None:
-    model = TreeClassifier(size="auto", cv=3).fit(stored.taken(np.arange(200)))
+    model = TreeClassifier(size="auto", cv=3).fit(stored.subset(np.arange(200)))
     assert model.tree_.count[0] == 200
 
 

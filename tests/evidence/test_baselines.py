@@ -49,8 +49,8 @@ def slow_cart(table: Table, settings: StabilitySettings, groups: LongArray | Non
         rules = GrowthRules(settings.rules.criterion, max_depth=depth, min_samples_leaf=size)
         scores = []
         for fold in folds_of(table, settings, groups):
-            tree = grow(table.taken(np.setdiff1d(np.arange(table.n_rows), fold)), rules)
-            held_out = table.taken(fold)
+            tree = grow(table.subset(np.setdiff1d(np.arange(table.n_rows), fold)), rules)
+            held_out = table.subset(fold)
             value = tree.value[tree.apply(held_out), -1]
             score = roc_auc_score if table.schema.target.is_classes else r2_score
             scores.append(score(held_out.target, value))
@@ -139,8 +139,8 @@ def test_a_forest_is_as_good_as_that_of_scikit_learn() -> None:
     X, y = load_breast_cancer(return_X_y=True)
     learnt, tested = slice(0, None, 2), slice(1, None, 2)
     theirs = RandomForestClassifier(100, random_state=0).fit(X[learnt], y[learnt])
-    ours = grow_forest(BREAST.taken(np.arange(569)[learnt]), DEPTH_4, n_estimators=100)
-    values = ours.values(BREAST.taken(np.arange(569)[tested]))
+    ours = grow_forest(BREAST.subset(np.arange(569)[learnt]), DEPTH_4, n_estimators=100)
+    values = ours.values(BREAST.subset(np.arange(569)[tested]))
     score = roc_auc_score(y[tested], theirs.predict_proba(X[tested])[:, 1])
     assert roc_auc_score(y[tested], values[:, 1]) == pytest.approx(score, abs=0.01)
 

@@ -23,7 +23,7 @@ from holdfast.data.schema import Feature, Label, Schema, Target
 from holdfast.errors import DataError, HoldfastError, ParameterError, SchemaMismatch
 from holdfast.evidence.split_support import split_support
 from holdfast.scoring.intervals import wilson_interval
-from holdfast.tree.class_counts import with_own_counts
+from holdfast.tree.class_counts import keep_own_counts
 from holdfast.tree.tree import Tree
 from reference.random_trees import random_tree
 from reference.trees import SURVIVED, leaf, split, tree_of
@@ -210,7 +210,7 @@ def test_numbers_go_up_or_down_by_at_least_so_much() -> None:
 
 def test_what_the_tree_says_is_told_apart_from_what_was_seen() -> None:
     young, old = leaf(176, 167 / 176, 9 / 176), leaf(100, 0.4, 0.6)
-    tree = with_own_counts(tree_of(split("age", 40.5, young, old), (AGE,), SURVIVED))
+    tree = keep_own_counts(tree_of(split("age", 40.5, young, old), (AGE,), SURVIVED))
     no, yes = SURVIVED.classes
     same = " ".join(str(explain_row(tree, {"age": 30}, positive=yes)).split())
     assert f"probability of {yes} 5 %: 9 of 176 rows like this one (95 % interval 3 to 9 %)." in same

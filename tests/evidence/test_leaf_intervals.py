@@ -19,7 +19,7 @@ from holdfast.scoring.design_effect import design_effect
 from holdfast.scoring.intervals import bootstrap_interval, jeffreys_interval, t_interval, wilson_interval
 from holdfast.show.node_texts import NodeTexts
 from holdfast.show.report.sections.rules import rule_facts
-from holdfast.tree.prune import cut_back
+from holdfast.tree.prune import prune_at
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(300, 3))
@@ -220,7 +220,7 @@ def test_a_drawn_mean_has_its_interval_and_one_row_none() -> None:
 
 def test_nodes_are_worth_what_they_were_when_leaves_are_cut_away() -> None:
     model = TreeClassifier(max_depth=3).fit(X, Y, RNG.random(300) ** 2)
-    cut = cut_back(model.tree_, model.tree_.parent == 0)
+    cut = prune_at(model.tree_, model.tree_.parent == 0)
     assert cut.effective is not None
     assert np.array_equal(cut.effective[0], model.tree_.effective[0])
     assert len(cut.effective) == cut.n_nodes == 3

@@ -47,7 +47,7 @@ def patients(table: Table) -> set[int]:
 
 
 # The clinic as `replicate` sees it: in one fixed order.
-ORDERED = CLINIC.taken(fixed_order(CLINIC))
+ORDERED = CLINIC.subset(fixed_order(CLINIC))
 NUMBER = ORDERED.columns[0].astype(int)
 
 
@@ -82,7 +82,7 @@ def test_nothing_is_trained_on_test_rows_and_all_other_rows_are_used(monkeypatch
     for number, test in enumerate(held_out.results):
         for learner in learners:
             learnt = patients(learner.calls[number][0][0])
-            assert learnt == set(range(N_ROWS)) - patients(ORDERED.taken(test))
+            assert learnt == set(range(N_ROWS)) - patients(ORDERED.subset(test))
 
 
 def test_test_rows_are_a_third_with_equal_shares_of_the_classes_and_differ_between_replications(
@@ -133,7 +133,7 @@ def recorded(
 
 def test_scores_are_those_of_scikit_learn_on_the_test_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     found, _, test = recorded(monkeypatch, SMALL)
-    rows = ORDERED.taken(test)
+    rows = ORDERED.subset(test)
     for result in found.results[:4]:
         shares = result.tree.value[result.tree.apply(rows), 1]
         assert result.score == pytest.approx(roc_auc_score(rows.target == 1, shares))
@@ -334,7 +334,7 @@ def test_numbers_have_replications_too() -> None:
 def test_losses_are_shown_as_people_know_them(monkeypatch: pytest.MonkeyPatch) -> None:
     found, _, test = recorded(monkeypatch, replace(SMALL, scoring="log_loss"))
     cart = found.results[3]
-    rows = ORDERED.taken(test)
+    rows = ORDERED.subset(test)
     assert -cart.score == pytest.approx(log_loss(rows.target, cart.tree.value[cart.tree.apply(rows)]))
     assert f"{-cart.score:.4f}"[:4] in found.text()
 

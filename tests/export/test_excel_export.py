@@ -9,7 +9,7 @@ from exported_models import SITE, model
 
 from holdfast import ExportError, Table, grow, to_excel
 from holdfast.export import excel, excel_engines, excel_scores
-from holdfast.export.plain_model import plain_model
+from holdfast.export.plain_model import make_plain_model
 
 openpyxl = pytest.importorskip("openpyxl", reason="openpyxl writes the workbook")
 
@@ -75,7 +75,9 @@ def test_rows_beyond_one_sheet_are_computed_by_several(monkeypatch: pytest.Monke
 
     monkeypatch.setattr(excel_engines, "_computed", computed)
     monkeypatch.setattr(excel_scores.ScoreSheet, "most_rows", 4)
-    assert excel.scored(b"", plain_model(model("tree")), {"age": [1.0]}, rows=1).engine == "a program"
+    assert excel.scored(b"", make_plain_model(model("tree")), {"age": [1.0]}, rows=1).engine == "a program"
     sizes.clear()
-    values, outcomes, engine = excel_engines.computed(b"", plain_model(model("tree")), {"age": [1.0] * 10})
+    values, outcomes, engine = excel_engines.evaluate_workbook(
+        b"", make_plain_model(model("tree")), {"age": [1.0] * 10}
+    )
     assert (sizes, len(values), len(outcomes), engine) == ([4, 4, 2], 10, 10, "a program")

@@ -11,8 +11,8 @@ from exported_models import MODELS, SITE, model, rows
 from holdfast import DataWarning, ExportError, Table, TreeClassifier, check_export, export, grow, to_python
 from holdfast.errors import EngineError
 from holdfast.export import python as python_format
-from holdfast.export.edges import edge_rows
-from holdfast.export.plain_model import plain_model
+from holdfast.export.edges import make_edge_rows
+from holdfast.export.plain_model import make_plain_model
 
 ENGINES = {
     "python": ("python", {}),
@@ -44,21 +44,23 @@ def test_an_export_equals_the_model(name: str, engine: str) -> None:
 
 def test_the_edges_stand_on_both_sides_of_every_threshold() -> None:
     table = Table.from_arrays(pd.DataFrame({"age": [20.0, 30.0, 50.0, 60.0]}), ["no", "no", "yes", "yes"])
-    edges = edge_rows(plain_model(grow(table)), {"age": [25.0]})
+    edges = make_edge_rows(make_plain_model(grow(table)), {"age": [25.0]})
     assert edges == {"age": [None, nextafter(40.0, -inf), 40.0, nextafter(40.0, inf)]}
 
 
 def test_the_edges_of_a_set_are_all_its_categories_missing_and_one_never_seen() -> None:
     frame = pd.DataFrame({"site": ["never seen", "b", "c"] * 4})
-    edges = edge_rows(plain_model(grow(Table.from_arrays(frame, ["x", "y", "y"] * 4))), {"site": ["b"]})
+    edges = make_edge_rows(
+        make_plain_model(grow(Table.from_arrays(frame, ["x", "y", "y"] * 4))), {"site": ["b"]}
+    )
     assert edges == {"site": [None, "b", "c", "never seen", "never seen!"]}
 
 
 def test_an_edge_reaches_its_split_whatever_the_usual_row() -> None:
     tree = model("deep tree").tree_
-    plain = plain_model(tree)
+    plain = make_plain_model(tree)
     usual = {feature.name: [None] for feature in plain.columns}
-    edges = pd.DataFrame(edge_rows(plain, usual))
+    edges = pd.DataFrame(make_edge_rows(plain, usual))
     edges["age"] = edges["age"].astype(float)
     with pytest.warns(match="has not seen"):
         passed = np.unique(tree.decision_path(edges).nonzero()[1])

@@ -7,7 +7,7 @@ import pytest
 from exported_models import SITE, model, rows
 
 from holdfast import ExportError, Table, grow, to_sql
-from holdfast.export.sql_text import Dialect, identifier, literal, number
+from holdfast.export.sql_text import Dialect, format_literal, format_number, quote_identifier
 
 
 def test_a_query_reads_as_a_case_for_each_question() -> None:
@@ -48,16 +48,16 @@ def test_names_of_our_own_give_way_to_those_of_the_data() -> None:
 
 
 def test_numbers_are_floats_of_17_digits() -> None:
-    assert number(0.1 + 0.2) == "3.0000000000000004e-1"
-    assert number(-1e22) == "-1e22"
-    assert float(number(2 / 3)) == 2 / 3
+    assert format_number(0.1 + 0.2) == "3.0000000000000004e-1"
+    assert format_number(-1e22) == "-1e22"
+    assert float(format_number(2 / 3)) == 2 / 3
 
 
 def test_quotes_are_doubled() -> None:
-    assert identifier('a"b') == '"a""b"'
-    assert literal("it's") == "'it''s'"
-    assert literal(True) == "TRUE"
-    assert literal(3) == "3"
+    assert quote_identifier('a"b') == '"a""b"'
+    assert format_literal("it's") == "'it''s'"
+    assert format_literal(True) == "TRUE"
+    assert format_literal(3) == "3"
 
 
 def test_deep_trees_are_walked_in_steps(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -82,7 +82,7 @@ def test_other_dialects_come_from_sqlglot() -> None:
 @pytest.mark.parametrize("name", ["", "a\0b"])
 def test_a_name_that_sql_has_not_is_refused(name: str) -> None:
     with pytest.raises(ExportError, match="SQL has no name"):
-        identifier(name)
+        quote_identifier(name)
 
 
 def test_capital_letters_do_not_tell_columns_apart() -> None:
@@ -106,4 +106,4 @@ def test_a_database_that_is_not_here_cannot_verify() -> None:
 
 
 def test_awkward_names_are_quoted() -> None:
-    assert identifier(SITE) in to_sql(model("deep tree"))
+    assert quote_identifier(SITE) in to_sql(model("deep tree"))

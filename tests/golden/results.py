@@ -159,7 +159,7 @@ def _of_fitted(model: Any) -> Marks:
     choice = Marks([model.choice_.candidate, model.choice_.selection_rule], {})
     frontier = model.frontier_
     if frontier.sizes:  # those of the most leaves, as if there were no others
-        frontier = frontier.taken(np.flatnonzero(frontier.max_leaf_nodes == frontier.sizes[-1]))
+        frontier = frontier.subset(np.flatnonzero(frontier.max_leaf_nodes == frontier.sizes[-1]))
     parts = {"frontier": marks.of_frontier(frontier), "tree": marks.of_tree(model.tree_)}
     return marks.joined({**parts, "choice": choice})
 

@@ -80,7 +80,7 @@ def rows(**more: object) -> Table:
 def test_the_order_of_rows_and_a_wider_schema_change_no_fingerprint() -> None:
     table = rows()
     wide = table.schema.widened(rows().schema)
-    assert data_fingerprint(table.taken(np.array([3, 1, 0, 2]))) == data_fingerprint(table)
+    assert data_fingerprint(table.subset(np.array([3, 1, 0, 2]))) == data_fingerprint(table)
     assert data_fingerprint(Table(wide, table.columns, table.target)) == data_fingerprint(table)
 
 
@@ -94,8 +94,12 @@ def test_the_order_of_columns_changes_no_fingerprint() -> None:
 
 def test_every_cell_every_class_and_every_weight_counts() -> None:
     table = rows()
-    others = [rows(sample_weight=[1.0, 1.0, 1.0, 2.0]), rows(target="died"), table.taken(np.array([0, 1, 2]))]
-    others.append(table.taken(np.array([0, 1, 2, 3, 3])))
+    others = [
+        rows(sample_weight=[1.0, 1.0, 1.0, 2.0]),
+        rows(target="died"),
+        table.subset(np.array([0, 1, 2])),
+    ]
+    others.append(table.subset(np.array([0, 1, 2, 3, 3])))
     for place in range(4):
         for column in range(2):
             changed = [each.copy() for each in table.columns]

@@ -331,7 +331,7 @@ def test_the_order_of_rows_changes_no_bit_of_a_verdict(random: Random) -> None:
     lines = {**ChangePolicy.template().to_dict(), "scoring": "log_loss", "subgroups": ["site"]}
     policy = ChangePolicy.from_dict({**lines, "min_subgroup_rows": 5})
     one = policy.check(old, new, table, subgroups={"site": site})
-    other = policy.check(old, new, table.taken(order), subgroups={"site": site[order]})
+    other = policy.check(old, new, table.subset(order), subgroups={"site": site[order]})
     assert one.to_dict() == other.to_dict()
 
 

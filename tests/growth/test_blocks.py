@@ -8,7 +8,7 @@ from holdfast import GrowthRules, Table
 from holdfast.data.split.resampling import Units, all_draws
 from holdfast.growth import nodes
 from holdfast.growth.grow import grow_samples
-from holdfast.growth.ready import SampledRows, ready_all
+from holdfast.growth.ready import SampledRows, prepare_tasks
 from holdfast.growth.sample import fixed_point_sample
 from holdfast.tree.tree import Tree
 
@@ -95,7 +95,7 @@ def test_they_are_grown_by_one_call_unless_limits_depend_on_the_rows():
     for rules, n_calls in (({"max_depth": 3}, 1), ({"min_samples_leaf": 0.1}, 3), ({"max_seconds": 60.0}, 3)):
         own = GrowthRules(**rules)
         fixed = fixed_point_sample(table, own)
-        assert len(ready_all(table, own, fixed, SampledRows([fixed.repeats] * 3, [0, 1, 2]))) == n_calls
+        assert len(prepare_tasks(table, own, fixed, SampledRows([fixed.repeats] * 3, [0, 1, 2]))) == n_calls
 
 
 def test_sets_that_find_no_room_change_nothing(monkeypatch):

@@ -127,8 +127,8 @@ def test_equal_priors_are_balanced_weights() -> None:
 def test_rows_in_another_order_or_repeated_give_the_same_tree() -> None:
     rules = GrowthRules(loss_matrix=LOSSES, priors=[0.3, 0.7], min_samples_leaf=6)
     order = np.random.default_rng(3).permutation(120)
-    twice = TABLE.taken(np.repeat(np.arange(120), 2))
-    trees = [grow(TABLE, rules), grow(TABLE.taken(order), rules)]
+    twice = TABLE.subset(np.repeat(np.arange(120), 2))
+    trees = [grow(TABLE, rules), grow(TABLE.subset(order), rules)]
     assert trees[0].value.tolist() == trees[1].value.tolist()
     doubled = grow(twice, rules.replace(min_samples_leaf=12))
     assert doubled.value.tolist() == trees[0].value.tolist()

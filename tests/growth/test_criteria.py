@@ -6,7 +6,7 @@ from hypothesis import given
 
 from holdfast.data.table import Table
 from holdfast.errors import ParameterError
-from holdfast.growth.criteria import CLASS_CRITERIA, NUMBER_CRITERIA, class_impurity, criterion_of
+from holdfast.growth.criteria import CLASS_CRITERIA, NUMBER_CRITERIA, class_impurity, get_criterion
 from holdfast.growth.grow import grow
 from holdfast.growth.rules import GrowthRules
 from reference.disagreement import going_left
@@ -29,22 +29,22 @@ SHARES = np.array([[1.0, 0.0, 0.0], [0.5, 0.5, 0.0], [0.25, 0.25, 0.5]])
     ],
 )
 def test_impurity_follows_from_the_shares_of_the_classes(name: str, expected: list[float]) -> None:
-    assert class_impurity(criterion_of(name, is_classes=True), SHARES).tolist() == expected
+    assert class_impurity(get_criterion(name, is_classes=True), SHARES).tolist() == expected
 
 
 def test_every_criterion_is_for_classes_or_for_numbers() -> None:
     assert not CLASS_CRITERIA.keys() & NUMBER_CRITERIA.keys()
     for name in CLASS_CRITERIA:
         with pytest.raises(ParameterError, match="a number"):
-            criterion_of(name, is_classes=False)
+            get_criterion(name, is_classes=False)
     for name in NUMBER_CRITERIA:
         with pytest.raises(ParameterError, match="classes"):
-            criterion_of(name, is_classes=True)
+            get_criterion(name, is_classes=True)
 
 
 def test_an_unknown_criterion_is_refused_with_the_known_ones() -> None:
     with pytest.raises(ParameterError, match=r"'ginny'.*'gini'"):
-        criterion_of("ginny", is_classes=True)
+        get_criterion("ginny", is_classes=True)
 
 
 @pytest.mark.parametrize(("name", "other"), [("log_loss", "entropy"), ("purity", "misclassification")])

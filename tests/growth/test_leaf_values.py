@@ -93,7 +93,7 @@ def recounted(tree: Tree, table: Table) -> tuple[np.ndarray, np.ndarray]:
 @given(class_tables(of_a_row=whole_weights) | number_tables(of_a_row=fractional_weights), st.data())
 def test_values_on_other_rows_are_a_plain_recount(table: Table, data: Any):
     split = data.draw(st.integers(1, table.n_rows))
-    early, late = table.taken(np.arange(split)), table.taken(np.arange(table.n_rows))
+    early, late = table.subset(np.arange(split)), table.subset(np.arange(table.n_rows))
     if early.weight is not None and not early.weight.any():
         return
     rules = CART if table.schema.target.is_classes else GrowthRules("squared_error")

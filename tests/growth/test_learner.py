@@ -119,7 +119,7 @@ def test_a_sample_is_a_table_with_its_rows_repeated():
     learner = own_learner(TABLE, GrowthRules(max_depth=4), ONE)
     samples = samples_of(learner, 6)
     for tree, counts in zip(learner.trees(0, samples, [0] * 6), samples, strict=True):
-        repeated = TABLE.taken(np.repeat(np.arange(80), counts))
+        repeated = TABLE.subset(np.repeat(np.arange(80), counts))
         assert drawing(tree) == drawing(grow(repeated, GrowthRules(max_depth=4)))
 
 

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from holdfast import BoostingRegressor, ForestClassifier, TreeClassifier, TreeRegressor
-from holdfast.tree.monotone import violations
+from holdfast.tree.monotone import count_violations
 from holdfast.tree.tree import LEAF
 from reference.constraints import paths_of
 
@@ -81,7 +81,7 @@ class TestConstraints:
             signs["monotonic_class"] = "high"
         trees = trees_of(fitted(model, **signs))
         assert any("site" in path for tree in trees for path in names_on_paths(tree))
-        assert all(violations(tree) == 0 for tree in trees)
+        assert all(count_violations(tree) == 0 for tree in trees)
 
 
 @pytest.mark.parametrize("splits", ["tree", "exact", "binned"])

@@ -22,8 +22,8 @@ from holdfast.errors import BrokenTreeError, EditError, ParameterError
 from holdfast.growth.leaf_values import refit_leaf_values
 from holdfast.growth.pruning.path import pruning_path
 from holdfast.tree.check import check_tree
-from holdfast.tree.monotone import Monotone, in_order, ordered_pairs, violations
-from holdfast.tree.prune import cut_back
+from holdfast.tree.monotone import Monotone, count_violations, enforce_monotonicity, find_ordered_pairs
+from holdfast.tree.prune import prune_at
 from holdfast.tree.tree import LEAF
 from reference.constraints import best_ordered_cut, falls_along, isotonic
 
@@ -128,7 +128,7 @@ def test_ordered_categories_have_a_direction():
     grade = pd.Categorical(np.digitize(SCORE, [-1, 0, 1]), ordered=True)
     frame = FRAME.assign(grade=grade.rename_categories(["low", "fair", "good", "best"]))
     model = TreeRegressor(max_leaf_nodes=15, monotonic_cst={"grade": 1}).fit(frame, SCORE)
-    assert violations(model.tree_) == 0
+    assert count_violations(model.tree_) == 0
     assert "grade" in [model.tree_.schema.features[f].name for f in model.tree_.feature if f != LEAF]
 
 
@@ -179,7 +179,7 @@ def test_leaves_out_of_order_become_the_nearest_that_are_in_order():
     y = rng.normal(size=40) + x / 30
     tree = grow(Table.from_arrays(x[:, None], y), GrowthRules("squared_error", max_leaf_nodes=14))
     leaves = tree.feature == LEAF  # in preorder: from the lowest to the highest
-    ordered = in_order(tree.replace(monotone=Monotone((("x0", 1),))))
+    ordered = enforce_monotonicity(tree.replace(monotone=Monotone((("x0", 1),))))
     expected = isotonic(tree.value[leaves, 0], tree.weight[leaves])
     np.testing.assert_allclose(ordered.value[leaves, 0], expected, atol=1e-9)
 
@@ -188,7 +188,7 @@ def test_large_trees_are_bounded_from_the_root_down():
     frame, score = patients(3000, seed=5)
     tree = TreeRegressor(monotonic_cst={"age": 1, "noise": -1}).fit(frame, score).tree_
     assert tree.n_leaves > 300
-    assert violations(tree) == 0
+    assert count_violations(tree) == 0
 
 
 # -- what is done to a tree -----------------------------------------------------------------------------
@@ -204,15 +204,15 @@ def test_leaves_refitted_to_other_rows_stay_in_order(grown):
     _, tree = grown
     frame, score = patients(300, seed=9)
     later = Table.from_arrays(frame, np.where(score < 0, "yes", "no"), schema=tree.schema)
-    assert violations(refit_leaf_values(tree, later, GrowthRules())) == 0
+    assert count_violations(refit_leaf_values(tree, later, GrowthRules())) == 0
 
 
 def test_every_subtree_stays_in_order(grown):
     _, tree = grown
     assert all(
-        violations(cut_back(tree, np.arange(tree.n_nodes) == node)) == 0 for node in range(tree.n_nodes)
+        count_violations(prune_at(tree, np.arange(tree.n_nodes) == node)) == 0 for node in range(tree.n_nodes)
     )
-    assert all(violations(each) == 0 for each in pruning_path(tree))
+    assert all(count_violations(each) == 0 for each in pruning_path(tree))
 
 
 def test_an_edited_question_leaves_values_in_order_and_a_value_must_keep_it(grown):
@@ -220,8 +220,11 @@ def test_an_edited_question_leaves_values_in_order_and_a_value_must_keep_it(grow
     node = next(
         node for node in range(tree.n_nodes) if tree.schema.features[tree.feature[node]].name == "age"
     )
-    assert violations(tree.edit(table).with_threshold(node, 0.05).tree) == 0
-    leaves, (lower, upper) = np.flatnonzero(tree.feature == LEAF), ordered_pairs(tree, np.array([1, 0, 0, 0]))
+    assert count_violations(tree.edit(table).with_threshold(node, 0.05).tree) == 0
+    leaves, (lower, upper) = (
+        np.flatnonzero(tree.feature == LEAF),
+        find_ordered_pairs(tree, np.array([1, 0, 0, 0])),
+    )
     pair = np.flatnonzero(tree.value[leaves[upper], 1] < 1.0)[0]
     with pytest.raises(EditError, match="breaks what the tree promises of 'age'"):
         tree.with_leaf_value(int(leaves[lower[pair]]), {"no": 0.0, "yes": 1.0})

@@ -19,8 +19,8 @@ from holdfast.growth.rules import GrowthRules
 from holdfast.growth.size.search import choose_size
 from holdfast.storage.model_file import model_from_json, tree_to_json
 from holdfast.tree.check import check_tree
-from holdfast.tree.monotone import violations
-from holdfast.tree.quantile import quantile_of, weighted_quantile
+from holdfast.tree.monotone import count_violations
+from holdfast.tree.quantile import parse_quantile, weighted_quantile
 from holdfast.tree.tree import LEAF, Tree
 from reference.disagreement import disagreements
 from reference.tables import fractional_weights, number_tables, real_numbers, rules, whole_weights
@@ -41,7 +41,7 @@ def skewed() -> tuple[FloatArray, FloatArray]:
 
 def lost(tree: Tree, values: FloatArray, said: float, weight: FloatArray) -> float:
     """The mean loss around a number by its definition."""
-    quantile = quantile_of(tree.criterion)
+    quantile = parse_quantile(tree.criterion)
     assert quantile is not None
     apart = values - said
     costs = np.where(apart > 0, quantile * apart, (quantile - 1.0) * apart)
@@ -74,7 +74,7 @@ def test_every_node_says_the_quantile_of_its_rows_and_what_they_lose_around_it(
     weight = np.ones(table.n_rows) if table.weight is None else table.weight
     for node, rows in enumerate(rows_at(tree, table)):
         rows = rows[weight[rows] > 0]
-        quantile = quantile_of(criterion)
+        quantile = parse_quantile(criterion)
         assert quantile is not None
         said = weighted_quantile(table.target[rows], weight[rows], quantile)
         assert tree.value[node, 0] == pytest.approx(said, abs=1e-12)
@@ -86,7 +86,7 @@ def test_every_node_says_the_quantile_of_its_rows_and_what_they_lose_around_it(
 def test_the_order_of_the_rows_changes_no_bit(table: Table, growth: GrowthRules, random: Any) -> None:
     order = np.arange(table.n_rows)
     random.shuffle(order)
-    one, other = grow(table, growth), grow(table.taken(order), growth)
+    one, other = grow(table, growth), grow(table.subset(order), growth)
     for name in (*SHAPE, *DATA):
         np.testing.assert_array_equal(getattr(one, name), getattr(other, name), err_msg=name)
 
@@ -179,7 +179,7 @@ def test_directions_hold(skewed: tuple[FloatArray, FloatArray]) -> None:
         growth = GrowthRules("quantile", quantile=quantile, max_depth=5, monotonic_cst={"x0": 1, "x1": -1})
         tree = grow(Table.from_arrays(X, y), growth)
         assert tree.n_leaves > 4
-        assert violations(tree) == 0
+        assert count_violations(tree) == 0
         grid = np.zeros((200, 4))
         grid[:, 0] = np.linspace(-3, 3, 200)
         assert (np.diff(tree.predict(grid)) >= 0).all()
@@ -238,7 +238,7 @@ def test_files_and_words_say_which_quantile(skewed: tuple[FloatArray, FloatArray
     for tree, words in zip(trees, ("median", "0.9 quantile"), strict=True):
         again = model_from_json(tree_to_json(tree))
         assert again.criterion == tree.criterion
-        assert quantile_of(again.criterion) == quantile_of(tree.criterion)
+        assert parse_quantile(again.criterion) == parse_quantile(tree.criterion)
         assert f"THEN y = {words} " in tree.rules()
         assert f"{words} of y" in str(tree)
         assert words in tree.to_svg()
@@ -246,7 +246,7 @@ def test_files_and_words_say_which_quantile(skewed: tuple[FloatArray, FloatArray
 
 def test_names_that_are_no_quantile_are_none() -> None:
     for name in ("quantile", "quantile 0", "quantile 1.0", "quantile nan", "quantile x", "squared_error", ""):
-        assert quantile_of(name) is None
+        assert parse_quantile(name) is None
 
 
 # -- errors -------------------------------------------------------------------------------------------------

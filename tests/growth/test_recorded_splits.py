@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 
 from holdfast import GrowthRules, StableTreeClassifier, Table, Tree, grow
-from holdfast.growth.recorded_splits import ask_if_recorded
+from holdfast.growth.recorded_splits import add_recorded_splits
 from holdfast.growth.sample import fixed_point_sample
-from holdfast.growth.values import with_values
+from holdfast.growth.values import refit_values
 from holdfast.tree.tree import KNOWN, LEAF
 from reference.trees import leaf, split, tree_of
 
@@ -23,8 +23,8 @@ def rows(*groups: tuple[object, str, int]) -> Table:
 def read(table: Table, rules: GrowthRules) -> Tree:
     """The tree that the rules grow, as it is handed to a reader."""
     fixed = fixed_point_sample(table, rules)
-    tree = with_values(grow(table, rules), table, fixed, fixed.repeats)
-    return ask_if_recorded(tree, table, rules, fixed, fixed.repeats)
+    tree = refit_values(grow(table, rules), table, fixed, fixed.repeats)
+    return add_recorded_splits(tree, table, rules, fixed, fixed.repeats)
 
 
 def asks_if_recorded(tree: Tree, node: int = 0) -> bool:
@@ -119,9 +119,9 @@ def test_a_split_on_the_feature_among_the_missing_ones_goes() -> None:
     root = tree_of(split("x", 8.5, leaf(80, 1.0, 0.0), below), table.schema.features, table.schema.target)
     rules = GrowthRules()
     fixed = fixed_point_sample(table, rules)
-    tree = ask_if_recorded(root, table, rules, fixed, fixed.repeats)
+    tree = add_recorded_splits(root, table, rules, fixed, fixed.repeats)
     assert asks_if_recorded(tree)
     assert tree.count.tolist() == [284, 84, 200]
     assert tree.predict(pd.DataFrame({"x": [9.0, 10.0, nan]})).tolist() == ["no", "no", "yes"]
-    kept = ask_if_recorded(root, table, rules, fixed, fixed.repeats, keep=[2])
+    kept = add_recorded_splits(root, table, rules, fixed, fixed.repeats, keep=[2])
     assert kept.threshold[:3].tolist()[::2] == [8.5, 9.5]

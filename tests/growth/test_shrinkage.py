@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast import GrowthRules, ParameterError, Table, grow
-from holdfast.growth.shrinkage import STRENGTHS, choose_strength, shrunk, shrunk_values
+from holdfast.growth.shrinkage import STRENGTHS, choose_strength, shrink_tree, shrink_values
 
 
 def noisy(n_rows: int, seed: int = 0, fraction: float = 0.3) -> Table:
@@ -33,20 +33,20 @@ def by_hand(tree, node, strength):
 @given(strength=st.sampled_from([0.0, *STRENGTHS]), seed=st.integers(0, 20))
 def test_every_node_is_the_sum_over_its_path(strength: float, seed: int) -> None:
     tree = grow(noisy(40, seed), GrowthRules(max_depth=4))
-    values = shrunk(tree, strength).value
+    values = shrink_tree(tree, strength).value
     assert values == pytest.approx(np.array([by_hand(tree, node, strength) for node in range(tree.n_nodes)]))
 
 
 def test_no_strength_changes_nothing_and_an_endless_one_leaves_the_root() -> None:
     tree = grow(noisy(60))
-    assert shrunk(tree, 0).value == pytest.approx(tree.value)
-    assert shrunk(tree, 1e12).value == pytest.approx(np.tile(tree.value[0], (tree.n_nodes, 1)), abs=1e-6)
+    assert shrink_tree(tree, 0).value == pytest.approx(tree.value)
+    assert shrink_tree(tree, 1e12).value == pytest.approx(np.tile(tree.value[0], (tree.n_nodes, 1)), abs=1e-6)
 
 
 def test_no_leaf_says_0_or_1() -> None:
     tree = grow(noisy(60))
     assert tree.value.min() == 0.0
-    for values in shrunk_values(tree, STRENGTHS):
+    for values in shrink_values(tree, STRENGTHS):
         assert values.min() > 0
         assert values.max() < 1
 
@@ -61,4 +61,4 @@ def test_pure_noise_is_shrunk_more_than_what_can_be_told() -> None:
 
 def test_a_strength_below_0_is_refused() -> None:
     with pytest.raises(ParameterError, match=r"strength=-1 is out of range"):
-        shrunk(grow(noisy(20)), -1)
+        shrink_tree(grow(noisy(20)), -1)

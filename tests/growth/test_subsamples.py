@@ -46,13 +46,13 @@ def test_each_tree_is_that_of_its_rows(stored: StoredTable) -> None:
     for index, tree in enumerate(trees):
         rows = subsample(row_keys(stored), (7, Branch.SUBSAMPLES, index), 90)
         assert len(rows) == 90
-        assert nodes(tree) == nodes(grow(stored.taken(rows), RULES))
+        assert nodes(tree) == nodes(grow(stored.subset(rows), RULES))
 
 
 def test_a_part_is_a_sample_too(stored: StoredTable) -> None:
     trees = grow_parts(stored, RULES)
     assert [tree.count[0] for tree in trees] == [100, 150, 350]
-    assert nodes(trees[1]) == nodes(grow(stored.taken(np.arange(100, 250)), RULES))
+    assert nodes(trees[1]) == nodes(grow(stored.subset(np.arange(100, 250)), RULES))
 
 
 @pytest.mark.parametrize("n_jobs", [2, -1])
@@ -62,7 +62,7 @@ def test_neither_jobs_nor_the_order_of_rows_change_a_tree(
     trees = nodes(*grow_subsamples(stored, RULES, 5, max_samples=0.2))
     monkeypatch.setattr(subsamples, "MOST_TOGETHER", 2)
     assert nodes(*grow_subsamples(stored, RULES, 5, max_samples=0.2, n_jobs=n_jobs)) == trees
-    turned = stored.taken(np.arange(600)[::-1])
+    turned = stored.subset(np.arange(600)[::-1])
     assert nodes(*grow_subsamples(turned, RULES, 5, max_samples=0.2)) == trees
 
 

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from holdfast import BoostingRegressor, GrowthRules, Table, Tree, grow
-from holdfast.data.coding import text_key
+from holdfast.data.coding import hash_text
 from reference.drawing import column_order
 
 pytestmark = [pytest.mark.kernel, pytest.mark.filterwarnings("ignore::UserWarning")]
@@ -18,7 +18,7 @@ NAMES = [f"c{i}" for i in range(7)]
 def table(names: list[str], n_rows: int = 60, constant: tuple[str, ...] = ()) -> Table:
     """Columns of noise, each the same whatever the others are."""
     columns = {
-        name: np.zeros(n_rows) if name in constant else np.random.default_rng(text_key(name)).random(n_rows)
+        name: np.zeros(n_rows) if name in constant else np.random.default_rng(hash_text(name)).random(n_rows)
         for name in names
     }
     target = np.random.default_rng(0).permutation(np.arange(n_rows) % 2)

@@ -90,5 +90,5 @@ def test_the_bits_depend_neither_on_threads_nor_on_the_cut_of_the_rows(target: T
         assert np.array_equal(ensemble.scores(table, n_jobs=n_jobs), scores)
     assert np.array_equal(ensemble.leaves(table, n_jobs=2), ensemble.leaves(table))
     cuts = [0, 1, 10, 2049, 9000, 25_000]
-    parts = [table.taken(np.arange(*ends)) for ends in pairwise(cuts)]
+    parts = [table.subset(np.arange(*ends)) for ends in pairwise(cuts)]
     assert np.array_equal(np.concatenate([ensemble.scores(part) for part in parts]), scores)

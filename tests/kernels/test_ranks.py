@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from holdfast.data.coding import rank_values
+from holdfast.data.coding import write_dense_ranks
 
 N = 5_000
 RANDOM = np.random.default_rng(0)
@@ -32,7 +32,7 @@ COLUMNS = {
 def test_ranks_are_places_among_the_different_values(name):
     column = COLUMNS[name]
     ranks = np.empty(len(column), np.int32)
-    rows_below = rank_values(column, ranks)
+    rows_below = write_dense_ranks(column, ranks)
     known = ~np.isnan(column)
     values, places, counts = np.unique(column[known], return_inverse=True, return_counts=True)
     assert (ranks[~known] == -1).all()
@@ -43,5 +43,5 @@ def test_ranks_are_places_among_the_different_values(name):
 def test_the_column_stays_as_it_is():
     column = RANDOM.normal(size=(300, 2))[:, 1]
     before = column.copy()
-    rank_values(column, np.empty(300, np.int32))
+    write_dense_ranks(column, np.empty(300, np.int32))
     assert (column == before).all()

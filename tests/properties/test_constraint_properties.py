@@ -6,11 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.data.table import Table
-from holdfast.growth.constraints import columns_read
+from holdfast.growth.constraints import list_columns_read
 from holdfast.growth.grow import grow
 from holdfast.growth.leaf_values import refit_leaf_values
 from holdfast.growth.rules import GrowthRules
-from holdfast.tree.monotone import violations
+from holdfast.tree.monotone import count_violations
 from reference.constraints import falls_along, paths_of
 from reference.tables import class_tables, fractional_weights, number_tables, whole_weights
 
@@ -31,7 +31,7 @@ def rules_for(table: Table, **said) -> GrowthRules:
 
 def directed(table: Table, sign: int, **said) -> GrowthRules:
     """Rules with a direction for every column that can have one."""
-    read = {name for text in table.schema.questions for name in columns_read(table.schema, text)}
+    read = {name for text in table.schema.questions for name in list_columns_read(table.schema, text)}
     columns = [feature for feature in table.schema.columns if feature.name not in read]
     ordered = {feature.name: sign for feature in columns if not feature.is_subset}
     if not ordered:
@@ -44,7 +44,7 @@ def directed(table: Table, sign: int, **said) -> GrowthRules:
 def test_values_go_one_way_along_every_directed_column(table, sign, max_depth):
     rules = directed(table, sign, max_depth=max_depth)
     tree = grow(table, rules)
-    assert violations(tree) == 0
+    assert count_violations(tree) == 0
     # Counted without the boxes of leaves: rows moved along the values of a column, one at a time.
     rows = np.column_stack(table.columns)
     for position, feature in enumerate(table.schema.columns):
@@ -64,7 +64,7 @@ def test_other_rows_do_not_break_the_order(table, sign):
     rules = directed(table, sign)
     tree = grow(table, rules)
     turned = Table(table.schema, table.columns, table.target[::-1].copy(), table.weight)
-    assert violations(refit_leaf_values(tree, turned, rules)) == 0
+    assert count_violations(refit_leaf_values(tree, turned, rules)) == 0
 
 
 @given(tables, st.integers(0, 3), st.data())

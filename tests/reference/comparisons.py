@@ -7,7 +7,7 @@ import numpy as np
 from holdfast import Target
 from holdfast.comparison.table import ModelComparison
 from holdfast.data.split.folds import Fold
-from holdfast.scoring.metric import metric_of
+from holdfast.scoring.metric import make_metric
 
 CLASSES = Target("outcome", classes=("died", "lived"))
 FOUR_FOLDS = [[0.90, 0.80, 0.85, 0.95], [0.86, 0.78, 0.84, 0.90], [0.60, 0.50, 0.55, 0.65]]
@@ -32,7 +32,7 @@ def comparison(
     ones = np.ones((n_models, n_folds))
     content: dict[str, Any] = {
         "names": names,
-        "metrics": tuple(metric_of(name, CLASSES) for name in scoring),
+        "metrics": tuple(make_metric(name, CLASSES) for name in scoring),
         "all_scores": values,
         "telling": np.ones((len(values), n_folds), bool),
         "row_errors": None,

@@ -10,7 +10,7 @@ import numpy as np
 
 from holdfast.data.table import Table
 from holdfast.growth.rules import GrowthRules
-from holdfast.tree.quantile import quantile_of
+from holdfast.tree.quantile import parse_quantile
 from reference.names import by_name
 
 Rows = tuple[int, ...]
@@ -121,7 +121,7 @@ class Oracle:
     def impurity(self, rows: Rows) -> Number:
         """The impurity of a node of these rows by the criterion's definition, times its weight."""
         weight, criterion = self.weight(rows), self.rules.criterion
-        if (quantile := quantile_of(criterion)) is not None:
+        if (quantile := parse_quantile(criterion)) is not None:
             above = 1 if criterion == "absolute_error" else Fraction(quantile)
             below = 1 if criterion == "absolute_error" else 1 - Fraction(quantile)
             own = [(self.weights[row], self.targets[row]) for row in rows]

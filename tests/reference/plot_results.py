@@ -15,11 +15,11 @@ from holdfast.distance.settings import DistanceSettings
 from holdfast.evidence.replication_table import MODELS, Replications, Result
 from holdfast.evidence.split_support import SplitSupport
 from holdfast.growth.size.table import SizeTable
-from holdfast.scoring.metric import metric_of
+from holdfast.scoring.metric import make_metric
 from holdfast.stability.frontier import Frontier, pareto_frontier
 
 CLASSES = Target(classes=("no", "yes"))
-AUC, LOG_LOSS = metric_of("auc", CLASSES), metric_of("log_loss", CLASSES)
+AUC, LOG_LOSS = make_metric("auc", CLASSES), make_metric("log_loss", CLASSES)
 ODD = "<script>alert('x')</script> $a_1$ & a name that goes on and on and on"
 
 

@@ -45,7 +45,7 @@ def outputs(old: Tree, new: Tree, threshold: float | None = None, **given: Any) 
     rows = given.pop("table", table())
     held_out = given.pop("held_out", np.ones(rows.n_rows, bool))
     decision = Decision(1, threshold)
-    metric = metric_of("accuracy", SCHEMA.target)
+    metric = make_metric("accuracy", SCHEMA.target)
     return Outputs(old, new, given.pop("alike", new), rows, held_out, True, decision, metric)
 
 

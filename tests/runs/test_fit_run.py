@@ -162,7 +162,7 @@ def test_warnings_are_given_once_and_kept_as_notes(frame: pandas.DataFrame) -> N
         run = fit_run(odd, "outcome", model="tree", drop="patient")
     assert [each.category for each in given] == [DataWarning, DataWarning]
     assert {each.filename for each in given} == {__file__}
-    assert "keep_ids keeps such columns" in str(given[0].message)
+    assert "keep_ids=True keeps such columns" in str(given[0].message)
     assert len(run.facts["notes"]) == 2
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

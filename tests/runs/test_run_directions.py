@@ -7,7 +7,7 @@ import pytest
 from holdfast import fit_run
 from holdfast.errors import ParameterError
 from holdfast.runs.parsing import directions_of
-from holdfast.tree.monotone import violations
+from holdfast.tree.monotone import count_violations
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +25,7 @@ def test_the_model_of_a_run_keeps_to_its_directions(frame, model):
         frame, target="outcome", model=model, monotonic_cst={"age": 1}, monotonic_class="died", **few
     )
     trees = [run.model] if model == "tree" else list(run.model)
-    assert all(tree.monotone is not None and violations(tree) == 0 for tree in trees)
+    assert all(tree.monotone is not None and count_violations(tree) == 0 for tree in trees)
 
 
 def test_text_and_pairs_say_the_same():

@@ -21,7 +21,7 @@ def patients(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_patients(tmp_path_factory.mktemp("data") / "patients.csv")
 
 
-@pytest.mark.parametrize(("ending", "opens"), [("csv", "csv_text"), ("parquet", "parquet_columns")])
+@pytest.mark.parametrize(("ending", "opens"), [("csv", "open_csv"), ("parquet", "read_parquet_columns")])
 def test_a_file_is_opened_once(
     ending: str, opens: str, patients: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

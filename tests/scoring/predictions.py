@@ -7,7 +7,7 @@ import pytest
 
 from holdfast.arrays import FloatArray
 from holdfast.data.schema import Target
-from holdfast.scoring.metric import Score, TrueValues, metric_of
+from holdfast.scoring.metric import Score, TrueValues, make_metric
 
 DIED_LIVED = Target("outcome", classes=("died", "lived"))
 WARDS = Target("ward", classes=("A", "B", "C"))
@@ -37,4 +37,4 @@ def drawn(target: Target, n_rows: int = 400, weighted: bool = False) -> tuple[Fl
 
 
 def score(name: str, predicted: Any, true_values: TrueValues) -> Score:
-    return metric_of(name, true_values.target).score(np.asarray(predicted, float), true_values)
+    return make_metric(name, true_values.target).score(np.asarray(predicted, float), true_values)

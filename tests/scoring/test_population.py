@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from holdfast import Feature
-from holdfast.scoring.population import column_index, index_parts, stability_index
+from holdfast.scoring.population import column_index, compute_index_parts, stability_index
 
 NAN = math.nan
 
@@ -19,7 +19,7 @@ def test_an_index_by_hand() -> None:
     # With half a row for each part: 50, 50 of 100 against 70, 30 of 100.
     by_hand = (0.7 - 0.5) * math.log(0.7 / 0.5) + (0.3 - 0.5) * math.log(0.3 / 0.5)
     assert stability_index(np.array([49.5, 49.5]), np.array([69.5, 29.5])) == pytest.approx(by_hand)
-    assert index_parts(np.array([49.5, 49.5]), np.array([69.5, 29.5])).sum() == pytest.approx(by_hand)
+    assert compute_index_parts(np.array([49.5, 49.5]), np.array([69.5, 29.5])).sum() == pytest.approx(by_hand)
 
 
 def test_a_part_that_is_new_has_a_finite_index() -> None:

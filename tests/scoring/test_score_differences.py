@@ -8,7 +8,7 @@ from sklearn.metrics import make_scorer, roc_auc_score
 
 from holdfast import Target
 from holdfast.scoring.differences import score_difference
-from holdfast.scoring.metric import TrueValues, metric_of
+from holdfast.scoring.metric import TrueValues, make_metric
 
 TARGET = Target(classes=("no", "yes"))
 
@@ -24,7 +24,7 @@ def drawn(n: int = 300, seed: int = 0) -> tuple[np.ndarray, np.ndarray, TrueValu
 @pytest.mark.parametrize("name", ["accuracy", "auc", "brier", "log_loss", "balanced_accuracy"])
 def test_the_value_is_the_difference_of_the_scores(name: str) -> None:
     old, new, truth = drawn()
-    metric = metric_of(name, TARGET)
+    metric = make_metric(name, TARGET)
     value, error = score_difference(metric, old, new, truth)
     assert value == pytest.approx(metric.value(new, truth) - metric.value(old, truth))
     assert 0 < error < metric.score(old, truth).error + metric.score(new, truth).error
@@ -34,28 +34,28 @@ def test_the_error_of_a_mean_is_that_of_paired_differences() -> None:
     old, new, truth = drawn()
     squares = [-np.square(each[:, 1] - truth.values) for each in (old, new)]
     paired = np.std(squares[1] - squares[0], ddof=1) / np.sqrt(len(squares[0]))
-    assert score_difference(metric_of("brier", TARGET), old, new, truth).error == pytest.approx(paired)
+    assert score_difference(make_metric("brier", TARGET), old, new, truth).error == pytest.approx(paired)
 
 
 def test_the_error_covers_what_a_bootstrap_finds() -> None:
     old, new, truth = drawn(400)
     random, found = np.random.default_rng(1), []
-    metric = metric_of("auc", TARGET)
+    metric = make_metric("auc", TARGET)
     for _ in range(300):
         rows = random.integers(0, 400, 400)
-        found.append(score_difference(metric, old[rows], new[rows], truth.taken(rows)).value)
+        found.append(score_difference(metric, old[rows], new[rows], truth.subset(rows)).value)
     assert score_difference(metric, old, new, truth).error == pytest.approx(np.std(found), rel=0.15)
 
 
 def test_the_same_predictions_differ_in_nothing() -> None:
     old, _, truth = drawn()
-    assert score_difference(metric_of("auc", TARGET), old, old, truth) == (0.0, 0.0)
+    assert score_difference(make_metric("auc", TARGET), old, old, truth) == (0.0, 0.0)
 
 
 def test_a_scorer_of_others_is_called_on_both() -> None:
     old, new, truth = drawn()
     scorer: Any = make_scorer(roc_auc_score, response_method="predict_proba")
-    theirs = score_difference(metric_of(scorer, TARGET), old, new, truth)
-    ours = score_difference(metric_of("auc", TARGET), old, new, truth)
+    theirs = score_difference(make_metric(scorer, TARGET), old, new, truth)
+    ours = score_difference(make_metric("auc", TARGET), old, new, truth)
     assert theirs.value == pytest.approx(ours.value)
     assert theirs.error == pytest.approx(ours.error, rel=0.6)  # a jackknife of 20 blocks

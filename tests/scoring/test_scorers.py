@@ -12,7 +12,7 @@ from sklearn.base import is_classifier, is_regressor
 from holdfast.arrays import FloatArray
 from holdfast.data.schema import Target
 from holdfast.errors import DataError
-from holdfast.scoring.metric import TrueValues, metric_of
+from holdfast.scoring.metric import TrueValues, make_metric
 
 WARDS = Target("ward", classes=("A", "B", "C"))
 LIVED = Target("lived", classes=(False, True))
@@ -41,7 +41,7 @@ def labels_of(probabilities: FloatArray, true_values: TrueValues) -> tuple[Any, 
 
 def test_a_name_of_scikit_learn_is_its_scorer() -> None:
     probabilities, weight, true_values = drawn(WARDS)
-    f1 = metric_of("f1_macro", WARDS)
+    f1 = make_metric("f1_macro", WARDS)
     assert (f1.name, f1.title, f1.is_loss, f1.default_tolerance_unit) == (
         "f1_macro",
         "f1 macro",
@@ -58,13 +58,13 @@ def test_a_name_of_scikit_learn_is_its_scorer() -> None:
 
 def test_scorers_of_shares_get_shares_of_the_right_class() -> None:
     probabilities, weight, true_values = drawn(LIVED)
-    precision = metric_of("average_precision", LIVED).score(
+    precision = make_metric("average_precision", LIVED).score(
         probabilities, TrueValues(LIVED, true_values.values, weight)
     )
     expected = metrics.average_precision_score(true_values.values, probabilities[:, 1], sample_weight=weight)
     assert precision.value == pytest.approx(expected, rel=1e-12)
     probabilities, _, true_values = drawn(WARDS)
-    one_to_one = metric_of("roc_auc_ovo", WARDS).score(probabilities, true_values)
+    one_to_one = make_metric("roc_auc_ovo", WARDS).score(probabilities, true_values)
     assert one_to_one.value == pytest.approx(
         metrics.roc_auc_score(true_values.values, probabilities, multi_class="ovo")
     )
@@ -73,7 +73,7 @@ def test_scorers_of_shares_get_shares_of_the_right_class() -> None:
 def test_a_scorer_that_was_made_is_called_by_its_function() -> None:
     probabilities, _, true_values = drawn(LIVED)
     scorer = metrics.make_scorer(metrics.fbeta_score, beta=2.0)
-    metric = metric_of(scorer, LIVED)
+    metric = make_metric(scorer, LIVED)
     assert (metric.name, metric.title) == ("fbeta_score", "fbeta score")
     assert metric.score(probabilities, true_values).value == metrics.fbeta_score(
         *labels_of(probabilities, true_values), beta=2.0
@@ -82,7 +82,7 @@ def test_a_scorer_that_was_made_is_called_by_its_function() -> None:
 
 def test_a_loss_of_scikit_learn_is_shown_with_its_usual_sign() -> None:
     numbers, weight, true_values = drawn(STAY)
-    metric = metric_of("neg_root_mean_squared_error", STAY)
+    metric = make_metric("neg_root_mean_squared_error", STAY)
     assert (metric.title, metric.is_loss, metric.default_tolerance_unit) == (
         "root mean squared error",
         True,
@@ -103,14 +103,14 @@ def test_any_function_of_a_model_x_and_y_will_do() -> None:
         return float(np.mean(model.predict(X)[y == ward] == ward))
 
     actual, outcome = labels_of(probabilities, true_values)
-    metric = metric_of(caught, WARDS)
+    metric = make_metric(caught, WARDS)
     assert metric.name == "caught"
     assert metric.score(probabilities, true_values).value == np.mean(outcome[actual == "C"] == "C")
     # It takes no weights, so that they change nothing.
     assert metric.score(probabilities, TrueValues(WARDS, true_values.values, weight)) == metric.score(
         probabilities, true_values
     )
-    of_a = metric_of(partial(caught, ward="A"), WARDS)
+    of_a = make_metric(partial(caught, ward="A"), WARDS)
     assert of_a.name == "caught"
     assert of_a.score(probabilities, true_values).value == np.mean(outcome[actual == "A"] == "A")
 
@@ -123,7 +123,7 @@ def test_a_function_for_numbers_gets_a_regressor() -> None:
         return -float(np.abs(model.predict(X) - y).max())
 
     assert (
-        metric_of(worst, STAY).score(numbers, true_values).value
+        make_metric(worst, STAY).score(numbers, true_values).value
         == -np.abs(numbers[:, 0] - true_values.values).max()
     )
 
@@ -135,7 +135,7 @@ def test_every_name_of_scikit_learn_is_for_classes_or_for_numbers(target: Target
     scored = []
     for name in metrics.get_scorer_names():
         try:
-            metric = metric_of(name, target)
+            metric = make_metric(name, target)
         except ValueError:
             continue
         # Samples are for several labels to a row; gamma is for targets above 0.
@@ -158,8 +158,8 @@ def test_where_every_block_is_one_unit_the_jackknife_of_a_mean_is_its_textbook_e
     numbers, weight, true_values = drawn(STAY, 40 if grouped else 20)
     groups = (np.arange(40) % 15).astype(np.int32) if grouped else None
     true_values = TrueValues(STAY, true_values.values, weight if weighted else None, groups)
-    theirs = metric_of(metrics.make_scorer(metrics.mean_absolute_error, greater_is_better=False), STAY)
-    ours = metric_of("absolute_error", STAY)
+    theirs = make_metric(metrics.make_scorer(metrics.mean_absolute_error, greater_is_better=False), STAY)
+    ours = make_metric("absolute_error", STAY)
     assert tuple(theirs.score(numbers, true_values)) == pytest.approx(
         tuple(ours.score(numbers, true_values)), rel=1e-9
     )
@@ -167,7 +167,7 @@ def test_where_every_block_is_one_unit_the_jackknife_of_a_mean_is_its_textbook_e
 
 def test_the_jackknife_of_twenty_blocks_comes_near_the_bootstrap() -> None:
     probabilities, _, true_values = drawn(WARDS, 400)
-    metric, random = metric_of("f1_macro", WARDS), np.random.default_rng(0)
+    metric, random = make_metric("f1_macro", WARDS), np.random.default_rng(0)
     actual, outcome = labels_of(probabilities, true_values)
     draws = random.integers(400, size=(200, 400))
     values = [metrics.f1_score(actual[draw], outcome[draw], average="macro") for draw in draws]
@@ -185,7 +185,7 @@ def test_groups_stay_in_one_block() -> None:
         missing.append(set(range(60)) - set(X[:, 0].tolist()))
         return float(np.mean(model.predict(X) == y))
 
-    metric_of(noted, WARDS).score(probabilities, TrueValues(WARDS, true_values.values, None, groups))
+    make_metric(noted, WARDS).score(probabilities, TrueValues(WARDS, true_values.values, None, groups))
     assert len(missing) == 21
     assert missing[0] == set()
     assert sorted(row for block in missing for row in block) == list(range(60))
@@ -202,11 +202,11 @@ def test_a_block_that_holds_all_of_a_class_is_not_left_out() -> None:
         seen.append(len(set(y)))
         return float(np.mean(model.predict(X) == y))
 
-    score = metric_of(noted, WARDS).score(probabilities, TrueValues(WARDS, values))
+    score = make_metric(noted, WARDS).score(probabilities, TrueValues(WARDS, values))
     assert seen == [3] * 20  # all rows, and 19 of the 20 blocks
-    ours = metric_of("accuracy", WARDS).score(probabilities, TrueValues(WARDS, values))
+    ours = make_metric("accuracy", WARDS).score(probabilities, TrueValues(WARDS, values))
     assert score.error == pytest.approx(ours.error, rel=0.4)
-    lone = metric_of("roc_auc_ovo", LIVED).score(
+    lone = make_metric("roc_auc_ovo", LIVED).score(
         np.array([[0.2, 0.8], [0.6, 0.4]]), TrueValues(LIVED, np.array([1, 0]))
     )
     assert lone == (1.0, 0.0)  # neither row can be left out
@@ -222,7 +222,7 @@ def test_what_a_scorer_raises_comes_through_with_a_note() -> None:
         raise KeyError("no such ward")
 
     with pytest.raises(KeyError, match="no such ward") as caught:
-        metric_of(broken, WARDS).score(probabilities, true_values)
+        make_metric(broken, WARDS).score(probabilities, true_values)
     assert caught.value.__notes__ == ["The scorer 'broken' failed on 30 rows of predictions."]
 
 
@@ -233,4 +233,4 @@ def test_a_scorer_that_gives_no_number_is_refused() -> None:
         return float("nan")
 
     with pytest.raises(DataError, match="The scorer 'undecided' gives nan on 30 rows"):
-        metric_of(undecided, WARDS).score(probabilities, true_values)
+        make_metric(undecided, WARDS).score(probabilities, true_values)

@@ -16,7 +16,7 @@ from holdfast.data.schema import Target
 from holdfast.data.table import Table
 from holdfast.errors import DataError, ParameterError
 from holdfast.scoring.formulas import joint_auc
-from holdfast.scoring.metric import Metric, TrueValues, metric_of
+from holdfast.scoring.metric import Metric, TrueValues, make_metric
 from scoring.predictions import (
     DIED_LIVED,
     EVERY,
@@ -73,7 +73,7 @@ def scikit_learn_value(name: str, predicted: FloatArray, true_values: TrueValues
 @every_metric
 def test_values_are_those_of_scikit_learn(name: str, target: Target, weighted: bool) -> None:
     predicted, true_values = drawn(target, weighted=weighted)
-    metric = metric_of(name, target)
+    metric = make_metric(name, target)
     shown = metric.shown(metric.score(predicted, true_values).value)
     assert shown == pytest.approx(scikit_learn_value(name, predicted, true_values), rel=1e-12, abs=1e-12)
 
@@ -107,7 +107,7 @@ def test_a_predicted_mean_of_zero_has_a_finite_poisson_deviance() -> None:
 
 def test_losses_are_negated_and_shown_with_their_usual_sign() -> None:
     for name, target in EVERY:
-        metric = metric_of(name, target)
+        metric = make_metric(name, target)
         assert metric.is_loss == (name in ("brier", "log_loss", "squared_error", "absolute_error", "poisson"))
         assert metric.shown(-0.25) == (0.25 if metric.is_loss else -0.25)
         assert metric.default_tolerance_unit == ("relative" if metric.is_loss else "absolute")
@@ -206,11 +206,11 @@ def test_the_truth_of_a_table_has_its_target_weights_and_any_groups() -> None:
 
 
 def test_the_default_and_the_names_of_scikit_learn_mean_ours() -> None:
-    assert metric_of(None, WARDS) is metric_of("roc_auc_ovr", WARDS) is metric_of("auc", WARDS)
-    assert metric_of(None, STAY) is metric_of("r2", STAY)
-    assert metric_of("neg_log_loss", WARDS).title == "log loss"
-    assert metric_of("neg_mean_poisson_deviance", STAY).name == "poisson"
-    assert pickle.loads(pickle.dumps(metric_of("auc", WARDS))) == metric_of("auc", WARDS)
+    assert make_metric(None, WARDS) is make_metric("roc_auc_ovr", WARDS) is make_metric("auc", WARDS)
+    assert make_metric(None, STAY) is make_metric("r2", STAY)
+    assert make_metric("neg_log_loss", WARDS).title == "log loss"
+    assert make_metric("neg_mean_poisson_deviance", STAY).name == "poisson"
+    assert pickle.loads(pickle.dumps(make_metric("auc", WARDS))) == make_metric("auc", WARDS)
 
 
 @pytest.mark.parametrize(
@@ -222,18 +222,18 @@ def test_the_default_and_the_names_of_scikit_learn_mean_ours() -> None:
         ("r2", WARDS, "scoring='r2' is for numbers, and the target 'ward' holds classes.*'auc'"),
         ("neg_max_error", WARDS, "scoring='neg_max_error' is for numbers"),
         ("aucc", WARDS, "scoring='aucc' is unknown: choose one of 'accuracy', 'auc'"),
-        (3, STAY, "scoring=3 is no name and cannot be called: choose one of 'absolute_error'"),
+        (3, STAY, "scoring=3 must be a name or a callable: choose one of 'absolute_error'"),
         (metrics.f1_score, WARDS, r"write scoring=make_scorer\(f1_score\)"),
     ],
 )
 def test_a_scoring_that_will_not_do_is_refused(scoring: Any, target: Target, message: str) -> None:
     with pytest.raises(ParameterError, match=message):
-        metric_of(scoring, target)
+        make_metric(scoring, target)
 
 
 def test_predictions_and_rows_that_cannot_be_scored_are_refused() -> None:
-    accuracy: Metric = metric_of("accuracy", WARDS)
-    with pytest.raises(DataError, match=r"shape \(2, 2\), and the target 'ward' needs \(2, 3\)"):
+    accuracy: Metric = make_metric("accuracy", WARDS)
+    with pytest.raises(DataError, match=r"shape \(2, 2\); target 'ward' needs \(2, 3\)"):
         accuracy.score(np.full((2, 2), 0.5), TrueValues(WARDS, np.array([0, 1])))
     with pytest.raises(DataError, match="nothing to score on: 2 rows, and none has a weight"):
         accuracy.score(np.full((2, 3), 0.3), TrueValues(WARDS, np.array([0, 1]), np.zeros(2)))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from holdfast.data.schema import Target
-from holdfast.scoring.metric import TrueValues, metric_of
+from holdfast.scoring.metric import TrueValues, make_metric
 from scoring.predictions import DIED_LIVED, EVERY, WARDS, drawn, every_metric, if_weighted, score
 
 # Beyond a plain mean of the rows, whose error is a textbook's.
@@ -58,7 +58,7 @@ def test_the_error_of_a_mean_is_the_deviation_of_the_rows_over_the_root_of_their
 @almost_every_metric
 def test_the_error_is_that_of_the_bootstrap(name: str, target: Target) -> None:
     predicted, true_values = drawn(target)
-    metric, random = metric_of(name, target), np.random.default_rng(1)
+    metric, random = make_metric(name, target), np.random.default_rng(1)
     n = len(true_values.values)
     draws = random.multinomial(n, np.full(n, 1 / n), 2000).astype(float)
     values = [metric.score(predicted, TrueValues(target, true_values.values, draw)).value for draw in draws]
@@ -68,7 +68,7 @@ def test_the_error_is_that_of_the_bootstrap(name: str, target: Target) -> None:
 @made_of_ratios
 def test_the_error_with_weights_is_that_of_the_bootstrap(name: str, target: Target) -> None:
     predicted, true_values = drawn(target, weighted=True)
-    metric, random = metric_of(name, target), np.random.default_rng(2)
+    metric, random = make_metric(name, target), np.random.default_rng(2)
     n = len(true_values.values)
     draws = random.multinomial(n, np.full(n, 1 / n), 300) * true_values.weight
     values = [metric.score(predicted, TrueValues(target, true_values.values, draw)).value for draw in draws]

@@ -5,7 +5,7 @@ from xml.etree import ElementTree
 import numpy as np
 
 from holdfast import EditPrice, Node, Table, grow, price_of_edit
-from holdfast.scoring.metric import Score, metric_of
+from holdfast.scoring.metric import Score, make_metric
 from holdfast.show.edit_price import edit_price_text
 from holdfast.show.edits import node_text
 from holdfast.tree.tree import KNOWN
@@ -83,7 +83,7 @@ def test_trees_of_every_kind_have_numbers() -> None:
 
 
 def price(difference: Score, flips: float, scoring: str = "auc") -> EditPrice:
-    metric, same = metric_of(scoring, SURVIVED), Score(0.9, 0.01)
+    metric, same = make_metric(scoring, SURVIVED), Score(0.9, 0.01)
     new = Score(0.9 + difference.value, 0.01)
     changes = Score(flips, 0.0), Score(flips / 2, 0.0)
     return EditPrice(metric, same, new, difference, Score(0.0125, 0.0), *changes, 0.5, 1234)

@@ -8,13 +8,13 @@ import numpy as np
 from holdfast.data.schema import Target
 from holdfast.ensembles.importance_table import Importances, Spread
 from holdfast.growth.size.table import SizeTable
-from holdfast.scoring.metric import metric_of
+from holdfast.scoring.metric import make_metric
 from holdfast.stability.centring.size_choice import SizeChoice
 from holdfast.stability.frontier import Frontier, pareto_frontier
 from holdfast.tree.summary import TreeSummary
 
-ACCURACY = metric_of("accuracy", Target(classes=("no", "yes")))
-LOSS = metric_of("log_loss", Target(classes=("no", "yes")))
+ACCURACY = make_metric("accuracy", Target(classes=("no", "yes")))
+LOSS = make_metric("log_loss", Target(classes=("no", "yes")))
 
 
 def frontier(**changes: Any) -> Frontier:

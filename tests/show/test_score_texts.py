@@ -1,11 +1,11 @@
 import pytest
 
 from holdfast.data.schema import Target
-from holdfast.scoring.metric import Score, metric_of
+from holdfast.scoring.metric import Score, make_metric
 from holdfast.show.scores import disappointment
 
-AUC = metric_of("auc", Target(classes=("no", "yes")))
-LOSS = metric_of("log_loss", Target(classes=("no", "yes")))
+AUC = make_metric("auc", Target(classes=("no", "yes")))
+LOSS = make_metric("log_loss", Target(classes=("no", "yes")))
 
 
 @pytest.mark.parametrize("expected", [0.5, 0.5 + 1e-9, 0.50004])

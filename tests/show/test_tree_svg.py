@@ -11,7 +11,7 @@ from holdfast.show.palette import INK, risk_colour
 from holdfast.show.svg import text_width
 from holdfast.show.tree_svg import tree_svg
 from holdfast.text.numbers import percent_range
-from holdfast.tree.class_counts import with_class_counts
+from holdfast.tree.class_counts import set_class_counts
 from reference.trees import (
     AGE,
     FARE_KNOWN,
@@ -344,7 +344,7 @@ def test_a_leaf_of_few_rows_moves_no_figure_of_the_others():
     rules = CART.replace(max_depth=3, min_samples_leaf=8)
     tree = grow(Table.from_arrays(x[:, None], y), rules)
     tree = tree.replace(value=0.8 * tree.value + 0.2 / 3, observed=tree.observed)  # as a teacher predicts
-    tree = with_class_counts(tree, np.rint((tree.value - 0.2 / 3) / 0.8 * tree.count[:, None]))
+    tree = set_class_counts(tree, np.rint((tree.value - 0.2 / 3) / 0.8 * tree.count[:, None]))
     picture = ElementTree.fromstring(tree_svg(tree))
     texts = [(each.text, float(each.get("x"))) for each in picture.iter() if each.tag.endswith("text")]
     assert any(text == "few rows" for text, _ in texts)

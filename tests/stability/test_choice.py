@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from holdfast.data.schema import Target
 from holdfast.errors import ParameterError
-from holdfast.scoring.metric import metric_of
+from holdfast.scoring.metric import make_metric
 from holdfast.show.frontier import shown_order
 from holdfast.show.plots.frontier import FrontierDisplay
 from holdfast.stability.choice import Choice, SelectionRule, choose
@@ -22,8 +22,8 @@ from holdfast.stability.selection import RULES
 
 DIED = Target("outcome", classes=("died", "lived"))
 DAYS = Target("days", high=9.0)
-AUC = metric_of("auc", DIED)
-LOG_LOSS = metric_of("log_loss", DIED)
+AUC = make_metric("auc", DIED)
+LOG_LOSS = make_metric("log_loss", DIED)
 
 #            0      1     2     3     4    (4 is beaten by 2)
 STEPS = frontier_of_points(
@@ -291,7 +291,7 @@ def test_no_percentage_is_taken_of_no_distance():
 
 
 def test_numbers_are_scored_by_r2():
-    r2 = metric_of(None, DAYS)
+    r2 = make_metric(None, DAYS)
     assert "R² 0.9" in chosen("best-score", metric=r2).reason
 
 
@@ -480,7 +480,7 @@ def test_within_a_tolerance_of_the_score_smaller_trees_are_as_welcome():
 
 
 def test_some_of_the_candidates_are_compared_among_themselves_alone():
-    small = SIZED.taken(np.array([0, 1, 3]))
+    small = SIZED.subset(np.array([0, 1, 3]))
     assert small.efficient.tolist() == [True, True, True]
     assert SIZED.efficient.tolist() == [False, False, True, True, True, True]
     assert small.sizes == [8, 12]

@@ -72,5 +72,5 @@ def test_trees_see_the_rows_of_their_division_alone():
     grown = grow_collection(learner, rows, 8, units=UNITS, seed=(3, 4))
     for place, tree in enumerate(grown.trees):
         counts = bootstrap_counts(rows[grown.division[place]].astype(np.int32), UNITS, (3, 4, place))
-        repeated = TABLE.taken(np.repeat(np.arange(80), counts))
+        repeated = TABLE.subset(np.repeat(np.arange(80), counts))
         assert drawing(tree) == drawing(grow(repeated, GrowthRules(max_depth=2)))

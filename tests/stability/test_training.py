@@ -79,7 +79,7 @@ def slow_tree(
     )
     depth, leaf = [(depth, leaf) for depth in depths for leaf in leaves][place % 4]
     bare = Table(table.schema, table.columns, table.target)
-    sample = bare.taken(np.repeat(np.arange(table.n_rows), counts))
+    sample = bare.subset(np.repeat(np.arange(table.n_rows), counts))
     return grow(sample, replace(settings.rules, max_depth=depth, min_samples_leaf=leaf))
 
 
@@ -148,8 +148,8 @@ def test_the_pipeline_is_what_plain_loops_would_do(name: str, validation: Any):
         references.append(slow_tree(table, early, place, Branch.REFERENCE_TREES, settings, groups))
         candidates.append(slow_tree(table, ~held_out, place, Branch.CANDIDATE_TREES, settings, groups))
         # As honest as the tree that is delivered: leaf values from all rows but those that score it.
-        fair = refit_leaf_values(candidates[-1], table.taken(~held_out), rules)
-        scores.append(slow_score(fair, table.taken(held_out)))
+        fair = refit_leaf_values(candidates[-1], table.subset(~held_out), rules)
+        scores.append(slow_score(fair, table.subset(held_out)))
         assert trained.candidates.division[place] == way
 
     candidates = [refit_leaf_values(tree, table, rules) for tree in candidates]

@@ -10,7 +10,7 @@ import pytest
 
 from holdfast import StableTreeClassifier, Table, grow
 from holdfast.comparison.trial import Trial
-from holdfast.scoring.metric import Score, metric_of
+from holdfast.scoring.metric import Score, make_metric
 from holdfast.storage.tasks.content import BrokenContentError, NoContentError, content_of, result_in
 
 TABLE = Table.from_arrays([[20.0], [40.0], [60.0], [80.0]], ["no", "no", "yes", "yes"])
@@ -81,7 +81,7 @@ def test_a_fitted_estimator_comes_back_with_its_scoring() -> None:
     again = there_and_back(model)
     assert content_of(again) == content_of(model)
     assert again.predict_proba(X).tobytes() == model.predict_proba(X).tobytes()
-    metric = metric_of("auc", TABLE.schema.target)
+    metric = make_metric("auc", TABLE.schema.target)
     assert there_and_back(metric) == metric
 
 

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from holdfast.backends.kept import kept_in
-from holdfast.backends.tasks import run_all, run_kept
+from holdfast.backends.kept import cache_results_in
+from holdfast.backends.tasks import run_all, run_cached
 from holdfast.errors import DataError, GrowthWarning, StoreWarning
 from holdfast.storage.tasks import store as task_store
 from holdfast.storage.tasks.store import Stage, TaskStore, store_content
@@ -46,7 +46,7 @@ def fails_at_3(number: int) -> Any:
 def kept_squares(path: Path, n_items: int = 5, task: Callable[[int], Any] = squared) -> list[Any]:
     store = TaskStore(path)
     try:
-        with kept_in(store):
+        with cache_results_in(store):
             found = run_all(task, range(n_items), kept="Squares")
     finally:
         store.write()
@@ -77,7 +77,7 @@ def test_only_the_outermost_tasks_are_kept(n_jobs: int, path: Path) -> None:
         return int(sum(each[1] for each in run_all(squared, range(number), kept="Within")))
 
     store = TaskStore(path)
-    with kept_in(store):
+    with cache_results_in(store):
         assert run_all(outer, [2, 3], n_jobs, kept="Outer") == [1, 5]
     store.write()
     assert store.n_kept == 2
@@ -91,8 +91,8 @@ def total(n_items: int) -> int:
 def test_a_piece_of_work_stands_for_the_lists_within_it(path: Path) -> None:
     for _ in range(2):
         store = TaskStore(path)
-        with kept_in(store):
-            assert run_kept("Total", total, 4) == 14
+        with cache_results_in(store):
+            assert run_cached("Total", total, 4) == 14
         store.write()
         assert store.n_kept == 1
         store.close()
@@ -107,10 +107,10 @@ def test_a_piece_of_work_that_is_stopped_goes_on_with_its_lists(
         raise KeyboardInterrupt
 
     store = TaskStore(path)
-    with pytest.raises(KeyboardInterrupt), kept_in(store):
-        run_kept("Total", stop, 4)
-    with kept_in(store):
-        assert run_kept("Total", total, 4) == 14
+    with pytest.raises(KeyboardInterrupt), cache_results_in(store):
+        run_cached("Total", stop, 4)
+    with cache_results_in(store):
+        assert run_cached("Total", total, 4) == 14
     store.write()
     assert (store.n_kept, len(CALLS)) == (1, 4)
     store.close()
@@ -124,8 +124,8 @@ def warned(n_items: int) -> int:
 def test_a_piece_of_work_that_warns_does_so_every_time(path: Path) -> None:
     store = TaskStore(path)
     for _ in range(2):
-        with kept_in(store), pytest.warns(GrowthWarning, match="few"):
-            assert run_kept("Warned", warned, 4) == 14
+        with cache_results_in(store), pytest.warns(GrowthWarning, match="few"):
+            assert run_cached("Warned", warned, 4) == 14
     assert len(CALLS) == 4  # but its lists are kept
     store.remove()
 
@@ -137,7 +137,7 @@ def test_lists_without_a_name_are_not_kept_and_short_ones_leave_no_file(
     kept_squares(path)
     monkeypatch.setattr(task_store, "LEAST_SECONDS", 0.0)
     store = TaskStore(path)
-    with kept_in(store):
+    with cache_results_in(store):
         run_all(squared, range(3))
     store.write()
     assert not path.exists()
@@ -145,7 +145,7 @@ def test_lists_without_a_name_are_not_kept_and_short_ones_leave_no_file(
 
 def test_what_has_no_key_or_no_bytes_is_computed_as_ever(path: Path) -> None:
     store = TaskStore(path)
-    with kept_in(store):
+    with cache_results_in(store):
         assert run_all(lambda each: each[0], [[1], [2]], kept="One") == [1, 2]
         strange = [object(), object()]
         assert run_all(id, strange, kept="Two") == list(map(id, strange))
@@ -254,7 +254,7 @@ def test_work_that_nothing_can_be_kept_of_says_so_once_and_goes_on(
 
 def test_it_can_be_asked_while_it_is_written_to(path: Path) -> None:
     store = TaskStore(path, {"command": "holdfast fit"})
-    with kept_in(store):
+    with cache_results_in(store):
         run_all(squared, range(4), kept="Squares")
         store.write()
         content = store_content(path)

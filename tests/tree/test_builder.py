@@ -6,7 +6,7 @@ import pytest
 
 from holdfast.data.schema import Feature, Schema, Target
 from holdfast.errors import BrokenTreeError
-from holdfast.tree.builder import Nodes, preorder
+from holdfast.tree.builder import Nodes, build_preorder
 from holdfast.tree.tree import LEAF
 
 AGE = Feature("age", low=18.0, high=90.0)
@@ -29,7 +29,7 @@ LEVELS = Nodes(
 
 
 def test_nodes_in_any_order_become_a_tree_in_preorder() -> None:
-    tree = preorder(LEVELS, SCHEMA, "entropy", ("as told",))
+    tree = build_preorder(LEVELS, SCHEMA, "entropy", ("as told",))
     assert tree.feature.tolist() == [1, 0, LEAF, LEAF, 0, LEAF, LEAF]
     assert tree.left.tolist() == [1, 2, LEAF, LEAF, 5, LEAF, LEAF]
     assert tree.right.tolist() == [4, 3, LEAF, LEAF, 6, LEAF, LEAF]
@@ -41,7 +41,7 @@ def test_nodes_in_any_order_become_a_tree_in_preorder() -> None:
 
 
 def test_what_a_leaf_does_not_ask_is_forgotten() -> None:
-    tree = preorder(LEVELS, SCHEMA)
+    tree = build_preorder(LEVELS, SCHEMA)
     leaves = tree.feature == LEAF
     assert np.isnan(tree.threshold[leaves]).all()
     assert np.isnan(tree.threshold[0])  # nor does a split on categories have a threshold
@@ -52,7 +52,7 @@ def test_a_lone_leaf_is_a_tree() -> None:
     alone = Nodes(
         **{name: array[3:4] for name, array in vars(LEVELS).items() if array is not None and name != "sets"}
     )
-    assert preorder(alone, SCHEMA).n_nodes == 1
+    assert build_preorder(alone, SCHEMA).n_nodes == 1
 
 
 @pytest.mark.parametrize(
@@ -72,4 +72,4 @@ def test_a_lone_leaf_is_a_tree() -> None:
 )
 def test_nodes_that_make_no_tree_are_refused(change: dict[str, Any], message: str) -> None:
     with pytest.raises(BrokenTreeError, match=message):
-        preorder(replace(LEVELS, **change), SCHEMA)
+        build_preorder(replace(LEVELS, **change), SCHEMA)

@@ -12,7 +12,7 @@ from holdfast.errors import BrokenTreeError
 from holdfast.growth.leaf_values import refit_leaf_values
 from holdfast.tree.check import check_tree
 from holdfast.tree.class_counts import class_counts
-from holdfast.tree.prune import cut_back
+from holdfast.tree.prune import prune_at
 from holdfast.tree.tree import Tree
 from reference.trees import NUMERIC, PRICE
 
@@ -82,7 +82,7 @@ def test_a_value_that_a_person_gives_does_not_change_what_was_seen() -> None:
 
 def test_they_move_with_their_nodes_and_classes() -> None:
     tree = NUMERIC.replace(observed=SEEN)
-    assert class_counts(cut_back(tree, np.arange(5) == 1)).tolist() == SEEN[[0, 1, 4]].tolist()
+    assert class_counts(prune_at(tree, np.arange(5) == 1)).tolist() == SEEN[[0, 1, 4]].tolist()
     wider = Schema(tree.schema.features, Target("survived", ("no", "unknown", "yes")))
     assert class_counts(tree.with_schema(wider))[:, [0, 2]].tolist() == SEEN.tolist()
 

@@ -8,7 +8,7 @@ from holdfast.show.conditions import answer_text
 from holdfast.show.tree_text import drawing
 from holdfast.tree.check import check_tree
 from holdfast.tree.frame import node_columns
-from holdfast.tree.rule import conditions_at, conditions_by_node, known_before, tree_rules
+from holdfast.tree.rule import find_known_values, iterate_conditions, list_conditions, tree_rules
 from holdfast.tree.tree import LEAF, Tree
 from reference.trees import NUMERIC, SUBSET, SURVIVED
 from storage.test_model_file import MIXED
@@ -39,12 +39,12 @@ def chain(n_questions: int, n_features: int) -> Tree:
 
 @pytest.mark.parametrize("tree", [NUMERIC, SUBSET, MIXED, chain(12, 3)], ids=["n", "s", "m", "chain"])
 def test_every_node_has_the_conditions_of_its_own_way(tree: Tree) -> None:
-    for node, conditions in enumerate(conditions_by_node(tree)):
-        assert list(conditions.items()) == list(conditions_at(tree, node).items())
+    for node, conditions in enumerate(iterate_conditions(tree)):
+        assert list(conditions.items()) == list(list_conditions(tree, node).items())
     for rule in tree_rules(tree):
-        on_the_way = conditions_at(tree, rule.leaf).values()
+        on_the_way = list_conditions(tree, rule.leaf).values()
         assert rule.conditions == tuple(each for each in on_the_way if not (each.missing and each.is_whole))
-    known = known_before(tree)
+    known = find_known_values(tree)
     for node in np.flatnonzero(tree.feature != LEAF).tolist():
         for side in (True, False):
             assert answer_text(tree, node, side, known=known) == answer_text(tree, node, side)

@@ -13,7 +13,7 @@ from holdfast.growth.grow import grow
 from holdfast.growth.pruning.path import prune, pruning_path
 from holdfast.storage.model_file import load, save, tree_to_json
 from holdfast.tree.check import check_tree
-from holdfast.tree.prune import cut_back, rearranged
+from holdfast.tree.prune import prune_at, rearrange_nodes
 from holdfast.tree.tree import LEAF, Tree
 from reference.pruning import ends_of
 from reference.random_trees import OUTCOMES, STAY, random_schema, random_tree
@@ -43,7 +43,7 @@ def flags(tree: Tree, *nodes: int) -> np.ndarray:
 
 @pytest.mark.kernel
 def test_a_node_that_is_cut_keeps_its_value_and_loses_its_question() -> None:
-    tree = cut_back(NUMERIC, flags(NUMERIC, 1))  # age <= 50 ? (age <= 30 ? no : yes) : no
+    tree = prune_at(NUMERIC, flags(NUMERIC, 1))  # age <= 50 ? (age <= 30 ? no : yes) : no
     assert tree.feature.tolist() == [0, LEAF, LEAF]
     assert tree.threshold[0] == 50.0
     assert np.isnan(tree.threshold[1:]).all()
@@ -57,7 +57,7 @@ def test_a_node_that_is_cut_keeps_its_value_and_loses_its_question() -> None:
 
 @pytest.mark.parametrize("tree", [NUMERIC, SUBSET, QUESTION, ORDERED, FARE_KNOWN, SPECIES, PRICE])
 def test_cut_at_the_root_it_is_one_leaf_with_the_value_of_all_rows(tree: Tree) -> None:
-    root = cut_back(tree, flags(tree, 0))
+    root = prune_at(tree, flags(tree, 0))
     assert (root.n_nodes, root.n_leaves, root.depth, len(root.in_set)) == (1, 1, 0, 0)
     assert np.array_equal(root.value, tree.value[:1])
     assert root.weight[0] == tree.weight[0]
@@ -65,7 +65,7 @@ def test_cut_at_the_root_it_is_one_leaf_with_the_value_of_all_rows(tree: Tree) -
 
 def test_of_two_sets_of_categories_the_later_one_moves_up() -> None:
     # pain in {atypical, none} ? (pain = atypical ? yes : no) : (sex = female ? yes : no)
-    tree = cut_back(SUBSET, flags(SUBSET, 1))
+    tree = prune_at(SUBSET, flags(SUBSET, 1))
     assert tree.set_start.tolist() == [0, -1, 4, -1, -1]  # pain has 4 categories
     assert tree.in_set.tolist() == [True, True, False, False, True, False]
     assert tree.left_categories(2).tolist() == [True, False]
@@ -76,7 +76,7 @@ def test_of_two_sets_of_categories_the_later_one_moves_up() -> None:
 @pytest.mark.parametrize("tree", [LONE_LEAF, NUMERIC, SUBSET, QUESTION])
 def test_flags_at_leaves_alone_or_none_at_all_change_nothing(tree: Tree) -> None:
     for is_leaf in (tree.feature == LEAF, np.zeros(tree.n_nodes, bool)):
-        assert is_same(cut_back(tree, is_leaf), tree)
+        assert is_same(prune_at(tree, is_leaf), tree)
 
 
 def test_an_end_below_another_end_does_not_matter() -> None:
@@ -85,7 +85,7 @@ def test_an_end_below_another_end_does_not_matter() -> None:
     top = int(tree.left[0])
     below = [node for node in inner.tolist() if top in path_to(tree, node)]
     assert len(below) > 2
-    one, other = cut_back(tree, flags(tree, top)), cut_back(tree, flags(tree, *below))
+    one, other = prune_at(tree, flags(tree, top)), prune_at(tree, flags(tree, *below))
     assert one.n_leaves < tree.n_leaves
     assert is_same(one, other)
 
@@ -106,7 +106,7 @@ def path_to(tree: Tree, node: int) -> list[int]:
 def test_notes_criterion_and_schema_stay_and_the_tree_itself_is_untouched() -> None:
     tree = NUMERIC.replace(notes=("Growth ended at 5 nodes.",), criterion="entropy")
     before = tree_to_json(tree)
-    part = cut_back(tree, flags(tree, 1))
+    part = prune_at(tree, flags(tree, 1))
     assert (part.notes, part.criterion, part.schema) == (tree.notes, "entropy", tree.schema)
     assert tree_to_json(tree) == before
     with pytest.raises(ValueError, match="read-only"):
@@ -116,7 +116,7 @@ def test_notes_criterion_and_schema_stay_and_the_tree_itself_is_untouched() -> N
 def test_a_chain_of_three_thousand_questions_is_cut_as_well() -> None:
     X = np.arange(3_000.0)[:, None]
     tree = grow(Table.from_arrays(X, np.arange(3_000) % 2))
-    half = cut_back(tree, tree.node_depth == tree.depth // 2)
+    half = prune_at(tree, tree.node_depth == tree.depth // 2)
     assert half.depth == tree.depth // 2
     check_tree(half)
 
@@ -124,7 +124,7 @@ def test_a_chain_of_three_thousand_questions_is_cut_as_well() -> None:
 def test_a_branch_can_take_the_place_of_its_parent() -> None:
     # The question of node 1 and the leaves below it, with the value of the root: age <= 30 ? no : yes
     values, asks = np.array([0, 2, 3]), np.array([1, LEAF, LEAF])
-    tree = rearranged(NUMERIC, values, asks, np.array([1, LEAF, LEAF]), np.array([2, LEAF, LEAF]))
+    tree = rearrange_nodes(NUMERIC, values, asks, np.array([1, LEAF, LEAF]), np.array([2, LEAF, LEAF]))
     assert tree.threshold[0] == 30.0
     assert tree.missing_left.tolist() == [True, False, False]
     assert np.array_equal(tree.value, NUMERIC.value[[0, 2, 3]])
@@ -141,7 +141,7 @@ def test_every_cut_is_a_sound_tree_that_sends_rows_to_where_they_were_on_the_way
     random = Random(seed)
     tree = random_tree(random, random_schema(random, target), random.randint(1, 25))
     is_leaf = np.array([random.random() < 0.2 for _ in range(tree.n_nodes)])
-    part = cut_back(tree, is_leaf)
+    part = prune_at(tree, is_leaf)
     check_tree(part)
     ends_of(part, tree)  # node by node: questions, sets, missing sides, values
     for _ in range(20):
@@ -163,7 +163,7 @@ def _value(random: Random, feature: Any) -> Any:
 def test_a_cut_tree_survives_its_file(tmp_path_factory: Any, seed: int) -> None:
     random = Random(seed)
     tree = random_tree(random, random_schema(random), random.randint(2, 25))
-    part = cut_back(tree, np.array([random.random() < 0.3 for _ in range(tree.n_nodes)]))
+    part = prune_at(tree, np.array([random.random() < 0.3 for _ in range(tree.n_nodes)]))
     file = tmp_path_factory.mktemp("cut") / "tree.json"
     save(part, file)
     assert tree_to_json(load(file)) == tree_to_json(part)

@@ -265,7 +265,7 @@ def test_growing_needs_rows_that_reach_the_node_and_can_be_split() -> None:
     with pytest.raises(EditError, match="without rows"):
         TREE.edit().grown_at(1)
     with pytest.raises(EditError, match="none of the 1 rows"):
-        TREE.grown_at(4, table.taken(np.array([0])))
+        TREE.grown_at(4, table.subset(np.array([0])))
     with pytest.raises(EditError, match="find no split"):
         TREE.grown_at(2, table)
 

@@ -10,9 +10,9 @@ import pytest
 from holdfast import Feature, GrowthRules, StableTreeClassifier, StableTreeRegressor, Table, Tree, grow
 from holdfast.show.conditions import answer_text
 from holdfast.storage.model_file import tree_from_json, tree_to_json
-from holdfast.tree.prune import cut_back
-from holdfast.tree.recorded import with_recorded
-from holdfast.tree.rule import answer, tree_rules
+from holdfast.tree.prune import prune_at
+from holdfast.tree.recorded import set_recorded
+from holdfast.tree.rule import split_condition, tree_rules
 from holdfast.tree.tree import LEAF
 from reference.trees import SURVIVED, leaf, split, tree_of
 
@@ -71,7 +71,7 @@ def check_told(tree: Tree, frame: pd.DataFrame) -> None:
                 seen.setdefault(node, set()).update([] if value is None or value != value else [value])
     for node in np.flatnonzero(tree.feature != LEAF).tolist():
         for side, children in ((True, tree.left), (False, tree.right)):
-            told, child = answer(tree, node, side), int(children[node])
+            told, child = split_condition(tree, node, side), int(children[node])
             n_missing = missing[child, told.name] if told.missing else 0
             assert (told.n_missing or 0) == n_missing
             text = answer_text(tree, node, side, counts=True)
@@ -101,7 +101,7 @@ def test_counts_are_those_of_the_rows_when_grown_saved_and_pruned(seed: int, n_c
     check_told(tree_from_json(tree_to_json(tree)), frame)
     generator = np.random.default_rng(seed)
     for _ in range(3):
-        check_told(cut_back(tree, generator.random(tree.n_nodes) < 0.3), frame)
+        check_told(prune_at(tree, generator.random(tree.n_nodes) < 0.3), frame)
 
 
 @pytest.mark.parametrize("n_classes", [0, 2, 3])
@@ -143,7 +143,7 @@ def test_leaves_that_mix_earlier_and_new_rows_count_both() -> None:
     rows = Table.from_arrays(frame, ["no", "yes"] * 25, schema=before.schema)
     # 10 of 40 new rows of the first leaf are at most 20: they stand for 25 of its 100 earlier rows.
     updated = tree_of(split("level", 20.0, leaf(35, 0.8, 0.2), leaf(155, 0.1, 0.9)), (level,), SURVIVED)
-    told = answer(with_recorded(updated, rows, before), 0, False)
+    told = split_condition(set_recorded(updated, rows, before), 0, False)
     assert (told.n_known, told.n_missing) == (75, 80)  # all 60 earlier rows without a level, and 20 new ones
     discounted = updated.replace(count=np.array([100.0, 10.0 + 12.5, 40.0 + 57.5]))
-    assert answer(with_recorded(discounted, rows, before), 0, False).n_missing == 50  # half of the 60
+    assert split_condition(set_recorded(discounted, rows, before), 0, False).n_missing == 50  # half of the 60

@@ -12,7 +12,7 @@ from holdfast.arrays import frozen
 from holdfast.data.schema import Feature, Target
 from holdfast.data.table import Table
 from holdfast.errors import DataError, DataWarning, SchemaMismatch
-from holdfast.tree.route import leaves_of, passed_nodes
+from holdfast.tree.route import find_leaves, find_passed_nodes
 from holdfast.tree.tree import KNOWN, Tree
 from reference.trees import (
     AGE,
@@ -80,26 +80,26 @@ def with_answer(row: dict[str, Any]) -> dict[str, Any]:
 def test_a_row_goes_left_where_the_answer_is_yes() -> None:
     # age <= 50 ? (age <= 30 ? node 2 : node 3) : node 4
     ages = np.array([[30.0], [np.nextafter(30.0, 31.0)], [50.0], [51.0]])
-    assert leaves_of(NUMERIC, ages).tolist() == [2, 3, 3, 4]
+    assert find_leaves(NUMERIC, ages).tolist() == [2, 3, 3, 4]
 
 
 @pytest.mark.kernel
 def test_a_missing_value_follows_the_learned_side_of_each_node() -> None:
-    assert leaves_of(NUMERIC, np.array([[np.nan]])).tolist() == [4]
-    assert leaves_of(BY_SEX, pd.DataFrame({"age": [1.0], "sex": [None]})).tolist() == [1]
+    assert find_leaves(NUMERIC, np.array([[np.nan]])).tolist() == [4]
+    assert find_leaves(BY_SEX, pd.DataFrame({"age": [1.0], "sex": [None]})).tolist() == [1]
 
 
 @pytest.mark.kernel
 def test_every_number_is_known_and_a_missing_one_is_not() -> None:
-    assert leaves_of(FARE_KNOWN, np.array([[KNOWN], [-KNOWN], [np.nan]])).tolist() == [3, 2, 4]
+    assert find_leaves(FARE_KNOWN, np.array([[KNOWN], [-KNOWN], [np.nan]])).tolist() == [3, 2, 4]
 
 
 def test_a_category_nobody_knew_goes_with_the_missing_values_and_is_named() -> None:
     strangers = pd.DataFrame({"age": [1.0, 2.0], "sex": ["male", "other"]})
     with pytest.warns(DataWarning, match="'other'"):
-        assert leaves_of(BY_SEX, strangers).tolist() == [2, 1]
+        assert find_leaves(BY_SEX, strangers).tolist() == [2, 1]
     with pytest.raises(SchemaMismatch, match="'other'"):
-        leaves_of(BY_SEX, strangers, unknown="error")
+        find_leaves(BY_SEX, strangers, unknown="error")
 
 
 @pytest.mark.kernel
@@ -117,20 +117,20 @@ def test_a_code_that_is_no_category_is_missing_rather_than_a_look_beyond_the_set
 
 @pytest.mark.kernel
 def test_all_rows_reach_the_only_leaf_whatever_columns_their_frame_has() -> None:
-    assert leaves_of(LONE_LEAF, np.array([[30.0], [np.nan], [60.0]])).tolist() == [0, 0, 0]
-    assert leaves_of(LONE_LEAF, np.array([[30.0]])).dtype == np.int32
-    assert leaves_of(LONE_LEAF, pd.DataFrame({"fare": [30.0, 40.0]})).tolist() == [0, 0]
+    assert find_leaves(LONE_LEAF, np.array([[30.0], [np.nan], [60.0]])).tolist() == [0, 0, 0]
+    assert find_leaves(LONE_LEAF, np.array([[30.0]])).dtype == np.int32
+    assert find_leaves(LONE_LEAF, pd.DataFrame({"fare": [30.0, 40.0]})).tolist() == [0, 0]
     with pytest.raises(ValueError, match="age"):
-        leaves_of(LONE_LEAF, np.array([[30.0, 40.0]]))
+        find_leaves(LONE_LEAF, np.array([[30.0, 40.0]]))
 
 
 @pytest.mark.kernel
 @given(trees, st.lists(rows, min_size=1, max_size=8))
 def test_every_row_reaches_the_leaf_that_a_walk_reaches(tree: Tree, table: list[dict[str, Any]]) -> None:
     walked = [path_of(tree, with_answer(row)) for row in table]
-    leaves = leaves_of(tree, framed(table))
+    leaves = find_leaves(tree, framed(table))
     assert leaves.tolist() == [path[-1] for path in walked]
-    passed = passed_nodes(tree, leaves)
+    passed = find_passed_nodes(tree, leaves)
     assert [nodes.tolist() for nodes in np.split(passed.indices, passed.indptr[1:-1])] == walked
 
 
@@ -151,9 +151,12 @@ def test_one_compilation_serves_every_kind_of_input() -> None:
             matrix.astype(np.float32),
             matrix.astype(int),
         ):
-            assert leaves_of(each, X).tolist() == [1, 2]
-        assert leaves_of(each, Table.from_arrays(matrix, ["no", "yes"], schema=two.schema)).tolist() == [1, 2]
-    leaves_of(LONE_LEAF, matrix[:, :1])
+            assert find_leaves(each, X).tolist() == [1, 2]
+        assert find_leaves(each, Table.from_arrays(matrix, ["no", "yes"], schema=two.schema)).tolist() == [
+            1,
+            2,
+        ]
+    find_leaves(LONE_LEAF, matrix[:, :1])
     assert len(route.compiled.signatures) == 1
 
 
@@ -163,15 +166,15 @@ def test_one_compilation_serves_every_kind_of_input() -> None:
 def test_a_table_is_routed_as_the_frame_it_was_read_from() -> None:
     frame = pd.DataFrame({"age": [20.0, 60.0, None], "sex": ["male", None, "female"]})
     table = Table.from_arrays(frame, ["no", "yes", "no"], schema=BY_SEX.schema)
-    assert leaves_of(BY_SEX, table).tolist() == leaves_of(BY_SEX, frame).tolist() == [2, 1, 1]
+    assert find_leaves(BY_SEX, table).tolist() == find_leaves(BY_SEX, frame).tolist() == [2, 1, 1]
 
 
 def test_a_table_on_another_schema_is_refused_where_the_tree_would_misread_it() -> None:
     frame = pd.DataFrame({"age": [20.0, 60.0], "sex": ["male", "diverse"]})
     table = Table.from_arrays(frame, ["no", "yes"])
     with pytest.raises(SchemaMismatch, match=r"'sex' at position 1.*tree.with_schema\(table.schema\)"):
-        leaves_of(BY_SEX, table)
-    assert leaves_of(BY_SEX.with_schema(BY_SEX.schema.widened(table.schema)), frame).tolist() == [2, 1]
+        find_leaves(BY_SEX, table)
+    assert find_leaves(BY_SEX.with_schema(BY_SEX.schema.widened(table.schema)), frame).tolist() == [2, 1]
 
 
 def test_missing_values_are_refused_on_request() -> None:
@@ -179,17 +182,17 @@ def test_missing_values_are_refused_on_request() -> None:
     table = Table.from_arrays(frame, ["no", "yes"], schema=BY_SEX.schema)
     for X in (frame, table):
         with pytest.raises(DataError, match=r"column 'sex' has .*missing values"):
-            leaves_of(BY_SEX, X, missing="error")
+            find_leaves(BY_SEX, X, missing="error")
 
 
 # -- what follows from leaves -------------------------------------------------------------------------
 
 
 def test_the_nodes_on_the_way_are_ones_in_a_sparse_matrix() -> None:
-    passed = passed_nodes(NUMERIC, np.array([3, 4], np.int32))
+    passed = find_passed_nodes(NUMERIC, np.array([3, 4], np.int32))
     assert passed.toarray().tolist() == [[1, 1, 0, 1, 0], [1, 0, 0, 0, 1]]
-    assert passed_nodes(LONE_LEAF, np.zeros(2, np.int32)).toarray().tolist() == [[1], [1]]
-    assert passed_nodes(NUMERIC, np.empty(0, np.int32)).shape == (0, 5)
+    assert find_passed_nodes(LONE_LEAF, np.zeros(2, np.int32)).toarray().tolist() == [[1], [1]]
+    assert find_passed_nodes(NUMERIC, np.empty(0, np.int32)).shape == (0, 5)
 
 
 def test_predictions_keep_the_type_of_each_class() -> None:

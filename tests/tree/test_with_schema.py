@@ -11,7 +11,7 @@ from holdfast.data.schema import Feature, Schema, Target
 from holdfast.errors import SchemaMismatch
 from holdfast.tree.check import check_tree
 from holdfast.tree.tree import KNOWN, LEAF, Tree
-from holdfast.tree.with_schema import remeasured
+from holdfast.tree.with_schema import project_to_schema
 from reference.trees import (
     AGE,
     FARE,
@@ -77,7 +77,7 @@ def wider(labels: tuple[Any, ...], new: list[Any], places: list[float]) -> tuple
 
 
 def test_the_same_schema_leaves_the_tree_as_it_is() -> None:
-    assert remeasured(TREE, TREE.schema) is TREE
+    assert project_to_schema(TREE, TREE.schema) is TREE
 
 
 @given(
@@ -96,7 +96,7 @@ def test_predictions_are_the_same_on_every_wider_schema(
         replace(SLOPE, categories=wider(SLOPE.categories, ["level", "cliff"], places), high=5.0),
     )
     schema = Schema((FARE, *(columns[i] for i in order), OLD), replace(SURVIVED, classes=tuple(classes)))
-    moved = remeasured(TREE, schema)
+    moved = project_to_schema(TREE, schema)
     check_tree(moved)
     rows = patients(np.random.default_rng(seed))
     wide_rows = rows.assign(fare=1.0)

@@ -37,20 +37,26 @@ _FORESTS = (
 
 
 def as_tree(model: Any, schema: Schema | None = None, *, classes: Sequence[Any] | None = None) -> Tree:
-    """The tree that a model of any library holds, measured on the schema if one is given.
+    """Convert a fitted tree of any supported library.
 
-    With a schema, columns are found by name, or by position if the model has no names, and classes by value.
-    Without one the model itself must do. Only LightGBM knows the range of its data: elsewhere a feature
-    reaches from its lowest to its highest threshold. For distances give the reference schema: as_tree(model,
-    schema=table.schema).
+    A boosted model holds a single tree if it was fitted with `n_estimators=1` on two classes or numbers; its
+    values are probabilities or predictions. Fit it with `learning_rate=1`, or all leaves stay close to the
+    mean.
 
-    A model that was fitted to the numbers 0, 1, ... of its classes, as pystreed and ArborEnum need it, has
-    them named by `classes`: classes, y = np.unique(labels, return_inverse=True). So has a member of a
-    scikit-learn forest.
+    Parameters
+    ----------
+    model : fitted model
+    schema : Schema, optional
+        Schema to measure the tree on. Columns are matched by name, or by position if the model has no names;
+        classes by value. Without it, features range from lowest to highest threshold (LightGBM knows its
+        ranges). Distances need the reference schema: `as_tree(model, schema=table.schema)`.
+    classes : sequence, optional
+        Names of the classes of a model fitted to 0, 1, ... (pystreed, ArborEnum, members of a scikit-learn
+        forest): `classes, y = np.unique(labels, return_inverse=True)`.
 
-    A boosted model has one tree if it was fitted with n_estimators=1 on two classes or on numbers; the values
-    are then probabilities or predictions, as the library gives them. Fit it with learning_rate=1 as well, or
-    every leaf stays close to the mean. Of more trees forest_trees gives all.
+    Returns
+    -------
+    Tree
     """
     if schema is not None and not isinstance(schema, Schema):
         raise TypeError(f"schema must be a Schema, such as table.schema, and is a {type(schema).__name__}.")
@@ -65,20 +71,31 @@ def as_tree(model: Any, schema: Schema | None = None, *, classes: Sequence[Any] 
 
 
 def forest_trees(forest: Any, schema: Schema | None = None) -> list[Tree]:
-    """The trees of an Ensemble, a scikit-learn forest, a boosted model or a near-optimal set, on one schema.
+    """Convert the trees of an Ensemble, a forest or a boosted model to one schema.
 
-    Those of a scikit-learn forest have its names and classes. Those of a boosted model are trees of numbers,
-    the raw scores that the library adds up: the sum of their predictions and of base_score(model) is its raw
-    prediction. (LightGBM's boosting="rf" then predicts from the sum divided by the number of trees.) With K
-    classes there are K trees a round, and the notes of each say which class it is for. The target of their
-    schema is that raw score.
+    Parameters
+    ----------
+    forest : fitted model
+    schema : Schema, optional
+        See `as_tree`.
 
-    The near-optimal set of an ArborEnum comes with the best tree first. It keeps no rows: its leaves say a
-    class, and have no counts.
+    Returns
+    -------
+    list of Tree
+        Trees of a boosted model predict raw scores, which with `base_score(model)` add up to its raw
+        prediction (LightGBM's boosting="rf" divides by their number); with K classes there are K trees a
+        round, and notes name the class. Of an ArborEnum set the best tree comes first; it has no counts.
     """
     ensemble = getattr(forest, "ensemble_", forest)
     if isinstance(ensemble, Ensemble):
-        return _members(ensemble, schema)
+        if schema is None:
+            return list(ensemble)
+        # A boosted tree predicts what the trees before it left over, and keeps that as its target.
+        own = [tree.schema.target for tree in ensemble]
+        schemas = [
+            schema if target == ensemble.schema.target else replace(schema, target=target) for target in own
+        ]
+        return [tree.with_schema(each) for tree, each in zip(ensemble, schemas, strict=True)]
     for file in _files(forest):
         if file.is_forest(forest):
             trees: list[Tree] = file.forest_trees(forest, schema)
@@ -88,21 +105,17 @@ def forest_trees(forest: Any, schema: Schema | None = None) -> list[Tree]:
     )
 
 
-def _members(ensemble: Ensemble, schema: Schema | None) -> list[Tree]:
-    if schema is None:
-        return list(ensemble)
-    # A boosted tree predicts what the trees before it left over, and keeps that as its target.
-    own = [tree.schema.target for tree in ensemble]
-    schemas = [
-        schema if target == ensemble.schema.target else replace(schema, target=target) for target in own
-    ]
-    return [tree.with_schema(each) for tree, each in zip(ensemble, schemas, strict=True)]
-
-
 def base_score(model: Any) -> FloatArray:
-    """What a boosted model adds to the raw scores of its trees: one number, or one for each of K classes.
+    """Return the score that a boosted model adds to those of its trees.
 
-    It is 0 for LightGBM, which puts it into the leaves of the first trees.
+    Parameters
+    ----------
+    model : fitted model
+
+    Returns
+    -------
+    ndarray
+        One number, or one per class. Zero for LightGBM, whose first trees contain it.
     """
     for file in _files(model):
         if hasattr(file, "base_score") and file.is_forest(model):
@@ -114,12 +127,12 @@ def base_score(model: Any) -> FloatArray:
 
 
 def needs_integer_classes(model: Any) -> bool:
-    """True if the model's library takes integers only as classes: fit it to 0, 1, ... and name them after."""
+    """Return True if the library needs classes numbered 0, 1, ..."""
     return any(getattr(file, "INTEGER_CLASSES", False) for file in _files(model))
 
 
 def _files(model: Any) -> list[Any]:
-    """Our files on the libraries that the model's class and its parents come from, the nearest first."""
+    """List our modules for the libraries of the model's class and its parents, the nearest first."""
     return [import_module(FILES[library]) for library in _libraries(model) if library in FILES]
 
 

@@ -11,8 +11,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from holdfast.adapters.boosted import is_kind, mean_below
-from holdfast.adapters.reading import Member, Model, column_names, labels_of, spanned, trees_on, walked
+from holdfast.adapters.boosted import average_subtrees, is_kind
+from holdfast.adapters.reading import (
+    ForeignModel,
+    ForeignTree,
+    build_trees,
+    read_column_names,
+    read_labels,
+    span_features,
+    walk_nodes,
+)
 from holdfast.arrays import FloatArray
 from holdfast.data.schema import Label, Schema
 from holdfast.errors import DataError
@@ -91,10 +99,12 @@ def read_trees(
             "Fit it with use_deferral=False."
         )
     asked = _asked(model)
-    members = [Member(_nodes(paths, leaves, asked, predicted), notes=(_NOTE,)) for paths, leaves in found]
-    written = column_names(names if has_names else None, len(names), schema)
-    features = spanned(written, [member.nodes for member in members])
-    return trees_on(Model(features, labels_of(predicted, classes), members, "gini"), schema)
+    members = [
+        ForeignTree(_nodes(paths, leaves, asked, predicted), notes=(_NOTE,)) for paths, leaves in found
+    ]
+    written = read_column_names(names if has_names else None, len(names), schema)
+    features = span_features(written, [member.nodes for member in members])
+    return build_trees(ForeignModel(features, read_labels(predicted, classes), members, "gini"), schema)
 
 
 # -- questions and paths ----------------------------------------------------------------------------------
@@ -128,7 +138,7 @@ def _asked(model: Any) -> list[_Asked]:
 def _nodes(
     paths: Sequence[Sequence[int]], leaves: Sequence[int], asked: Sequence[_Asked], predicted: list[Label]
 ) -> Nodes:
-    branches, left, right = walked(_Branch(paths, leaves), _sides)
+    branches, left, right = walk_nodes(_Branch(paths, leaves), _sides)
     questions = [asked[abs(each.paths[0][0]) - 1] if each.paths[0] else None for each in branches]
     nothing: FloatArray = np.zeros(len(branches))
     is_class = [np.array(predicted) == each.leaves[0] for each in branches]  # of a leaf: the rest is a mean
@@ -138,7 +148,7 @@ def _nodes(
         left=left,
         right=right,
         missing_left=np.zeros(len(branches), np.bool_),
-        value=mean_below(np.array(is_class, np.float64), nothing, left, right),
+        value=average_subtrees(np.array(is_class, np.float64), nothing, left, right),
         count=nothing,
         weight=nothing,
         impurity=nothing,

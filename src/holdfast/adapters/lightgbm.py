@@ -11,28 +11,28 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from holdfast.adapters.boosted import (
-    classes_of,
-    impurity_of_gains,
+    average_subtrees,
+    compute_impurity,
+    get_only_member,
     is_kind,
-    mean_below,
-    objective_error,
-    only_member,
-    score_note,
-    score_trees_on,
-    summed_up,
+    make_objective_error,
+    make_score_note,
+    read_classes,
+    read_score_trees,
+    sum_subtrees,
 )
 from holdfast.adapters.reading import (
-    Chosen,
-    Member,
-    Model,
-    column_names,
-    labels_of,
-    nominal,
-    trees_on,
-    walked,
+    CategorySet,
+    ForeignModel,
+    ForeignTree,
+    build_trees,
+    make_nominal,
+    read_column_names,
+    read_labels,
+    walk_nodes,
 )
 from holdfast.arrays import FloatArray
-from holdfast.data.input.columns import as_label
+from holdfast.data.input.columns import to_label
 from holdfast.data.schema import Feature, Label, Schema
 from holdfast.errors import DataError, SchemaMismatch
 from holdfast.text.lists import listed
@@ -49,7 +49,7 @@ _NUMBERS: Mapping[str, Callable[[FloatArray], FloatArray]] = {
 
 
 def is_tree(model: Any) -> bool:
-    """True if the model is one of LightGBM, of any number of trees."""
+    """Return True for a LightGBM model, whatever its number of trees."""
     return is_kind(model, "Booster", "LGBMModel")
 
 
@@ -57,36 +57,36 @@ is_forest = is_tree
 
 
 def read_tree(model: Any, schema: Schema | None = None, classes: tuple[Any, ...] | None = None) -> Tree:
-    """The tree of a fitted LightGBM model that has just one, with its probabilities or predictions."""
+    """Convert a fitted LightGBM model with one tree, with probabilities or predictions."""
     dump = _dump(model)
-    structure = only_member(type(model).__name__, dump["tree_info"])["tree_structure"]
+    structure = get_only_member(type(model).__name__, dump["tree_info"])["tree_structure"]
     labels, of_scores = _prediction(model, dump)
-    labels = labels_of(labels, classes)
+    labels = read_labels(labels, classes)
     columns = _columns(model, dump, schema)
     member = _member(structure, columns, of_scores)
-    return trees_on(Model(columns.features, labels, [member], _CRITERION), schema)[0]
+    return build_trees(ForeignModel(columns.features, labels, [member], _CRITERION), schema)[0]
 
 
 def forest_trees(model: Any, schema: Schema | None = None) -> list[Tree]:
-    """All trees of a fitted LightGBM model, with the raw scores as values, round by round."""
+    """Convert all trees of a fitted LightGBM model, with raw scores, round by round."""
     dump = _dump(model)
     columns = _columns(model, dump, schema)
     trees, n_classes = dump["tree_info"], dump["num_tree_per_iteration"]
-    labels = classes_of(model, n_classes) if n_classes > 1 else (None,)
+    labels = read_classes(model, n_classes) if n_classes > 1 else (None,)
     members = [
         _member(
             tree["tree_structure"],
             columns,
             lambda scores: scores[:, None],
-            score_note(place, len(trees), labels[place % n_classes]),
+            make_score_note(place, len(trees), labels[place % n_classes]),
         )
         for place, tree in enumerate(trees)
     ]
-    return score_trees_on(Model(columns.features, (), members, _CRITERION), schema)
+    return read_score_trees(ForeignModel(columns.features, (), members, _CRITERION), schema)
 
 
 def base_score(model: Any) -> FloatArray:
-    """Zeros: LightGBM puts what it starts from into the leaves of the first trees."""
+    """Return zeros: LightGBM puts its initial score into the first trees."""
     return np.zeros(_dump(model)["num_tree_per_iteration"])
 
 
@@ -95,7 +95,7 @@ def _booster(model: Any) -> Any:
 
 
 def _dump(model: Any) -> dict[str, Any]:
-    """The model as LightGBM writes it down: the rounds up to the best one, as in its predictions."""
+    """Dump the model up to its best round, as it predicts."""
     dump: dict[str, Any] = _booster(model).dump_model()
     if not dump["tree_info"]:
         raise DataError(f"The {type(model).__name__} holds no tree: train it for one round or more.")
@@ -108,15 +108,15 @@ def _dump(model: Any) -> dict[str, Any]:
 def _prediction(
     model: Any, dump: Mapping[str, Any]
 ) -> tuple[tuple[Label, ...], Callable[[FloatArray], FloatArray]]:
-    """The classes, none for numbers, and the function that makes values of raw scores."""
+    """Return the classes (none for regression) and the function from raw scores to values."""
     name, *options = dump.get("objective", "custom").split()
     steepness = float(dict(option.split(":") for option in options if ":" in option).get("sigmoid", 1.0))
     if name == "binary" and not is_kind(model, "LGBMRegressor"):
-        return classes_of(model, 2), lambda scores: _shares(steepness * scores)
+        return read_classes(model, 2), lambda scores: _shares(steepness * scores)
     if name in ("binary", "cross_entropy"):
         return (), lambda scores: _shares(steepness * scores)[:, 1:]
     if name not in _NUMBERS or is_kind(model, "LGBMClassifier"):
-        raise objective_error(type(model).__name__, dump.get("objective", "custom"))
+        raise make_objective_error(type(model).__name__, dump.get("objective", "custom"))
     if "sqrt" in options:
         return (), lambda scores: (np.sign(scores) * scores**2)[:, None]
     return (), lambda scores: _NUMBERS[name](scores)[:, None]
@@ -132,17 +132,17 @@ def _shares(scores: FloatArray) -> FloatArray:
 
 
 class _Columns(NamedTuple):
-    """The model's columns, and the labels behind the codes of those that were categorical in a frame."""
+    """Columns of the model, and the labels of those that were categorical in a frame."""
 
     features: tuple[Feature, ...]
     labels: Mapping[int, tuple[Label, ...]]
 
 
 def _columns(model: Any, dump: Mapping[str, Any], schema: Schema | None) -> _Columns:
-    """The columns with the ranges and the categories that LightGBM keeps."""
+    """Read the columns with the ranges and categories that LightGBM stores."""
     known = dump["feature_names"]
     is_unnamed = known == [f"Column_{index}" for index in range(len(known))]
-    names = column_names(None if is_unnamed else _with_spaces(known, schema), len(known), schema)
+    names = read_column_names(None if is_unnamed else _with_spaces(known, schema), len(known), schema)
     infos = [dump["feature_infos"].get(name, {}) for name in known]  # a constant column has none
     booster = _booster(model)
     nominals = _nominal_columns(booster.params, infos)
@@ -159,21 +159,21 @@ def _feature(
 ) -> Feature:
     if is_nominal:
         codes = [code for code in info.get("values", ()) if code >= 0]  # -1 stands for missing
-        return nominal(name, codes if labels is None else labels)
+        return make_nominal(name, codes if labels is None else labels)
     if labels is not None:
         return Feature(name, "ordered", 0.0, max(len(labels) - 1.0, 0.0), labels)
     return Feature(name, "numeric", float(info.get("min_value", 0.0)), float(info.get("max_value", 0.0)))
 
 
 def _with_spaces(names: Sequence[str], schema: Schema | None) -> list[str]:
-    """The names as the schema has them: LightGBM makes underscores of their spaces."""
+    """Restore the spaces of names, which LightGBM replaces by underscores."""
     known = schema.names if schema else ()
     spaced = {name.replace(" ", "_"): name for name in known}
     return [name if name in known else spaced.get(name, name) for name in names]
 
 
 def _nominal_columns(parameters: Mapping[str, Any], infos: Sequence[Mapping[str, Any]]) -> list[int]:
-    """The columns that LightGBM splits into sets of categories."""
+    """Find the columns that LightGBM splits by category sets."""
     declared = parameters.get("categorical_column", parameters.get("categorical_feature"))
     numbered = [index for index in declared if type(index) is int] if isinstance(declared, list) else []
     return sorted({*numbered, *(index for index, info in enumerate(infos) if info.get("values"))})
@@ -186,7 +186,7 @@ def _labels_of_codes(
     infos: Sequence[Mapping[str, Any]],
     schema: Schema | None,
 ) -> dict[int, tuple[Label, ...]]:
-    """The labels of the columns that were categorical in a pandas frame, in the order of their codes.
+    """Read labels of columns that were categorical in pandas, in the order of their codes.
 
     LightGBM keeps them for unordered and ordered columns alike, and not whose they are. It splits only the
     unordered ones into sets: which others are ordered the schema must say.
@@ -205,7 +205,7 @@ def _labels_of_codes(
             "Which ones were categorical it does not say: give the schema of a table with the same ordered "
             "columns, or fit the model on a frame whose nominal columns all are unordered categoricals."
         )
-    return {column: tuple(map(as_label, labels)) for column, labels in zip(columns, lists, strict=True)}
+    return {column: tuple(map(to_label, labels)) for column, labels in zip(columns, lists, strict=True)}
 
 
 # -- its nodes --------------------------------------------------------------------------------------------
@@ -213,10 +213,10 @@ def _labels_of_codes(
 
 def _member(
     root: Mapping[str, Any], columns: _Columns, of_scores: Callable[[FloatArray], FloatArray], *notes: str
-) -> Member:
-    entries, left, right = walked(root, _children)
+) -> ForeignTree:
+    entries, left, right = walk_nodes(root, _children)
     _check_constant(entries)
-    count = summed_up(_numbers(entries, "leaf_count"), left, right)
+    count = sum_subtrees(_numbers(entries, "leaf_count"), left, right)
     is_set = [entry.get("decision_type") == "==" for entry in entries]
     nodes = Nodes(
         feature=np.array([entry.get("split_feature", LEAF) for entry in entries], np.int32),
@@ -224,13 +224,13 @@ def _member(
         left=left,
         right=right,
         missing_left=np.array([_missing_left(entry, columns) for entry in entries]),
-        value=mean_below(of_scores(_numbers(entries, "leaf_value")), count, left, right),
+        value=average_subtrees(of_scores(_numbers(entries, "leaf_value")), count, left, right),
         count=count,
         weight=count,
-        impurity=impurity_of_gains(_numbers(entries, "split_gain"), count, left, right),
+        impurity=compute_impurity(_numbers(entries, "split_gain"), count, left, right),
     )
     chosen = {place: _chosen(entries[place], columns) for place in np.flatnonzero(is_set).tolist()}
-    return Member(nodes, chosen, notes)
+    return ForeignTree(nodes, chosen, notes)
 
 
 def _children(entry: Mapping[str, Any]) -> tuple[Mapping[str, Any], Mapping[str, Any]] | None:
@@ -238,7 +238,7 @@ def _children(entry: Mapping[str, Any]) -> tuple[Mapping[str, Any], Mapping[str,
 
 
 def _numbers(entries: Sequence[Mapping[str, Any]], name: str) -> FloatArray:
-    """The entries' numbers of this name, 0 where an entry has none."""
+    """Return the numbers of this name, 0 where an entry has none."""
     return np.array([entry.get(name, 0.0) for entry in entries], np.float64)
 
 
@@ -247,7 +247,7 @@ def _threshold(entry: Mapping[str, Any]) -> float:
 
 
 def _missing_left(entry: Mapping[str, Any], columns: _Columns) -> bool:
-    """Whether a missing value goes left; at a split on categories, only the chosen ones do."""
+    """Return whether missing values go left; at category splits only chosen ones do."""
     if entry.get("decision_type") != "<=":
         return False
     zero_left = bool(entry["threshold"] >= 0.0)
@@ -263,14 +263,14 @@ def _missing_left(entry: Mapping[str, Any], columns: _Columns) -> bool:
     return bool(entry["default_left"])
 
 
-def _chosen(entry: Mapping[str, Any], columns: _Columns) -> Chosen:
+def _chosen(entry: Mapping[str, Any], columns: _Columns) -> CategorySet:
     codes = map(int, entry["threshold"].split("||"))
     labels = columns.labels.get(entry["split_feature"])
-    return Chosen(frozenset(codes if labels is None else (labels[code] for code in codes)))
+    return CategorySet(frozenset(codes if labels is None else (labels[code] for code in codes)))
 
 
 def _check_constant(entries: Sequence[Mapping[str, Any]]) -> None:
-    """Nothing, or a DataError if the leaves of the tree hold linear models."""
+    """Raise a DataError if leaves hold linear models."""
     if any(entry.get("leaf_features") for entry in entries):
         raise DataError(
             "The leaves of the model hold linear functions of the columns, and a leaf here holds one value: "

@@ -14,18 +14,18 @@ from numpy.typing import NDArray
 
 from holdfast.adapters.boosted import is_kind
 from holdfast.adapters.reading import (
-    Chosen,
-    Member,
-    Model,
-    column_names,
-    labels_of,
-    nominal,
-    span,
-    trees_on,
-    walked,
+    CategorySet,
+    ForeignModel,
+    ForeignTree,
+    build_trees,
+    compute_span,
+    make_nominal,
+    read_column_names,
+    read_labels,
+    walk_nodes,
 )
 from holdfast.arrays import FloatArray, IntArray
-from holdfast.data.input.columns import as_label
+from holdfast.data.input.columns import to_label
 from holdfast.data.schema import Feature, Label, Schema
 from holdfast.errors import DataError
 from holdfast.tree.builder import Nodes
@@ -57,10 +57,10 @@ def read_tree(model: Any, schema: Schema | None = None, classes: tuple[Any, ...]
     binary = _binary_columns(model.binarizer_)
     columns, features = _features(model.binarizer_, schema)
     numbers = _numbers_of_classes(model) if is_kind(model, "STreeDClassifier") else ()
-    labels = labels_of(numbers, classes)
+    labels = read_labels(numbers, classes)
     member = _member(model, binary, columns, numbers)
     criterion = "gini" if labels else "squared_error"
-    return trees_on(Model(features, labels, [member], criterion), schema)[0]
+    return build_trees(ForeignModel(features, labels, [member], criterion), schema)[0]
 
 
 def _check_leaves(model: Any) -> None:
@@ -77,7 +77,7 @@ def _check_leaves(model: Any) -> None:
 
 def _numbers_of_classes(model: Any) -> tuple[Label, ...]:
     """The classes as pystreed predicts them; a DataError if it did not take them as they were given."""
-    numbers = labels_of(model.classes_)
+    numbers = read_labels(model.classes_)
     if strange := [number for number in numbers if int(number) != number]:
         raise DataError(
             f"The {type(model).__name__} was fitted to the class {strange[0]!r}, and predicts integers only. "
@@ -139,7 +139,7 @@ def _names_of_binary(binarizer: Any) -> list[str]:
 def _labels(group: Any) -> list[Label]:
     """The categories of a group, which is one of them or a list; what is missing is no category."""
     members = group if isinstance(group, list) else [group]
-    return [as_label(member) for member in members if member is not None and member == member]
+    return [to_label(member) for member in members if member is not None and member == member]
 
 
 def _features(binarizer: Any, schema: Schema | None) -> tuple[list[Any], tuple[Feature, ...]]:
@@ -152,7 +152,7 @@ def _features(binarizer: Any, schema: Schema | None) -> tuple[list[Any], tuple[F
     is_array = all(isinstance(column, int | np.integer) for column in columns)
     if is_array:
         columns = sorted(columns)
-    names = column_names(None if is_array else columns, len(columns), schema)
+    names = read_column_names(None if is_array else columns, len(columns), schema)
     said = list(_all_binary_columns(binarizer))
     return columns, tuple(
         _feature(name, [each for each in said if each.column == column])
@@ -164,24 +164,28 @@ def _feature(name: str, said: Sequence[_Binary]) -> Feature:
     """The feature that reaches over all thresholds, or has all categories, that the model looked at."""
     labels = [label for each in said if each.labels is not None for label in each.labels]
     if labels:
-        return nominal(name, labels)
+        return make_nominal(name, labels)
     if any(each.is_flag for each in said):
         return Feature(name, "numeric", 0.0, 1.0)
-    return Feature(name, "numeric", *span(np.array([each.threshold for each in said])))
+    return Feature(name, "numeric", *compute_span(np.array([each.threshold for each in said])))
 
 
 # -- its nodes --------------------------------------------------------------------------------------------
 
 
-def _member(model: Any, binary: Sequence[_Binary], columns: list[Any], labels: tuple[Label, ...]) -> Member:
-    entries, left, right = walked(model.tree_, lambda entry: _children(entry, binary))
+def _member(
+    model: Any, binary: Sequence[_Binary], columns: list[Any], labels: tuple[Label, ...]
+) -> ForeignTree:
+    entries, left, right = walk_nodes(model.tree_, lambda entry: _children(entry, binary))
     asked = [None if entry.is_leaf_node() else binary[entry.feature] for entry in entries]
     rows = _rows_at(model.train_X_, entries, binary)
     value, impurity = _class_values(model, rows) if labels else _number_values(model, rows)
     outcome, notes = _predict_in_leaves(entries, value, labels)
     count = np.array([len(each) for each in rows], np.float64)
     chosen = {
-        place: Chosen(each.labels) for place, each in enumerate(asked) if each and each.labels is not None
+        place: CategorySet(each.labels)
+        for place, each in enumerate(asked)
+        if each and each.labels is not None
     }
     is_set = np.isin(np.arange(len(entries)), list(chosen))
     nodes = Nodes(
@@ -196,7 +200,7 @@ def _member(model: Any, binary: Sequence[_Binary], columns: list[Any], labels: t
         weight=count,
         impurity=impurity,
     )
-    return Member(nodes, chosen, notes)
+    return ForeignTree(nodes, chosen, notes)
 
 
 def _children(entry: Any, binary: Sequence[_Binary]) -> tuple[Any, Any] | None:
@@ -247,7 +251,7 @@ def _predict_in_leaves(
         if not labels:
             value[place] = entry.label
             continue
-        predicted = labels.index(as_label(entry.label))
+        predicted = labels.index(to_label(entry.label))
         if value[place, predicted] < value[place].max():
             value[place] = np.arange(len(labels)) == predicted
             n_others += 1

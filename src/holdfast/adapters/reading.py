@@ -8,51 +8,51 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.arrays import BoolArray, FloatArray, IntArray
-from holdfast.data.input.columns import as_label
+from holdfast.data.input.columns import to_label
 from holdfast.data.schema import Feature, Label, Schema, Target, sorted_labels
 from holdfast.errors import SchemaMismatch
 from holdfast.text.lists import listed
-from holdfast.tree.builder import Nodes, preorder
+from holdfast.tree.builder import Nodes, build_preorder
 from holdfast.tree.tree import KNOWN, LEAF, Tree
 
 _Node = TypeVar("_Node")
 
 
-class Chosen(NamedTuple):
-    """The categories that a split sends to one side; all others go to the other side."""
+class CategorySet(NamedTuple):
+    """Categories that a split sends to one side; all others go to the other."""
 
     labels: frozenset[Label]
     go_left: bool = True
 
 
 @dataclass(frozen=True, eq=False)
-class Member:
-    """One tree of a model: its features are the model's columns, and its sets are in `chosen`, by label."""
+class ForeignTree:
+    """A tree of another library: features are the model's columns, category sets are labels."""
 
     nodes: Nodes
-    chosen: Mapping[int, Chosen] = field(default_factory=dict)
+    chosen: Mapping[int, CategorySet] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
-class Model:
-    """All that a fitted model of another library says about its columns, its classes and its trees."""
+class ForeignModel:
+    """Columns, classes and trees of a fitted model of another library."""
 
     features: tuple[Feature, ...]  # in the order of the model's columns
     labels: tuple[Label, ...]  # none if it predicts numbers
-    members: Sequence[Member]
+    members: Sequence[ForeignTree]
     criterion: str
 
     @property
     def values(self) -> FloatArray:
-        """The values of all nodes of all trees."""
+        """Values of all nodes of all trees."""
         return np.concatenate([member.nodes.value.ravel() for member in self.members])
 
 
-def trees_on(model: Model, schema: Schema | None) -> list[Tree]:
-    """The trees of the model on the schema, or on the one that the model itself makes."""
+def build_trees(model: ForeignModel, schema: Schema | None) -> list[Tree]:
+    """Build the trees on the schema, or on the one that the model implies."""
     if schema is None:
-        low, high = span(model.values)
+        low, high = compute_span(model.values)
         schema = Schema(
             model.features, Target(classes=model.labels) if model.labels else Target(low=low, high=high)
         )
@@ -61,7 +61,7 @@ def trees_on(model: Model, schema: Schema | None) -> list[Tree]:
         rows = np.sum([nodes.value[0] * nodes.count[0] for nodes in moved], axis=0)
         schema = replace(schema, target=schema.target.with_rarer_positive(rows.tolist()))
     return [
-        preorder(nodes, schema, model.criterion, member.notes)
+        build_preorder(nodes, schema, model.criterion, member.notes)
         for nodes, member in zip(moved, model.members, strict=True)
     ]
 
@@ -69,10 +69,10 @@ def trees_on(model: Model, schema: Schema | None) -> list[Tree]:
 # -- nodes ------------------------------------------------------------------------------------------------
 
 
-def walked(
+def walk_nodes(
     root: _Node, children: Callable[[_Node], tuple[_Node, _Node] | None]
 ) -> tuple[list[_Node], IntArray, IntArray]:
-    """The nodes that the root leads to, itself first, and where the two children of each one stand."""
+    """List the nodes below the root in preorder, with the places of their children."""
     nodes = [root]
     left, right = [LEAF], [LEAF]
     for place, node in enumerate(nodes):  # which grows on the way
@@ -84,9 +84,9 @@ def walked(
     return nodes, np.array(left, np.int32), np.array(right, np.int32)
 
 
-def largest_left(threshold: FloatArray) -> FloatArray:
-    """The largest float64 that, rounded to float32, is at most the threshold."""
-    below = nearest_float32(threshold)
+def round_down_to_float64(threshold: FloatArray) -> FloatArray:
+    """Return the largest float64 that rounds, in float32, to at most the threshold."""
+    below = round_to_float32(threshold)
     below = np.where(below > threshold, np.nextafter(below, np.float32(-np.inf)), below)
     # Up to half-way to the next float32 all values round down, and half-way itself rounds to the even one.
     middle = below.astype(np.float64) / 2 + np.nextafter(below, np.float32(np.inf)).astype(np.float64) / 2
@@ -96,8 +96,8 @@ def largest_left(threshold: FloatArray) -> FloatArray:
     return np.where(below >= np.finfo(np.float32).max, KNOWN, largest)
 
 
-def nearest_float32(threshold: FloatArray) -> NDArray[np.float32]:
-    """The thresholds in single precision; infinity where it cannot hold them."""
+def round_to_float32(threshold: FloatArray) -> NDArray[np.float32]:
+    """Round thresholds to float32; infinite where it cannot hold them."""
     with np.errstate(over="ignore"):
         return threshold.astype(np.float32)
 
@@ -105,9 +105,9 @@ def nearest_float32(threshold: FloatArray) -> NDArray[np.float32]:
 # -- classes ----------------------------------------------------------------------------------------------
 
 
-def labels_of(found: Iterable[Any], classes: tuple[Any, ...] | None = None) -> tuple[Label, ...]:
-    """The classes that a model has, as labels; where it only numbers them, `classes` are their names."""
-    labels = tuple(map(as_label, found))
+def read_labels(found: Iterable[Any], classes: tuple[Any, ...] | None = None) -> tuple[Label, ...]:
+    """Return the classes as labels; if the model numbers them, `classes` names them."""
+    labels = tuple(map(to_label, found))
     if classes is None:
         return labels
     if strange := [label for label in labels if label not in range(len(classes))]:
@@ -115,14 +115,14 @@ def labels_of(found: Iterable[Any], classes: tuple[Any, ...] | None = None) -> t
             f"The model has the class {strange[0]!r}, and classes name those from 0 to {len(classes) - 1}: "
             f"{listed(classes)}. Fit it to np.unique(labels, return_inverse=True)[1]."
         )
-    return tuple(as_label(classes[int(label)]) for label in labels)
+    return tuple(to_label(classes[int(label)]) for label in labels)
 
 
 # -- columns ----------------------------------------------------------------------------------------------
 
 
-def column_names(names: Sequence[str] | None, n_columns: int, schema: Schema | None) -> list[str]:
-    """The names of the model's columns; if it has none, those of the schema in their order."""
+def read_column_names(names: Sequence[str] | None, n_columns: int, schema: Schema | None) -> list[str]:
+    """Return the model's column names; if it has none, those of the schema in order."""
     if names is not None:
         return [str(name) for name in names]
     if schema is None:
@@ -136,32 +136,32 @@ def column_names(names: Sequence[str] | None, n_columns: int, schema: Schema | N
     return known
 
 
-def spanned(names: Sequence[str], loose: Iterable[Nodes]) -> tuple[Feature, ...]:
-    """Numeric features that reach from their lowest to their highest threshold."""
+def span_features(names: Sequence[str], loose: Iterable[Nodes]) -> tuple[Feature, ...]:
+    """Make numeric features that range from lowest to highest threshold."""
     loose = list(loose)
     feature = np.concatenate([nodes.feature for nodes in loose])
     threshold = np.concatenate([nodes.threshold for nodes in loose])
     return tuple(
-        Feature(name, "numeric", *span(threshold[(feature == index) & (threshold < KNOWN)]))
+        Feature(name, "numeric", *compute_span(threshold[(feature == index) & (threshold < KNOWN)]))
         for index, name in enumerate(names)
     )
 
 
-def nominal(name: str, labels: Iterable[Label]) -> Feature:
-    """The nominal feature with these categories."""
+def make_nominal(name: str, labels: Iterable[Label]) -> Feature:
+    """Make a nominal feature with these categories."""
     return Feature(name, "nominal", categories=sorted_labels(set(labels)))
 
 
-def span(numbers: FloatArray) -> tuple[float, float]:
-    """The smallest and the greatest number; zeros if there are none."""
+def compute_span(numbers: FloatArray) -> tuple[float, float]:
+    """Return the smallest and greatest number; zeros if there are none."""
     return (float(numbers.min()), float(numbers.max())) if numbers.size else (0.0, 0.0)
 
 
 # -- on a schema ------------------------------------------------------------------------------------------
 
 
-def _moved(member: Member, model: Model, schema: Schema) -> Nodes:
-    """The nodes with features, categories and classes numbered as in the schema."""
+def _moved(member: ForeignTree, model: ForeignModel, schema: Schema) -> Nodes:
+    """Renumber features, categories and classes by the schema."""
     nodes = member.nodes
     asked = np.unique(nodes.feature[nodes.feature != LEAF])
     names = [feature.name for feature in model.features]
@@ -188,15 +188,15 @@ def _moved(member: Member, model: Model, schema: Schema) -> Nodes:
 
 
 def _between(threshold: FloatArray, feature: IntArray, schema: Schema) -> FloatArray:
-    """The thresholds, those on ordered features half-way between two categories."""
+    """Place thresholds on ordered features half-way between two categories."""
     is_ordered = np.array([*(each.kind == "ordered" for each in schema.features), False])[feature]
     return np.where(is_ordered & (threshold < KNOWN), np.floor(threshold) + 0.5, threshold)
 
 
 def _sets(
-    member: Member, feature: IntArray, known: Sequence[Feature], schema: Schema
+    member: ForeignTree, feature: IntArray, known: Sequence[Feature], schema: Schema
 ) -> dict[int, BoolArray]:
-    """At each split of a nominal feature, one flag per category: does it go left?"""
+    """Return a flag per category for each split of a nominal feature."""
     is_subset = np.array([*(each.is_subset for each in schema.features), False])[feature]
     sets = {}
     for node in np.flatnonzero(is_subset | np.isin(np.arange(len(feature)), list(member.chosen))).tolist():
@@ -213,7 +213,7 @@ def _sets(
 
 
 def _check_columns(asked: Sequence[Feature], schema: Schema) -> None:
-    """Nothing, or a SchemaMismatch if the schema lacks some of the columns or orders them otherwise."""
+    """Raise a SchemaMismatch if the schema lacks columns of the model or orders them otherwise."""
     features = {feature.name: feature for feature in schema.columns}
     lost = [feature.name for feature in asked if feature.name not in features]
     if lost:
@@ -231,7 +231,7 @@ def _check_columns(asked: Sequence[Feature], schema: Schema) -> None:
 
 
 def _check_kinds(theirs: Feature, ours: Feature, *, is_set: bool) -> None:
-    """Nothing, or a SchemaMismatch if the split cannot be one of the schema's feature."""
+    """Raise a SchemaMismatch if a split does not fit the kind of its feature."""
     if not is_set and any(isinstance(label, str) for label in ours.categories):
         raise SchemaMismatch(
             f"The model compares column {ours.name!r} with a number, and in the schema it is nominal, with "

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 
 from holdfast.adapters.reading import (
-    Member,
-    Model,
-    column_names,
-    labels_of,
-    largest_left,
-    spanned,
-    trees_on,
+    ForeignModel,
+    ForeignTree,
+    build_trees,
+    read_column_names,
+    read_labels,
+    round_down_to_float64,
+    span_features,
 )
 from holdfast.data.schema import Schema
 from holdfast.errors import DataError
@@ -26,19 +26,19 @@ from holdfast.tree.tree import LEAF, Tree
 
 
 def is_tree(model: Any) -> bool:
-    """True if the model is a single tree of scikit-learn, fitted or not."""
+    """Return True for a single scikit-learn tree, fitted or not."""
     from sklearn.tree import BaseDecisionTree
 
     return isinstance(model, BaseDecisionTree)
 
 
 def read_tree(model: Any, schema: Schema | None = None, classes: tuple[Any, ...] | None = None) -> Tree:
-    """The tree of a fitted scikit-learn tree, which sends every float64 where the model sends it."""
+    """Convert a fitted scikit-learn tree, which routes every float64 as the model does."""
     return _trees_of(model, [model], schema, classes)[0]
 
 
 def is_forest(model: Any) -> bool:
-    """True if the model is one of scikit-learn's forests, fitted or not."""
+    """Return True for a scikit-learn forest, fitted or not."""
     from sklearn.ensemble import (
         ExtraTreesClassifier,
         ExtraTreesRegressor,
@@ -51,7 +51,7 @@ def is_forest(model: Any) -> bool:
 
 
 def forest_trees(forest: Any, schema: Schema | None = None) -> list[Tree]:
-    """The trees of a scikit-learn forest on one schema, with the forest's names and classes.
+    """Convert the trees of a scikit-learn forest to one schema, with its names and classes.
 
     Without a schema, a feature reaches from its lowest to its highest threshold in the whole forest.
     """
@@ -61,7 +61,7 @@ def forest_trees(forest: Any, schema: Schema | None = None) -> list[Tree]:
 def _trees_of(
     model: Any, members: Sequence[Any], schema: Schema | None, classes: tuple[Any, ...] | None = None
 ) -> list[Tree]:
-    """The members as trees, named by the model, which is the forest or the only member itself."""
+    """Convert the members, named by the forest or by the single tree itself."""
     from sklearn.utils.validation import check_is_fitted
 
     check_is_fitted(model)
@@ -71,17 +71,19 @@ def _trees_of(
             "fit one model for each target."
         )
     loose = [_nodes_of(member.tree_) for member in members]
-    names = column_names(getattr(model, "feature_names_in_", None), int(model.n_features_in_), schema)
-    labels = labels_of(model.classes_, classes) if hasattr(model, "classes_") else ()
+    names = read_column_names(getattr(model, "feature_names_in_", None), int(model.n_features_in_), schema)
+    labels = read_labels(model.classes_, classes) if hasattr(model, "classes_") else ()
     name = model.criterion if isinstance(model.criterion, str) else type(model.criterion).__name__
-    return trees_on(Model(spanned(names, loose), labels, list(map(Member, loose)), name), schema)
+    return build_trees(
+        ForeignModel(span_features(names, loose), labels, list(map(ForeignTree, loose)), name), schema
+    )
 
 
 def _nodes_of(tree: Any) -> Nodes:
     is_leaf = tree.children_left == LEAF
     return Nodes(
         feature=np.where(is_leaf, LEAF, tree.feature).astype(np.int32),
-        threshold=np.where(is_leaf, np.nan, largest_left(tree.threshold)),
+        threshold=np.where(is_leaf, np.nan, round_down_to_float64(tree.threshold)),
         left=tree.children_left,
         right=tree.children_right,
         missing_left=tree.missing_go_to_left.astype(np.bool_),

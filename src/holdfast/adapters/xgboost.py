@@ -14,28 +14,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.adapters.boosted import (
-    classes_of,
-    impurity_of_gains,
+    average_subtrees,
+    compute_impurity,
+    get_only_member,
     is_kind,
-    mean_below,
-    objective_error,
-    only_member,
-    score_note,
-    score_trees_on,
-    summed_up,
+    make_objective_error,
+    make_score_note,
+    read_classes,
+    read_score_trees,
+    sum_subtrees,
 )
 from holdfast.adapters.reading import (
-    Chosen,
-    Member,
-    Model,
-    labels_of,
-    largest_left,
-    nominal,
-    spanned,
-    trees_on,
-    walked,
+    CategorySet,
+    ForeignModel,
+    ForeignTree,
+    build_trees,
+    make_nominal,
+    read_labels,
+    round_down_to_float64,
+    span_features,
+    walk_nodes,
 )
-from holdfast.adapters.xgboost_columns import Columns, columns_of
+from holdfast.adapters.xgboost_columns import ColumnLabels, read_columns
 from holdfast.arrays import FloatArray
 from holdfast.data.schema import Label, Schema
 from holdfast.errors import DataError
@@ -63,7 +63,7 @@ _IDENTITY = (
 
 
 def is_tree(model: Any) -> bool:
-    """True if the model is one of XGBoost, of any number of trees."""
+    """Return True for an XGBoost model, whatever its number of trees."""
     return is_kind(model, "Booster", "XGBModel")
 
 
@@ -71,39 +71,39 @@ is_forest = is_tree
 
 
 def read_tree(model: Any, schema: Schema | None = None, classes: tuple[Any, ...] | None = None) -> Tree:
-    """The tree of a fitted XGBoost model that has just one, with its probabilities or predictions."""
+    """Convert a fitted XGBoost model with one tree, with probabilities or predictions."""
     learner = _learner(model)
-    document = only_member(type(model).__name__, _trees(learner))
+    document = get_only_member(type(model).__name__, _trees(learner))
     labels, of_margins = _prediction(model, learner)
-    columns = columns_of(learner, schema)
+    columns = read_columns(learner, schema)
     start = np.float32(_base_margin(learner)[0])
     member = _member(document, columns, lambda scores: of_margins(start + scores), *_notes(learner))
-    return trees_on(_model(columns, labels_of(labels, classes), [member]), schema)[0]
+    return build_trees(_model(columns, read_labels(labels, classes), [member]), schema)[0]
 
 
 def forest_trees(model: Any, schema: Schema | None = None) -> list[Tree]:
-    """All trees of a fitted XGBoost model, with the raw scores as values, round by round."""
+    """Convert all trees of a fitted XGBoost model, with raw scores, round by round."""
     learner = _learner(model)
-    columns = columns_of(learner, schema)
+    columns = read_columns(learner, schema)
     documents = _trees(learner)
     n_classes = int(learner["learner_model_param"]["num_class"])
-    labels = classes_of(model, n_classes) if n_classes > 1 else (None,)
+    labels = read_classes(model, n_classes) if n_classes > 1 else (None,)
     owners = learner["gradient_booster"]["model"]["tree_info"]
     members = [
         _member(
             document,
             columns,
             lambda scores: scores[:, None].astype(np.float64),
-            score_note(place, len(documents), labels[owner]),
+            make_score_note(place, len(documents), labels[owner]),
             *_notes(learner),
         )
         for place, (document, owner) in enumerate(zip(documents, owners, strict=True))
     ]
-    return score_trees_on(_model(columns, (), members), schema)
+    return read_score_trees(_model(columns, (), members), schema)
 
 
 def base_score(model: Any) -> FloatArray:
-    """What XGBoost adds to the scores of its trees, as a raw score: one number, or one for each class."""
+    """Return the raw score that XGBoost adds to its trees: a number, or one per class."""
     return _base_margin(_learner(model)).astype(np.float64)
 
 
@@ -111,7 +111,7 @@ def base_score(model: Any) -> FloatArray:
 
 
 def _learner(model: Any) -> dict[str, Any]:
-    """The model as XGBoost writes it down: the rounds that its predictions use."""
+    """Dump the rounds that the model predicts with."""
     booster = model
     if is_kind(model, "XGBModel"):
         booster = model.get_booster()
@@ -160,21 +160,21 @@ def _trees(learner: Mapping[str, Any]) -> list[dict[str, Any]]:
     return trees
 
 
-def _model(columns: Columns, labels: tuple[Label, ...], members: Sequence[Member]) -> Model:
-    """The model, its numeric features reaching from their lowest to their highest threshold."""
-    numeric = spanned(columns.names, (member.nodes for member in members))
+def _model(columns: ColumnLabels, labels: tuple[Label, ...], members: Sequence[ForeignTree]) -> ForeignModel:
+    """Read the model; numeric features range from lowest to highest threshold."""
+    numeric = span_features(columns.names, (member.nodes for member in members))
     features = tuple(
-        nominal(feature.name, columns.categories[index]) if index in columns.categories else feature
+        make_nominal(feature.name, columns.categories[index]) if index in columns.categories else feature
         for index, feature in enumerate(numeric)
     )
-    return Model(features, labels, members, _CRITERION)
+    return ForeignModel(features, labels, members, _CRITERION)
 
 
 # -- what it predicts -------------------------------------------------------------------------------------
 
 
 def _notes(learner: Mapping[str, Any]) -> tuple[str, ...]:
-    """What the reader must know of the covers; those of squared errors are weights of rows."""
+    """Make the note on covers; those of squared errors are row weights."""
     return () if _objective(learner) == "reg:squarederror" else (_COVER_NOTE,)
 
 
@@ -185,19 +185,19 @@ def _objective(learner: Mapping[str, Any]) -> str:
 def _prediction(
     model: Any, learner: Mapping[str, Any]
 ) -> tuple[tuple[Label, ...], Callable[[Floats32], FloatArray]]:
-    """The classes, none for numbers, and the function that makes values of raw scores and the base."""
+    """Return the classes (none for regression) and the function from raw scores and base to values."""
     objective = _objective(learner)
     if objective == "binary:logistic" and not is_kind(model, "XGBRegressor"):
-        return classes_of(model, 2), _shares
+        return read_classes(model, 2), _shares
     if is_kind(model, "XGBClassifier"):
-        raise objective_error(type(model).__name__, objective)
+        raise make_objective_error(type(model).__name__, objective)
     if objective in _SIGMOID:
         return (), lambda margins: _shares(margins)[:, 1:]
     if objective in _EXPONENTIAL:
         return (), lambda margins: np.exp(margins)[:, None].astype(np.float64)
     if objective in _IDENTITY:
         return (), lambda margins: margins[:, None].astype(np.float64)
-    raise objective_error(type(model).__name__, objective)
+    raise make_objective_error(type(model).__name__, objective)
 
 
 def _shares(margins: Floats32) -> FloatArray:
@@ -207,7 +207,7 @@ def _shares(margins: Floats32) -> FloatArray:
 
 
 def _base_margin(learner: Mapping[str, Any]) -> Floats32:
-    """The base score on the scale of the raw scores."""
+    """Return the base score on the scale of raw scores."""
     text = learner["learner_model_param"]["base_score"]
     base: Floats32 = np.array([float(number) for number in text.strip("[]").split(",")], np.float32)
     if _objective(learner) in _SIGMOID:
@@ -221,13 +221,16 @@ def _base_margin(learner: Mapping[str, Any]) -> Floats32:
 
 
 def _member(
-    document: Mapping[str, Any], columns: Columns, of_scores: Callable[[Floats32], FloatArray], *notes: str
-) -> Member:
+    document: Mapping[str, Any],
+    columns: ColumnLabels,
+    of_scores: Callable[[Floats32], FloatArray],
+    *notes: str,
+) -> ForeignTree:
     # Pruned nodes stay in the document: only the root tells which ones are left.
-    places, left, right = walked(0, lambda place: _children(document, place))
+    places, left, right = walk_nodes(0, lambda place: _children(document, place))
     is_leaf = left == LEAF
     conditions = np.array(document["split_conditions"], np.float32)[places]
-    weight = summed_up(np.where(is_leaf, _taken(document, "sum_hessian", places), 0.0), left, right)
+    weight = sum_subtrees(np.where(is_leaf, _taken(document, "sum_hessian", places), 0.0), left, right)
     gain = np.where(is_leaf, 0.0, _taken(document, "loss_changes", places))
     chosen = _chosen(document, places, columns)
     is_set = np.isin(np.arange(len(places)), list(chosen))
@@ -237,12 +240,12 @@ def _member(
         left=left,
         right=right,
         missing_left=_taken(document, "default_left", places).astype(np.bool_),
-        value=mean_below(of_scores(np.where(is_leaf, conditions, np.float32(0))), weight, left, right),
+        value=average_subtrees(of_scores(np.where(is_leaf, conditions, np.float32(0))), weight, left, right),
         count=weight,
         weight=weight,
-        impurity=impurity_of_gains(gain, weight, left, right),
+        impurity=compute_impurity(gain, weight, left, right),
     )
-    return Member(nodes, chosen, notes)
+    return ForeignTree(nodes, chosen, notes)
 
 
 def _children(document: Mapping[str, Any], place: int) -> tuple[int, int] | None:
@@ -255,13 +258,15 @@ def _taken(document: Mapping[str, Any], name: str, places: Sequence[int]) -> Flo
 
 
 def _thresholds(conditions: Floats32) -> FloatArray:
-    """The largest float64 that, rounded to float32, is below the condition."""
+    """Return the largest float64 that rounds, in float32, to less than the condition."""
     below = np.nextafter(conditions, np.float32(-np.inf)).astype(np.float64)
-    return np.maximum(largest_left(below), -KNOWN)
+    return np.maximum(round_down_to_float64(below), -KNOWN)
 
 
-def _chosen(document: Mapping[str, Any], places: Sequence[int], columns: Columns) -> dict[int, Chosen]:
-    """At each split on categories those that go right."""
+def _chosen(
+    document: Mapping[str, Any], places: Sequence[int], columns: ColumnLabels
+) -> dict[int, CategorySet]:
+    """Return the categories that go right, by split."""
     position = {place: index for index, place in enumerate(places)}
     chosen = {}
     for place, start, size in zip(
@@ -273,7 +278,7 @@ def _chosen(document: Mapping[str, Any], places: Sequence[int], columns: Columns
         if place in position:
             labels = columns.categories[document["split_indices"][place]]
             codes = document["categories"][start : start + size]
-            chosen[position[place]] = Chosen(
+            chosen[position[place]] = CategorySet(
                 frozenset(labels[code] for code in codes if code < len(labels)), go_left=False
             )
     return chosen

@@ -4,23 +4,23 @@ from collections.abc import Mapping, Sequence
 from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
-from holdfast.adapters.reading import column_names
-from holdfast.data.input.columns import as_label
+from holdfast.adapters.reading import read_column_names
+from holdfast.data.input.columns import to_label
 from holdfast.data.schema import Feature, Label, Schema
 from holdfast.errors import SchemaMismatch
 
 
-class Columns(NamedTuple):
-    """The names of the model's columns, and for each categorical one the labels in the order of its codes."""
+class ColumnLabels(NamedTuple):
+    """Names of the columns, and labels of the categorical ones in the order of their codes."""
 
     names: list[str]
     categories: Mapping[int, tuple[Label, ...]]
 
 
-def columns_of(learner: Mapping[str, Any], schema: Schema | None) -> Columns:
-    """The columns of the model that XGBoost wrote down, with the help of a schema where it lost something."""
+def read_columns(learner: Mapping[str, Any], schema: Schema | None) -> ColumnLabels:
+    """Read the columns of the model; a schema supplies what XGBoost loses."""
     n_columns = int(learner["learner_model_param"]["num_feature"])
-    names = column_names(learner["feature_names"] or None, n_columns, schema)
+    names = read_column_names(learner["feature_names"] or None, n_columns, schema)
     encodings = learner["gradient_booster"]["model"].get("cats", {}).get("enc", [])
     ours = {feature.name: feature for feature in schema.columns} if schema else {}
     categories = {
@@ -28,38 +28,33 @@ def columns_of(learner: Mapping[str, Any], schema: Schema | None) -> Columns:
         for index, kind in enumerate(learner["feature_types"])
         if kind == "c"
     }
-    return Columns(names, categories)
+    return ColumnLabels(names, categories)
 
 
 def _categories(name: str, encoding: Mapping[str, Any], ours: Feature | None) -> tuple[Label, ...]:
     values, ends = encoding.get("values"), encoding.get("offsets")
     if not values:
-        return _codes(name, ours)
+        labels = ours.categories if ours else ()
+        if not labels or not all(isinstance(label, int) and label >= 0 for label in labels):
+            raise SchemaMismatch(
+                f"The model was fitted on codes of column {name!r}, and does not list them. Give "
+                f"the schema of a table read from the same codes, categorical_features=[{name!r}], or fit "
+                "the model on a frame with a categorical column."
+            )
+        return tuple(range(max(map(int, labels)) + 1))
     if ends is None:
-        return tuple(map(as_label, values))
+        return tuple(map(to_label, values))
     text = bytes(number % 256 for number in values)
     return _ascii(text, ends) if text.isascii() else _other_text(name, text, ends, ours)
 
 
-def _codes(name: str, ours: Feature | None) -> tuple[Label, ...]:
-    """The codes of a column that the user coded: every integer up to the highest of the schema's."""
-    labels = ours.categories if ours else ()
-    if not labels or not all(isinstance(label, int) and label >= 0 for label in labels):
-        raise SchemaMismatch(
-            f"The model was fitted on codes of column {name!r}, and does not say which codes there are. Give "
-            f"the schema of a table read from the same codes with categorical_features=[{name!r}], or fit "
-            "the model on a frame with a categorical column."
-        )
-    return tuple(range(max(map(int, labels)) + 1))
-
-
 def _ascii(text: bytes, ends: Sequence[int]) -> tuple[Label, ...]:
-    """The labels, which are written one after the other."""
+    """Cut the text into labels."""
     return tuple(text[start:end].decode() for start, end in pairwise(ends))
 
 
 def _other_text(name: str, text: bytes, ends: Sequence[int], ours: Feature | None) -> tuple[Label, ...]:
-    """The labels, if they are those of the schema.
+    """Return the schema's labels if they agree with the text.
 
     XGBoost counts the characters of a pandas label and then keeps as many bytes, which cuts off what is not
     ASCII. The schema's labels must give the same bytes, either whole or cut in that way.

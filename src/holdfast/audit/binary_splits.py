@@ -12,7 +12,7 @@ from holdfast.data.table import Table
 from holdfast.growth.leaf_values import refit_leaf_values
 from holdfast.growth.rules import GrowthRules
 from holdfast.growth.thresholds import midpoint
-from holdfast.tree.builder import Nodes, preorder
+from holdfast.tree.builder import Nodes, build_preorder
 from holdfast.tree.node import Split
 from holdfast.tree.tree import KNOWN, LEAF, Tree
 
@@ -35,7 +35,7 @@ class BinarySplits:
         are each asked for. A missing value says no. Of splits that divide the rows in the same way one is
         kept; of more than `most` those that lower the impurity most by themselves.
         """
-        table = table.taken(fixed_order(table))
+        table = table.subset(fixed_order(table))
         found = [
             split
             for place in table.schema.name_order
@@ -77,7 +77,7 @@ class BinarySplits:
             },
             outcome=tree.outcome if tree.schema.target.is_classes else None,
         )
-        return preorder(nodes, self.table.schema, tree.criterion)
+        return build_preorder(nodes, self.table.schema, tree.criterion)
 
     def with_rows(self, tree: Tree) -> Tree:
         """The tree with the values, counts and impurities that the rows give its nodes.

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
-from holdfast.data.input.frame import frame_of
+from holdfast.data.input.frame import make_frame
 from holdfast.data.split.groups import read_groups
 from holdfast.data.table import Table
 from holdfast.estimators.base import drawn_seed
@@ -23,7 +23,7 @@ class CartClassifier(TreeClassifier):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, groups: Any = None) -> Self:
         """Choose and grow the tree."""
-        X = frame_of(X)
+        X = make_frame(X)
         table = self._table(X, y, sample_weight, self._task)
         tree = _chosen(table, self._rules(), self.random_state, groups)
         self._remember_classes(y, table)
@@ -37,7 +37,7 @@ class CartRegressor(TreeRegressor):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, groups: Any = None) -> Self:
         """Choose and grow the tree."""
-        X = frame_of(X)
+        X = make_frame(X)
         table = self._table(X, y, sample_weight, self._task)
         return self._remember(X, _chosen(table, self._rules(), self.random_state, groups))
 

@@ -21,8 +21,8 @@ from holdfast.audit.columns import (
 )
 from holdfast.audit.rows import AuditRows, Repetition
 from holdfast.data.schema import Schema
-from holdfast.data.split.row_positions import below
-from holdfast.data.split.stages import pooled_stages
+from holdfast.data.split.row_positions import select_below
+from holdfast.data.split.stages import pool_stages
 from holdfast.random_streams import Branch, Stream, derived_seed
 
 SAMPLE = 0.75  # of the pool; two samples share twice that less 1
@@ -76,7 +76,7 @@ def staged(repetition: Repetition) -> list[Pair]:
     if stage is None or stage.max() == 0:
         half = Sample("half", repetition.part(0.0, 0.5), seed_of(repetition, STAGES))
         return [Pair("staged", 0, half, Sample("all", repetition.pool, seed_of(repetition, STAGES + 1)))]
-    block = pooled_stages(stage, MOST_STAGES)
+    block = pool_stages(stage, MOST_STAGES)
     first = int(block[repetition.pool].min())
     samples = {
         last: Sample(
@@ -99,7 +99,7 @@ def staged(repetition: Repetition) -> list[Pair]:
 def fewer_rows(repetition: Repetition) -> list[Pair]:
     """The sample without 2 % of its rows, or of its groups."""
     one = first_sample(repetition)
-    left_out = below(repetition.positions(one.rows, Branch.AUDIT_CHANGES), FEWER)
+    left_out = select_below(repetition.positions(one.rows, Branch.AUDIT_CHANGES), FEWER)
     kept = one.rows[~left_out] if not left_out.all() else one.rows
     return [Pair("fewer rows", 0, one, Sample("fewer", kept, one.seed))]
 

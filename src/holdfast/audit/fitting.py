@@ -18,7 +18,7 @@ from holdfast.data.input.target import Task
 from holdfast.data.schema import Feature, Schema, Target
 from holdfast.data.table import Table
 from holdfast.errors import ParameterError
-from holdfast.scoring.metric import metric_of
+from holdfast.scoring.metric import make_metric
 from holdfast.tree.tree import Tree
 
 
@@ -82,7 +82,7 @@ def _options(name: str, model: Any, rows: AuditRows, numbers: LongArray) -> dict
 def _answers(model: Any, X: Any, n_rows: int, target: Target) -> tuple[FloatArray, IntArray | None]:
     if not target.is_classes:
         return predictions(model, X, n_rows, target, ()).values, None
-    found = predictions(model, X, n_rows, target, (metric_of("accuracy", target),))
+    found = predictions(model, X, n_rows, target, (make_metric("accuracy", target),))
     assert found.labels is not None
     return found.values, found.labels.argmax(axis=1).astype(np.int32)
 

@@ -11,7 +11,7 @@ from holdfast.audit.fitting import Fitted
 from holdfast.data.schema import Schema
 from holdfast.distance.distances import tree_distance
 from holdfast.errors import SchemaMismatch
-from holdfast.scoring.metric import TrueValues, metric_of
+from holdfast.scoring.metric import TrueValues, make_metric
 from holdfast.tree.tree import Tree
 
 
@@ -69,7 +69,7 @@ class Retraining:
 
     def scored(self, metric_name: str) -> float:
         """The mean score of both models, as people say it; NaN where the test rows cannot tell."""
-        metric = metric_of(metric_name, self.truth.target)
+        metric = make_metric(metric_name, self.truth.target)
         if len(np.unique(self.truth.values)) < metric.least_values:
             return np.nan
         both = [metric.value(each.values, self.truth) for each in (self.before, self.after)]

@@ -11,7 +11,7 @@ from holdfast.arrays import FloatArray, LongArray
 from holdfast.audit.records import Records
 from holdfast.audit.rows import AuditRows
 from holdfast.data.table import Table
-from holdfast.growth.described import described
+from holdfast.growth.described import grow_summary_tree
 from holdfast.shown import shown
 from holdfast.tree.tree import Tree
 
@@ -46,7 +46,7 @@ class MovingRows:
     def trees(self) -> dict[str, Tree]:
         """For each method a small tree of numbers that says which rows move, and how much."""
         figures = self.flips if self.is_classes else self.churn
-        return {name: described(self.table, values) for name, values in figures.items()}
+        return {name: grow_summary_tree(self.table, values) for name, values in figures.items()}
 
     def records(self) -> Records:
         """One record per method and row that was tested: its number, churn and flips."""
@@ -92,4 +92,4 @@ def _as_given(table: Table, numbers: LongArray, n_given: int) -> Table:
     """The rows where they stood in the data; a row without weight, which took no part, is any other."""
     place = np.zeros(n_given, np.int64)
     place[numbers] = np.arange(len(numbers))
-    return table.taken(place)
+    return table.subset(place)

@@ -10,7 +10,7 @@ from holdfast.audit.binary_splits import BinarySplits
 from holdfast.audit.measures import joined_schema
 from holdfast.audit.solver_tree import SolverTree, check_amount, root_alone, rows_per_leaf
 from holdfast.audit.standard_output import muted_output
-from holdfast.data.input.frame import frame_of
+from holdfast.data.input.frame import make_frame
 from holdfast.data.input.target import Task
 from holdfast.data.schema import Target
 from holdfast.distance.distances import distance_matrix
@@ -53,7 +53,7 @@ class NearOptimalTreeClassifier(SolverTree, ClassifierBase):
 
     def _fit(self, X: Any, y: Any, near: Tree | None) -> Self:
         """Take the tree of the set that is nearest to another one; the medoid, if there is none."""
-        X = frame_of(X)
+        X = make_frame(X)
         check_amount("tolerance", self.tolerance)
         table, splits = self._splits(X, y)
         trees = _near_optimal_trees(splits, self.max_depth, self.ccp_alpha, self.tolerance)

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 from holdfast.adapters import as_tree
 from holdfast.audit.binary_splits import BinarySplits
 from holdfast.audit.solver_tree import SolverTree, root_alone, rows_per_leaf
-from holdfast.data.input.frame import frame_of
+from holdfast.data.input.frame import make_frame
 from holdfast.data.input.target import Task
 from holdfast.data.schema import Target
 from holdfast.errors import GrowthWarning
@@ -39,7 +39,7 @@ class OptimalTreeClassifier(SolverTree, ClassifierBase):
 
     def fit(self, X: Any, y: Any) -> Self:
         """Find the tree on rows X with classes y."""
-        X = frame_of(X)
+        X = make_frame(X)
         table, splits = self._splits(X, y)
         tree = _fewest_errors(splits, self.max_depth, self.ccp_alpha)
         self._remember_classes(y, table)
@@ -68,7 +68,7 @@ class OptimalTreeRegressor(SolverTree, RegressorBase):
 
     def fit(self, X: Any, y: Any) -> Self:
         """Find the tree on rows X with numbers y."""
-        X = frame_of(X)
+        X = make_frame(X)
         _, splits = self._splits(X, y)
         return self._remember(X, _least_squares(splits, self.max_depth, self.ccp_alpha))
 

@@ -146,7 +146,7 @@ class _Work:
         tested = np.ones(len(repetition.test), np.bool_) if pair.tested is None else pair.tested
         rows = repetition.test[tested]
         table = self.rows.table
-        truth = TrueValues.of(table.taken(rows))
+        truth = TrueValues.of(table.subset(rows))
         spread = 0.0 if table.schema.target.is_classes else float(table.target.std())
         before, after = (_of_rows(each, tested) for each in (before, after))
         both = Retraining(before, after, truth, self.label_weight, spread)
@@ -227,5 +227,5 @@ def _audit_rows(
 
 def _as_rows(X: Any) -> Any:
     """X as an array if it is a list of rows, else as it is."""
-    frame = X if isinstance(X, Frame) else frame_of(X) if isinstance(X, list | tuple) else None
+    frame = X if isinstance(X, Frame) else make_frame(X) if isinstance(X, list | tuple) else None
     return X if frame is None or frame.matrix is None else frame.matrix

@@ -10,8 +10,8 @@ from holdfast.arrays import FloatArray, LongArray
 from holdfast.comparison.rows import rows_of
 from holdfast.data.canonical_order import fixed_order
 from holdfast.data.schema import Feature, Schema
-from holdfast.data.split.groups import of_rows
-from holdfast.data.split.row_positions import below, strata_of
+from holdfast.data.split.groups import subset_groups
+from holdfast.data.split.row_positions import assign_strata, select_below
 from holdfast.data.table import Table
 from holdfast.errors import DataError
 from holdfast.random_streams import Branch, Stream, generator
@@ -37,7 +37,7 @@ class AuditRows:
         order = fixed_order(table, [mark for mark in (stage, groups) if mark is not None])
         if table.weight is not None:
             order = order[table.weight[order] > 0]
-        ordered = table.taken(order)
+        ordered = table.subset(order)
         own_stage = None if stage is None else np.unique(stage[order], return_inverse=True)[1]
         return cls(
             X=rows_of(X, order),
@@ -45,7 +45,7 @@ class AuditRows:
             table=ordered,
             numbers=order,
             n_given=table.n_rows,
-            groups=of_rows(groups, order),
+            groups=subset_groups(groups, order),
             stage=own_stage,
         )
 
@@ -67,9 +67,9 @@ class Repetition:
     @cached_property
     def test(self) -> LongArray:
         """The rows that no model learns from, classes and stages in equal shares, groups whole."""
-        strata = strata_of(self.rows.table, self.rows.stage)
+        strata = assign_strata(self.rows.table, self.rows.stage)
         stream = (self.seed, Branch.AUDIT_TEST_ROWS, self.number)
-        test = np.flatnonzero(below(drawn_positions(strata, self.rows.groups, stream), self.test_size))
+        test = np.flatnonzero(select_below(drawn_positions(strata, self.rows.groups, stream), self.test_size))
         if len(test) == self.rows.n_rows:
             raise DataError(
                 "There is one row or one group only: an audit keeps some of them untouched and trains on "
@@ -88,13 +88,13 @@ class Repetition:
     @cached_property
     def schema(self) -> Schema:
         """The reference schema of the repetition: ranges and categories of the pool."""
-        table = self.rows.table.taken(self.pool)
+        table = self.rows.table.subset(self.pool)
         return Schema(tuple(map(_measured, table.schema.features, table.columns)), table.schema.target)
 
     def positions(self, rows: LongArray, *branch: int) -> FloatArray:
         """A random position between 0 and 1 for each of the rows, the same for the rows of a group."""
         in_order = np.sort(rows)
-        groups = of_rows(self.rows.groups, in_order)
+        groups = subset_groups(self.rows.groups, in_order)
         position = np.empty(self.rows.n_rows)
         position[in_order] = drawn_positions(
             np.zeros(len(rows), np.int64), groups, (self.seed, *branch, self.number)

@@ -20,11 +20,11 @@ SHORT = 2_000_000  # steps of a kernel, a few ns each, for which no thread is st
 
 
 class StoppedError(Exception):
-    """Raised in the threads of a group that was interrupted: nobody waits for their results any more."""
+    """Raised in the threads of a group that was stopped."""
 
 
 class TaskGroup:
-    """Tasks that stop together, in whatever threads they are."""
+    """Tasks that stop together, whatever threads they run in."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -37,7 +37,7 @@ class TaskGroup:
         return TaskGroup, ()  # another process has its own threads to stop
 
     def call(self, task: Callable[[Any], Any], item: Any) -> Any:
-        """The result of the task on the item; kernels in it stop with the group."""
+        """Run the task on the item; kernels in it stop with the group."""
         before = current_group()
         with self._changed:
             self._n_tasks += 1
@@ -51,7 +51,7 @@ class TaskGroup:
                 self._changed.notify_all()
 
     def stop_by(self, call: Callable[[], None]) -> None:
-        """Call this too when the group is stopped: tasks run where its flags do not reach."""
+        """Register a function to call on stop, for tasks beyond the reach of flags."""
         self._elsewhere.append(call)
 
     def stop(self) -> None:
@@ -66,7 +66,7 @@ class TaskGroup:
 
     @contextmanager
     def flag(self) -> Iterator[ByteArray]:
-        """A flag for one kernel. After it was raised by the group, what the kernel left is not to be used."""
+        """Make the flag of one kernel; results after it was raised are invalid."""
         raised = np.zeros(1, np.uint8)
         with self._changed:
             self._flags[id(raised)] = raised
@@ -87,32 +87,32 @@ _local = threading.local()
 
 
 def current_group() -> TaskGroup | None:
-    """The group of tasks that this thread works for."""
+    """Return the task group of this thread."""
     return getattr(_local, "group", None)
 
 
 @contextmanager
 def stop_flag() -> Iterator[ByteArray]:
-    """A flag that a kernel looks at; it is raised when the work that this thread does is interrupted."""
+    """Make a flag for a kernel, raised when this thread's work is interrupted."""
     with (current_group() or TaskGroup()).flag() as raised:
         yield raised
 
 
 def call_kernel(kernel: Callable[..., Any], *args: Any, stop: ByteArray, n_steps: float) -> None:
-    """Call the kernel, which looks at the flag `stop`; if it is long, so that Ctrl-C need not wait for it."""
-    if n_steps <= SHORT or not in_main_thread():
+    """Call a kernel that observes the flag `stop`, in a thread if it is long, so that Ctrl-C works."""
+    if n_steps <= SHORT or not is_main_thread():
         kernel(*args)
     else:
-        call_aside(kernel, args, stop)
+        call_in_thread(kernel, args, stop)
 
 
-def in_main_thread() -> bool:
-    """True in the thread that signals interrupt."""
+def is_main_thread() -> bool:
+    """Return True in the thread that receives signals."""
     return threading.current_thread() is threading.main_thread()
 
 
-def call_aside(function: Callable[..., Any], args: tuple[Any, ...], stop: ByteArray | None = None) -> Any:
-    """The result of the function, called in another thread.
+def call_in_thread(function: Callable[..., Any], args: tuple[Any, ...], stop: ByteArray | None = None) -> Any:
+    """Call the function in another thread and return its result.
 
     If the wait is interrupted, the flag is raised and the function has a moment to end; without a flag it
     goes on by itself.

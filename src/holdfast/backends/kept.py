@@ -6,37 +6,37 @@ from contextvars import ContextVar
 from typing import Any, Protocol
 
 
-class KeptTasks(Protocol):
-    """One list of tasks, and what is kept of their results."""
+class CachedTasks(Protocol):
+    """One list of tasks with the stored results."""
 
     def known(self) -> dict[int, Any]:
-        """The results that are there, by the places of their items."""
+        """Return the stored results by the places of their items."""
 
     def add(self, place: int, result: Any, seconds: float) -> None:
-        """Keep the result of the item at this place, which took so long."""
+        """Store the result of the item at this place, with its time."""
 
     def replacing(self) -> AbstractContextManager[None]:
-        """Within it, what other lists keep is there only until this one has its result."""
+        """Within it, results stored by other lists last until this one has its own."""
 
 
 class ResultStore(Protocol):
-    """Where results are kept: in the process that hands out the tasks, whichever process does them."""
+    """A store of results, in the process that distributes tasks."""
 
-    def tasks(self, name: str, task: Callable[[Any], Any], items: Sequence[Any]) -> KeptTasks | None:
-        """The list of these tasks; None if it cannot be told from others for sure."""
+    def tasks(self, name: str, task: Callable[[Any], Any], items: Sequence[Any]) -> CachedTasks | None:
+        """Return the stored list of these tasks; None if it cannot be identified."""
 
 
 _store: ContextVar[ResultStore | None] = ContextVar("holdfast_store", default=None)
 
 
 def current_store() -> ResultStore | None:
-    """Where the results of long lists of tasks are kept; None if they are not."""
+    """Return the active store; None if results are not stored."""
     return _store.get()
 
 
 @contextmanager
-def kept_in(store: ResultStore) -> Iterator[None]:
-    """Within it, the results of long lists of tasks are kept there, and taken from there."""
+def cache_results_in(store: ResultStore) -> Iterator[None]:
+    """Within it, results of long lists of tasks are stored and reused."""
     token = _store.set(store)
     try:
         yield

@@ -11,8 +11,8 @@ PAUSE = 60.0  # seconds without a result after which the next computation is ano
 _R = TypeVar("_R")
 
 
-def with_bar(results: Iterable[_R], text: str, total: int) -> Iterable[_R]:
-    """The same results; as they come in, a bar with the text shows how many of the total are there.
+def show_progress(results: Iterable[_R], text: str, total: int) -> Iterable[_R]:
+    """Pass results through and show a progress bar.
 
     Where the output is not a terminal, lines on the error output do, if the work takes long.
     """
@@ -26,7 +26,7 @@ def with_bar(results: Iterable[_R], text: str, total: int) -> Iterable[_R]:
 
 
 class ProgressLines:
-    """Lines that say how far a computation of several lists is, one every ten seconds."""
+    """Progress of several lists of tasks, one line every ten seconds."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self.clock = clock
@@ -34,7 +34,7 @@ class ProgressLines:
         self.start = self.last_line = self.last_result = clock()
 
     def follow(self, results: Iterable[_R], text: str, total: int) -> Iterator[_R]:
-        """The same results; lists that follow one another share one clock."""
+        """Pass results through; consecutive lists share one clock."""
         if self.clock() - self.last_result >= PAUSE:
             self.start = self.last_line = self.clock()
         self.last_result = self.clock()

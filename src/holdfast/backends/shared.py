@@ -2,6 +2,6 @@
 
 
 class Shared:
-    """A value that never changes and that many tasks need: a cluster is sent it once, not with every task."""
+    """An immutable value that many tasks need; a cluster receives it once."""
 
     __slots__ = ()

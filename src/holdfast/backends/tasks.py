@@ -31,7 +31,7 @@ def run_all(
     stays: bool = False,
     kept: str = "",
 ) -> list[_R]:
-    """The results of the task on every item, in the order of the items.
+    """Run the task on every item; return results in the order of the items.
 
     Kernels release the lock of the interpreter, so threads are the default; the user picks another backend
     with `joblib.parallel_config`. A task is a function of a module, or a `partial` of one: some backends send
@@ -58,7 +58,7 @@ def run_all(
 
 
 class _Work(NamedTuple):
-    """How a list of tasks is done."""
+    """How a list of tasks is run."""
 
     group: TaskGroup
     n_jobs: int | None
@@ -66,8 +66,8 @@ class _Work(NamedTuple):
     stays: bool
 
     def shown(self, results: Iterable[_R], total: int) -> Iterable[_R]:
-        """The results, with a bar if one was asked for."""
-        return with_bar(results, self.progress, total) if self.progress else results
+        """Pass results through, with a progress bar if requested."""
+        return show_progress(results, self.progress, total) if self.progress else results
 
 
 def _run_all(work: _Work, task: Callable[[_T], _R], items: Sequence[_T]) -> list[_R]:
@@ -79,8 +79,8 @@ def _run_all(work: _Work, task: Callable[[_T], _R], items: Sequence[_T]) -> list
     return list(work.shown(results, len(items)))
 
 
-def _run_kept(work: _Work, tasks: KeptTasks, task: Callable[[_T], _R], items: Sequence[_T]) -> list[_R]:
-    """The same, where results that are there are taken, and others kept as soon as they come."""
+def _run_kept(work: _Work, tasks: CachedTasks, task: Callable[[_T], _R], items: Sequence[_T]) -> list[_R]:
+    """Run tasks without a stored result, and store results as they arrive."""
     found: dict[int, _R] = tasks.known()
     rest = [(place, item) for place, item in enumerate(items) if place not in found]
     backend, timed = _backend(), partial(_timed, task)
@@ -100,7 +100,7 @@ def _run_kept(work: _Work, tasks: KeptTasks, task: Callable[[_T], _R], items: Se
 
 
 def _abandon(group: TaskGroup, results: Iterable[Any]) -> None:
-    """Stop tasks whose results nobody will take; joblib would warn of them."""
+    """Stop tasks whose results are not needed; silence joblib's warning."""
     group.stop()
     if isinstance(results, Generator):
         with warnings.catch_warnings():
@@ -108,8 +108,8 @@ def _abandon(group: TaskGroup, results: Iterable[Any]) -> None:
             results.close()
 
 
-def run_kept(name: str, task: Callable[[_T], _R], item: _T) -> _R:
-    """The result of a task that is no list, and takes long; lists of tasks within it are kept, too.
+def run_cached(name: str, task: Callable[[_T], _R], item: _T) -> _R:
+    """Run one long task with caching, also of lists of tasks within it.
 
     In work that can be resumed its result is kept under the name, in place of theirs. One that came with
     warnings is not: they would be missing the next time.
@@ -132,7 +132,7 @@ def run_kept(name: str, task: Callable[[_T], _R], item: _T) -> _R:
 
 
 def _timed(task: Callable[[_T], _R], placed: tuple[int, _T]) -> tuple[int, _R, float]:
-    """The place, the result, and how long it took."""
+    """Return the place, the result, and the time it took."""
     place, item = placed
     start = time.perf_counter()
     result = task(item)
@@ -148,7 +148,7 @@ def _backend() -> Any:
 def _here(
     work: _Work, backend: Any, task: Callable[[_T], _R], items: Sequence[_T], returned: str
 ) -> Iterable[_R]:
-    """The results from joblib, `returned` as it calls it, or as a list if they do not come one by one."""
+    """Return joblib's results, as a list unless they arrive one by one."""
     from joblib import Parallel, delayed
 
     parallel = Parallel(
@@ -163,8 +163,8 @@ def _here(
 def _on_cluster(
     work: _Work, backend: Any, task: Callable[[_T], _R], items: Sequence[_T]
 ) -> Iterable[tuple[int, _R]]:
-    """The place and the result of every item, as they come."""
-    cluster = None if work.n_jobs == 1 or len(items) < 2 else cluster_of(backend)
+    """Iterate over places and results as they arrive."""
+    cluster = None if work.n_jobs == 1 or len(items) < 2 else connect_cluster(backend)
     if cluster is None:
         return ((place, work.group.call(task, item)) for place, item in enumerate(items))
     results = run_tiles(cluster, task, items, work.n_jobs)
@@ -173,13 +173,13 @@ def _on_cluster(
 
 
 def check_jobs(n_jobs: int | None) -> None:
-    """Raise a ParameterError unless it is a number of jobs: an integer other than 0, or None."""
+    """Raise a ParameterError unless it is a nonzero integer or None."""
     if n_jobs is None:
         return
     if not is_integer(n_jobs) or n_jobs == 0:
         refuse("n_jobs", n_jobs, "an integer of at least 1, -1 for all cores", none_ok=True)
 
 
-def batches(items: Sequence[_T], size: int) -> list[Sequence[_T]]:
-    """The items, `size` at a time: one task each, where a single item is too small a task."""
+def make_batches(items: Sequence[_T], size: int) -> list[Sequence[_T]]:
+    """Divide the items into batches of `size`, one task each."""
     return [items[i : i + size] for i in range(0, len(items), size)]

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Self, TypeVar
 
-from holdfast.backends.tasks import batches, check_jobs
+from holdfast.backends.tasks import check_jobs, make_batches
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -14,7 +14,7 @@ _R = TypeVar("_R")
 
 
 class ThreadPool:
-    """Threads that stand ready for many short tasks: starting them anew would take longer than the work."""
+    """Threads that wait for short tasks, since starting threads would take longer."""
 
     def __init__(self, n_jobs: int | None) -> None:
         from concurrent.futures import ThreadPoolExecutor
@@ -30,11 +30,11 @@ class ThreadPool:
         self._helping: list[Future[object]] = []
 
     def run(self, task: Callable[[_T], _R], items: Sequence[_T]) -> list[_R]:
-        """The results of the task on every item, in the order of the items."""
+        """Run the task on every item; return results in the order of the items."""
         if self._threads is None or len(items) < 2:
             return [task(item) for item in items]
         # The caller does its part itself: another thread takes a tenth of a millisecond to wake up.
-        own, *others = batches(items, -(-len(items) // self.size))
+        own, *others = make_batches(items, -(-len(items) // self.size))
         waiting = [self._threads.submit(_all_of, task, part) for part in others]
         results = _all_of(task, own)
         for each in waiting:
@@ -42,8 +42,8 @@ class ThreadPool:
         return results
 
     @contextmanager
-    def helped(self, help_out: Callable[[], object], end: Callable[[], None]) -> Iterator[None]:
-        """All other threads run `help_out` while the caller works; when it has finished, `end` stops them.
+    def run_with_helpers(self, help_out: Callable[[], object], end: Callable[[], None]) -> Iterator[None]:
+        """Run `help_out` in all other threads while the caller works; `end` stops them.
 
         It does not wait until they have: that takes a tenth of a millisecond.
         """
@@ -65,7 +65,7 @@ class ThreadPool:
 
 
 def _is_over(helping: "Future[object]") -> bool:
-    """True if a thread helps no more, or never did; its error is raised if there was one."""
+    """Return True if a helper thread has ended; raise its error if there was one."""
     is_over = helping.cancel() or helping.done()
     if is_over and not helping.cancelled():
         helping.result()

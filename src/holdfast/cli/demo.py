@@ -23,7 +23,7 @@ from holdfast.runs.kernels import Ready
 from holdfast.runs.rows import Rows
 from holdfast.runs.settings import RunSettings
 from holdfast.runs.stable_fit import StableFit
-from holdfast.scoring.metric import metric_of
+from holdfast.scoring.metric import make_metric
 from holdfast.stability.choice import choose
 from holdfast.stability.division import hold_out
 from holdfast.stability.methods.centred import LEAST_ROWS, most_leaves
@@ -242,7 +242,7 @@ def _trees_before(fit: StableFit) -> dict[str, Tree]:
 def _moves(fit: StableFit, before: dict[str, Tree], seed: int) -> dict[str, list[float]]:
     """What becomes of a plain and a consensus tree without some of their rows."""
     table = fit.roles.divided.table
-    kept = table.taken(~hold_out(table, LEFT_OUT, stage=None, groups=None, seed=seed))
+    kept = table.subset(~hold_out(table, LEFT_OUT, stage=None, groups=None, seed=seed))
     trained = train(kept, _settings(fit))
     choice = choose(trained.frontier, trained.metric, selection_rule(fit.settings))
     after = {PLAIN: grow(kept, _plain_rules(fit)), CONSENSUS: trained.candidates.trees[choice.candidate]}
@@ -264,7 +264,7 @@ def _test_scores(fit: StableFit, tree: Tree) -> tuple[float, float]:
     """The score of the tree on the test rows, and its log loss."""
     if fit.roles.test is None:
         return np.nan, np.nan
-    metrics = (fit.metric, metric_of("log_loss", tree.schema.target))
+    metrics = (fit.metric, make_metric("log_loss", tree.schema.target))
     score, loss = (metric.shown(fit.roles.test.score(tree, metric).value) for metric in metrics)
     return score, loss
 

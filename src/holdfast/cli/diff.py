@@ -10,12 +10,12 @@ from rich.console import Console
 from rich.text import Text
 
 from holdfast.cli.words import plain_warnings
-from holdfast.data.files.reading import opened
+from holdfast.data.files.reading import open_source
 from holdfast.data.files.reading_options import ReadingOptions
 from holdfast.data.input.frame import Frame
 from holdfast.data.schema import Feature
 from holdfast.distance.diff.tree_diff import TreeDiff, tree_diff
-from holdfast.distance.reference_schema import on_wider_schema
+from holdfast.distance.reference_schema import widen_schemas
 from holdfast.errors import DataError
 from holdfast.files import replace_file
 from holdfast.runs.data_file import share_learned
@@ -95,7 +95,7 @@ def _print(diff: TreeDiff, console: Console) -> None:
 
 def compared(old: Path, new: Path, options: DataOptions) -> TreeDiff:
     """The diff of two model files, on the rows of the data file if there is one."""
-    before, after = on_wider_schema(_tree(old), _tree(new))
+    before, after = widen_schemas(_tree(old), _tree(new))
     positive = options.positive
     if options.data is None:
         return tree_diff(before, after, positive=positive)
@@ -118,7 +118,7 @@ def _tree(path: Path) -> Tree:
 def _read(options: DataOptions, old: Tree, new: Tree) -> tuple[Frame, Any, Any]:
     """The features of the rows, their target and their weights; None for what there is not."""
     assert options.data is not None
-    with opened(options.data, options.reading.encoding) as source:
+    with open_source(options.data, options.reading.encoding) as source:
         own = old.schema.target
         target = options.target or (own.name if own.name in source.names else None)
         roles = [name for name in (target, options.weight) if name is not None]

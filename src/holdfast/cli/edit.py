@@ -9,7 +9,7 @@ import click
 import numpy as np
 
 from holdfast.cli.words import plain_warnings
-from holdfast.data.files.reading import opened
+from holdfast.data.files.reading import open_source
 from holdfast.data.files.reading_options import ReadingOptions
 from holdfast.data.schema import Label, Schema
 from holdfast.data.table import Table
@@ -22,8 +22,8 @@ from holdfast.runs.new_rows import read_known_rows
 from holdfast.show.edits import edit_text, node_text
 from holdfast.storage.model_file import load, save
 from holdfast.text.lines import label_text
-from holdfast.tree.edit import STALE, held_edits, node_at
-from holdfast.tree.editing import Editing
+from holdfast.tree.edit import STALE, describe_node, find_valid_edits
+from holdfast.tree.editing import TreeEditor
 from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.tree import LEAF, Tree
 
@@ -112,7 +112,7 @@ def _table(
     data: Path, tree: Tree, options: EditOptions, target: str | None, reading: ReadingOptions
 ) -> Table:
     also = [tree.schema.names.index(options.feature)] if options.feature in tree.schema.names else []
-    with opened(data, reading.encoding) as source:
+    with open_source(data, reading.encoding) as source:
         return read_known_rows(source, tree, also, target, reading)
 
 
@@ -135,7 +135,7 @@ def _edited(tree: Tree, table: Table | None, options: EditOptions, fitted: Any) 
     return _at_node(tree.edit(table, **settings), options).tree
 
 
-def _at_node(editing: Editing, options: EditOptions) -> Editing:
+def _at_node(editing: TreeEditor, options: EditOptions) -> TreeEditor:
     node, schema = options.node, editing.tree.schema
     assert node is not None
     if options.prune:
@@ -197,10 +197,10 @@ def _number(text: str) -> float:
 def _change_lines(old: Tree, new: Tree) -> list[str]:
     """A line for each edit on record, or for each threshold that became round without one."""
     fresh = {id(edit) for edit in new.edits[len(old.edits) :]}
-    lines = {node: edit_text(edit) for node, edit in held_edits(new) if id(edit) in fresh}
+    lines = {node: edit_text(edit) for node, edit in find_valid_edits(new) if id(edit) in fresh}
     if old.n_nodes == new.n_nodes:
         for node in np.flatnonzero((old.threshold != new.threshold) & (new.feature != LEAF)).tolist():
-            before, after = (node_text(node_at(tree, node)) for tree in (old, new))
+            before, after = (node_text(describe_node(tree, node)) for tree in (old, new))
             if before != after:
                 lines.setdefault(node, f"{before} became {after}")
     return [f"Node {node}: {lines[node]}" for node in sorted(lines)] or ["Nothing changed."]

@@ -11,11 +11,11 @@ import numpy as np
 from rich.console import Console
 
 from holdfast.cli.words import plain_warnings
-from holdfast.data.files.parquet_columns import is_typed, parquet_columns
-from holdfast.data.files.reading import csv_records, opened
+from holdfast.data.files.parquet_columns import has_typed_columns, read_parquet_columns
+from holdfast.data.files.reading import open_source, read_csv_records
 from holdfast.data.files.reading_options import ReadingOptions
 from holdfast.data.input.frame import Frame
-from holdfast.data.input.rows import columns_asked
+from holdfast.data.input.rows import required_columns
 from holdfast.data.schema import Feature, Label
 from holdfast.errors import DataError, ParameterError
 from holdfast.evidence.one_row import row_frame
@@ -143,14 +143,14 @@ def _rows(tree: Tree, path: Path | None, asked: Asked, reading: ReadingOptions) 
             raise ParameterError("--row and --id are about the rows of a file, and there is none: give ROWS.")
         _raise_for_absent(tree, values)
         return [("row", row_frame(values) if values else Frame(("none",), [np.zeros(1)], 1))]
-    with opened(path, reading.encoding) as source:
+    with open_source(path, reading.encoding) as source:
         frame = read_features(source, tree, reading)
     names = _row_names(path, reading, asked.label, frame.n_rows)
     numbers = asked.numbers or range(1, frame.n_rows + 1)
     for number in numbers:
         if not 1 <= number <= frame.n_rows:
             raise DataError(f"--row {number} is not there: '{path}' has {counted(frame.n_rows, 'row')}.")
-    return [(names[number - 1], _with(frame.taken(np.array([number - 1])), values)) for number in numbers]
+    return [(names[number - 1], _with(frame.subset(np.array([number - 1])), values)) for number in numbers]
 
 
 def _with(row: Frame, values: Mapping[str, Any]) -> Frame:
@@ -166,12 +166,12 @@ def _row_names(path: Path, reading: ReadingOptions, label: str | None, n_rows: i
     """What the rows are called: by the column, as it is written there, or by their numbers."""
     if label is None:
         return [f"row {number}" for number in range(1, n_rows + 1)]
-    if is_typed(path):
-        frame = parquet_columns(path)
+    if has_typed_columns(path):
+        frame = read_parquet_columns(path)
         names, cells = list(frame.names), dict(zip(frame.names, frame.columns, strict=True))
         written = [str(each) for each in cells[label].to_list()] if label in cells else []
     else:
-        names, *records = csv_records(path, reading.encoding)
+        names, *records = read_csv_records(path, reading.encoding)
         written = [record[names.index(label)] for record in records] if label in names else []
     if label not in names:
         raise DataError(
@@ -205,7 +205,7 @@ def _value(feature: Feature, text: str, reading: ReadingOptions) -> Label:
             return label
     if is_text(feature):
         return text
-    if not reading.numerals.reads(text):
+    if not reading.numerals.matches_number(text):
         kind = "numeric" if feature.kind == "numeric" else f"one of {listed(feature.categories)}"
         raise ParameterError(f"--set {feature.name}={text!r} is no number, and the column is {kind}.")
     return reading.numerals.number(text)
@@ -213,7 +213,7 @@ def _value(feature: Feature, text: str, reading: ReadingOptions) -> Label:
 
 def _raise_for_absent(tree: Tree, values: Mapping[str, Any]) -> None:
     asked = [each for each in np.unique(tree.feature).tolist() if each != LEAF]
-    absent = [name for name in columns_asked(tree.schema, asked) if name not in values]
+    absent = [name for name in required_columns(tree.schema, asked) if name not in values]
     if absent:
         raise ParameterError(
             f"The tree asks about {listed(absent, 30)}, and no value is given: say it with --set "

@@ -7,12 +7,12 @@ from typing import Any
 import click
 
 from holdfast.cli.words import plain_warnings
-from holdfast.data.files.reading import opened
+from holdfast.data.files.reading import open_source
 from holdfast.data.files.reading_options import ReadingOptions
 from holdfast.errors import DataError, EngineError, ExportError
-from holdfast.export.formats import DRAWN, export, verified
+from holdfast.export.formats import DRAWN, export, verify_export
 from holdfast.export.names import BINARY, ENDINGS
-from holdfast.export.plain_model import found_model
+from holdfast.export.plain_model import unwrap_model
 from holdfast.files import replace_file
 from holdfast.runs.folder import check_output, model_file
 from holdfast.runs.new_rows import read_features
@@ -84,11 +84,11 @@ def _checked(
     if rows is None and (asked.to in DRAWN or not verify):
         return "" if asked.to in DRAWN else "It is not verified."
     if rows is not None:
-        with opened(rows, reading.encoding) as source:
-            features = read_features(source, found_model(fitted), reading)
-        return str(verified(fitted, asked.to, exported, features, **asked.options))
+        with open_source(rows, reading.encoding) as source:
+            features = read_features(source, unwrap_model(fitted), reading)
+        return str(verify_export(fitted, asked.to, exported, features, **asked.options))
     try:
-        return str(verified(fitted, asked.to, exported, **asked.options))
+        return str(verify_export(fitted, asked.to, exported, **asked.options))
     except EngineError as error:
         return f"It is not verified: {error}"
 

@@ -15,7 +15,7 @@ from holdfast.text.numbers import rounded_percent
 from holdfast.text.table import aligned
 from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.tree import Tree
-from holdfast.tree.wording import all_notes, class_names
+from holdfast.tree.wording import format_class_names, list_notes
 
 WIDTH = 80  # columns
 MOST_FEATURES = 10  # on a terminal
@@ -51,7 +51,7 @@ def ensemble_text(ensemble: Ensemble, *, most: int | None = None, whole: str = W
     sentences = f"{_kind_text(ensemble)}.", f"Its prediction is {_link_text(ensemble)}."
     lines = [fill(sentence, WIDTH, break_on_hyphens=False) for sentence in sentences]
     lines += [*_size_lines(ensemble.trees), "", _importance_text(ensemble, most, whole)]
-    lines += [f"Note: {printable(note)}" for note in all_notes(ensemble)]
+    lines += [f"Note: {printable(note)}" for note in list_notes(ensemble)]
     return "\n".join(lines)
 
 
@@ -84,7 +84,7 @@ def tree_columns(trees: Sequence[Tree]) -> dict[str, list[Any]]:
 
 def _kind_text(ensemble: Ensemble) -> str:
     target, n_trees = ensemble.schema.target, len(ensemble)
-    what = joined(list(class_names(target)), MOST_CLASSES) if target.is_classes else "a number"
+    what = joined(list(format_class_names(target)), MOST_CLASSES) if target.is_classes else "a number"
     trees = "1 tree" if n_trees == 1 else f"{n_trees} trees"
     if ensemble.trees_per_round > 1:
         trees += f", {ensemble.trees_per_round} in each of {ensemble.n_rounds} rounds,"

@@ -11,7 +11,7 @@ import numpy as np
 
 from holdfast.cli.plot_names import PLOTS
 from holdfast.cli.words import plain_warnings
-from holdfast.data.files.reading import opened
+from holdfast.data.files.reading import open_source
 from holdfast.data.files.reading_options import ReadingOptions
 from holdfast.data.input.frame import Frame
 from holdfast.data.schema import Label
@@ -74,7 +74,7 @@ class PlotOrder:
         if self.data is None:
             raise ParameterError(f"--what {self.what} needs rows: name a file of them with --data.")
         schema = self.model.schema
-        with opened(self.data, self.reading.encoding) as source:
+        with open_source(self.data, self.reading.encoding) as source:
             table = read_known_rows(source, self.model, (), self.target, self.reading)
         classes = np.array(schema.target.classes, object)
         return table, classes[table.target] if schema.target.is_classes else table.target
@@ -82,7 +82,7 @@ class PlotOrder:
     @property
     def features(self) -> Frame:
         """The columns of the rows that the model asks about, as they were read."""
-        with opened(self.data, self.reading.encoding) as source:
+        with open_source(self.data, self.reading.encoding) as source:
             return read_features(source, self.model, self.reading)
 
     @property

@@ -13,19 +13,19 @@ from holdfast.cli.words import plain_warnings
 from holdfast.data.files.cells import MOST_DIGITS, Cells
 from holdfast.data.files.csv_writing import write_csv
 from holdfast.data.files.filetype import is_parquet
-from holdfast.data.files.parquet_columns import is_typed, parquet_columns
-from holdfast.data.files.reading import csv_records, opened
+from holdfast.data.files.parquet_columns import has_typed_columns, read_parquet_columns
+from holdfast.data.files.reading import open_source, read_csv_records
 from holdfast.data.files.reading_options import ReadingOptions
 from holdfast.data.files.writing import write_file
 from holdfast.data.input.frame import Frame
-from holdfast.ensembles.bagging import voting_by_threshold
+from holdfast.ensembles.bagging import set_vote_threshold
 from holdfast.errors import DataError
 from holdfast.runs.folder import check_output, model_file
 from holdfast.runs.new_rows import is_text, read_features
 from holdfast.storage.model_file import load, load_model
 from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.tree import Tree
-from holdfast.tree.wording import class_names
+from holdfast.tree.wording import format_class_names
 
 _WHOLE = re.compile(r"[+-]?[0-9]+")
 
@@ -40,7 +40,7 @@ def run(model: Path, data: Path, output: Path | None, reading: ReadingOptions, *
         check_output(output, model, data)
     with plain_warnings():
         fitted = load_model(model_file(model))
-        with opened(data, reading.encoding) as source:
+        with open_source(data, reading.encoding) as source:
             names = source.names
             features = read_features(source, fitted, reading)
         typed = output is not None and is_parquet(output)
@@ -71,7 +71,7 @@ def predictions(
         return {"prediction": values[:, 0].tolist()}
     return {
         "prediction": [target.classes[place] for place in places.tolist()],
-        **{f"p({name})": values[:, place].tolist() for place, name in enumerate(class_names(target))},
+        **{f"p({name})": values[:, place].tolist() for place, name in enumerate(format_class_names(target))},
     }
 
 
@@ -81,7 +81,7 @@ def _threshold(model: Path) -> float | None:
 
 
 def _voted(ensemble: Ensemble, threshold: float | None) -> Ensemble:
-    return ensemble if threshold is None else voting_by_threshold(ensemble, threshold)
+    return ensemble if threshold is None else set_vote_threshold(ensemble, threshold)
 
 
 # -- columns ---------------------------------------------------------------------------------------------
@@ -89,10 +89,10 @@ def _voted(ensemble: Ensemble, threshold: float | None) -> Ensemble:
 
 def _cells(path: Path, reading: ReadingOptions, texts: Collection[str] | None) -> dict[str, list[Any]]:
     """All columns of the file as they are written; or, if it is known which are texts, in their types."""
-    if is_typed(path):
-        frame = parquet_columns(path)
+    if has_typed_columns(path):
+        frame = read_parquet_columns(path)
         return {name: column.to_list() for name, column in zip(frame.names, frame.columns, strict=True)}
-    names, *rows = csv_records(path, reading.encoding)
+    names, *rows = read_csv_records(path, reading.encoding)
     written = dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
     if texts is None:
         return written

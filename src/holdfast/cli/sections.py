@@ -26,7 +26,7 @@ from holdfast.stability.selection import NOISE_AWARE, SCORE_TOLERANCE
 from holdfast.text.lists import joined
 from holdfast.text.numbers import counted, number_text, percent_text, with_errors
 from holdfast.tree.tree import Tree
-from holdfast.tree.wording import warnings_of
+from holdfast.tree.wording import list_warnings
 
 MOST_LINES = 12  # of the frontier; the file has all
 MOST_FEATURES = 8
@@ -271,7 +271,7 @@ def show_files(folder: Path, console: Console) -> None:
 
 def show_fit(fit: StableFit, console: Console) -> None:
     """The sections of `holdfast fit`, apart from the data and the files."""
-    for warning in warnings_of(fit.model):
+    for warning in list_warnings(fit.model):
         paragraph(console, f"\n{warning}", style="bold yellow")
     if fit.trained.sizes is not None and (choice := fit.trained.sizes.choice) is not None:
         heading(console, "The size")

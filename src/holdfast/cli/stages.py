@@ -12,7 +12,7 @@ from holdfast.cli.stages_settings import StagesSettings
 from holdfast.cli.words import paragraph, plain_warnings, verbatim
 from holdfast.data.files.filetype import is_parquet
 from holdfast.data.files.writing import write_file
-from holdfast.data.input.target import with_name
+from holdfast.data.input.target import attach_name
 from holdfast.data.table import Table
 from holdfast.errors import DataError, ParameterError
 from holdfast.estimators.stable import StableTreeClassifier, StableTreeRegressor
@@ -86,7 +86,7 @@ def _carried(rows: Rows, table: Table, settings: StagesSettings, console: Consol
 def _named_target(rows: Rows) -> Any:
     """The target, which bears the name of its column also where it comes from a file of text."""
     values = rows.frame.column(rows.target)
-    return with_name(values, rows.target) if isinstance(values, np.ndarray) else values
+    return attach_name(values, rows.target) if isinstance(values, np.ndarray) else values
 
 
 def _carried_by(settings: StagesSettings) -> dict[str, Any]:

@@ -14,15 +14,15 @@ from holdfast.comparison.division import SharedFolds, shared_folds
 from holdfast.comparison.rows import collected
 from holdfast.comparison.table import Failure, ModelComparison
 from holdfast.comparison.trial import Rows, Trial, takes, tried
-from holdfast.data.input.frame import frame_of
-from holdfast.data.input.target import Task, name_of, read_vector
+from holdfast.data.input.frame import make_frame
+from holdfast.data.input.target import Task, get_target_name, read_vector
 from holdfast.data.split.folds import Fold
 from holdfast.data.split.groups import read_groups
 from holdfast.data.split.stages import read_stage
 from holdfast.data.table import Table
 from holdfast.errors import DataWarning, ModelError, ParameterError
-from holdfast.scoring.metric import Metric, Score, metric_of
-from holdfast.scoring.unscored_folds import report_unscored_folds
+from holdfast.scoring.metric import Metric, Score, make_metric
+from holdfast.scoring.unscored_folds import check_unscored_folds
 from holdfast.text.lists import listed
 
 TASKS: dict[str, Task] = {"classifier": "classification", "regressor": "regression"}
@@ -57,7 +57,7 @@ def compare_models(
     learnt from then, as they will be in use; `strict_groups=True` leaves them out, and says how many rows and
     which fractions of the classes remain.
 
-    `scoring` is one metric or a list of them, as in `metric_of`: the first decides the order. What a model
+    `scoring` is one metric or a list of them, as in `make_metric`: the first decides the order. What a model
     reports of itself, such as an out-of-bag score, has no part in it. Differences are to the `baseline`, by
     default the model with the best mean. `on_error="skip"` goes on where a model fails, and shows the reason.
     The scores are the same for any `n_jobs`, which counts fits at a time.
@@ -196,11 +196,11 @@ def _kind(model: Any) -> str | None:
 
 def read_rows(X: Any, y: Any, weight: Any, task: Task | None, groups: Any, stage: Any) -> tuple[Rows, Table]:
     """The rows as the models get them, and as a table that says how they can be divided."""
-    n_rows = frame_of(X).n_rows
+    n_rows = make_frame(X).n_rows
     line = read_vector(y, n_rows)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)  # models have their own view of the columns
-        table = Table.from_arrays(X, line, weight, task=task, target=name_of(y))
+        table = Table.from_arrays(X, line, weight, task=task, target=get_target_name(y))
     rows = Rows(
         X=X,
         y=line if isinstance(line, np.ndarray) else line.to_native(),
@@ -216,7 +216,7 @@ def read_rows(X: Any, y: Any, weight: Any, task: Task | None, groups: Any, stage
 def metrics_of(scoring: Any, table: Table) -> tuple[Metric, ...]:
     """The metrics that `scoring` names, each once: one of them, or several in a list."""
     several = scoring if isinstance(scoring, list | tuple) else [scoring]
-    metrics = tuple(metric_of(each, table.schema.target) for each in several)
+    metrics = tuple(make_metric(each, table.schema.target) for each in several)
     if not metrics:
         raise ParameterError("scoring is empty: name at least one metric, or leave it out.")
     names = [metric.name for metric in metrics]
@@ -250,7 +250,7 @@ def _telling(rows: Rows, folds: Sequence[Fold], metrics: Sequence[Metric]) -> Bo
     telling = np.asarray(n_values >= least[:, np.newaxis], np.bool_)
     for metric, tells in zip(metrics, telling, strict=True):
         if not tells.all():
-            report_unscored_folds(metric, int(tells.sum()), len(folds))
+            check_unscored_folds(metric, int(tells.sum()), len(folds))
     return telling
 
 

@@ -45,14 +45,12 @@ def shared_folds(
     counted = np.ones(table.n_rows, np.bool_) if table.weight is None else table.weight > 0
     if stage is None and not is_number(cv):
         return SharedFolds(
-            tuple(
-                _without(fold, ~counted, place) for place, fold in enumerate(given_folds(table, groups, cv))
-            )
+            tuple(_without(fold, ~counted, place) for place, fold in enumerate(read_folds(table, groups, cv)))
         )
     if stage is None:
-        return SharedFolds(tuple(steady_folds(table, groups, cv, (seed, Branch.COMPARISON_FOLDS))))
+        return SharedFolds(tuple(draw_stable_folds(table, groups, cv, (seed, Branch.COMPARISON_FOLDS))))
     rows = np.flatnonzero(counted)
-    own_stage, own_groups = np.unique(stage[counted], return_inverse=True)[1], of_rows(groups, counted)
+    own_stage, own_groups = np.unique(stage[counted], return_inverse=True)[1], subset_groups(groups, counted)
 
     def forward(apart: LongArray | None) -> tuple[Fold, ...]:
         return tuple(fold.spread(rows, table.n_rows) for fold in forward_folds(own_stage, cv, apart))
@@ -83,7 +81,7 @@ def forward_folds(stage: LongArray, cv: Any, apart: LongArray | None = None) -> 
         )
     if stage.min() == stage.max():
         raise DataError("stage has one value for all rows: later stages are predicted by earlier ones.")
-    block = pooled_stages(stage, int(cv) + 1)
+    block = pool_stages(stage, int(cv) + 1)
     return [_forward(block, number, apart) for number in range(1, int(block.max()) + 1)]
 
 
@@ -102,7 +100,7 @@ def _forward(block: LongArray, number: int, apart: LongArray | None) -> Fold:
 
 
 def _known_text(folds: tuple[Fold, ...], groups: LongArray) -> str:
-    known = sum(int(known_rows(groups, fold.training, fold.held_out).sum()) for fold in folds)
+    known = sum(int(find_known_groups(groups, fold.training, fold.held_out).sum()) for fold in folds)
     held_out = sum(int(fold.held_out.sum()) for fold in folds)
     if not known:
         return "No row that is held out belongs to a group that is learnt from."

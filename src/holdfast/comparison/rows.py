@@ -26,7 +26,7 @@ def collected(X: Any) -> Any:
 def rows_of(X: Any, numbers: LongArray) -> Any:
     """The rows, or entries, of these numbers, in this order."""
     if isinstance(X, Frame):
-        return X.taken(numbers)
+        return X.subset(numbers)
     if isinstance(X, np.ndarray):
         return X[numbers]
     if isinstance(X, Sequence):

@@ -14,7 +14,7 @@ from holdfast.data.table import Table
 from holdfast.errors import DataWarning
 from holdfast.text.lists import joined
 from holdfast.text.numbers import number_text, percent_text
-from holdfast.tree.wording import class_names
+from holdfast.tree.wording import format_class_names
 
 SMALL_EFFECT = 0.2  # of Cohen's h and d: from here on a difference is called small, and no longer none
 CHANCE = 2.0  # standard errors
@@ -100,7 +100,7 @@ def _target_text(selection: Selection) -> str:
     learnt, earlier = selection.learnt, selection.earlier
     if not selection.target.is_classes:
         return f"mean {number_text(float(learnt[0]), 4)} instead of {number_text(float(earlier[0]), 4)}"
-    names = class_names(selection.target)
+    names = format_class_names(selection.target)
     # Of many classes, those that moved most.
     order = (
         range(len(names))

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from holdfast.arrays import FloatArray, LongArray
 from holdfast.comparison.rows import rows_of
-from holdfast.data.input.columns import as_label
+from holdfast.data.input.columns import to_label
 from holdfast.data.schema import Target
 from holdfast.data.split.folds import Fold
-from holdfast.data.split.groups import numbered
+from holdfast.data.split.groups import renumber_groups
 from holdfast.errors import DataError
 from holdfast.scoring.metric import Metric, Score, TrueValues
 from holdfast.text.lists import listed
@@ -34,7 +34,7 @@ class Rows:
     def true_values(self, numbers: LongArray) -> TrueValues:
         """What is known of some of the rows."""
         weight = None if self.weight is None else self.weight[numbers]
-        groups = numbered(self.groups, numbers)
+        groups = renumber_groups(self.groups, numbers)
         clusters = None if groups is None else groups.astype(np.int32)
         return TrueValues(self.target, self.values[numbers], weight, clusters)
 
@@ -165,7 +165,7 @@ def _one_hot(said: Any, target: Target) -> FloatArray:
 
 
 def _place(label: Any, target: Target) -> int:
-    plain = as_label(label)
+    plain = to_label(label)
     if plain not in target.classes:
         raise DataError(f"It predicts the class {plain!r}, and the target's are {listed(target.classes)}.")
     return target.classes.index(plain)

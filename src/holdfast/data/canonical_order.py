@@ -56,7 +56,7 @@ def in_fixed_order(
     ([1.0, 2.0, 3.0], [[0, 1, 2]], [1, 2, 0])
     """
     # Ranks are sorted sooner than numbers. Where they are made here, they are not kept in the order given.
-    own = table if "coded" in table.__dict__ else table.taken(slice(None))
+    own = table if "coded" in table.__dict__ else table.subset(slice(None))
     own.code(n_jobs)
     order = fixed_order(own, metadata)
     if (order[1:] > order[:-1]).all():  # they are in it already, and no copy is needed
@@ -161,7 +161,7 @@ def canonical(table: Table, metadata: Sequence[LongArray] = ()) -> Canonical:
     given, order = table, fixed_order(table, metadata)
     if table.weight is not None:
         order = order[table.weight[order] > 0]
-    table, metadata = table.taken(order), [each[order] for each in metadata]
+    table, metadata = table.subset(order), [each[order] for each in metadata]
     row, is_copy = _copies(table, metadata)
     weight = np.ones(table.n_rows) if table.weight is None else table.weight
     if not _can_be_written_out(weight[~is_copy]) or not are_repetitions(weight):
@@ -177,7 +177,7 @@ def canonical(table: Table, metadata: Sequence[LongArray] = ()) -> Canonical:
     if given.weight is None:  # no row was dropped for a weight of 0: all ranks still occur
         ordered = given.reordered(order[rows], own)
     else:
-        ordered = replace(table.taken(rows), weight=own)
+        ordered = replace(table.subset(rows), weight=own)
     units = np.arange(len(rows)) if has_copies else None
     return Canonical(ordered, [each[rows] for each in metadata], units)
 

@@ -1,4 +1,4 @@
-"""Columns as small integers, once per table and shared by every tree grown from it."""
+"""Binned columns: the codes and ranks that histogram kernels read."""
 
 import hashlib
 from collections.abc import Callable, Sequence
@@ -22,15 +22,15 @@ MOST_COUNTED = 2**17  # whole numbers in a row, which are counted in the process
 EXACT = 2.0**53  # up to here whole numbers differ by whole numbers
 
 
-class Room(NamedTuple):
-    """Where codes and ranks are written."""
+class CodeBuffers(NamedTuple):
+    """Arrays that codes and ranks are written to."""
 
     codes: ByteArray  # (features / 4, rows, 4)
     ranks: IntArray  # (features, rows)
 
     @classmethod
-    def in_memory(cls, n_features: int, n_rows: int) -> "Room":
-        """New arrays; the codes of columns that only fill up a block of four are 0."""
+    def in_memory(cls, n_features: int, n_rows: int) -> "CodeBuffers":
+        """Allocate arrays; codes of the columns that pad a block of four are 0."""
         return cls(
             np.zeros((-(-n_features // 4), n_rows, 4), np.uint8), np.empty((n_features, n_rows), np.int32)
         )
@@ -42,9 +42,9 @@ def code_columns(
     repeats: LongArray | None = None,
     *,
     n_jobs: int | None = None,
-    room: Room | None = None,
+    room: CodeBuffers | None = None,
 ) -> Coded:
-    """The columns as ranks and as bins that never divide equal values.
+    """Code columns as ranks and as bins that never divide equal values.
 
     `repeats` says how many rows each row stands for: bins hold about equal numbers of these. Columns of large
     tables are coded side by side, on the threads of this process. `room` is where the large arrays are
@@ -55,7 +55,7 @@ def code_columns(
     [[1, 0, -1, 1]]
     """
     n_features, n_rows = len(columns), len(columns[0])
-    room = room or Room.in_memory(n_features, n_rows)
+    room = room or CodeBuffers.in_memory(n_features, n_rows)
     task = partial(_code_column, features, columns, repeats, room)
     coded = _all_columns(task, n_features, n_jobs if n_rows >= LEAST_SHARED else 1)
     n_padded = 4 * len(room.codes)
@@ -68,7 +68,7 @@ def code_columns(
     sizes = np.maximum(np.where(is_wide, n_ranks + 1, 0), MISSING_CODE + 1)
     start = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
     packed = room.codes.view("<u4")[:, :, 0]
-    keys = np.array([name_key(feature.name) for feature in features], np.int64)
+    keys = np.array([hash_name(feature.name) for feature in features], np.int64)
     arrays = (packed, room.ranks, n_codes, n_ranks, is_subset, is_wide, top_rank, start, keys)
     return Coded(*map(frozen, arrays))
 
@@ -80,41 +80,39 @@ def _all_columns(task: Callable[[int], _R], n_features: int, n_jobs: int | None)
         return threads.run(task, range(n_features))
 
 
-class CodedColumn(NamedTuple):
-    """What is known of one column besides the codes and the ranks of its rows."""
-
-    n_codes: int
-    n_ranks: int
-    is_subset: int
-    is_wide: bool
-    tops: LongArray  # the highest rank in each bin; empty for categories
-
-
 def _code_column(
-    features: Sequence[Feature], columns: Sequence[FloatArray], repeats: LongArray | None, room: Room, j: int
-) -> CodedColumn:
-    """Write the codes and the ranks of column j."""
+    features: Sequence[Feature],
+    columns: Sequence[FloatArray],
+    repeats: LongArray | None,
+    room: CodeBuffers,
+    j: int,
+) -> tuple[int, int, int, bool, LongArray]:
+    """Write the codes and the ranks of column j.
+
+    Returns the numbers of codes and ranks, the kind of subset, whether the column is too wide for codes, and
+    the highest rank in each bin (empty for categories).
+    """
     codes, kind = room.codes[j // 4, :, j % 4], _subset_kind(features[j])
     ranks = np.empty(len(codes), np.int32)  # filled all over the place, and the room may be a file
     if not kind:
-        rows_below = rank_values(columns[j], ranks)
+        rows_below = write_dense_ranks(columns[j], ranks)
         room.ranks[j] = ranks
         bins, tops = bin_ranks(ranks, rows_below, repeats)
         codes[:] = bins.take(ranks)  # the rank -1 reads the last; three times as fast as bins[ranks]
-        return CodedColumn(len(tops), len(rows_below) - 1, kind, False, tops)
+        return len(tops), len(rows_below) - 1, kind, False, tops
     n_categories = len(features[j].categories)
     room.ranks[j] = ranks[:] = np.where(np.isnan(columns[j]), -1, columns[j])
     is_wide = n_categories > MOST_BINS
     if not is_wide:
         codes[:] = ranks.astype(np.uint8)  # -1 becomes 255, the code of missing ones
-    return CodedColumn(n_categories, n_categories, kind, is_wide, _NO_TOPS)
+    return n_categories, n_categories, kind, is_wide, _NO_TOPS
 
 
-def rank_values_of(features: Sequence[Feature], columns: Sequence[FloatArray], coded: Coded) -> RankValues:
-    """What the ranks of the coded columns stand for: numbers, or hashes of the categories' labels.
+def list_rank_values(features: Sequence[Feature], columns: Sequence[FloatArray], coded: Coded) -> RankValues:
+    """List the values that ranks stand for: numbers, or hashes of category labels.
 
     >>> ages = [np.array([40.0, 20.0, np.nan, 40.0])]
-    >>> rank_values_of([Feature("age")], ages, code_columns([Feature("age")], ages)).number.tolist()
+    >>> list_rank_values([Feature("age")], ages, code_columns([Feature("age")], ages)).number.tolist()
     [20.0, 40.0]
     """
     start = np.concatenate(([0], np.cumsum(coded.n_ranks[: len(columns)], dtype=np.int64)))
@@ -122,38 +120,38 @@ def rank_values_of(features: Sequence[Feature], columns: Sequence[FloatArray], c
     for j, (feature, column) in enumerate(zip(features, columns, strict=True)):
         own, ranks = number[start[j] : start[j + 1]], coded.ranks[j]
         if coded.is_subset[j]:
-            own[:] = [text_key(repr(label)) for label in feature.categories]
+            own[:] = [hash_text(repr(label)) for label in feature.categories]
         else:
             own[ranks[ranks >= 0]] = column[ranks >= 0] + 0.0  # -0.0 and 0.0 have one rank
     return RankValues(frozen(start), frozen(number))
 
 
-def name_key(name: str) -> int:
-    """A hash of 32 bits of a column's name; x3, as an array has it, and 3, as a frame without names, are one.
+def hash_name(name: str) -> int:
+    """Hash a column name to 32 bits; x3 (from an array) and 3 (from a frame without names) are equal.
 
-    >>> name_key("x3") == name_key("3"), name_key("age") == text_key("age")
+    >>> hash_name("x3") == hash_name("3"), hash_name("age") == hash_text("age")
     (True, True)
     """
-    return text_key(name[1:] if name.startswith("x") and name[1:].isdecimal() else name)
+    return hash_text(name[1:] if name.startswith("x") and name[1:].isdecimal() else name)
 
 
-def text_key(text: str) -> int:
-    """A hash of 32 bits of the text, the same on every machine.
+def hash_text(text: str) -> int:
+    """Hash a text to 32 bits, the same on every machine.
 
-    >>> text_key("age")
+    >>> hash_text("age")
     2055926754
     """
     digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=4).digest()
     return int.from_bytes(digest, "little")
 
 
-def rank_values(column: FloatArray, out: IntArray) -> LongArray:
-    """Write the dense rank of every value, -1 for the missing ones; how many values lie below each rank.
+def write_dense_ranks(column: FloatArray, out: IntArray) -> LongArray:
+    """Write the dense rank of every value, -1 if missing; return how many values lie below each rank.
 
     After the last rank comes the number of all values. A column without values has one rank, of no row.
 
     >>> ranks = np.empty(4, np.int32)
-    >>> rank_values(np.array([40.0, 20.0, np.nan, 40.0]), ranks), ranks
+    >>> write_dense_ranks(np.array([40.0, 20.0, np.nan, 40.0]), ranks), ranks
     (array([0, 1, 3]), array([ 1,  0, -1,  1], dtype=int32))
     """
     counted = _ranks_by_counting(column, out)
@@ -166,7 +164,7 @@ def rank_values(column: FloatArray, out: IntArray) -> LongArray:
 
 
 def _ranks_by_counting(column: FloatArray, out: IntArray) -> LongArray | None:
-    """The same of whole numbers that are close together, several times as fast; None for other columns."""
+    """Rank integers in a small range by counting, several times as fast; None for other columns."""
     low, high = (float(end.reduce(column, initial=np.nan)) for end in (np.fmin, np.fmax))
     width = high - low + 1.0  # NaN without a value
     if not width <= min(MOST_COUNTED, 4 * len(column)) or max(abs(low), abs(high)) > EXACT:
@@ -191,7 +189,7 @@ def _ranks_by_counting(column: FloatArray, out: IntArray) -> LongArray | None:
 def bin_ranks(
     ranks: IntArray, rows_below: LongArray, repeats: LongArray | None = None
 ) -> tuple[ByteArray, LongArray]:
-    """The bin of every rank, MISSING_CODE after the last, and the highest rank in each bin.
+    """Return the bin of every rank, with MISSING_CODE at the end, and the highest rank of each bin.
 
     Bins hold about equal numbers of rows. A value whose rows stand for none shares a bin with one that has
     some.
@@ -210,7 +208,7 @@ def bin_ranks(
 
 
 def _first_ranks(ranks: IntArray, rows_below: LongArray, repeats: LongArray | None) -> LongArray | slice:
-    """The ranks that begin the second bin and those after it, some perhaps twice or one past the last."""
+    """Return the first rank of the second and later bins; may repeat, or be one past the last."""
     if repeats is None:
         return _at_borders(rows_below) if len(rows_below) > MOST_BINS + 1 else slice(None)
     known, n_ranks = ranks >= 0, len(rows_below) - 1
@@ -222,7 +220,7 @@ def _first_ranks(ranks: IntArray, rows_below: LongArray, repeats: LongArray | No
 
 
 def _at_borders(rows_below: LongArray) -> LongArray:
-    """Where each 240th of the rows begins: the first rank with at least so many below."""
+    """Return the ranks at which each 240th of the rows begins."""
     borders = -(-np.arange(1, MOST_BINS) * rows_below[-1] // MOST_BINS)
     return np.asarray(rows_below[:-1].searchsorted(borders), np.int64)
 

@@ -17,7 +17,7 @@ Kind = Literal["numeric", "ordered", "nominal", "question"]
 
 @dataclass(frozen=True)
 class Feature:
-    """One column, and the scale on which two trees are compared along it.
+    """A column and its scale, which is the unit of tree distances.
 
     A *numeric* feature has a range. A *nominal* one has categories in sorted order; an *ordered* one has
     them in its own order and is split like a number, at positions between two categories. A *question* is
@@ -33,13 +33,13 @@ class Feature:
 
     @property
     def is_subset(self) -> bool:
-        """True if a split on it is a set of categories, False if it is a threshold."""
+        """True if splits are sets of categories, False if they are thresholds."""
         return self.kind in ("nominal", "question")
 
 
 @dataclass(frozen=True)
 class Target:
-    """What the tree predicts: one of `classes`, or, where there are none, a number in [low, high]."""
+    """The target: one of `classes` or, if there are none, a number in [low, high]."""
 
     name: str = "y"
     classes: tuple[Label, ...] = ()
@@ -55,7 +55,7 @@ class Target:
         return bool(self.classes)
 
     def class_place(self, positive: Any) -> int:
-        """The number of the class that is meant, by itself or by its text; a ParameterError if there is none.
+        """Return the index of a class, given as itself or as text; a ParameterError if it is unknown.
 
         >>> Target("lived", classes=(0, 1)).class_place("1")
         1
@@ -71,11 +71,11 @@ class Target:
         )
 
     def with_positive(self, positive: Any) -> "Target":
-        """The target that remembers which class matters; as it is, if `positive` is None."""
+        """Return the target with this positive class; unchanged if `positive` is None."""
         return self if positive is None else replace(self, positive=self.classes[self.class_place(positive)])
 
     def with_rarer_positive(self, counts: Sequence[float]) -> "Target":
-        """The target that remembers the rarer of two classes, unless it remembers one already.
+        """Return the target with the rarer of two classes as positive, unless one is set.
 
         Of two classes alike in number it is the second, as in scikit-learn.
 
@@ -90,7 +90,7 @@ class Target:
 
 @dataclass(frozen=True)
 class Schema:
-    """The features, in column order with the questions last, and the target.
+    """Features, in column order with questions last, and the target.
 
     >>> ages = Feature("age", low=18.0, high=90.0)
     >>> Schema((ages,), Target("outcome", classes=("died", "lived"))).names
@@ -107,12 +107,12 @@ class Schema:
 
     @property
     def columns(self) -> tuple[Feature, ...]:
-        """The features that are columns of the data, without the questions."""
+        """Features that are columns of the data, without questions."""
         return tuple(feature for feature in self.features if feature.kind != "question")
 
     @property
     def questions(self) -> tuple[str, ...]:
-        """The questions as their author wrote them."""
+        """Questions as their author wrote them."""
         return tuple(feature.name for feature in self.features if feature.kind == "question")
 
     @cached_property
@@ -128,7 +128,7 @@ class Schema:
         return tuple(sorted(range(len(keys)), key=keys.__getitem__))
 
     def widened(self, other: "Schema") -> "Schema":
-        """A schema that holds the ranges, categories and classes of both.
+        """Return the schema with the ranges, categories and classes of both.
 
         The only way a reference schema ever grows: distances measured on it are not comparable with those
         measured before. Both must have the same features in the same order, of the same kinds.
@@ -143,7 +143,7 @@ class Schema:
 
 
 def _natural(name: str) -> tuple[list[tuple[int, str]], str]:
-    """A key that sorts names with their numbers as numbers."""
+    """Sort key that compares numbers within names as numbers."""
     parts = re.findall(r"[0-9]+|[^0-9]+", name)
     digits = [part.lstrip("0") if part[0] in "0123456789" else None for part in parts]
     # Numbers come before text, and those of fewer digits first.
@@ -154,7 +154,7 @@ def _natural(name: str) -> tuple[list[tuple[int, str]], str]:
 
 
 def sorted_labels(labels: set[Label]) -> tuple[Label, ...]:
-    """The labels in one fixed order, whatever mixture of types they are: numbers first, then text."""
+    """Sort labels of mixed types: numbers first, then text."""
     return tuple(sorted(labels, key=lambda label: (isinstance(label, str), label)))
 
 

@@ -10,7 +10,7 @@ from holdfast.text.lists import listed
 
 @dataclass(eq=False)
 class SchemaDifferences:
-    """Columns, kinds, categories and classes in which the data differs from the schema."""
+    """Differences of data from a schema: columns, kinds, categories and classes."""
 
     missing: list[str] = field(default_factory=list)
     extra: list[str] = field(default_factory=list)
@@ -19,8 +19,8 @@ class SchemaDifferences:
     classes: list[Label] = field(default_factory=list)  # the new ones
 
     @classmethod
-    def of_names(cls, expected: Iterable[str], found: Iterable[str]) -> "SchemaDifferences":
-        """The columns that only one side has."""
+    def compare_names(cls, expected: Iterable[str], found: Iterable[str]) -> "SchemaDifferences":
+        """Add the columns that only one side has."""
         expected, found = dict.fromkeys(expected), dict.fromkeys(found)
         return cls(
             missing=[name for name in expected if name not in found],
@@ -29,11 +29,6 @@ class SchemaDifferences:
 
     def raise_if_any(self) -> None:
         """Raise a SchemaMismatch with a table of the differences, if there are any."""
-        lines = self._lines()
-        if lines:
-            raise SchemaMismatch("\n".join(["The data does not fit the schema:", *lines, *self._ways_out()]))
-
-    def _lines(self) -> list[str]:
         rows = [("columns missing", listed(self.missing))] if self.missing else []
         rows += [("columns not in the schema", listed(self.extra))] if self.extra else []
         rows += [("kind differs", f"column {name!r}: {clash}") for name, clash in self.kinds.items()]
@@ -41,7 +36,9 @@ class SchemaDifferences:
             ("new categories", f"column {name!r}: {listed(new)}") for name, new in self.categories.items()
         ]
         rows += [("new classes", listed(self.classes))] if self.classes else []
-        return [f"  {title:<27}{content}" for title, content in rows]
+        lines = [f"  {title:<27}{content}" for title, content in rows]
+        if lines:
+            raise SchemaMismatch("\n".join(["The data does not fit the schema:", *lines, *self._ways_out()]))
 
     def _ways_out(self) -> list[str]:
         ways = []

@@ -11,18 +11,18 @@ from numpy.typing import NDArray
 
 from holdfast.arrays import FloatArray, KeyArray, LongArray, frozen
 from holdfast.backends.shared import Shared
-from holdfast.data.input.categorical import readings
-from holdfast.data.input.features import check_questions, defined_columns, matched_columns, question_texts
-from holdfast.data.input.frame import frame_of
+from holdfast.data.input.categorical import choose_readings
+from holdfast.data.input.features import check_questions, define_columns, match_columns, question_texts
+from holdfast.data.input.frame import make_frame
 from holdfast.data.input.target import Task, check_task, read_vector
-from holdfast.data.input.weight import are_repetitions, check_sum, read_weight, weighted_rows
-from holdfast.data.input.zero_weight import defined_target
+from holdfast.data.input.weight import are_repetitions, check_weight_sum, find_weighted_rows, read_weight
+from holdfast.data.input.zero_weight import define_weighted_target
 from holdfast.data.schema import Schema
 from holdfast.errors import DataWarning
 from holdfast.text.lists import listed
 
 if TYPE_CHECKING:
-    from holdfast.data.coding import Room
+    from holdfast.data.coding import CodeBuffers
     from holdfast.kernels.growth.histogram import Coded
     from holdfast.kernels.growth.random_split import RankValues
 
@@ -46,7 +46,7 @@ class Table(Shared):
         object.__setattr__(self, "columns", tuple(map(_read_only, self.columns)))
         object.__setattr__(self, "target", _read_only(self.target))
         if self.weight is not None:
-            check_sum(self.weight)
+            check_weight_sum(self.weight)
             object.__setattr__(self, "weight", _read_only(self.weight))
         if self.identity is not None:
             object.__setattr__(self, "identity", _read_only(self.identity))
@@ -68,7 +68,7 @@ class Table(Shared):
 
     @cached_property
     def known_keys(self) -> KeyArray | None:
-        """The keys of the rows, where they were made with the table; None: to be made of what rows say."""
+        """Keys of the rows if made with the table; None if they follow from the rows."""
         return None
 
     @property
@@ -78,11 +78,11 @@ class Table(Shared):
 
     @cached_property
     def coded(self) -> "Coded":
-        """The columns, by name, as small integers: made once, shared by every tree grown from them."""
+        """Columns by name as small integers; computed once, shared by all trees."""
         return self._coded_in(None, None)
 
-    def code(self, n_jobs: int | None = None, room: "Room | None" = None) -> "Coded":
-        """The same, columns side by side on so many threads: to be called before trees grow in several.
+    def code(self, n_jobs: int | None = None, room: "CodeBuffers | None" = None) -> "Coded":
+        """Return `coded`, computed with this many threads; call it before trees grow in threads.
 
         With a `room`, its large arrays are written there.
 
@@ -93,7 +93,7 @@ class Table(Shared):
             self.__dict__["coded"] = self._coded_in(room, n_jobs)
         return self.coded
 
-    def _coded_in(self, room: "Room | None", n_jobs: int | None) -> "Coded":
+    def _coded_in(self, room: "CodeBuffers | None", n_jobs: int | None) -> "Coded":
         from holdfast.data.coding import code_columns
 
         repeats = _repeats(self.weight)
@@ -103,7 +103,7 @@ class Table(Shared):
 
     @cached_property
     def coded_questions(self) -> "Coded":
-        """The questions of the user alone, by name, as small integers; there must be one."""
+        """Questions by name as small integers; there must be one."""
         from holdfast.data.coding import code_columns
 
         order = self.schema.name_order[len(self.schema.columns) :]
@@ -111,20 +111,20 @@ class Table(Shared):
 
     @cached_property
     def rank_values(self) -> "RankValues":
-        """What the ranks of the coded columns stand for; only splits drawn at random need it."""
-        from holdfast.data.coding import rank_values_of
+        """Values that the ranks of the coded columns stand for, for splits drawn at random."""
+        from holdfast.data.coding import list_rank_values
 
         order, features = self.schema.name_order, self.schema.features
-        return rank_values_of([features[i] for i in order], [self.columns[i] for i in order], self.coded)
+        return list_rank_values([features[i] for i in order], [self.columns[i] for i in order], self.coded)
 
     @cached_property
     def question_values(self) -> "RankValues":
-        """The same of the questions alone."""
-        from holdfast.data.coding import rank_values_of
+        """Values that the ranks of the questions stand for."""
+        from holdfast.data.coding import list_rank_values
 
         order, features = self.schema.name_order[len(self.schema.columns) :], self.schema.features
         coded = self.coded_questions
-        return rank_values_of([features[i] for i in order], [self.columns[i] for i in order], coded)
+        return list_rank_values([features[i] for i in order], [self.columns[i] for i in order], coded)
 
     @classmethod
     def from_arrays(
@@ -141,7 +141,7 @@ class Table(Shared):
         positive: Any = None,
         unknown: str = "error",
     ) -> "Table":
-        """The table of a 2-D array, list of rows or frame X and a target y.
+        """Make a table of a 2-D array, list of rows or frame X and a target y.
 
         Text, categoricals and True/False become nominal features by themselves; `categorical_features` names
         further ones: names, indices, or one flag per column. `task` None takes numbers with fractions, or
@@ -157,22 +157,22 @@ class Table(Shared):
         """
         check_task(task)
         questions = question_texts(questions)
-        frame = frame_of(X)
+        frame = make_frame(X)
         vector = read_vector(y, frame.n_rows)
         weight = read_weight(sample_weight, frame.n_rows, frame.rows)
-        weighted = weighted_rows(weight)
+        weighted = find_weighted_rows(weight)
         if schema is not None:
-            columns, values = matched_columns(schema, frame, vector, task, weighted, unknown)
+            columns, values = match_columns(schema, frame, vector, task, weighted, unknown)
             check_questions(questions, schema)
         else:
-            how = readings(categorical_features, frame.names)
-            features, columns = defined_columns(frame, how, questions, weighted)
-            values, defined = defined_target(vector, target, task, weighted, frame.rows)
+            how = choose_readings(categorical_features, frame.names)
+            features, columns = define_columns(frame, how, questions, weighted)
+            values, defined = define_weighted_target(vector, target, task, weighted, frame.rows)
             schema = Schema(features, defined)
         if positive is not None:
             schema = replace(schema, target=schema.target.with_positive(positive))
         table = cls(schema, columns, values, weight)
-        warn_of_data(table)
+        warn_uninformative_data(table)
         return table
 
     @classmethod
@@ -188,12 +188,12 @@ class Table(Shared):
         schema: Schema | None = None,
         positive: Any = None,
     ) -> "Table":
-        """The table of a frame that holds the target, and perhaps the weights, as columns.
+        """Make a table of a frame with the target, and perhaps the weights, as columns.
 
         `target` defaults to the target of the schema, or else to "outcome"; `sample_weight` is the name of a
         column, or one number per row. All the rest is as in `from_arrays`.
         """
-        whole = frame_of(frame)
+        whole = make_frame(frame)
         if whole.matrix is not None:
             raise TypeError(
                 "from_frame needs a frame with named columns: use Table.from_arrays(X, y) for an array."
@@ -216,8 +216,8 @@ class Table(Shared):
             positive=positive,
         )
 
-    def taken(self, rows: NDArray[Any] | slice) -> "Table":
-        """The table of some of the rows, by flags, by numbers or by a slice, on the same schema."""
+    def subset(self, rows: NDArray[Any] | slice) -> "Table":
+        """Select rows by flags, numbers or a slice, on the same schema."""
         if isinstance(rows, np.ndarray) and rows.dtype == np.bool_:
             rows = np.flatnonzero(rows)  # once, and not for every column
         weight = None if self.weight is None else self.weight[rows]
@@ -226,11 +226,11 @@ class Table(Shared):
         return Table(self.schema, columns, self.target[rows], weight, identity)
 
     def reordered(self, order: NDArray[Any], weight: FloatArray | None = None) -> "Table":
-        """The same rows in another order; if they are coded, they need not be coded again.
+        """Return the same rows in another order; codes are reordered, not recomputed.
 
         Of copies of a row the order may name one, which then has the weight of all of them.
         """
-        table = self.taken(order)
+        table = self.subset(order)
         table = table if weight is None else replace(table, weight=weight)
         if "coded" in self.__dict__:
             codes, ranks = _reordered(self.coded.codes, order), _reordered(self.coded.ranks, order)
@@ -238,7 +238,7 @@ class Table(Shared):
         return table
 
     def rows(self, features: Sequence[int]) -> FloatArray:
-        """A C-contiguous matrix with one column for each of these features."""
+        """Return a C-contiguous matrix with one column for each of these features."""
         matrix = np.empty((self.n_rows, len(features)))
         for position, feature in enumerate(features):
             matrix[:, position] = self.columns[feature]
@@ -252,7 +252,7 @@ def _read_only(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def _reordered(lines: NDArray[Any], order: NDArray[Any]) -> NDArray[Any]:
-    """The lines, each in another order: one by one, since numpy takes four times as long for all at once."""
+    """Reorder lines one by one, since numpy takes four times as long for all at once."""
     moved = np.empty((len(lines), len(order)), lines.dtype)
     for line, to in zip(lines, moved, strict=True):
         to[:] = line[order]
@@ -260,14 +260,14 @@ def _reordered(lines: NDArray[Any], order: NDArray[Any]) -> NDArray[Any]:
 
 
 def _repeats(weight: FloatArray | None) -> LongArray | None:
-    """How often each row is there: whole weights are repetitions, all others are importances; None: once."""
+    """Return row counts if weights are whole, else None: other weights are importances."""
     if weight is None:
         return None
     return (weight if are_repetitions(weight) else weight > 0).astype(np.int64)
 
 
 def _frozen_all(entry: Any) -> Any:
-    """The array, or a tuple of them, read-only and contiguous; anything else as it is."""
+    """Make an array, or a tuple of them, read-only and contiguous."""
     if isinstance(entry, np.ndarray):
         return frozen(entry)
     if isinstance(entry, tuple):
@@ -279,10 +279,10 @@ def _frozen_all(entry: Any) -> Any:
 # -- warnings ---------------------------------------------------------------------------------------------
 
 
-def warn_of_data(table: Table) -> None:
-    """Warn of what is there and of no use: a single class, columns of a single value."""
-    weighted = weighted_rows(table.weight)
-    rows = table if weighted is None else table.taken(weighted)
+def warn_uninformative_data(table: Table) -> None:
+    """Warn about a single class and about constant columns."""
+    weighted = find_weighted_rows(table.weight)
+    rows = table if weighted is None else table.subset(weighted)
     _warn_of_one_class(rows)
     _warn_of_constant_columns(rows)
 
@@ -313,7 +313,7 @@ def _warn_of_constant_columns(table: Table) -> None:
 
 
 def _is_constant(values: FloatArray) -> bool:
-    """True if the column tells no two rows apart: one value in every row, or none in any."""
+    """Return True if the column has one value, or none, in all rows."""
     first = values[0]
     # The first rows clear almost every column; the others are read in full.
     return all(

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.distance.settings import checked_outcome
+from holdfast.distance.settings import check_outcome
 from holdfast.errors import ParameterError, SchemaMismatch
 from holdfast.tree.rule import Condition, Rule
 
@@ -14,37 +14,63 @@ NOTHING = 2.0**-44  # the unit of the kernel: what costs less is rounding
 
 
 def rule_distance(p: Rule, q: Rule, *, label_weight: float, outcome: str | None = None) -> float:
-    """The distance of two rules on one schema: the paper's d(p, q).
+    """Compute the distance d(p, q) of two rules on one schema.
 
-    Half of what the ends of an interval move, as a fraction of the feature's range; the fraction of the
-    categories that only one of them allows; and `label_weight` times the difference of the outcomes, from 0
-    to 1. `outcome` compares the "label", the "distribution" of the classes, or the "value" of a number.
+    It adds, over the numeric features, half of the shift of both interval ends as a fraction of the range;
+    over the others, the fraction of categories that only one rule allows; and the weighted difference of the
+    outcomes.
 
+    Parameters
+    ----------
+    p, q : Rule
+    label_weight : float
+        Cost of an entirely different outcome.
+    outcome : {"label", "distribution", "value"}, optional
+        What is compared: the class, the class fractions, or the number.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
     >>> from holdfast import Table, grow, tree_rules
     >>> tree = grow(Table.from_arrays([[0.0], [30.0], [50.0], [100.0]], ["no", "no", "yes", "yes"]))
     >>> p, q = tree_rules(tree)  # 0 to 40, and 40 to 100: the upper end moves by 60, the lower one by 40
     >>> rule_distance(p, q, label_weight=2.0)  # (60 + 40) / (2 * 100), and another label
     2.5
     """
-    outcome = checked_outcome(p.target, "paper", label_weight, outcome)
+    outcome = check_outcome(p.target, "paper", label_weight, outcome)
     _check_one_schema(p, q)
     apart = label_weight * outcome_difference(p, q, outcome)
     return fsum([*(cost for _, cost in feature_costs(p, q)), apart])
 
 
 def rule_weight(p: Rule, *, matching: str = "paper", label_weight: float | None = None) -> float:
-    """What a rule costs that corresponds to none of the other tree: the paper's w(p).
+    """Compute the weight w(p), the cost of a rule without a partner.
 
-    With the matching "paper", for each feature that it restricts, the fraction of the range or of the
-    categories that it allows. With "metric", its distance to the rule that restricts nothing, plus half of
-    the `label_weight`, which is then needed. With "cover" no rule is left over.
+    Parameters
+    ----------
+    p : Rule
+    matching : {"paper", "metric"}
+        "paper": the sum over restricted features of the fraction of the range, or of the categories, that the
+        rule allows. "metric": its distance to the unrestricted rule plus half of `label_weight`. With "cover"
+        no rule is without a partner.
+    label_weight : float, optional
+        Needed for "metric".
 
+    Returns
+    -------
+    float
+
+    Examples
+    --------
     >>> from holdfast import Table, grow, tree_rules
     >>> tree = grow(Table.from_arrays([[0.0], [30.0], [50.0], [100.0]], ["no", "no", "yes", "yes"]))
     >>> [rule_weight(rule) for rule in tree_rules(tree)]
     [0.4, 0.6]
     """
-    checked_outcome(p.target, matching, label_weight, None)
+    check_outcome(p.target, matching, label_weight, None)
     if matching == "cover":
         raise ParameterError('matching="cover" leaves no rule unmatched: choose "paper" or "metric".')
     if matching == "paper":
@@ -58,7 +84,7 @@ def rule_weight(p: Rule, *, matching: str = "paper", label_weight: float | None 
 
 
 def feature_costs(p: Rule, q: Rule) -> Iterator[tuple[str, float]]:
-    """The features along which the rules differ, and what that costs."""
+    """Return the features along which the rules differ, with the cost of each."""
     for name in dict.fromkeys([*p.restrictions, *q.restrictions]):
         one, other = p.restrictions.get(name), q.restrictions.get(name)
         cost = _cost(one, other) if one is not None else _cost(q.restrictions[name], None)
@@ -67,7 +93,7 @@ def feature_costs(p: Rule, q: Rule) -> Iterator[tuple[str, float]]:
 
 
 def _cost(one: Condition, other: Condition | None) -> float:
-    """The distance of two conditions on one feature; None restricts nothing."""
+    """Compute the distance of two conditions on one feature; None is unrestricted."""
     feature = one.feature
     if feature.is_subset:
         others = feature.categories if other is None else other.categories
@@ -84,7 +110,7 @@ def _fraction_allowed(condition: Condition) -> float:
 
 
 def fraction_of_range(one: Any, other: Any, low: float, high: float) -> Any:
-    """The fraction of the range that lies between two of its numbers; of several, one fraction for each."""
+    """Return the fraction of the range between two of its numbers, element by element."""
     if isinf(high - low):
         return abs(one / 2 - other / 2) / (high / 2 - low / 2)
     return abs(one - other) / (high - low)
@@ -94,7 +120,7 @@ def fraction_of_range(one: Any, other: Any, low: float, high: float) -> Any:
 
 
 def outcome_difference(p: Rule, q: Rule, outcome: str) -> float:
-    """From 0, the same, to 1, entirely different."""
+    """Compute the difference of two predictions, from 0 (equal) to 1."""
     if outcome == "label":
         return float(p.outcome != q.outcome)
     if outcome == "distribution":
@@ -107,7 +133,7 @@ def outcome_difference(p: Rule, q: Rule, outcome: str) -> float:
 
 
 def _check_one_schema(p: Rule, q: Rule) -> None:
-    """Raise a SchemaMismatch if a feature of both, or the target, is not the same in both."""
+    """Raise a SchemaMismatch if a feature of both rules, or the target, differs."""
     names = [
         condition.name
         for condition in p.conditions

@@ -15,10 +15,10 @@ from holdfast.adapters import as_tree
 from holdfast.arrays import FloatArray, LongArray, frozen
 from holdfast.backends.interruption import call_kernel, stop_flag
 from holdfast.backends.tasks import check_jobs, run_all
-from holdfast.distance.matching import TreeDistance, matched
-from holdfast.distance.packing import frozen_fields, memory, pack
-from holdfast.distance.reference_schema import on_one_schema
-from holdfast.distance.settings import DistanceSettings, settings_for
+from holdfast.distance.matching import TreeDistance, build_matching
+from holdfast.distance.packing import allocate_memory, freeze_fields, pack
+from holdfast.distance.reference_schema import unify_schemas
+from holdfast.distance.settings import DistanceSettings, complete_settings
 from holdfast.errors import ParameterError
 from holdfast.kernels.distance.assignment import Prices
 from holdfast.kernels.distance.distances import COVER, METRIC, PAPER, Packed, Scratch, measure
@@ -38,28 +38,45 @@ def tree_distance(
     normalised: bool = False,
     depth: int | None = None,
 ) -> TreeDistance:
-    """The distance of two trees, and which rule of one corresponds to which of the other.
+    """Compute the distance of two trees, and the matching between their rules.
 
-    Both are trees, or models that `as_tree` reads, on one schema: ranges and categories of a column are its
-    unit of length. `matching` says what becomes of rules too many: "paper" lets them pay for their size,
-    "cover" matches them once more, "metric" pays so that the triangle inequality holds. `label_weight` is the
-    cost of another outcome, by default twice the depth; `outcome` compares the "label" of the leaves, the
-    "distribution" of the classes, or the "value" of a number. `depth` is the greatest depth allowed, by
-    default that of the deeper tree; `normalised` divides by 2 ** depth * (2 * depth + label_weight).
+    Parameters
+    ----------
+    a, b : Tree or model
+        Trees, or models that `as_tree` reads, on one schema: ranges and categories of a column are its unit
+        of length.
+    matching : {"paper", "cover", "metric"}
+        Cost of surplus rules of the larger tree: "paper" charges their size, "cover" matches them a second
+        time, "metric" charges so that the triangle inequality holds.
+    label_weight : float, optional
+        Cost of another outcome. Default: twice the depth.
+    outcome : {"label", "distribution", "value"}, optional
+        What is compared of two leaves: the class, the class fractions, or the number.
+    normalised : bool
+        Divide by `2 ** depth * (2 * depth + label_weight)`.
+    depth : int, optional
+        Greatest depth allowed. Default: that of the deeper tree.
 
+    Returns
+    -------
+    TreeDistance
+        The total, the matched pairs and the unmatched rules.
+
+    Examples
+    --------
     >>> from holdfast import Table, grow
     >>> at_40 = grow(Table.from_arrays([[0.0], [30.0], [50.0], [100.0]], ["no", "no", "yes", "yes"]))
     >>> at_45 = at_40.replace(threshold=at_40.threshold + 5)
     >>> round(tree_distance(at_40, at_45).total, 6)  # each of two leaves: 5 / (2 * 100)
     0.05
     """
-    first, second = on_one_schema([as_tree(a), as_tree(b)])
-    distance_settings = settings_for([first, second], matching, label_weight, outcome, normalised, depth)
+    first, second = unify_schemas([as_tree(a), as_tree(b)])
+    distance_settings = complete_settings([first, second], matching, label_weight, outcome, normalised, depth)
     packed, unit = pack([first, second], distance_settings)
     one, other, out = _numbers([0]), _numbers([1]), np.empty(1, np.int64)
-    scratch, prices = memory(packed, one, other)
+    scratch, prices = allocate_memory(packed, one, other)
     _measure(packed, (one, other), matching, True, scratch, prices, out)
-    return matched(first, second, distance_settings, float(out[0] / unit), scratch.cost, prices)
+    return build_matching(first, second, distance_settings, float(out[0] / unit), scratch.cost, prices)
 
 
 def distance_matrix(
@@ -74,11 +91,23 @@ def distance_matrix(
     n_jobs: int | None = None,
     verbose: bool = False,
 ) -> FloatArray:
-    """The distance of each of the first trees to each of the second ones; or of all pairs, if there are none.
+    """Compute the distances of all pairs of trees from two collections, or within one.
 
-    All distances have the same settings: one depth and one label weight for both collections. See
-    `tree_distance` for the options. `n_jobs` threads share the work, and the result is the same for any
-    number of them.
+    All distances share one depth and one label weight. See `tree_distance` for the other parameters.
+
+    Parameters
+    ----------
+    trees_a : iterable of Tree or model
+    trees_b : iterable of Tree or model, optional
+        Default: `trees_a`.
+    n_jobs : int, optional
+        Number of threads; results do not depend on it.
+    verbose : bool
+        Show a progress bar.
+
+    Returns
+    -------
+    ndarray of shape (n_a, n_b)
     """
     return _matrix(
         trees_a, trees_b, (matching, label_weight, outcome, normalised, depth), n_jobs, verbose, at_most=None
@@ -98,10 +127,19 @@ def mean_distance(
     verbose: bool = False,
     at_most: float | None = None,
 ) -> FloatArray:
-    """The mean distance of every tree to all references: how unstable it is.
+    """Compute the mean distance of every tree to all references, its instability.
 
-    With `at_most`, a tree whose mean is greater gets infinity. Many such trees are found by lower bounds, at
-    a quarter to a half of the cost, which pays where few trees are within the limit. Finite means are exact.
+    Parameters
+    ----------
+    trees, references : iterable of Tree or model
+    at_most : float, optional
+        Trees with a greater mean get infinity. Lower bounds find many of them at a quarter to a half of the
+        cost, which pays where few trees are within the limit. Finite means are exact.
+
+    Returns
+    -------
+    ndarray of shape (n_trees,)
+        See `tree_distance` and `distance_matrix` for the other parameters.
     """
     options = (matching, label_weight, outcome, normalised, depth)
     if at_most is not None and not (isinstance(at_most, Real) and at_most >= 0):
@@ -158,20 +196,20 @@ def _matrix(
     progress: bool,
     at_most: float | None,
 ) -> FloatArray:
-    """The distances of models of any library, on the schema that they share."""
+    """Compute distances of models of any library on their common schema."""
     check_jobs(n_jobs)
     all_a = _trees(trees_a)
     all_b = None if trees_b is None else _trees(trees_b)
     if not all_a or all_b == []:
         return np.zeros((len(all_a), len(all_a if all_b is None else all_b)))
-    trees = on_one_schema([*all_a, *(all_b or ())])
-    settings = settings_for(trees, *options)
+    trees = unify_schemas([*all_a, *(all_b or ())])
+    settings = complete_settings(trees, *options)
     first, second = trees[: len(all_a)], None if all_b is None else trees[len(all_a) :]
     return distances_between(first, second, settings, n_jobs=n_jobs, progress=progress, at_most=at_most)
 
 
 def _trees(models: Iterable[Any]) -> list[Tree]:
-    """The trees of a collection; a TypeError with the way out for what only looks like one."""
+    """Return the trees of a collection; a TypeError for anything else."""
     is_one = isinstance(models, Tree) or hasattr(models, "predict")
     if is_one or isinstance(models, str | Mapping) or hasattr(models, "columns"):
         way_out = "Put it into a list; of a forest, forest_trees(forest, schema) gives the trees."
@@ -180,7 +218,7 @@ def _trees(models: Iterable[Any]) -> list[Tree]:
 
 
 def _distinct(trees: list[Tree], distance_settings: DistanceSettings) -> tuple[list[Tree], LongArray]:
-    """Trees of which no two are alike, and which of them each tree is. Small data often give the same."""
+    """Return the distinct trees, and the index of each tree among them; small data often repeat."""
     numbers: dict[bytes, int] = {}
     distinct: list[Tree] = []
     number = np.empty(len(trees), np.int64)
@@ -192,7 +230,7 @@ def _distinct(trees: list[Tree], distance_settings: DistanceSettings) -> tuple[l
 
 
 def _fingerprint(tree: Tree, outcome: str) -> bytes:
-    """All that the distance sees of a tree."""
+    """Return all of a tree that distances depend on."""
     leaves = tree.feature == LEAF
     says = tree.outcome[leaves] if outcome == "label" else tree.value[leaves]
     parts = (tree.feature, tree.threshold, tree.left, tree.set_start, tree.in_set, says)
@@ -200,13 +238,13 @@ def _fingerprint(tree: Tree, outcome: str) -> bytes:
 
 
 def _rectangle(work: Any, own: LongArray, others: LongArray) -> FloatArray:
-    """Each tree against each of the others."""
+    """Compute distances of each tree to each of the others."""
     units = work(np.repeat(own, len(others)), np.tile(others, len(own)))
     return np.asarray(units.reshape(len(own), len(others)), np.float64)
 
 
 def _symmetric(work: Any, n: int) -> FloatArray:
-    """All pairs of the first n trees, each computed once."""
+    """Compute distances of all pairs of the first n trees, each once."""
     rows, columns = np.triu_indices(n, 1)
     grid = np.zeros((n, n))
     grid[rows, columns] = grid[columns, rows] = work(rows, columns)
@@ -214,7 +252,7 @@ def _symmetric(work: Any, n: int) -> FloatArray:
 
 
 def _bounded(work: Any, own: LongArray, others: LongArray, repeats: LongArray, limit: float) -> FloatArray:
-    """The distances of the trees whose sum over all references, by a lower bound, may be within the limit."""
+    """Compute the distances of trees whose total, by a lower bound, may be within the limit."""
     bounds = _rectangle(partial(work, solve=False), own, others)
     grid = np.full(bounds.shape, np.inf)
     near = bounds @ repeats <= limit * (1 + 1e-12)
@@ -232,7 +270,7 @@ def _measured(
     n_jobs: int | None,
     progress: str,
 ) -> LongArray:
-    """The distances of the pairs in units, or lower bounds of them."""
+    """Compute distances of pairs in integer units, or lower bounds of them."""
     task = partial(_measured_batch, packed, matching, solve)
     batches = [(first[batch], second[batch]) for batch in _batches(packed, first, second)]
     parts = run_all(task, batches, n_jobs, progress=progress, kept="Distances" * (len(batches) > 1))
@@ -243,9 +281,9 @@ def _measured_batch(
     packed: Packed, matching: str, solve: bool, batch: tuple[LongArray, LongArray]
 ) -> LongArray:
     # On its way to another process an array becomes writable, and numba would compile for another type.
-    packed, (first, second) = frozen_fields(packed), map(_numbers, batch)
+    packed, (first, second) = freeze_fields(packed), map(_numbers, batch)
     out = np.empty(len(first), np.int64)
-    _measure(packed, (first, second), matching, solve, *memory(packed, first, second), out)
+    _measure(packed, (first, second), matching, solve, *allocate_memory(packed, first, second), out)
     return out
 
 
@@ -258,7 +296,7 @@ def _measure(
     prices: Prices,
     out: LongArray,
 ) -> None:
-    """Run the kernel, which grows with the cube of the leaves, so that Ctrl-C need not wait for it."""
+    """Run the kernel, which takes cubic time in the leaves, so that Ctrl-C interrupts it."""
     n_steps = float(len(scratch.cost)) * len(scratch.base)
     with stop_flag() as stop:
         arguments = (packed, *pairs, _MATCHINGS[matching], solve, scratch, prices, stop, out)
@@ -266,7 +304,7 @@ def _measure(
 
 
 def _batches(packed: Packed, first: LongArray, second: LongArray) -> list[slice]:
-    """The pairs in runs of about the same work."""
+    """Divide the pairs into runs of similar work."""
     if not len(first):
         return []
     n_leaves = np.diff(packed.leaf_start)

@@ -19,7 +19,7 @@ Side = Literal["first", "second"]
 
 @dataclass(frozen=True)
 class Part:
-    """What the difference along one feature costs."""
+    """Cost of the difference along one feature."""
 
     feature: str
     cost: float
@@ -27,7 +27,7 @@ class Part:
 
 @dataclass(frozen=True)
 class RulePair:
-    """Two rules that correspond, and what it costs to turn one into the other."""
+    """Two matched rules with the cost of turning one into the other."""
 
     first: Rule
     second: Rule
@@ -36,13 +36,13 @@ class RulePair:
 
     @property
     def cost(self) -> float:
-        """The cost of all parts and of the outcome."""
+        """Cost of all features and of the outcome."""
         return sum(part.cost for part in self.parts) + self.outcome_cost
 
 
 @dataclass(frozen=True)
 class UnmatchedRule:
-    """A rule of the larger tree that corresponds to none of the smaller."""
+    """A rule of the larger tree without a partner."""
 
     rule: Rule
     side: Side
@@ -51,7 +51,7 @@ class UnmatchedRule:
 
 @dataclass(frozen=True, eq=False)
 class TreeDistance:
-    """How far apart two trees are, and why."""
+    """Distance of two trees with its matching."""
 
     first: Tree
     second: Tree
@@ -62,22 +62,22 @@ class TreeDistance:
 
     @property
     def total(self) -> float:
-        """The distance; normalised, if that was asked for."""
+        """The distance, normalised if requested."""
         return float(self.settings.total(self.raw))
 
     @property
     def matching(self) -> str:
-        """Which of the three matchings it is."""
+        """Name of the matching: "paper", "cover" or "metric"."""
         return self.settings.matching
 
     @property
     def label_weight(self) -> float:
-        """The cost of an entirely different outcome."""
+        """Cost of an entirely different outcome."""
         return self.settings.label_weight
 
     @property
     def depth(self) -> int:
-        """The greatest depth allowed."""
+        """Greatest allowed depth."""
         return self.settings.depth
 
     def __float__(self) -> float:
@@ -93,7 +93,7 @@ class TreeDistance:
         return format(self.total, form) if form else str(self)
 
     def explain(self, most: int | None = 20) -> str:
-        """The matched rules side by side, those that moved most first, with what moved and what it cost.
+        """Show matched rules side by side, the costliest first, with what differs and its cost.
 
         Shows `most` pairs of rules, and as many that have no counterpart or are the same; None shows all.
         """
@@ -103,7 +103,7 @@ class TreeDistance:
         return shown("distance_html", self)
 
 
-def matched(
+def build_matching(
     first: Tree,
     second: Tree,
     settings: DistanceSettings,
@@ -111,7 +111,7 @@ def matched(
     cost: LongArray,
     prices: Prices,
 ) -> TreeDistance:
-    """The distance with its matching, from the costs that the kernel left and the prices that prove it."""
+    """Build the matching from the costs and dual prices that the kernel left."""
     is_swapped = first.n_leaves > second.n_leaves
     small, large = (second, first) if is_swapped else (first, second)
     rows, columns = tree_rules(small), tree_rules(large)
@@ -141,7 +141,7 @@ def matched(
 
 
 def _assignment(tight: BoolArray, prices: LongArray, unlike: BoolArray) -> LongArray:
-    """The column of every row: of all cheapest assignments, the one that leaves most rules as they are.
+    """Return the column of every row: of all optimal assignments, the one that keeps most rules.
 
     Of these, the one that keeps the order of the leaves best. An assignment is cheapest if it uses tight
     cells alone and leaves no column out that is not among the dearest.
@@ -156,14 +156,14 @@ def _assignment(tight: BoolArray, prices: LongArray, unlike: BoolArray) -> LongA
 
 
 def _unlike(rows: tuple[Rule, ...], columns: tuple[Rule, ...]) -> BoolArray:
-    """Which rules are not the same."""
+    """Flag the rules that differ."""
     numbers: dict[Any, int] = {}
     sides = [[numbers.setdefault(_key(rule), len(numbers)) for rule in rules] for rules in (rows, columns)]
     return np.asarray(np.not_equal.outer(np.array(sides[0]), np.array(sides[1])), np.bool_)
 
 
 def _key(rule: Rule) -> Any:
-    """All that a distance sees of a rule."""
+    """Return all of a rule that distances depend on."""
     allowed = (
         (name, each.categories if each.feature.is_subset else each.bounds)
         for name, each in rule.restrictions.items()
@@ -172,7 +172,7 @@ def _key(rule: Rule) -> Any:
 
 
 def _nearest(costs: LongArray, j: int, m: int) -> int:
-    """The row of lowest cost; of several, the one nearest in the order of the leaves."""
+    """Return the row of least cost; of several, the nearest in the order of the leaves."""
     rows = np.flatnonzero(costs == costs.min())
     return int(rows[np.argmin(np.abs((rows + 0.5) / len(costs) - (j + 0.5) / m))])
 

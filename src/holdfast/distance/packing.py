@@ -35,7 +35,7 @@ _T = TypeVar("_T", bound=tuple[Any, ...])
 
 
 def pack(trees: Sequence[Tree], settings: DistanceSettings) -> tuple[Packed, float]:
-    """The trees, which share a schema, for the kernels, and how many units make a distance of 1."""
+    """Pack trees on one schema for the kernels; return also the number of units of distance 1."""
     schema, unit = trees[0].schema, 2.0 ** _unit_bits(trees, settings.label_weight)
     forest = _forest(trees)
     _check_numbers(trees, forest)
@@ -63,7 +63,7 @@ def pack(trees: Sequence[Tree], settings: DistanceSettings) -> tuple[Packed, flo
         label_cost=label_cost,
         n_labels=len(schema.target.classes),
     )
-    return frozen_fields(packed), unit
+    return freeze_fields(packed), unit
 
 
 def _forest(trees: Sequence[Tree]) -> Forest:
@@ -79,11 +79,11 @@ def _forest(trees: Sequence[Tree]) -> Forest:
         ),
         in_set=np.concatenate([tree.in_set for tree in trees]),
     )
-    return frozen_fields(forest)
+    return freeze_fields(forest)
 
 
 def _check_numbers(trees: Sequence[Tree], forest: Forest) -> None:
-    """Raise a BrokenTreeError unless all numbers are finite and in range: as costs they have to be whole.
+    """Raise a BrokenTreeError unless all numbers are finite and in range: costs are integers.
 
     Trees from a file or another library have been checked, but any tree can be made by hand.
     """
@@ -107,12 +107,12 @@ def _check_numbers(trees: Sequence[Tree], forest: Forest) -> None:
 
 
 def _strangest(values: FloatArray) -> float:
-    """A value that is no number, or else the greatest in size."""
+    """Return a value that is not finite, or else the greatest in size."""
     return float(values.ravel()[np.argmax(np.where(np.isnan(values), np.inf, np.abs(values)))])
 
 
 def _unit_bits(trees: Sequence[Tree], label_weight: float) -> int:
-    """Bits of the fraction: all that the sum over a whole matching leaves free."""
+    """Return the number of fraction bits that the sum over a whole matching allows."""
     most_leaves, deepest = max(tree.n_leaves for tree in trees), max(tree.depth for tree in trees)
     # A rule cuts off at most 1 of each feature that it asks about, and weighs at most 1 for each.
     greatest = most_leaves * (3.0 * deepest + label_weight + 1.0)
@@ -138,16 +138,16 @@ def _feature_scales(schema: Schema, forest: Forest, unit: float) -> FeatureScale
         coordinate=np.where(is_asked, np.cumsum(n_own) - n_own, -1),
         unit=unit,
     )
-    return frozen_fields(scales)
+    return freeze_fields(scales)
 
 
 def _words_of(scales: FeatureScales) -> LongArray:
-    """How many words a set of categories of each feature takes."""
+    """Return the number of machine words of a category set, by feature."""
     return (scales.n_categories + 63) // 64
 
 
 def _coordinates(scales: FeatureScales) -> tuple[LongArray, LongArray]:
-    """Of every coordinate: the length of one category, 0 at the end of a range, and the words of a set."""
+    """For every coordinate: length of one category, 0 for a range end, and the words of a set."""
     is_asked, is_set = scales.coordinate >= 0, (scales.n_categories > 0) & (scales.coordinate >= 0)
     n_coordinates = int(np.where(is_set, 1, 2)[is_asked].sum())
     category_length, n_words = np.zeros(n_coordinates, np.int64), np.zeros(n_coordinates, np.int64)
@@ -160,7 +160,7 @@ def _coordinates(scales: FeatureScales) -> tuple[LongArray, LongArray]:
 
 
 def _walks(forest: Forest, edges: Edges) -> dict[str, LongArray]:
-    """The walks without the steps that change nothing."""
+    """Drop the steps of walks that change nothing."""
     start, steps = np.empty(len(forest.start), np.int64), np.empty(2 * len(forest.feature), np.int64)
     walk(forest, edges, start, steps)
     steps, is_leaf = steps[: start[-1]], forest.feature == LEAF
@@ -183,7 +183,7 @@ def _walks(forest: Forest, edges: Edges) -> dict[str, LongArray]:
 
 
 def _profiles(edges: Edges, tree: LongArray, category_length: LongArray) -> dict[str, LongArray]:
-    """What every rule cuts off along the coordinates that are ends of ranges."""
+    """Return what every rule cuts off along the range ends."""
     node = np.flatnonzero((edges.length > 0) & (np.append(category_length, 0)[edges.coordinate] == 0))
     place = np.zeros((tree[-1] + 1, len(category_length), 3), np.int64)
     own = (tree, edges.coordinate, edges.high, edges.first_leaf, edges.end_leaf)
@@ -194,7 +194,7 @@ def _profiles(edges: Edges, tree: LongArray, category_length: LongArray) -> dict
 
 
 def _category_edges(edges: Edges, tree: LongArray, category_length: LongArray) -> dict[str, LongArray]:
-    """The edges that cut off categories, by tree and coordinate."""
+    """Return the edges that cut off categories, by tree and coordinate."""
     n_trees, n_coordinates = tree[-1] + 1, len(category_length)
     node = np.flatnonzero((edges.length > 0) & (np.append(category_length, 0)[edges.coordinate] > 0))
     place = tree[node] * (n_coordinates + 1) + edges.coordinate[node]
@@ -212,7 +212,7 @@ def _category_edges(edges: Edges, tree: LongArray, category_length: LongArray) -
 
 
 def _outcomes(trees: Sequence[Tree], label_weight: float, outcome: str) -> tuple[LongArray, int]:
-    """What each leaf says, one row a leaf, and the cost of another label; -1 where differences add up."""
+    """Return leaf predictions, one row per leaf, and the cost of another label; -1 if differences add up."""
     if outcome == "label":
         labels = np.concatenate([tree.outcome[tree.feature == LEAF] for tree in trees])
         return labels.astype(np.int64)[:, None], round(label_weight)
@@ -227,8 +227,8 @@ def _outcomes(trees: Sequence[Tree], label_weight: float, outcome: str) -> tuple
     return np.rint(shares * label_weight).astype(np.int64), -1
 
 
-def frozen_fields(arrays: _T) -> _T:
-    """The arrays as numba knows them: it would compile a kernel again for arrays that can be written to."""
+def freeze_fields(arrays: _T) -> _T:
+    """Make arrays read-only, as the kernels are compiled for."""
     fields: Any = (frozen(field) if isinstance(field, np.ndarray) else field for field in arrays)
     return type(arrays)(*fields)
 
@@ -236,8 +236,8 @@ def frozen_fields(arrays: _T) -> _T:
 # -- memory ---------------------------------------------------------------------------------------------
 
 
-def memory(packed: Packed, first: LongArray, second: LongArray) -> tuple[Scratch, Prices]:
-    """What the kernel needs to work on these pairs: hardly more than the largest of their cost matrices."""
+def allocate_memory(packed: Packed, first: LongArray, second: LongArray) -> tuple[Scratch, Prices]:
+    """Allocate the working memory for these pairs, about the largest cost matrix."""
     n_leaves = np.diff(packed.leaf_start)
     rows, columns = (
         np.minimum(n_leaves[first], n_leaves[second]),

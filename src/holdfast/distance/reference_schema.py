@@ -18,8 +18,8 @@ _WAYS_OUT = (
 )
 
 
-def on_one_schema(trees: Sequence[Tree]) -> list[Tree]:
-    """The trees on the schema that all of them share, features by name and classes by value.
+def unify_schemas(trees: Sequence[Tree]) -> list[Tree]:
+    """Project the trees to one schema, features by name and classes by value.
 
     A tree may lack columns or classes that another has; they have no length. A column that two trees ask
     about must have the same range or categories in both, or a SchemaMismatch names all that have not.
@@ -27,7 +27,7 @@ def on_one_schema(trees: Sequence[Tree]) -> list[Tree]:
     groups = {id(tree.schema): tree.schema for tree in trees}
     if all(schema == trees[0].schema for schema in groups.values()):
         return [tree.with_schema(trees[0].schema) for tree in trees]
-    asked = {key: features_asked([tree for tree in trees if id(tree.schema) == key]) for key in groups}
+    asked = {key: list_split_features([tree for tree in trees if id(tree.schema) == key]) for key in groups}
     features = {feature.name: feature for schema in groups.values() for feature in schema.features}
     common: dict[str, Feature] = {}
     problems: dict[str, None] = {}
@@ -48,18 +48,18 @@ def on_one_schema(trees: Sequence[Tree]) -> list[Tree]:
     columns = [feature for feature in features.values() if feature.kind != "question"]
     questions = [feature for feature in features.values() if feature.kind == "question"]
     reference = Schema((*columns, *questions), target)
-    return [placed_on(tree, reference) for tree in trees]
+    return [project_to_reference(tree, reference) for tree in trees]
 
 
-def features_asked(trees: Sequence[Tree]) -> set[str]:
-    """The names of the features that any of the trees, which share a schema, asks about."""
+def list_split_features(trees: Sequence[Tree]) -> set[str]:
+    """List the names of the features that any of the trees splits on."""
     numbers = {int(number) for tree in trees for number in np.unique(tree.feature[tree.feature != LEAF])}
     return {trees[0].schema.features[number].name for number in numbers}
 
 
-def placed_on(tree: Tree, reference: Schema) -> Tree:
-    """The tree on the reference schema. What it does not ask about may be of any kind there."""
-    asked, features = features_asked([tree]), {feature.name: feature for feature in reference.features}
+def project_to_reference(tree: Tree, reference: Schema) -> Tree:
+    """Project a tree to the reference schema; features without a split may differ in kind."""
+    asked, features = list_split_features([tree]), {feature.name: feature for feature in reference.features}
     own = [each if each.name in asked else features[each.name] for each in tree.schema.features]
     return tree.replace(schema=Schema(tuple(own), tree.schema.target)).with_schema(reference)
 
@@ -68,7 +68,7 @@ def placed_on(tree: Tree, reference: Schema) -> Tree:
 
 
 def _differences(one: Feature, other: Feature) -> Iterator[str]:
-    """What makes the units of a column different, in words."""
+    """Describe how the units of a column differ."""
     name = f"column {one.name!r}"
     if one.kind != other.kind:
         yield f"{name} is {one.kind} in one and {other.kind} in the other."
@@ -112,15 +112,15 @@ def _range_text(scale: Feature | Target) -> str:
 # -- a schema as wide as both -----------------------------------------------------------------------------
 
 
-def on_wider_schema(old: Tree, new: Tree) -> tuple[Tree, Tree]:
-    """Both trees on a schema that is as wide, column by column, as that of either.
+def widen_schemas(old: Tree, new: Tree) -> tuple[Tree, Tree]:
+    """Project both trees to a schema as wide as both of theirs.
 
     For trees before and after a change of the data, whose ranges and categories hardly ever agree. A
     SchemaMismatch names a column that both ask about, or a target, that cannot be joined.
     """
     _check_one_target(old.schema.target, new.schema.target)
     target = Schema((), old.schema.target).widened(Schema((), new.schema.target)).target
-    asked_old, asked_new = features_asked([old]), features_asked([new])
+    asked_old, asked_new = list_split_features([old]), list_split_features([new])
     others = {feature.name: feature for feature in new.schema.features}
     features: dict[str, Feature] = {}
     for feature in old.schema.features:
@@ -130,11 +130,11 @@ def on_wider_schema(old: Tree, new: Tree) -> tuple[Tree, Tree]:
     features |= {name: feature for name, feature in others.items() if name not in features}
     every = sorted(features.values(), key=lambda feature: feature.kind == "question")
     reference = Schema(tuple(every), target)
-    return placed_on(old, reference), placed_on(new, reference)
+    return project_to_reference(old, reference), project_to_reference(new, reference)
 
 
 def _wider(old: Feature, new: Feature, is_shared: bool, is_asked_by_new: bool) -> Feature:
-    """The feature of both; of two that cannot be joined, the one that is asked about, if only one is."""
+    """Join two features; if they cannot be joined, return the one that is split on, if only one is."""
     try:
         return Schema((old,)).widened(Schema((new,))).features[0]
     except SchemaMismatch:
@@ -144,7 +144,7 @@ def _wider(old: Feature, new: Feature, is_shared: bool, is_asked_by_new: bool) -
 
 
 def _check_one_target(old: Target, new: Target) -> None:
-    """A SchemaMismatch unless both trees predict the same thing; "y" is a target without a name."""
+    """Raise a SchemaMismatch unless both trees have one target; "y" is an unnamed target."""
     if old.is_classes != new.is_classes:
         kinds = ["a class" if target.is_classes else "a number" for target in (old, new)]
         what = f"{old.name!r} is {kinds[0]} in the old one, and {new.name!r} is {kinds[1]} in the new one"

@@ -18,7 +18,7 @@ MOST_DEPTH = 1000
 
 @dataclass(frozen=True)
 class DistanceSettings:
-    """The settings of one comparison; the same for all pairs of a collection."""
+    """Settings of a comparison, the same for all pairs of a collection."""
 
     matching: str
     outcome: str
@@ -35,18 +35,18 @@ class DistanceSettings:
         label_weight: float | None = None,
         normalised: bool = False,
     ) -> "DistanceSettings":
-        """The settings of trees of that depth at most, for an outcome that is known to suit them."""
+        """Settings for trees of at most this depth."""
         weight = 2.0 * depth if label_weight is None else float(label_weight)
         return cls(matching, outcome, weight, int(depth), bool(normalised))
 
     def total(self, raw: Any) -> Any:
-        """A distance, or an array of them, as asked for: normalised, or as it is."""
+        """Convert a distance, or an array, to the requested scale."""
         if not self.normalised:
             return raw
         return raw / (2 * self.depth + self.label_weight) * math.ldexp(1.0, -self.depth)
 
 
-def settings_for(
+def complete_settings(
     trees: Sequence[Tree],
     matching: str,
     label_weight: float | None,
@@ -54,16 +54,16 @@ def settings_for(
     normalised: bool,
     depth: int | None,
 ) -> DistanceSettings:
-    """The settings with everything that was left open filled in from the trees."""
-    outcome = checked_outcome(trees[0].schema.target, matching, label_weight, outcome)
+    """Fill in settings that were left open from the trees."""
+    outcome = check_outcome(trees[0].schema.target, matching, label_weight, outcome)
     if depth is None:
         depth = max(1, *(tree.depth for tree in trees))
     check_integer("depth", depth, 1, MOST_DEPTH, none_ok=True)
     return DistanceSettings.of_depth(int(depth), matching, outcome, label_weight, normalised)
 
 
-def checked_outcome(target: Target, matching: str, label_weight: float | None, outcome: str | None) -> str:
-    """The outcome that is compared; else a ParameterError."""
+def check_outcome(target: Target, matching: str, label_weight: float | None, outcome: str | None) -> str:
+    """Check the outcome comparison; a ParameterError if it does not fit the trees."""
     if matching not in MATCHINGS:
         raise ParameterError(f"matching={matching!r} is not one of {listed(MATCHINGS)}.")
     check_number("label_weight", label_weight, 0.0, MOST_LABEL_WEIGHT, none_ok=True)

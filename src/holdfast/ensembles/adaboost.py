@@ -34,21 +34,12 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class AdaBoost:
-    """The trees and their votes, and how often each of them errs."""
+    """AdaBoost trees with their votes and error rates."""
 
     ensemble: Ensemble  # its weights are the alphas
     errors: (
         FloatArray  # (trees,) fraction of the weight that each tree got wrong, as rows weighed in its round
     )
-
-
-@dataclass(frozen=True)
-class _Round:
-    """One tree and what it earns."""
-
-    tree: Tree
-    error: float
-    alpha: float
 
 
 def grow_adaboost(
@@ -59,7 +50,7 @@ def grow_adaboost(
     learning_rate: float = 1.0,
     seed: int = 0,
 ) -> AdaBoost:
-    """Trees by the rules, one after the other, each on rows that weigh more where the last tree erred.
+    """Grow trees in sequence, each on rows reweighted by the errors of the last.
 
     Boosting ends early at a tree that makes no mistake, and before one that is no better than guessing. The
     seed matters only where features are drawn.
@@ -73,38 +64,40 @@ def grow_adaboost(
     _check_rate(learning_rate)
     fixed = fixed_point_sample(table, rules)
     n_classes = len(np.unique(table.target[fixed.repeats > 0]))
-    rounds: list[_Round] = []
+    trees, errors, alphas = list[Tree](), list[float](), list[float]()
     log_weight = np.log(fixed.importance)
-    while len(rounds) < n_estimators:
-        tree_seed = derived_seed(seed, Branch.ADABOOST_ROUNDS, len(rounds))
+    while len(trees) < n_estimators:
+        tree_seed = derived_seed(seed, Branch.ADABOOST_ROUNDS, len(trees))
         tree = grow_samples(table, rules, fixed, [fixed.repeats], [tree_seed])[0]
         is_wrong = tree.outcome[tree.apply(table)] != table.target
         error = _share(fixed, is_wrong)
         is_chance = error >= (1.0 - 1.0 / n_classes) * (1.0 - ROUNDING) and n_classes > 1
-        if is_chance and rounds:
+        if is_chance and trees:
             break
         alpha = 0.0 if is_chance else learning_rate * _log_odds(error, n_classes, fixed.repeats)
-        rounds.append(_Round(tree, error, alpha))
+        trees.append(tree)
+        errors.append(error)
+        alphas.append(alpha)
         if is_chance or error == 0.0:
             break
         log_weight = log_weight + alpha * is_wrong
         log_weight -= log_weight[fixed.repeats > 0].max()  # the sum of many alphas would overflow
         fixed = reweighted(fixed, np.exp(np.minimum(log_weight, 0.0)))
-    boosted = _assembled(table, rounds)
+    boosted = _build_ensemble(table, trees, errors, alphas)
     for note in boosted.ensemble.notes:
         warnings.warn(note, GrowthWarning, stacklevel=2)
     return boosted
 
 
 def _share(fixed: FixedPointSample, is_wrong: BoolArray) -> float:
-    """Fraction of the weight that is wrong, from integers: the order of the rows changes no bit of it."""
+    """Compute the weighted error from integers, independent of the row order."""
     repeats = fixed.repeats.astype(np.int64)
     weight = repeats if fixed.weight is None else repeats * fixed.weight
     return int(weight[is_wrong].sum()) / int(weight.sum())
 
 
 def _log_odds(error: float, n_classes: int, repeats: IntArray) -> float:
-    """What the vote of a tree is worth before the learning rate.
+    """Compute the vote of a tree before the learning rate.
 
     A tree without a mistake would outvote all others for ever: it counts as if it had half a row wrong.
     """
@@ -113,8 +106,8 @@ def _log_odds(error: float, n_classes: int, repeats: IntArray) -> float:
     return math.log((1.0 - error) / error) + math.log(max(n_classes - 1, 1))
 
 
-def _assembled(table: Table, rounds: list[_Round]) -> AdaBoost:
-    """The trees as an ensemble.
+def _build_ensemble(table: Table, trees: list[Tree], errors: list[float], alphas: list[float]) -> AdaBoost:
+    """Build an ensemble of the trees.
 
     SAMME takes steps down the mean of exp(-y'f / K), where y is 1 for the class of the row and -1 / (K - 1)
     for all others, and f sums to 0. Its minimum over all f is at
@@ -126,8 +119,8 @@ def _assembled(table: Table, rounds: list[_Round]) -> AdaBoost:
     the softmax of the summed alphas. For two classes that is 1 / (1 + exp(-2 f)), as it should be. Divided
     by the sum of the alphas, as in other libraries, no row could come near a probability of 0 or 1.
     """
-    notes = [note for each in rounds for note in each.tree.notes]
-    if rounds[0].alpha == 0.0 and rounds[0].error > 0.0:
+    notes = [note for tree in trees for note in tree.notes]
+    if alphas[0] == 0.0 and errors[0] > 0.0:
         notes.append(
             "No tree is better than guessing, and all classes are taken for equally likely: trees that ask "
             "more questions (max_depth) may tell them apart."
@@ -135,15 +128,15 @@ def _assembled(table: Table, rounds: list[_Round]) -> AdaBoost:
     n_classes = len(table.schema.target.classes)
     ensemble = Ensemble(
         schema=table.schema,
-        trees=tuple(each.tree for each in rounds),
-        weights=np.array([each.alpha for each in rounds]),
-        outputs=np.zeros(len(rounds), np.int32),
+        trees=tuple(trees),
+        weights=np.array(alphas),
+        outputs=np.zeros(len(trees), np.int32),
         start=np.zeros(n_classes),
         link="softmax",
         votes=True,
         notes=tuple(dict.fromkeys(notes)),
     )
-    return AdaBoost(ensemble, frozen(np.array([each.error for each in rounds])))
+    return AdaBoost(ensemble, frozen(np.array(errors)))
 
 
 def _check_rate(learning_rate: float) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from holdfast._check import check_integer
 from holdfast.arrays import FloatArray, IntArray
-from holdfast.backends.tasks import ROWS_PER_TASK, batches, check_jobs, run_all
+from holdfast.backends.tasks import ROWS_PER_TASK, check_jobs, make_batches, run_all
 from holdfast.data.table import Table
 from holdfast.ensembles.bags import Bags, Sampling
 from holdfast.ensembles.tree_correlation import tree_values
@@ -30,7 +30,7 @@ ROWS_AT_A_TIME = 2**16  # that pass the trees together: a matrix of all rows wou
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Bagging:
-    """Trees on bags of rows, and the bags."""
+    """Trees grown on bags of rows, with the bags."""
 
     ensemble: Ensemble
     bags: Bags
@@ -42,12 +42,12 @@ class Bagging:
         return f"<Bagging: {len(self)} trees, {self.ensemble.schema.target.name!r}>"
 
     def routes(self, index: int) -> Routes:
-        """The way through tree `index` for rows that hold all features."""
+        """Return the routes of tree `index` for rows with all features."""
         tree = self.ensemble[index]
         return Routes.of(tree, np.arange(len(tree.schema.features)))
 
     def tree_values(self, index: int, leaves: IntArray) -> FloatArray:
-        """What tree `index` says of rows in these leaves: class fractions or its vote, or a number."""
+        """Return the predictions of tree `index` for its leaves: fractions, votes or numbers."""
         return tree_values(self.ensemble[index], leaves, votes=self.ensemble.votes)
 
 
@@ -62,7 +62,7 @@ def grow_bagging(
     n_jobs: int | None = None,
     progress: str = "",
 ) -> Bagging:
-    """Trees on bags of the table, which is coded once for all of them; a forest if the rules draw features.
+    """Grow trees on bags of the table; a forest if the rules draw features.
 
     The ensemble predicts the mean of the class fractions or, with `votes`, the fractions of the trees that
     vote for each class; of numbers the mean. Tree i depends on the seed and on i, never on the number of jobs
@@ -79,7 +79,7 @@ def grow_bagging(
         raise ParameterError(
             f"votes are for classes, and the target {table.schema.target.name!r} is a number."
         )
-    ready = _Ready.of(table, rules, sampling, are_draws, n_jobs)
+    ready = _BaggingSetup.of(table, rules, sampling, are_draws, n_jobs)
     ensemble = ready.ensemble(ready.tasks(range(n_estimators)), n_jobs, progress, "Trees")
     for note in ensemble.notes:
         warnings.warn(note, GrowthWarning, stacklevel=2)
@@ -88,7 +88,7 @@ def grow_bagging(
     return Bagging(ensemble, ready.bags)
 
 
-def bagged_values(
+def predict_bagged(
     table: Table,
     rules: GrowthRules,
     n_estimators: int,
@@ -98,31 +98,31 @@ def bagged_values(
     predicted: Table | None = None,
     n_jobs: int | None = None,
 ) -> FloatArray:
-    """Predict rows, by default those of the table itself, with an ensemble that is not kept.
+    """Predict rows, by default those of the table, with an ensemble that is not kept.
 
     Some trees are grown, asked and forgotten before the next: large ones by the hundred take more memory than
     the table. The values are the same to the last bit.
 
     >>> table = Table.from_arrays([[20.0], [30.0], [50.0], [60.0]], ["no", "no", "yes", "yes"])
-    >>> bagged_values(table, CART, 8)[:, 1]
+    >>> predict_bagged(table, CART, 8)[:, 1]
     array([0.  , 0.  , 0.75, 0.75])
     """
     check_n_estimators(n_estimators)
-    ready = _Ready.of(table, rules, sampling, are_draws, n_jobs)
+    ready = _BaggingSetup.of(table, rules, sampling, are_draws, n_jobs)
     predicted = table if predicted is None else predicted
     values = np.zeros((predicted.n_rows, max(len(table.schema.target.classes), 1)))
     at_a_time = max(LEAST_AT_A_TIME, ROWS_OF_TREES // table.n_rows)
-    for tasks in batches(ready.tasks(range(n_estimators)), at_a_time):
+    for tasks in make_batches(ready.tasks(range(n_estimators)), at_a_time):
         ensemble = ready.ensemble(tasks, n_jobs)
         for begin in range(0, predicted.n_rows, ROWS_AT_A_TIME):
             part = slice(begin, begin + ROWS_AT_A_TIME)
-            values[part] = ensemble.added(predicted.taken(part), values[part], n_jobs=n_jobs)
+            values[part] = ensemble.added(predicted.subset(part), values[part], n_jobs=n_jobs)
     return linked("mean", values, float(n_estimators))
 
 
 @dataclass(frozen=True, eq=False)
-class _Ready:
-    """All that trees on bags of a table have in common."""
+class _BaggingSetup:
+    """Data shared by all trees of a bagging run."""
 
     table: Table
     rules: GrowthRules
@@ -133,7 +133,7 @@ class _Ready:
     @classmethod
     def of(
         cls, table: Table, rules: GrowthRules, sampling: Sampling, are_draws: bool, n_jobs: int | None
-    ) -> "_Ready":
+    ) -> "_BaggingSetup":
         check_jobs(n_jobs)
         fixed = fixed_point_sample(table, rules)
         table.code(n_jobs)  # before the threads start, and before the rows are sorted, by ranks then
@@ -141,14 +141,14 @@ class _Ready:
         return cls(table, rules, fixed, bags, are_draws)
 
     def tasks(self, indices: range) -> list[Sequence[int]]:
-        """The trees of each task."""
-        return batches(indices, max(1, ROWS_PER_TASK // self.table.n_rows))
+        """Grow the trees of each task."""
+        return make_batches(indices, max(1, ROWS_PER_TASK // self.table.n_rows))
 
     def ensemble(
         self, tasks: Sequence[Sequence[int]], n_jobs: int | None, progress: str = "", kept: str = ""
     ) -> Ensemble:
-        """The trees of the tasks, all of one weight."""
-        grown = partial(_grown, self.table, self.rules, self.fixed, self.bags, self.are_draws)
+        """Build the ensemble, all trees with one weight."""
+        grown = partial(_grow_batch, self.table, self.rules, self.fixed, self.bags, self.are_draws)
         parts = run_all(grown, tasks, n_jobs, progress=progress, kept=kept)
         trees = tuple(tree for part in parts for tree in part)
         return Ensemble(
@@ -163,12 +163,12 @@ class _Ready:
         )
 
 
-def voting_by_threshold(ensemble: Ensemble, threshold: float) -> Ensemble:
-    """The ensemble whose trees vote for the second of two classes where its fraction is at least that.
+def set_vote_threshold(ensemble: Ensemble, threshold: float) -> Ensemble:
+    """Make the trees vote for the second class from this fraction on.
 
     >>> table = Table.from_arrays([[1.0], [1.0], [1.0], [2.0]], ["no", "no", "yes", "yes"])
     >>> bagging = grow_bagging(table, n_estimators=3, sampling=Sampling(bootstrap=False), votes=True)
-    >>> for ensemble in (bagging.ensemble, voting_by_threshold(bagging.ensemble, 0.3)):
+    >>> for ensemble in (bagging.ensemble, set_vote_threshold(bagging.ensemble, 0.3)):
     ...     print(ensemble.predict([[1.0], [2.0]]))
     ['no' 'yes']
     ['yes' 'yes']
@@ -177,7 +177,7 @@ def voting_by_threshold(ensemble: Ensemble, threshold: float) -> Ensemble:
     return ensemble.replace(trees=tuple(trees), votes=False)
 
 
-def _grown(
+def _grow_batch(
     table: Table,
     rules: GrowthRules,
     fixed: FixedPointSample,

@@ -9,7 +9,7 @@ import numpy as np
 from holdfast._check import check_flag, is_integer, is_number, refuse
 from holdfast.arrays import IntArray, LongArray, frozen
 from holdfast.data.canonical_order import fixed_order
-from holdfast.data.split.resampling import Draws, Units, all_draws, n_groups_there
+from holdfast.data.split.resampling import Draws, Units, all_draws, count_groups
 from holdfast.data.table import Table
 from holdfast.errors import DataError, ParameterError
 from holdfast.random_streams import Branch, derived_seeds
@@ -17,7 +17,7 @@ from holdfast.random_streams import Branch, derived_seeds
 
 @dataclass(frozen=True, eq=False)
 class Sampling:
-    """How bags are drawn: by default as a bootstrap, with replacement, every row once on average."""
+    """How bags are drawn; by default a bootstrap with one draw per row on average."""
 
     seed: int = 0
     bootstrap: bool = True  # with replacement
@@ -36,13 +36,13 @@ class Sampling:
 
     @property
     def leaves_rows_out(self) -> bool:
-        """True unless every bag holds all rows."""
+        """False if every bag holds all rows."""
         return self.bootstrap or self.max_samples not in (None, 1.0)
 
 
 @dataclass(frozen=True, eq=False)
 class Bags:
-    """The bags of one table: bag i depends on the seed and on i, in whatever order the rows come."""
+    """Bags of one table: bag i depends on the seed and i, not on the row order."""
 
     sampling: Sampling
     repeats: IntArray  # how many rows each row stands for
@@ -52,13 +52,13 @@ class Bags:
 
     @classmethod
     def of(cls, table: Table, repeats: IntArray, sampling: Sampling) -> "Bags":
-        """The bags of a table whose rows stand for several each."""
+        """Make bags of a table whose rows may stand for several each."""
         groups = sampling.groups
         if groups is not None and len(groups) != table.n_rows:
             raise DataError(
                 f"groups has {len(groups)} values, and the data has {table.n_rows} rows: give one per row."
             )
-        n_all = int(repeats.sum(dtype=np.int64)) if groups is None else n_groups_there(repeats, groups)
+        n_all = int(repeats.sum(dtype=np.int64)) if groups is None else count_groups(repeats, groups)
         n_draws = _n_draws(sampling, n_all, "rows" if groups is None else "groups")
         order = frozen(fixed_order(table))
         most = None if n_draws == n_all else n_draws
@@ -69,7 +69,7 @@ class Bags:
         return self.draws([index])[0].counts
 
     def draws(self, indices: Sequence[int]) -> list[Draws]:
-        """The rows in these bags, and how often each of them is drawn."""
+        """Draw the rows of these bags with their counts."""
         sampling = self.sampling
         return all_draws(
             self.repeats,
@@ -80,12 +80,12 @@ class Bags:
         )
 
     def left_out(self, index: int) -> LongArray:
-        """The rows that are not in the bag, in the fixed order."""
+        """Return the rows outside the bag, in canonical order."""
         rows: LongArray = self.order[self[index][self.order] == 0]
         return rows
 
     def tree_seeds(self, indices: Sequence[int]) -> list[int]:
-        """The seeds of the features drawn for these trees."""
+        """Return the seeds for the features drawn by these trees."""
         # One step further down the same branch of the seed: not the numbers that drew the bag.
         return derived_seeds([(self.sampling.seed, self.sampling.branch, index, 0) for index in indices])
 

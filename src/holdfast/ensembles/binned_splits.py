@@ -9,7 +9,7 @@ from holdfast.backends.thread_pool import ThreadPool
 from holdfast.data.table import Table
 from holdfast.ensembles.newton import Derivatives, TreeShape, block_parts, n_blocks_of
 from holdfast.growth.criteria import SQUARED_ERROR
-from holdfast.growth.guide import guide_for
+from holdfast.growth.guide import make_guide
 from holdfast.growth.ready import has_many_categories
 from holdfast.growth.rules import GrowthRules, features_drawn
 from holdfast.kernels.boosting import growing as kernels
@@ -34,7 +34,7 @@ _NO_LIMIT = 2**40
 
 @dataclass(frozen=True, eq=False)
 class BinnedSplits:
-    """Splits at the borders of at most 240 bins of each column: fast, and as good where rows are many."""
+    """Splits at the borders of at most 240 bins per column, for many rows."""
 
     table: Table
     repeats: IntArray
@@ -44,11 +44,11 @@ class BinnedSplits:
     memory: "_Memory" = field(init=False)
 
     def __post_init__(self) -> None:
-        guide = guide_for(self.table, self.rules)
+        guide = make_guide(self.table, self.rules)
         object.__setattr__(self, "memory", _Memory.of(self.table, self.rules, guide, self.repeats))
 
     def tree(self, derivatives: Derivatives, seed: int, pool: ThreadPool) -> TreeShape:
-        """The tree that lowers the loss most, split by split."""
+        """Grow the tree that lowers the loss most, split by split."""
         memory, coded = self.memory, self.table.coded
         unpacked, gradients, limits = self._units(derivatives, pool)
         # A queue for each tree: a thread that has not heard of its end finds nothing to do in the old one.
@@ -65,7 +65,7 @@ class BinnedSplits:
         def end() -> None:
             growing.queue[IS_OVER] = 1
 
-        with pool.helped(help_out, end):
+        with pool.run_with_helpers(help_out, end):
             while advance(limits, coded, gradients, growing, in_set, False) == ROOM:
                 in_set = np.concatenate([in_set, np.empty_like(in_set)])
         grown = _room(growing.counters)
@@ -74,7 +74,7 @@ class BinnedSplits:
         return TreeShape(grown, growing.rows)
 
     def _units(self, derivatives: Derivatives, pool: ThreadPool) -> tuple[Unpacked, Gradients, Limits]:
-        """What becomes gradients and hessians as integers, as fine as the sums of all allow; the limits."""
+        """Choose the integer units of gradients and hessians so that no sum overflows; and the limits."""
         rows = derivatives.rows
         most_gradient, most_hessian, dispersion = self._spread(derivatives, pool)
         n_rows, is_repeated = len(rows), False
@@ -89,7 +89,7 @@ class BinnedSplits:
         return Unpacked(*derivatives[:3], *units), gradients, self._limits(units, dispersion, pool)
 
     def _spread(self, derivatives: Derivatives, pool: ThreadPool) -> tuple[float, float, float]:
-        """The greatest gradient and hessian, and the variance of a row's gradient by its hessian.
+        """Return the greatest gradient and hessian, and the variance of a row's gradient by its hessian.
 
         That is 0 where no means of categories are shrunk.
         """
@@ -152,7 +152,7 @@ _PLAN = Plan(
 
 
 def _unit(greatest: float, bits: int) -> float:
-    """How many units make one, so that the greatest number has that many bits."""
+    """Return units per 1 such that the greatest number has this many bits."""
     if greatest <= 0.0:
         return 1.0
     return float(np.ldexp(1.0, min(bits - int(np.frexp(greatest)[1]), 1000)))
@@ -160,7 +160,7 @@ def _unit(greatest: float, bits: int) -> float:
 
 @dataclass(frozen=True, eq=False)
 class _Memory:
-    """What every tree of a run uses again."""
+    """Memory that all trees of a run share."""
 
     growing: kernels.Growing
     in_set: SignArray
@@ -213,13 +213,13 @@ class _Memory:
 
 
 def _widest(table: Table) -> int:
-    """The greatest number of categories of a column."""
+    """Return the greatest number of categories of a column."""
     coded = table.coded
     return int(coded.n_ranks[coded.is_subset > 0].max(initial=1))
 
 
 def _scratch(table: Table) -> Scratch:
-    """Memory that one thread uses again for every node."""
+    """Allocate the scratch memory of one thread."""
     widest = _widest(table)
     return Scratch(
         order=np.empty(widest + 1, np.int64),
@@ -230,7 +230,7 @@ def _scratch(table: Table) -> Scratch:
 
 
 def _room(counters: LongArray) -> Grown:
-    """Memory for the finished nodes."""
+    """Allocate the finished nodes."""
     n_nodes, n_set = counters[kernels.N_NODES], counters[kernels.N_SET]
     return Grown(
         np.empty((n_nodes, N_FIELDS), np.int64),
@@ -241,7 +241,7 @@ def _room(counters: LongArray) -> Grown:
 
 
 def _start(growing: kernels.Growing, n_slots: int, seed: int) -> None:
-    """Make the root, which is to be counted first."""
+    """Create the root, to be counted first."""
     fields, counters = growing.fields, growing.counters
     fields[0] = NONE
     fields[0, START], fields[0, END], fields[0, DEPTH] = 0, len(growing.rows), 0

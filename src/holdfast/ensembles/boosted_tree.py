@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import NamedTuple
 
 import numpy as np
 
@@ -12,18 +11,18 @@ from holdfast.backends.thread_pool import ThreadPool
 from holdfast.data.schema import Schema, Target
 from holdfast.data.table import Table
 from holdfast.ensembles.newton import LEAST_SHARED, TreeShape
-from holdfast.growth.thresholds import node_features, thresholds
+from holdfast.growth.thresholds import compute_thresholds, node_features
 from holdfast.kernels.boosting.leaves import add_upwards, leaf_sums
 from holdfast.kernels.growth.nodes import END, FEATURE, LEFT, MISSING_LEFT, RIGHT, SET_START, START, Grown
-from holdfast.tree.monotone import Monotone, in_order
+from holdfast.tree.monotone import Monotone, enforce_monotonicity
 from holdfast.tree.tree import LEAF, Tree
 
 GRADIENT, HESSIAN, WEIGHT, COUNT = range(4)  # columns of the sums of a node
 
 
 @dataclass(frozen=True, eq=False)
-class Steps:
-    """The shape of a tree, what its nodes add up to, and the step that each leaf takes."""
+class LeafSteps:
+    """Shape of a tree, sums of its nodes and steps of its leaves."""
 
     grown: Grown
     sums: FloatArray  # (nodes, 4); of inner nodes 0
@@ -32,8 +31,8 @@ class Steps:
     promise: Monotone | None = None  # which way the steps go along features
 
 
-def node_parts(fields: LongArray, n_rows: int, pool: ThreadPool) -> list[tuple[int, int]]:
-    """Runs of nodes with about equal numbers of rows, one for each thread."""
+def divide_nodes(fields: LongArray, n_rows: int, pool: ThreadPool) -> list[tuple[int, int]]:
+    """Divide nodes into runs of similar row numbers, one per thread."""
     if pool.size == 1 or n_rows < LEAST_SHARED:
         return [(0, len(fields))]
     is_leaf = fields[:, FEATURE] == LEAF
@@ -43,34 +42,34 @@ def node_parts(fields: LongArray, n_rows: int, pool: ThreadPool) -> list[tuple[i
     return list(pairwise(borders))
 
 
-def summed(
+def sum_leaves(
     shape: TreeShape, lines: tuple[FloatArray, FloatArray, FloatArray, IntArray], pool: ThreadPool
 ) -> FloatArray:
-    """What the rows of every leaf add up to: gradient, hessian, weight and number."""
+    """Sum gradient, hessian, weight and number of the rows of every leaf."""
     fields, rows = shape.grown.fields, shape.rows
     sums = np.zeros((len(fields), 4))
     pool.run(
         lambda part: leaf_sums(fields, rows, *lines, *part, sums),
-        node_parts(fields, len(rows), pool),
+        divide_nodes(fields, len(rows), pool),
     )
     return sums
 
 
 def newton_steps(sums: FloatArray, l2: float) -> FloatArray:
-    """The step to the lowest point of a parabola with the gradient and the hessian of the loss."""
+    """Compute Newton steps from gradients and hessians."""
     below = sums[:, HESSIAN] + l2
     return np.asarray(np.where(below > 0.0, -sums[:, GRADIENT] / np.where(below > 0.0, below, 1.0), 0.0))
 
 
-def step_schema(table: Table, steps: Sequence[Steps]) -> Schema:
-    """The schema of trees that predict steps of a score."""
+def step_schema(table: Table, steps: Sequence[LeafSteps]) -> Schema:
+    """Return the schema of trees that predict score steps."""
     leaves = np.concatenate([each.value[each.grown.fields[:, FEATURE] == LEAF] for each in steps])
     target = Target(f"score of {table.schema.target.name}", (), float(leaves.min()), float(leaves.max()))
     return Schema(table.schema.features, target)
 
 
-def boosted_trees(table: Table, schema: Schema, steps: Sequence[Steps], l2: float) -> list[Tree]:
-    """The trees, whose values are steps of the score; many at once, which takes a fifth of the time.
+def build_boosted_trees(table: Table, schema: Schema, steps: Sequence[LeafSteps], l2: float) -> list[Tree]:
+    """Build trees of score steps, many at once, which takes a fifth of the time.
 
     The impurity of a node is what the splits below it gain, per weight: 0 at a leaf.
     """
@@ -79,12 +78,12 @@ def boosted_trees(table: Table, schema: Schema, steps: Sequence[Steps], l2: floa
     ends = np.cumsum(sizes)
     first = ends - sizes
     inner = fields[:, FEATURE] != LEAF
-    sums, risk, scale = _summed_upwards(fields, steps, first, l2)
-    weight = sums[:, WEIGHT] / scale.whole
+    sums, risk, whole, greatest = _summed_upwards(fields, steps, first, l2)
+    weight = sums[:, WEIGHT] / whole
     exponent = np.repeat(np.array([each.weight_exponent for each in steps], np.intc), sizes)
     parts = {
         "feature": node_features(table, fields),
-        "threshold": thresholds(table, fields),
+        "threshold": compute_thresholds(table, fields),
         "left": fields[:, LEFT].astype(np.int32),
         "right": fields[:, RIGHT].astype(np.int32),
         "missing_left": fields[:, MISSING_LEFT] == 1,
@@ -94,7 +93,7 @@ def boosted_trees(table: Table, schema: Schema, steps: Sequence[Steps], l2: floa
         ],
         "count": sums[:, COUNT],
         "weight": np.ldexp(sums[:, WEIGHT], exponent),
-        "impurity": _finite(risk / np.where(weight > 0.0, weight, 1.0), scale.greatest / scale.whole),
+        "impurity": _finite(risk / np.where(weight > 0.0, weight, 1.0), greatest / whole),
     }
     parts = {name: frozen(part) for name, part in parts.items()}
     return [
@@ -109,17 +108,13 @@ def boosted_trees(table: Table, schema: Schema, steps: Sequence[Steps], l2: floa
     ]
 
 
-class _Scale(NamedTuple):
-    """Of the tree of every node: the weight of its rows, and its greatest gradient; 1 where they are 0."""
-
-    whole: FloatArray
-    greatest: FloatArray
-
-
 def _summed_upwards(
-    fields: LongArray, steps: Sequence[Steps], first: LongArray, l2: float
-) -> tuple[FloatArray, FloatArray, _Scale]:
-    """What the rows of every node add up to, what the splits below it gain, and the scale of that."""
+    fields: LongArray, steps: Sequence[LeafSteps], first: LongArray, l2: float
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Sum the rows of every node and the gains of the splits below it.
+
+    Returns them with the weight and the greatest gradient of each node's tree, 1 where they are 0.
+    """
     sizes = np.diff(first, append=len(fields))
     inner = fields[:, FEATURE] != LEAF
     among_all = fields.copy()
@@ -129,24 +124,24 @@ def _summed_upwards(
     add_upwards(among_all, sums)
     # By weight and by the greatest gradient: squares may be too large or too small for a float.
     of_trees = sums[first, WEIGHT], np.maximum.reduceat(np.abs(sums[:, GRADIENT]), first)
-    scale = _Scale(*(np.repeat(np.where(each == 0.0, 1.0, each), sizes) for each in of_trees))
-    gradient, hessian = sums[:, GRADIENT] / scale.greatest, (sums[:, HESSIAN] + l2) / scale.whole
+    whole, greatest = (np.repeat(np.where(each == 0.0, 1.0, each), sizes) for each in of_trees)
+    gradient, hessian = sums[:, GRADIENT] / greatest, (sums[:, HESSIAN] + l2) / whole
     reached = np.where(hessian > 0.0, gradient * gradient / np.where(hessian > 0.0, hessian, 1.0), 0.0)
     gain = np.where(inner, np.maximum(reached[left] + reached[right] - reached, 0.0), 0.0)
     risk = gain[:, None].copy()
     add_upwards(among_all, risk)
-    return sums, risk[:, 0], scale
+    return sums, risk[:, 0], whole, greatest
 
 
-def steps_in_order(table: Table, steps: Steps, promise: Monotone) -> FloatArray:
-    """The steps nearest to these that keep what is promised of the score; of inner nodes 0."""
+def enforce_monotone_steps(table: Table, steps: LeafSteps, promise: Monotone) -> FloatArray:
+    """Project steps to the monotone constraints of the score; inner nodes get 0."""
     fields = steps.grown.fields
     if len(fields) == 1:
         return steps.value
-    tree = boosted_trees(table, step_schema(table, [steps]), [replace(steps, promise=promise)], 0.0)[0]
+    tree = build_boosted_trees(table, step_schema(table, [steps]), [replace(steps, promise=promise)], 0.0)[0]
     # By the hessian: that is what a step off the best one costs.
     own = tree.replace(weight=np.maximum(steps.sums[:, HESSIAN], 0.0))
-    return np.where(fields[:, FEATURE] == LEAF, in_order(own).value[:, 0], 0.0)
+    return np.where(fields[:, FEATURE] == LEAF, enforce_monotonicity(own).value[:, 0], 0.0)
 
 
 def _finite(impurity: FloatArray, scale: FloatArray) -> FloatArray:

@@ -10,14 +10,14 @@ import numpy as np
 
 from holdfast._check import is_number
 from holdfast.arrays import FloatArray, LongArray, without_last_digits
-from holdfast.backends.progress import with_bar
-from holdfast.backends.tasks import batches, check_jobs, run_kept
+from holdfast.backends.progress import show_progress
+from holdfast.backends.tasks import check_jobs, make_batches, run_cached
 from holdfast.backends.thread_pool import ThreadPool
 from holdfast.data.canonical_order import in_fixed_order
 from holdfast.data.split.folds import Fold, given_folds, steady_folds
 from holdfast.data.split.groups import read_groups
 from holdfast.data.table import Table
-from holdfast.ensembles.boosted_tree import boosted_trees, step_schema
+from holdfast.ensembles.boosted_tree import build_boosted_trees, step_schema
 from holdfast.ensembles.boosting_rounds import Rounds
 from holdfast.ensembles.boosting_settings import BoostingSettings
 from holdfast.errors import ParameterError
@@ -36,7 +36,7 @@ _NO_LOSSES = np.full(N_ROLES, np.nan)
 
 @dataclass(frozen=True, eq=False)
 class Boosting:
-    """A boosted ensemble, and the mean loss after each round; those without rows to measure on are empty."""
+    """A boosted ensemble with the mean losses after each round."""
 
     ensemble: Ensemble
     train_loss: FloatArray  # (rounds,) on the rows that the round learnt from
@@ -46,11 +46,11 @@ class Boosting:
 
     @property
     def n_estimators(self) -> int:
-        """Rounds that the ensemble has; more may have been tried."""
+        """Number of rounds of the ensemble; more may have been tried."""
         return self.ensemble.n_rounds
 
     def plot(self, ax: Any = None) -> Any:
-        """A `BoostingDisplay`, drawn: the losses by rounds."""
+        """Plot the losses by rounds as a `BoostingDisplay`."""
         return plotted("BoostingDisplay", self, ax=ax)
 
 
@@ -63,7 +63,7 @@ def boost(
     n_jobs: int | None = None,
     progress: str = "",
 ) -> Boosting:
-    """The ensemble that the settings boost on the table.
+    """Boost an ensemble on the table.
 
     With early stopping it has the number of rounds that lost least on the rows held out; with "oob" the
     rounds up to the highest sum of what each gained on the rows that it left out. Rows of one group are held
@@ -75,7 +75,7 @@ def boost(
     task = partial(
         _boosted, settings=settings, group_numbers=numbers, seed=seed, n_jobs=n_jobs, progress=progress
     )
-    return run_kept("Boosting", task, table)
+    return run_cached("Boosting", task, table)
 
 
 def _boosted(
@@ -91,7 +91,7 @@ def _boosted(
     # Sums of floats depend on their order: it is the same in whatever order the rows came.
     table, order = in_fixed_order(table, [] if group_numbers is None else [group_numbers], n_jobs)
     group_numbers = None if group_numbers is None else group_numbers[order]
-    folds = [fold.taken(order) for fold in folds]
+    folds = [fold.subset(order) for fold in folds]
     with ThreadPool(n_jobs) as pool:
         if settings.early_stopping != "cv":
             (fold,) = folds
@@ -110,7 +110,7 @@ def _boosted(
 
 
 def _history(rounds: Rounds, progress: str) -> "_History":
-    """What round after round brought, until there are enough."""
+    """Boost round by round until the stopping rule is met."""
     history = _History(rounds.settings)
     for number in _counted(rounds.settings.n_estimators, progress):
         rounds.draw(number)
@@ -125,7 +125,7 @@ def _history(rounds: Rounds, progress: str) -> "_History":
 def _counted(n_estimators: int, progress: str) -> Iterable[int]:
     if not progress:
         return range(n_estimators)
-    return with_bar(range(n_estimators), progress, n_estimators)
+    return show_progress(range(n_estimators), progress, n_estimators)
 
 
 # -- rows held out -------------------------------------------------------------------------------------
@@ -136,19 +136,21 @@ def _whole(table: Table) -> Fold:
 
 
 def _folds(table: Table, settings: BoostingSettings, groups: LongArray | None, seed: int) -> list[Fold]:
-    """The rows to learn from and those held out; several times if folds decide on the number of rounds."""
+    """Return training and validation rows; several pairs if folds choose the number of rounds."""
     if settings.early_stopping != "cv":
         return [_validation(table, settings, groups, seed)]
     if is_number(settings.cv):
-        return steady_folds(table, groups, settings.cv, (seed, Branch.BOOSTING_VALIDATION))
-    return given_folds(table, groups, settings.cv)
+        return draw_stable_folds(table, groups, settings.cv, (seed, Branch.BOOSTING_VALIDATION))
+    return read_folds(table, groups, settings.cv)
 
 
 def _validation(table: Table, settings: BoostingSettings, groups: LongArray | None, seed: int) -> Fold:
-    """The rows to learn from, and those that early stopping holds out, if it is asked for."""
+    """Return training rows and those held out for early stopping, if it is on."""
     if settings.early_stopping in (False, "oob"):
         return _whole(table)
-    fold = steady_folds(table, groups, settings.validation_fraction, (seed, Branch.BOOSTING_VALIDATION))[0]
+    fold = draw_stable_folds(table, groups, settings.validation_fraction, (seed, Branch.BOOSTING_VALIDATION))[
+        0
+    ]
     if not fold.held_out.any() or fold.held_out.all():
         raise ParameterError(
             f"validation_fraction={settings.validation_fraction:g} of {table.n_rows} rows leaves none to "
@@ -162,7 +164,7 @@ def _validation(table: Table, settings: BoostingSettings, groups: LongArray | No
 
 @dataclass(eq=False)
 class _History:
-    """Mean losses by round, and when to stop."""
+    """Mean losses by round, and the early-stopping rule."""
 
     settings: BoostingSettings
     train: list[float] = field(default_factory=list)
@@ -173,7 +175,7 @@ class _History:
     lowest: float = np.inf  # what they lost
 
     def is_over(self, before: FloatArray, after: FloatArray) -> bool:
-        """Take down a round; True if there has been no gain for long enough."""
+        """Record a round; return True if losses have not improved for long enough."""
         self.train.append(float(after[LEARNT]))
         if self.settings.subsample < 1.0:
             self.oob_scores.append(float(after[LEFT_OUT]))
@@ -192,13 +194,13 @@ class _History:
         return len(self.train) - self.best >= self.settings.n_iter_no_change
 
     def result(self, state: Rounds) -> Boosting:
-        """The ensemble of the best number of rounds."""
+        """Return the ensemble of the best number of rounds."""
         table, l2 = state.table, state.settings.l2_regularization
         rounds = state.trees[: self.best or None]
         steps = [each for trees in rounds for each in trees]
         schema = step_schema(table, steps)
-        parts = batches(steps, TREES_AT_A_TIME)
-        trees = tuple(tree for part in parts for tree in boosted_trees(table, schema, part, l2))
+        parts = make_batches(steps, TREES_AT_A_TIME)
+        trees = tuple(tree for part in parts for tree in build_boosted_trees(table, schema, part, l2))
         n_outputs = len(state.start)
         ensemble = Ensemble(
             schema=table.schema,

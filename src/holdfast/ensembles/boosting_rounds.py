@@ -7,20 +7,26 @@ import numpy as np
 
 from holdfast.arrays import FloatArray, IntArray, KeyArray, LongArray
 from holdfast.backends.thread_pool import ThreadPool
-from holdfast.data.input.weight import weighted_rows
+from holdfast.data.input.weight import find_weighted_rows
 from holdfast.data.split.folds import Fold
 from holdfast.data.split.row_keys import lowest, unit_keys
 from holdfast.data.table import Table
 from holdfast.ensembles.binned_splits import BinnedSplits
-from holdfast.ensembles.boosted_tree import Steps, newton_steps, node_parts, steps_in_order, summed
-from holdfast.ensembles.boosting_rows import BoostingRows, sums_by_role
+from holdfast.ensembles.boosted_tree import (
+    LeafSteps,
+    divide_nodes,
+    enforce_monotone_steps,
+    newton_steps,
+    sum_leaves,
+)
+from holdfast.ensembles.boosting_rows import BoostingRows, sum_by_role
 from holdfast.ensembles.boosting_settings import BoostingSettings
-from holdfast.ensembles.losses import Loss, best_constant, check_size, loss_of
+from holdfast.ensembles.losses import Loss, best_constant, check_magnitude, make_loss
 from holdfast.ensembles.newton import Derivatives, ExactSplits, Splits, TreeShape, block_parts, n_blocks_of
 from holdfast.errors import DataError, ParameterError
 from holdfast.growth.constraints import promise_of_score, score_rules
 from holdfast.growth.rules import GrowthRules
-from holdfast.growth.thresholds import node_features, thresholds
+from holdfast.growth.thresholds import compute_thresholds, node_features
 from holdfast.kernels.boosting.leaves import add_routed, add_values, check_steps, refine
 from holdfast.kernels.boosting.losses import derive
 from holdfast.kernels.boosting.packing import N_SPREAD
@@ -35,7 +41,7 @@ LEAST_HESSIAN = 1e-3  # of a leaf, in rows of the mean weight: without curvature
 
 @dataclass(eq=False)
 class Rounds:
-    """The rows, their scores so far, and the derivatives of the loss there."""
+    """Rows with their scores, and the derivatives of the loss at these scores."""
 
     table: Table
     settings: BoostingSettings
@@ -57,7 +63,7 @@ class Rounds:
     first_alpha: float = 0.0  # that of the start: losses of all rounds are measured by it
     spread: FloatArray | None = None  # of the derivatives, for packing; None: to be looked up
     learnt: IntArray | None = None  # the rows that a round learns from; None: to be looked up
-    trees: list[list[Steps]] = field(default_factory=list)
+    trees: list[list[LeafSteps]] = field(default_factory=list)
 
     @classmethod
     def of(
@@ -69,9 +75,9 @@ class Rounds:
         seed: int,
         pool: ThreadPool,
     ) -> "Rounds":
-        """Where boosting starts."""
+        """Initialise scores."""
         target = table.schema.target
-        loss = loss_of(settings.loss, target)
+        loss = make_loss(settings.loss, target)
         n_outputs = len(target.classes) if loss.is_per_class else 1
         _check_steps(settings, n_outputs)
         _check_honest(settings, loss)
@@ -79,7 +85,7 @@ class Rounds:
         settings = _on_scale(settings, data.weight_exponent)
         learnt = data.role == LEARNT
         y, weight, n_learnt = data.y[learnt], data.weight[learnt], data.repeats[learnt].sum(dtype=np.int64)
-        check_size(target, data.y[data.role != UNUSED])
+        check_magnitude(target, data.y[data.role != UNUSED])
         if loss.check is not None:
             loss.check(target, y)
         start = np.zeros(n_outputs)
@@ -103,14 +109,14 @@ class Rounds:
             gradient=np.empty((n_outputs, table.n_rows)),
             hessian=np.empty((n_outputs, table.n_rows)),
             lost=np.empty(table.n_rows if settings.subsample < 1.0 else 0),
-            weight_by_role=sums_by_role(data.role, data.weight),
+            weight_by_role=sum_by_role(data.role, data.weight),
             lost_by_role=np.empty(N_ROLES),
         )
         state.derive()
         return state
 
     def derive(self) -> None:
-        """Work out the loss of every row and its derivatives."""
+        """Compute the loss of every row and its derivatives."""
         self.alpha = self._next_alpha()
         self.first_alpha = self.first_alpha or self.alpha
         n_rows = self.table.n_rows
@@ -132,7 +138,7 @@ class Rounds:
         return weighted_quantile(size, self.data.weight[learnt], self.settings.level)
 
     def draw(self, number: int) -> None:
-        """Draw the rows that a round learns from."""
+        """Draw the training rows of a round."""
         if self.settings.subsample == 1.0:
             return
         known = (self.data.role == LEARNT) | (self.data.role == LEFT_OUT)
@@ -147,31 +153,31 @@ class Rounds:
                 "early_stopping='oob' needs rows that a round leaves out, and "
                 f"subsample={self.settings.subsample:g} of {n_units} {units} leaves none out: set it lower."
             )
-        self.weight_by_role = sums_by_role(self.data.role, self.data.weight)
-        self.lost_by_role = sums_by_role(self.data.role, self.lost)
+        self.weight_by_role = sum_by_role(self.data.role, self.data.weight)
+        self.lost_by_role = sum_by_role(self.data.role, self.lost)
 
     @cached_property
     def keys(self) -> KeyArray:
-        """Of every row, or of its group: which rows a round learns from comes from them."""
+        """Random keys of rows, or of their groups, that decide which rows a round uses."""
         return unit_keys(self.table, self.groups)
 
     @cached_property
     def n_used(self) -> int:
-        """Rows that are learnt from, left out or held out."""
+        """Number of rows used for training, left out and held out."""
         return int(np.count_nonzero(self.data.role != UNUSED))
 
     @cached_property
     def distinct(self) -> list[FloatArray]:
-        """The values of each column that are not missing, sorted, each once."""
+        """Sorted distinct values of each column, without missing values."""
         return [np.unique(column[~np.isnan(column)]) for column in self.table.columns]
 
     def mean_losses(self) -> FloatArray:
-        """The mean loss of the rows of each role; NaN where there are none."""
+        """Mean loss of the rows of each role; NaN where there are none."""
         weight, lost = self.weight_by_role, self.lost_by_role
         return np.asarray(np.where(weight > 0, lost / np.where(weight > 0, weight, 1.0), np.nan))
 
-    def round_of_trees(self, number: int) -> list[Steps]:
-        """One tree for each output, all from the same scores, to which their steps are added."""
+    def round_of_trees(self, number: int) -> list[LeafSteps]:
+        """Grow one tree per output from the same scores, and add their steps."""
         rows = self.learnt
         if rows is None:
             rows = self.learnt = np.flatnonzero(self.data.role == LEARNT).astype(np.int32)
@@ -181,7 +187,7 @@ class Rounds:
         alone = ThreadPool(1)  # whole trees are the tasks
         return self.pool.run(lambda output: self._tree(output, rows, number, alone), outputs)
 
-    def _tree(self, output: int, rows: IntArray, number: int, pool: ThreadPool) -> Steps:
+    def _tree(self, output: int, rows: IntArray, number: int, pool: ThreadPool) -> LeafSteps:
         gradient, hessian = self.gradient[output], self.hessian[output]
         by, spread = hessian, self.spread
         if not self.settings.second_order:
@@ -198,17 +204,17 @@ class Rounds:
         shape = self.splits[output].tree(
             Derivatives(gradient, by, lines.importance, role, asking, spread), seed, pool
         )
-        sums = summed(shape, (gradient, hessian, lines.weight, lines.repeats), pool)
+        sums = sum_leaves(shape, (gradient, hessian, lines.weight, lines.repeats), pool)
         value = self._values(shape, sums, output)
         if len(asking) < len(rows):
             self._answer(shape, np.setdiff1d(rows, asking), output, value)
         if (promise := self.promises[output]) is not None:
-            value = steps_in_order(self.table, Steps(shape.grown, sums, value), promise)
+            value = enforce_monotone_steps(self.table, LeafSteps(shape.grown, sums, value), promise)
         self._add(shape, value, output, pool)
-        return Steps(shape.grown, sums, value, self.data.weight_exponent, self.promises[output])
+        return LeafSteps(shape.grown, sums, value, self.data.weight_exponent, self.promises[output])
 
     def _values(self, shape: TreeShape, sums: FloatArray, output: int) -> FloatArray:
-        """The step of every leaf."""
+        """Compute the step of every leaf."""
         fields, rows, loss = shape.grown.fields, shape.rows, self.loss
         is_leaf = fields[:, FEATURE] == NONE
         if loss.leaf_value is None:
@@ -231,14 +237,14 @@ class Rounds:
         return value
 
     def _asking(self, rows: IntArray, number: int) -> IntArray:
-        """Half of the rows, or groups, of a round: they choose the questions, and the others the answers."""
+        """Select the half of a round's rows, or groups, that chooses splits; the rest gives leaf values."""
         keys = self.keys[rows]
         n_units = len(rows) if self.groups is None else len(np.unique(self.groups[rows]))
         stream = self.seed, Branch.BOOSTING_HONEST_ROWS, number
         return rows[lowest(keys, stream, max(n_units // 2, 1))]
 
     def _answer(self, shape: TreeShape, rows: IntArray, output: int, value: FloatArray) -> None:
-        """Let rows that had no part in the questions say what the leaves say; a leaf without any keeps it."""
+        """Set leaf values by rows that did not choose the splits; a leaf without any keeps its value."""
         nodes = np.zeros(self.table.n_rows)
         own_number = np.arange(len(value), dtype=np.float64)
         fields = self._with_last_ranks(shape.grown.fields)
@@ -255,7 +261,7 @@ class Rounds:
         step, score = self.settings.learning_rate * value, self.score[output]
         pool.run(
             lambda part: add_values(fields, rows, step, *part, score),
-            node_parts(fields, len(rows), pool),
+            divide_nodes(fields, len(rows), pool),
         )
         if len(rows) == self.n_used:
             return
@@ -266,11 +272,11 @@ class Rounds:
         add_routed(self.table.coded, fields, shape.grown.in_set, others, step, score)
 
     def _with_last_ranks(self, fields: LongArray) -> LongArray:
-        """The nodes with the last rank that goes left of all rows, not only of those that were learnt from.
+        """Set the last rank that goes left by all rows, not only the training rows.
 
         A threshold is half-way between two values of these, and a row that lies between them is on one side.
         """
-        threshold, asked = thresholds(self.table, fields), node_features(self.table, fields)
+        threshold, asked = compute_thresholds(self.table, fields), node_features(self.table, fields)
         fields = fields.copy()
         for node in np.flatnonzero(threshold == threshold).tolist():
             values = self.distinct[asked[node]]
@@ -279,7 +285,7 @@ class Rounds:
 
 
 def _on_scale(settings: BoostingSettings, exponent: int) -> BoostingSettings:
-    """The settings for weights that are multiplied by 2 ** -exponent: sums over rows are as much smaller."""
+    """Adapt settings to weights multiplied by 2 ** -exponent."""
     with np.errstate(over="ignore"):
         changed = np.ldexp([settings.l2_regularization, settings.min_impurity_decrease], -exponent)
     l2, gain = np.minimum(changed, np.finfo(np.float64).max).tolist()
@@ -305,7 +311,7 @@ def _check_honest(settings: BoostingSettings, loss: Loss) -> None:
 def _splits(
     table: Table, settings: BoostingSettings, growth: GrowthRules, repeats: IntArray, least: float
 ) -> Splits:
-    rows = weighted_rows(table.weight)
+    rows = find_weighted_rows(table.weight)
     if settings.are_binned(table.n_rows if rows is None else int(np.count_nonzero(rows))):
         return BinnedSplits(table, repeats, growth, least, settings.l2_regularization)
     return ExactSplits(table, repeats, growth, least)

@@ -17,7 +17,7 @@ from holdfast.kernels.boosting.roles import HELD_OUT, LEARNT, N_ROLES, UNUSED
 
 @dataclass(frozen=True, eq=False)
 class BoostingRows:
-    """One entry per row; weights are times 2 ** -weight_exponent."""
+    """One entry per row; weights are multiplied by 2 ** -weight_exponent."""
 
     y: FloatArray  # the number, or the class
     weight: FloatArray
@@ -28,7 +28,7 @@ class BoostingRows:
 
     @classmethod
     def of(cls, table: Table, rules: GrowthRules, fold: Fold) -> "BoostingRows":
-        """The rows of a table, some of them held out; the rules say how classes are weighed."""
+        """Make the rows of a table, some held out; the rules set class weights."""
         taken = np.where(fold.held_out, 1, fold.times).astype(np.int32)
         repeats, importance, exponent = weights_of(table, rules, taken)
         role = np.where(fold.held_out, HELD_OUT, LEARNT).astype(np.uint8)
@@ -40,13 +40,13 @@ class BoostingRows:
 
     @cached_property
     def lines(self) -> Rows:
-        """The same for kernels, which need not read weights where every row counts once."""
+        """The rows for kernels, without weights if all are 1."""
         used = self.role != UNUSED
         if (self.weight[used] == 1.0).all() and (self.repeats[used] == 1).all():
             return Rows(self.y, np.empty(0), np.empty(0), np.empty(0, np.int32), self.role)
         return Rows(self.y, self.weight, self.importance, self.repeats, self.role)
 
 
-def sums_by_role(role: ByteArray, values: FloatArray) -> FloatArray:
-    """What the values of the rows of each role add up to."""
+def sum_by_role(role: ByteArray, values: FloatArray) -> FloatArray:
+    """Sum the values of the rows of each role."""
     return np.asarray(np.bincount(role, values, N_ROLES), np.float64)

@@ -29,7 +29,7 @@ MOST_EXACT_ROWS = 10_000  # of more rows, splits="auto" looks between bins only
 
 @dataclass(frozen=True)
 class BoostingSettings:
-    """How an ensemble is boosted.
+    """Settings of gradient boosting.
 
     >>> BoostingSettings("poisson", learning_rate=0.0)
     Traceback (most recent call last):
@@ -100,11 +100,11 @@ class BoostingSettings:
 
     @property
     def level(self) -> float:
-        """The quantile of "quantile"; of "huber", the fraction of residuals that count squared."""
+        """Quantile of the "quantile" loss; for "huber", the fraction of residuals that count squared."""
         return self.alpha if self.quantile is None else float(self.quantile)
 
     def growth(self, n_rows: int) -> GrowthRules:
-        """The rules of a single tree on so many rows."""
+        """Return the growth rules of one tree on this number of rows."""
         rules = GrowthRules(
             criterion="squared_error",
             max_depth=self.max_depth,
@@ -127,11 +127,11 @@ class BoostingSettings:
 
     @property
     def class_rules(self) -> GrowthRules:
-        """How classes are weighed."""
+        """Class weights."""
         return GrowthRules(class_weight=self.class_weight, priors=self.priors)
 
     def are_binned(self, n_rows: int) -> bool:
-        """True if splits are looked for between bins only."""
+        """True if splits are searched between bins only."""
         if self.splits == "auto":
             return n_rows > MOST_EXACT_ROWS or self.l2_regularization > 0
         return self.splits == "binned"

@@ -11,7 +11,7 @@ from holdfast.shown import plotted, shown
 
 
 class Spread(NamedTuple):
-    """A figure of every feature, and how much it varies from tree to tree."""
+    """A figure of every feature with its variation over the trees."""
 
     mean: FloatArray
     deviation: FloatArray  # standard deviation over the trees
@@ -20,7 +20,7 @@ class Spread(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Importances:
-    """How much each feature does for the trees of an ensemble, in the order of the schema."""
+    """Feature importances of an ensemble, in the order of the schema."""
 
     names: tuple[str, ...]
     n_estimators: int
@@ -35,12 +35,12 @@ class Importances:
 
     @property
     def order(self) -> LongArray:
-        """The features, the most important first: by permutation if it was done, else by total decrease."""
+        """Features by importance: by permutation if computed, else by total decrease."""
         leading = self.total_decrease if self.permutation is None else self.permutation
         return np.argsort(-without_last_digits(leading.mean), kind="stable")
 
     def columns(self) -> dict[str, list[Any]]:
-        """The table: names of columns, and one entry per feature, the most important first."""
+        """Column names and one entry per feature, the most important first."""
         order = self.order.tolist()
         columns: dict[str, list[Any]] = {"feature": [self.names[place] for place in order]}
         for name in ("total_decrease", "decrease_per_split", "permutation"):
@@ -52,7 +52,7 @@ class Importances:
         return {**columns, "n_splits": self.n_splits[order].tolist()}
 
     def to_frame(self, backend: str | None = None) -> Any:
-        """One row per feature, as a pandas, polars or pyarrow frame (the first that is installed)."""
+        """Return a pandas, polars or pyarrow frame (the first installed) with one row per feature."""
         import narwhals as nw
 
         from holdfast.tree.frame import frame_from
@@ -62,7 +62,7 @@ class Importances:
         return frame_from(columns, types | {"feature": nw.String, "n_splits": nw.Int64}, backend)
 
     def plot(self, ax: Any = None, *, kind: str | None = None, max_features: int = 20) -> Any:
-        """An `ImportanceDisplay`, drawn: bars with their spread over the trees."""
+        """Plot the importances with their spread over trees as an `ImportanceDisplay`."""
         return plotted("ImportanceDisplay", self, ax=ax, kind=kind, max_features=max_features)
 
     def __repr__(self) -> str:

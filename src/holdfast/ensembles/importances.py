@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from holdfast.arrays import BoolArray, FloatArray, IntArray, KeyArray, frozen, scaled, unscaled
-from holdfast.backends.tasks import ROWS_PER_TASK, batches, check_jobs, run_all
+from holdfast.backends.tasks import ROWS_PER_TASK, check_jobs, make_batches, run_all
 from holdfast.data.schema import Target
 from holdfast.data.split.row_keys import permutation, row_keys
 from holdfast.data.table import Table
@@ -16,13 +16,13 @@ from holdfast.ensembles.importance_table import Importances, Spread
 from holdfast.ensembles.out_of_bag import check_rows_left_out
 from holdfast.errors import DataError
 from holdfast.random_streams import Branch
-from holdfast.scoring.metric import Metric, TrueValues, metric_of
-from holdfast.scoring.predictions import node_predictions
+from holdfast.scoring.metric import Metric, TrueValues, make_metric
+from holdfast.scoring.predictions import predict_at_nodes
 from holdfast.tree.tree import LEAF, Tree
 
 
 def importances(trees: Sequence[Tree]) -> Importances:
-    """What the splits on each feature brought on the rows that the trees were grown on.
+    """Compute the impurity decrease by feature on the training rows.
 
     The total decrease is the sum over the splits of a tree of the node's weight times the decrease of its
     impurity, averaged over the trees. The decrease per split is the sum of the decreases over all splits on
@@ -57,7 +57,7 @@ def _unscaled(spread: Spread, exponent: int) -> Spread:
 def permutation_importance(
     bagging: Bagging, table: Table, scoring: Any = None, *, n_jobs: int | None = None, progress: str = ""
 ) -> tuple[Spread, Metric]:
-    """How much worse the trees do on the rows outside their bags when a feature is permuted among them.
+    """Compute the loss of out-of-bag score when each feature is permuted.
 
     Of every tree the score on its out-of-bag rows, minus the score after the permutation, averaged over the
     trees that have such rows; by default the accuracy, or the squared error, which is negated as all losses
@@ -68,7 +68,7 @@ def permutation_importance(
     metric = _metric(scoring, table.schema.target)
     X, keys = table.rows(range(table.n_features)), row_keys(table)
     task = partial(_lost_by_some, bagging, X, TrueValues.of(table), keys, metric)
-    tasks = batches(range(len(bagging)), max(1, ROWS_PER_TASK // table.n_rows))
+    tasks = make_batches(range(len(bagging)), max(1, ROWS_PER_TASK // table.n_rows))
     parts = run_all(task, tasks, n_jobs, progress=progress, kept="Permutations")
     lost = np.array([each for part in parts for each in part])
     telling = ~np.isnan(lost[:, 0])
@@ -80,7 +80,7 @@ def permutation_importance(
 def _metric(scoring: Any, target: Target) -> Metric:
     if isinstance(scoring, Metric):
         return scoring
-    return metric_of(scoring or ("accuracy" if target.is_classes else "squared_error"), target)
+    return make_metric(scoring or ("accuracy" if target.is_classes else "squared_error"), target)
 
 
 def _lost_by_some(
@@ -97,7 +97,7 @@ def _lost_by_some(
 def _lost(
     bagging: Bagging, index: int, X: FloatArray, true_values: TrueValues, keys: KeyArray, metric: Metric
 ) -> FloatArray:
-    """What each permuted feature takes from the score of one tree; NaN if no row is out of its bag."""
+    """Compute the loss of one tree's score for each permuted feature; NaN without out-of-bag rows."""
     bags, tree = bagging.bags, bagging.ensemble[index]
     rows = bags.left_out(index)
     rows = rows[bags.repeats[rows] > 0]
@@ -110,7 +110,7 @@ def _lost(
     leaves = routes.leaves(frozen(X), frozen(np.arange(len(rows), dtype=np.int32)))
     values = _tree_values(bagging, index, leaves, metric)
     score = metric.value(values, known)
-    is_asked, place = features_asked(tree), np.argsort(tree.schema.name_order, kind="stable")
+    is_asked, place = find_path_features(tree), np.argsort(tree.schema.name_order, kind="stable")
     for feature in np.unique(tree.feature[tree.feature != LEAF]).tolist():
         changing = np.flatnonzero(is_asked[leaves, feature]).astype(np.int32)
         column = X[:, feature].copy()
@@ -124,14 +124,14 @@ def _lost(
 
 
 def _tree_values(bagging: Bagging, index: int, leaves: IntArray, metric: Metric) -> FloatArray:
-    """What the tree says of rows in these leaves: for a metric of labels the class that it predicts."""
+    """Return a tree's predictions for its leaves; classes if the metric needs labels."""
     if metric.by_labels:
-        return node_predictions(metric, bagging.ensemble[index], leaves)
+        return predict_at_nodes(metric, bagging.ensemble[index], leaves)
     return bagging.tree_values(index, leaves)
 
 
-def features_asked(tree: Tree) -> BoolArray:
-    """(nodes, features) True where a row on its way to the node is asked about the feature."""
+def find_path_features(tree: Tree) -> BoolArray:
+    """Flag the features split on above each node, (nodes, features)."""
     asked = np.zeros((tree.n_nodes, len(tree.schema.features)), np.bool_)
     by_depth = np.argsort(tree.node_depth, kind="stable")
     ends = np.cumsum(np.bincount(tree.node_depth))
@@ -147,14 +147,14 @@ def features_asked(tree: Tree) -> BoolArray:
 
 
 def _spread(figures: FloatArray) -> Spread:
-    """The mean of (trees, features) figures, with its spread; 0 of a single tree."""
+    """Return mean and spread of (trees, features) figures; spread 0 for a single tree."""
     n_trees = len(figures)
     deviation = figures.std(axis=0, ddof=1) if n_trees > 1 else np.zeros(figures.shape[1])
     return Spread(figures.mean(axis=0), deviation, deviation / np.sqrt(n_trees))
 
 
 def _spread_per_split(decrease: FloatArray, n_splits: FloatArray) -> Spread:
-    """The decrease of an average split, and how far the averages of the trees lie apart.
+    """Return the decrease of an average split with its spread over trees.
 
     The standard error is that of a ratio of sums over the trees, as far as its first derivatives tell.
     """

@@ -27,7 +27,7 @@ MOST_TARGET = 1e150  # in size; sums of squares of a million million residuals a
 
 @dataclass(frozen=True)
 class Loss:
-    """A loss of a target and a score.
+    """A loss of target and score.
 
     `start` gives the constant score that loses least; None: one for each class, by the fractions of the
     classes. `leaf_value`, where the loss has no second derivative to step by, gives the best shift of the
@@ -44,12 +44,12 @@ class Loss:
 
     @property
     def is_per_class(self) -> bool:
-        """True if every class has a score of its own, and so a tree in every round."""
+        """True if every class has a score, and a tree in every round."""
         return self.start is None
 
 
-def loss_of(name: str, target: Target) -> Loss:
-    """The loss of that name for the target."""
+def make_loss(name: str, target: Target) -> Loss:
+    """Make the loss of that name for the target."""
     own, others = (_OF_CLASSES, _OF_NUMBERS) if target.is_classes else (_OF_NUMBERS, _OF_CLASSES)
     if not isinstance(name, str) or name not in own:
         is_other = isinstance(name, str) and name in others
@@ -66,8 +66,8 @@ def loss_of(name: str, target: Target) -> Loss:
     return own[name]
 
 
-def check_size(target: Target, values: NDArray[np.float64]) -> None:
-    """Raise a DataError where squares of the target are too large or too small for a number."""
+def check_magnitude(target: Target, values: NDArray[np.float64]) -> None:
+    """Raise a DataError where squares of the target overflow or vanish."""
     greatest = float(np.abs(values).max())
     if greatest != 0.0 and not 1 / MOST_TARGET <= greatest <= MOST_TARGET:
         raise DataError(
@@ -90,7 +90,7 @@ def _check_counts(target: Target, values: NDArray[np.float64]) -> None:
 
 
 def huber_centre(residuals: FloatArray, weight: FloatArray, delta: float) -> float:
-    """The shift that loses least by Huber's loss.
+    """Compute the shift of least Huber loss.
 
     Its derivative is a sum of lines cut off at both ends: it grows between r - delta and r + delta of every
     residual r, so that the zero is found by walking over these corners.
@@ -116,7 +116,7 @@ def huber_centre(residuals: FloatArray, weight: FloatArray, delta: float) -> flo
 def best_constant(
     loss: Loss, y: FloatArray, weight: FloatArray, alpha: float, n_classes: int
 ) -> FloatArray | float:
-    """The score, or the score of every class, that loses least if it is the same for all rows."""
+    """Compute the constant score, or scores, of least loss."""
     if loss.start is not None:
         return loss.start(y, weight, alpha)
     of_class = np.bincount(y.astype(np.int64), weight, n_classes)

@@ -9,15 +9,15 @@ import numpy as np
 
 from holdfast.arrays import FloatArray, LongArray, frozen
 from holdfast.backends.tasks import check_jobs
-from holdfast.data.split.resampling import n_groups_there
+from holdfast.data.split.resampling import count_groups
 from holdfast.data.table import Table
 from holdfast.ensembles.bagging import BOOTSTRAP, Bagging, grow_bagging
 from holdfast.ensembles.bags import Sampling
-from holdfast.ensembles.out_of_bag import oob_metric, out_of_bag
+from holdfast.ensembles.out_of_bag import make_oob_metric, out_of_bag
 from holdfast.errors import DataError
 from holdfast.growth.rules import GrowthRules, features_drawn
 from holdfast.growth.sample import split_weight
-from holdfast.growth.size.folds import Folds, divided
+from holdfast.growth.size.folds import Folds, divide_rows
 from holdfast.random_streams import Branch, derived_seed
 from holdfast.scoring.metric import Metric, TrueValues
 from holdfast.shown import shown
@@ -28,7 +28,7 @@ POWERS = (0.0, 0.25, 0.5, 0.75, 1.0)  # of the number of features, which are tri
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MaxFeaturesTable:
-    """One entry for every number of features that was tried; scores are the greater the better."""
+    """Scores by number of features drawn; greater is better."""
 
     max_features: LongArray
     scores: FloatArray  # (numbers, folds), or one column of out-of-bag scores
@@ -45,22 +45,22 @@ class MaxFeaturesTable:
 
     @cached_property
     def score(self) -> FloatArray:
-        """The mean over the folds, or the out-of-bag score."""
+        """Mean over the folds, or the out-of-bag score."""
         return frozen(self.scores.mean(axis=1))
 
     @property
     def chosen(self) -> int:
-        """Which of them has the best score; the smallest of several."""
+        """Index of the best score; the smallest number if several are best."""
         highest = float(self.score.max())
         return int(np.flatnonzero(self.score >= highest - TIED * abs(highest))[0])
 
     @property
     def chosen_value(self) -> int:
-        """The number of features that was taken."""
+        """The chosen number of features."""
         return int(self.max_features[self.chosen])
 
     def columns(self) -> dict[str, list[Any]]:
-        """The table: names of columns, and one entry per number of features."""
+        """Column names and one entry per number of features."""
         folds = {f"fold_{number + 1}": scores.tolist() for number, scores in enumerate(self.scores.T)}
         return {
             "max_features": self.max_features.tolist(),
@@ -71,7 +71,7 @@ class MaxFeaturesTable:
         }
 
     def to_frame(self, backend: str | None = None) -> Any:
-        """One row per number of features, as a pandas, polars or pyarrow frame (the first installed)."""
+        """Return a pandas, polars or pyarrow frame (the first installed), one row per number."""
         import narwhals as nw
 
         from holdfast.tree.frame import frame_from
@@ -88,7 +88,7 @@ class MaxFeaturesTable:
 
 
 class ChosenForest(NamedTuple):
-    """A forest whose number of features was chosen, and what was said of the other numbers."""
+    """A forest with its chosen number of features, and the scores of the others."""
 
     bagging: Bagging
     table: MaxFeaturesTable
@@ -96,7 +96,7 @@ class ChosenForest(NamedTuple):
 
 @dataclass(frozen=True)
 class MaxFeaturesSearch:
-    """How the number of features is chosen, and how large the forests are."""
+    """Settings of the choice of `max_features`."""
 
     chosen_by: Literal["oob", "cv"] = "oob"
     n_estimators: int = 100
@@ -113,14 +113,14 @@ class MaxFeaturesSearch:
 def choose_max_features(
     table: Table, rules: GrowthRules, *, search: MaxFeaturesSearch, sampling: Sampling = BOOTSTRAP
 ) -> ChosenForest:
-    """The forest whose number of features drawn at every split serves best on rows its trees do not know.
+    """Grow the forest whose number of features per split scores best on held-out rows.
 
     With the evidence "oob", a forest is grown on the same bags for each number, and the best out-of-bag score
     is taken; with "cv" the best mean score on rows held out. Of numbers that score alike the smallest wins.
     `max_features` of the rules is tried among others.
     """
-    numbers = candidates(table.n_features, features_drawn(rules.max_features, table.n_features))
-    metric = oob_metric(search.scoring, table.schema.target)
+    numbers = list_candidates(table.n_features, features_drawn(rules.max_features, table.n_features))
+    metric = make_oob_metric(search.scoring, table.schema.target)
     if search.chosen_by == "oob":
         return _by_left_out(table, rules, numbers, metric, search, sampling)
     if table.n_rows == 1:
@@ -132,10 +132,10 @@ def choose_max_features(
     return ChosenForest(_grown(table, rules, found.chosen_value, search, sampling), found)
 
 
-def candidates(n_features: int, default: int) -> LongArray:
-    """Numbers of features to try: powers of their number, and the default.
+def list_candidates(n_features: int, default: int) -> LongArray:
+    """List numbers of features to try: powers of the total, and the default.
 
-    >>> candidates(30, default=10)
+    >>> list_candidates(30, default=10)
     array([ 1,  2,  5, 10, 12, 30])
     """
     powers = [int(n_features**power + 1e-9) for power in POWERS]
@@ -169,9 +169,9 @@ def _scores_by_folds(
     search: MaxFeaturesSearch,
     sampling: Sampling,
 ) -> FloatArray:
-    """The score of every number on every fold, (numbers, folds)."""
+    """Score every number on every fold, (numbers, folds)."""
     seed = derived_seed(sampling.seed, Branch.MAX_FEATURES_FOLDS)
-    folds = divided(table, sampling.groups, search.cv, seed)
+    folds = divide_rows(table, sampling.groups, search.cv, seed)
     scores = np.empty((len(numbers), len(folds.held_out)))
     for place in range(len(folds.held_out)):
         learnt, held_out, bags = _parts(folds, place, sampling)
@@ -185,19 +185,19 @@ def _scores_by_folds(
 
 
 def _parts(folds: Folds, place: int, sampling: Sampling) -> tuple[Table, Table, Sampling]:
-    """The rows to learn from, those held out, and how the former are drawn."""
+    """Return training rows, held-out rows and the sampling of the former."""
     rows = np.repeat(np.arange(folds.table.n_rows), folds.times[place])
-    learnt, groups = folds.table.taken(rows), None
+    learnt, groups = folds.table.subset(rows), None
     repeats = split_weight(learnt.weight, learnt.n_rows)[0]
     n_all = int(repeats.sum(dtype=np.int64))
     if sampling.groups is not None and folds.groups is not None:
         groups = folds.groups[rows]
-        n_all = n_groups_there(repeats, groups)
+        n_all = count_groups(repeats, groups)
     most = sampling.max_samples
     if isinstance(most, Integral):  # which all rows can give, and fewer perhaps not
         most = min(int(most), n_all)
     bags = replace(sampling, max_samples=most, groups=groups)
-    return learnt, folds.table.taken(folds.held_out[place]), bags
+    return learnt, folds.table.subset(folds.held_out[place]), bags
 
 
 def _grown(

@@ -10,8 +10,8 @@ from holdfast.arrays import ByteArray, FloatArray, IntArray
 from holdfast.backends.thread_pool import ThreadPool
 from holdfast.data.table import Table
 from holdfast.growth.criteria import SQUARED_ERROR
-from holdfast.growth.nodes import grown_nodes
-from holdfast.growth.ready import SampledRows, ready
+from holdfast.growth.nodes import grow_nodes
+from holdfast.growth.ready import SampledRows, prepare_task
 from holdfast.growth.rules import GrowthRules
 from holdfast.growth.sample import fixed_point, relative
 from holdfast.kernels.boosting.losses import ROWS_PER_SUM
@@ -23,14 +23,14 @@ LEAST_SHARED = 65_536  # rows
 
 
 class TreeShape(NamedTuple):
-    """A boosted tree before its leaves have values: its nodes in preorder, and the rows leaf by leaf."""
+    """A boosted tree before its leaves have values: nodes in preorder, and rows leaf by leaf."""
 
     grown: Grown
     rows: IntArray
 
 
 class Derivatives(NamedTuple):
-    """The first two derivatives of the loss at every row, and which rows are learnt from."""
+    """First and second derivatives of the loss at every row, and the training rows."""
 
     gradient: FloatArray
     hessian: FloatArray
@@ -41,23 +41,23 @@ class Derivatives(NamedTuple):
 
 
 class Splits(Protocol):
-    """A way to choose splits."""
+    """A split search."""
 
     @property
     def rules(self) -> GrowthRules:
-        """The limits of the trees."""
+        """Limits of the trees."""
 
     def tree(self, derivatives: Derivatives, seed: int, pool: ThreadPool) -> TreeShape:
-        """The tree that lowers the loss most, split by split."""
+        """Grow the tree that lowers the loss most, split by split."""
 
 
 def n_blocks_of(n_rows: int) -> int:
-    """In how many blocks sums over so many rows are made."""
+    """Return the number of blocks for sums over this number of rows."""
     return -(-n_rows // ROWS_PER_SUM)
 
 
 def block_parts(n_rows: int, pool: ThreadPool) -> list[tuple[int, int]]:
-    """The blocks of each thread, the first and the one after the last; all for one if the rows are few."""
+    """Divide blocks among threads, as (first, end); one part if the rows are few."""
     n_blocks = n_blocks_of(n_rows)
     n_parts = min(pool.size, n_blocks) if n_rows >= LEAST_SHARED else 1
     borders = [n_blocks * part // n_parts for part in range(n_parts + 1)]
@@ -66,7 +66,7 @@ def block_parts(n_rows: int, pool: ThreadPool) -> list[tuple[int, int]]:
 
 @dataclass(frozen=True, eq=False)
 class ExactSplits:
-    """Splits between any two neighbouring values, by squared error: rows of weight h and target -g/h."""
+    """Splits between any two neighbouring values, by squared error on targets -g/h of weight h."""
 
     table: Table
     repeats: IntArray
@@ -74,7 +74,7 @@ class ExactSplits:
     least_hessian: float
 
     def tree(self, derivatives: Derivatives, seed: int, pool: ThreadPool) -> TreeShape:
-        """The tree that lowers the loss most, split by split."""
+        """Grow the tree that lowers the loss most, split by split."""
         gradient, hessian, importance, role, rows, _ = derivatives
         counts = np.where(role == LEARNT, self.repeats, 0).astype(np.int32)
         # A row without a hessian has no target of its own, and next to no weight.
@@ -87,5 +87,5 @@ class ExactSplits:
             min_weight_fraction_leaf=min(float(least), 0.5), min_impurity_decrease=float(gain)
         )
         fixed = fixed_point(-gradient / hessian, 0, SQUARED_ERROR, counts, importance)
-        task = ready(self.table, rules, fixed, SampledRows([counts], [seed]))
-        return TreeShape(grown_nodes(self.table.coded, rules, task), task.rows)
+        task = prepare_task(self.table, rules, fixed, SampledRows([counts], [seed]))
+        return TreeShape(grow_nodes(self.table.coded, rules, task), task.rows)

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from holdfast.arrays import FloatArray, IntArray, LongArray, frozen, unscaled
-from holdfast.backends.tasks import ROWS_PER_TASK, batches, check_jobs, run_all
+from holdfast.backends.tasks import ROWS_PER_TASK, check_jobs, make_batches, run_all
 from holdfast.data.schema import Target
 from holdfast.data.table import Table
 from holdfast.ensembles.bagging import Bagging
 from holdfast.ensembles.tree_correlation import PairSums, TreeCorrelation, target_values
 from holdfast.errors import DataError, DataWarning, ParameterError
-from holdfast.scoring.metric import Metric, Score, TrueValues, metric_of
+from holdfast.scoring.metric import Metric, Score, TrueValues, make_metric
 from holdfast.shown import plotted
 from holdfast.text.numbers import with_error
 
@@ -26,7 +26,7 @@ MOST_POINTS, LEAST_POINTS = 100, 10  # of the curve, where not every number of t
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Curve:
-    """The out-of-bag score of the first trees, by their number; losses are negated."""
+    """Out-of-bag score by number of trees; losses are negated."""
 
     n_estimators: LongArray
     scores: FloatArray  # NaN where the score cannot be told: of a few rows of one class, say
@@ -42,11 +42,11 @@ class Curve:
         return f"<Curve: {len(self)} points, {self.scores[-1]:.4g} with {self.n_estimators[-1]} trees>"
 
     def plot(self, ax: Any = None) -> Any:
-        """An `OutOfBagDisplay`, drawn: the score by the number of trees."""
+        """Plot the score by number of trees as an `OutOfBagDisplay`."""
         return plotted("OutOfBagDisplay", self, ax=ax)
 
     def to_frame(self, backend: str | None = None) -> Any:
-        """One row per point, as a pandas, polars or pyarrow frame (the first that is installed)."""
+        """Return a pandas, polars or pyarrow frame (the first installed) with one row per point."""
         import narwhals as nw
 
         from holdfast.tree.frame import frame_from
@@ -57,7 +57,7 @@ class Curve:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class OutOfBag:
-    """Every row as predicted by the trees that were not grown on it."""
+    """Predictions of every row by the trees that were not grown on it."""
 
     values: FloatArray  # (rows, classes) fractions, or (rows, 1) numbers; NaN where all trees know the row
     n_trees: LongArray  # how many trees each row is predicted by
@@ -76,7 +76,7 @@ class OutOfBag:
 
 
 def out_of_bag(bagging: Bagging, table: Table, scoring: Any = None, *, n_jobs: int | None = None) -> OutOfBag:
-    """Out-of-bag predictions of the table that the trees were grown on, with their score.
+    """Compute out-of-bag predictions of the training table, with their score.
 
     A row is predicted by the trees whose bags do not hold it: the mean of what they say. Rows that are in all
     bags have no prediction and are not scored, and a warning says how many they are. The score is by default
@@ -89,10 +89,10 @@ def out_of_bag(bagging: Bagging, table: Table, scoring: Any = None, *, n_jobs: i
     """
     check_jobs(n_jobs)
     check_rows_left_out(bagging, table)
-    metric = oob_metric(scoring, table.schema.target)
+    metric = make_oob_metric(scoring, table.schema.target)
     order = bagging.bags.order  # sums of floats depend on it
-    true_values = TrueValues.of(table, bagging.bags.sampling.groups).taken(order)
-    points = points_scored(len(bagging), int(np.count_nonzero(true_values.counted)), metric)
+    true_values = TrueValues.of(table, bagging.bags.sampling.groups).subset(order)
+    points = choose_points(len(bagging), int(np.count_nonzero(true_values.counted)), metric)
     scores = dict.fromkeys(points.tolist(), np.nan)
     total, spare = np.zeros((table.n_rows, bagging.ensemble.n_outputs)), bagging.ensemble.spare_bits
     n_trees = np.zeros(table.n_rows, np.int64)
@@ -109,12 +109,12 @@ def out_of_bag(bagging: Bagging, table: Table, scoring: Any = None, *, n_jobs: i
     scores[len(bagging)] = score.value
     curve = Curve(points, np.array([scores[point] for point in points.tolist()]))
     weight = None if table.weight is None else table.weight[order]
-    correlation = errors.taken(order).correlation("errors", len(bagging), weight)
+    correlation = errors.subset(order).correlation("errors", len(bagging), weight)
     return OutOfBag(values, n_trees, score, curve, metric, correlation)
 
 
 def check_rows_left_out(bagging: Bagging, table: Table) -> None:
-    """Raise an error if all bags hold all rows, or the table is not the one that they were drawn from."""
+    """Raise an error if all bags hold all rows, or the bags are of another table."""
     if len(bagging.bags.repeats) != table.n_rows:
         raise DataError(
             f"The bags were drawn from {len(bagging.bags.repeats)} rows, and the table has {table.n_rows}: "
@@ -127,17 +127,17 @@ def check_rows_left_out(bagging: Bagging, table: Table) -> None:
         )
 
 
-def oob_metric(scoring: Any, target: Target) -> Metric:
-    """The metric that `scoring` asks for, by default the accuracy of classes and R² of numbers."""
+def make_oob_metric(scoring: Any, target: Target) -> Metric:
+    """Return the metric for `scoring`; accuracy for classes and R² for numbers by default."""
     if isinstance(scoring, Metric):
         return scoring
     if scoring is None or scoring is True:
         scoring = "accuracy" if target.is_classes else "r2"
-    return metric_of(scoring, target)
+    return make_metric(scoring, target)
 
 
-def points_scored(n_estimators: int, n_rows: int, metric: Metric) -> LongArray:
-    """The numbers of trees to score: all of them, or, where that takes long, some of every magnitude."""
+def choose_points(n_estimators: int, n_rows: int, metric: Metric) -> LongArray:
+    """Choose the numbers of trees to score: all, or some of every magnitude where that takes long."""
     most = ROWS_SCORED // n_rows
     if metric.formula is None:
         most = min(most, MOST_POINTS)
@@ -150,10 +150,10 @@ def points_scored(n_estimators: int, n_rows: int, metric: Metric) -> LongArray:
 def _left_out(
     bagging: Bagging, table: Table, n_jobs: int | None
 ) -> Iterator[tuple[int, LongArray, IntArray]]:
-    """Of every tree in turn: the rows that are not in its bag, and the leaves that they reach."""
+    """Iterate over the rows outside each bag, with the leaves that they reach."""
     routed = partial(_routed, bagging, frozen(table.rows(range(table.n_features))))
-    tasks = batches(range(len(bagging)), max(1, ROWS_PER_TASK // table.n_rows))
-    for some in batches(tasks, TASKS_AT_ONCE):
+    tasks = make_batches(range(len(bagging)), max(1, ROWS_PER_TASK // table.n_rows))
+    for some in make_batches(tasks, TASKS_AT_ONCE):
         for found in run_all(routed, some, n_jobs):
             yield from found
 
@@ -174,13 +174,13 @@ def _score_so_far(
     if not known.any():
         return float("nan")
     try:
-        return metric.value(unscaled(total[known] / n_trees[known, None], spare), true_values.taken(known))
+        return metric.value(unscaled(total[known] / n_trees[known, None], spare), true_values.subset(known))
     except ValueError:  # of a scorer, on the few rows that the first trees leave out
         return float("nan")
 
 
 def _score(values: FloatArray, n_trees: LongArray, true_values: TrueValues, metric: Metric) -> Score:
-    """The score of the rows that are predicted, with a warning about those that are not."""
+    """Score the rows that have predictions, and warn about the others."""
     known = n_trees > 0
     n_unknown = int(np.count_nonzero(~known & true_values.counted))
     n_counted = int(np.count_nonzero(true_values.counted))
@@ -194,4 +194,4 @@ def _score(values: FloatArray, n_trees: LongArray, true_values: TrueValues, metr
             DataWarning,
             stacklevel=3,
         )
-    return metric.score(values[known], true_values.taken(known))
+    return metric.score(values[known], true_values.subset(known))

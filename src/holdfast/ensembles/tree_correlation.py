@@ -15,7 +15,7 @@ from holdfast.tree.tree import Tree
 
 @dataclass(frozen=True)
 class TreeCorrelation:
-    """The variance of one tree over rows, and what it has in common with that of another.
+    """Variance of one tree over rows, and its covariance with another.
 
     With the correlation r, the mean of B trees has the variance `r s^2 + (1 - r) s^2 / B`, where s^2 is that
     of one tree. More trees lower the second part alone. Of errors, the variance is the mean squared error.
@@ -29,11 +29,11 @@ class TreeCorrelation:
 
     @property
     def correlation(self) -> float:
-        """Mean covariance of two trees over the mean variance of one; NaN if the trees do not vary."""
+        """Mean covariance of two trees over mean variance of one; NaN without variance."""
         return self.covariance / self.variance if self.variance > 0 else float("nan")
 
     def variance_of_mean(self, n_estimators: int | None = None) -> float:
-        """The variance of the mean of so many trees, by default of those that there are."""
+        """Return the variance of the mean of n trees, by default of all."""
         n_trees = self.n_estimators if n_estimators is None else n_estimators
         return self.covariance + (self.variance - self.covariance) / n_trees if n_trees > 1 else self.variance
 
@@ -50,7 +50,7 @@ class TreeCorrelation:
 
 
 def tree_correlation(ensemble: Ensemble, X: Any, y: Any = None, **policy: Any) -> TreeCorrelation:
-    """How alike the trees predict the rows X or, given the true values y, how alike their errors are.
+    """Estimate the correlation of tree predictions on X or, given the true values y, of their errors.
 
     It is for trees that are averaged or vote: bagging and forests. X and the policy are as in
     `Ensemble.values`.
@@ -77,14 +77,14 @@ def tree_correlation(ensemble: Ensemble, X: Any, y: Any = None, **policy: Any) -
 
 
 def tree_values(tree: Tree, leaves: IntArray, *, votes: bool) -> FloatArray:
-    """What a tree says of rows in these leaves: class fractions or its vote, or a number."""
+    """Return a tree's predictions for its leaves: class fractions, votes or numbers."""
     if not votes:
         return np.asarray(tree.value[leaves], np.float64)
     return np.eye(tree.value.shape[1])[tree.outcome[leaves]]
 
 
 def target_values(target: Target, values: Any) -> FloatArray:
-    """The true values as a perfect tree would say them: 1 for the class, or the number."""
+    """Return true values as a perfect tree would predict them: 1 for the class, or the number."""
     if target.is_classes:
         return np.eye(len(target.classes))[np.asarray(values, np.int64)]
     return np.asarray(values, np.float64)[:, None]
@@ -105,7 +105,7 @@ def _true_values(y: Any, target: Target, n_rows: int) -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class PairSums:
-    """Of every row: how many trees speak of it, and the sums of what they say and of its square.
+    """For every row, the number of trees that predict it and sums of predictions and squares.
 
     The products of all pairs of trees need no pairs: they add up to the square of the sum minus the sum of
     the squares.
@@ -117,25 +117,25 @@ class PairSums:
 
     @classmethod
     def of(cls, n_rows: int, n_outputs: int) -> "PairSums":
-        """The sums of no trees."""
+        """Initialise sums of no trees."""
         return cls(np.zeros(n_rows, np.int64), np.zeros((n_rows, n_outputs)), np.zeros(n_rows))
 
     def add(self, rows: Any, said: FloatArray, centre: FloatArray) -> None:
-        """Take in a tree: what it says of these rows, and the mean of that, or the truth."""
+        """Add a tree: its predictions of these rows, and their mean or truth."""
         with np.errstate(over="ignore", invalid="ignore"):  # of numbers whose squares are none
             deviation = said - centre
             self.count[rows] += 1
             self.total[rows] += deviation
             self.square[rows] += (deviation**2).sum(axis=1)
 
-    def taken(self, rows: LongArray) -> "PairSums":
-        """The sums of these rows, in this order."""
+    def subset(self, rows: LongArray) -> "PairSums":
+        """Select rows in this order."""
         return PairSums(self.count[rows], self.total[rows], self.square[rows])
 
     def correlation(
         self, of: Literal["predictions", "errors"], n_estimators: int, weight: FloatArray | None = None
     ) -> TreeCorrelation:
-        """The means over all rows, each with its weight, of all trees and of all pairs that speak of it."""
+        """Average over all weighted rows, all trees and all pairs that predict them."""
         weight = np.ones(len(self.count)) if weight is None else weight
         with np.errstate(all="ignore"):
             products = (self.total**2).sum(axis=1) - self.square

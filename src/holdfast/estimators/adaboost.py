@@ -6,7 +6,7 @@ from typing import Any, Self
 from sklearn.utils.validation import check_is_fitted
 
 from holdfast.arrays import FloatArray
-from holdfast.data.input.frame import frame_of
+from holdfast.data.input.frame import make_frame
 from holdfast.ensembles.adaboost import grow_adaboost
 from holdfast.ensembles.bagging import check_n_estimators
 from holdfast.estimators.base import seed_if
@@ -106,7 +106,7 @@ class AdaBoostClassifier(ClassEnsemble):
         """Grow the trees on rows X, an array or a frame of any library, with classes y."""
         check_n_estimators(self.n_estimators, "n_estimators")
         rules = self._rules()
-        X = frame_of(X)
+        X = make_frame(X)
         table = self._table(X, y, sample_weight, "classification")
         seed = seed_if(rules.draws, self.random_state)
         boosted = grow_adaboost(table, rules, self.n_estimators, learning_rate=self.learning_rate, seed=seed)

@@ -9,16 +9,16 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from holdfast.arrays import FloatArray
-from holdfast.data.input.frame import frame_of
+from holdfast.data.input.frame import make_frame
 from holdfast.data.input.target import Task
 from holdfast.data.split.groups import read_groups
 from holdfast.data.table import Table
-from holdfast.ensembles.bagging import Bagging, check_n_estimators, grow_bagging, voting_by_threshold
+from holdfast.ensembles.bagging import Bagging, check_n_estimators, grow_bagging, set_vote_threshold
 from holdfast.ensembles.bags import Sampling
 from holdfast.ensembles.importance_table import Importances
 from holdfast.ensembles.importances import importances, permutation_importance
 from holdfast.ensembles.max_features import MaxFeaturesSearch, MaxFeaturesTable, choose_max_features
-from holdfast.ensembles.out_of_bag import Curve, OutOfBag, oob_metric, out_of_bag
+from holdfast.ensembles.out_of_bag import Curve, OutOfBag, make_oob_metric, out_of_bag
 from holdfast.ensembles.tree_correlation import TreeCorrelation, tree_correlation
 from holdfast.errors import ParameterError
 from holdfast.estimators.base import drawn_seed
@@ -73,7 +73,7 @@ class BaggedEstimator(EnsembleEstimator):
                 "monotonic_cst speaks of the probability of a class, and with three classes or more a vote "
                 "for one can be lost while it rises: set voting='soft'."
             )
-        scoring = oob_metric(self.oob_score or None, table.schema.target)
+        scoring = make_oob_metric(self.oob_score or None, table.schema.target)
         bagging, chosen = self._grown(table, sampling, scoring)
         found = out_of_bag(bagging, table, scoring, n_jobs=self.n_jobs) if is_scored else None
         figures = importances(bagging.ensemble.trees)
@@ -131,7 +131,7 @@ class BaggedEstimator(EnsembleEstimator):
     def tree_correlation(self, X: Any, y: Any = None) -> TreeCorrelation:
         """How alike the trees predict the rows X or, given the true values y, how alike their errors are."""
         check_is_fitted(self)
-        return tree_correlation(self.ensemble_, self._matched(frame_of(X)), y, **self._policy())
+        return tree_correlation(self.ensemble_, self._matched(make_frame(X)), y, **self._policy())
 
     def _remember_evidence(self, fitted: _Fitted) -> None:
         """Take what is told of the model for that of the fitted one."""
@@ -171,7 +171,7 @@ class BaggedClasses(BaggedEstimator, ClassEnsemble):
         if self.vote_threshold is None:
             return super().predict(X)
         check_is_fitted(self)
-        votes = self._by_threshold().values(self._matched(frame_of(X)), **self._policy())
+        votes = self._by_threshold().values(self._matched(make_frame(X)), **self._policy())
         predicted: NDArray[Any] = self.classes_[votes.argmax(axis=1)]
         return predicted
 
@@ -181,13 +181,13 @@ class BaggedClasses(BaggedEstimator, ClassEnsemble):
             yield from super().staged_predict(X)
             return
         check_is_fitted(self)
-        for votes in self._by_threshold().staged_values(self._matched(frame_of(X)), **self._policy()):
+        for votes in self._by_threshold().staged_values(self._matched(make_frame(X)), **self._policy()):
             yield self.classes_[votes.argmax(axis=1)]
 
     def _by_threshold(self) -> Ensemble:
         """The trees with their votes, of which the threshold decides."""
         self._check_threshold(self.n_classes_)
-        return voting_by_threshold(self.ensemble_, float(self.vote_threshold or 0.0))
+        return set_vote_threshold(self.ensemble_, float(self.vote_threshold or 0.0))
 
     def _check_threshold(self, n_classes: int) -> None:
         threshold = self.vote_threshold

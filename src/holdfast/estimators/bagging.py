@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal, Self
 
-from holdfast.data.input.frame import frame_of
+from holdfast.data.input.frame import make_frame
 from holdfast.data.input.target import Task
 from holdfast.data.schema import Label
 from holdfast.estimators.bagged_base import BaggedClasses, BaggedNumbers
@@ -161,7 +161,7 @@ class BaggingClassifier(BaggedClasses):
 
         Rows of one group, such as a patient, are drawn together and left out together.
         """
-        X = frame_of(X)
+        X = make_frame(X)
         table = self._table(X, y, sample_weight, self._task)
         self._check_threshold(len(table.schema.target.classes))
         fitted = self._fitted(table, groups)
@@ -253,7 +253,7 @@ class BaggingRegressor(BaggedNumbers):
 
         Rows of one group, such as a patient, are drawn together and left out together.
         """
-        X = frame_of(X)
+        X = make_frame(X)
         table = self._table(X, y, sample_weight, self._task)
         fitted = self._fitted(table, groups)
         self._remember_evidence(fitted)

@@ -16,8 +16,8 @@ from sklearn.utils.validation import check_is_fitted
 from holdfast.arrays import FloatArray, IntArray, LongArray
 from holdfast.backends.tasks import check_jobs
 from holdfast.data.expressions.question import parse_question
-from holdfast.data.input.frame import Frame, frame_of
-from holdfast.data.input.target import Task, name_of
+from holdfast.data.input.frame import Frame, make_frame
+from holdfast.data.input.target import Task, get_target_name
 from holdfast.data.schema import Schema
 from holdfast.data.schema_differences import SchemaDifferences
 from holdfast.data.table import Table
@@ -118,7 +118,7 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
             task=task,
             categorical_features=self.categorical_features,
             questions=() if self.questions is None else self.questions,
-            target=name_of(y),
+            target=get_target_name(y),
             positive=getattr(self, "positive", None),
         )
 
@@ -169,7 +169,7 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
         """The columns of X under names by which the tree finds them; a warning where it goes by position."""
         if isinstance(X, Table):
             return X
-        frame, name = frame_of(X), type(self).__name__
+        frame, name = make_frame(X), type(self).__name__
         is_array, has_names = frame.matrix is not None, hasattr(self, "feature_names_in_")
         if is_array and has_names:
             _warn(f"X does not have valid feature names, but {name} was fitted with feature names")
@@ -180,7 +180,7 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
             _warn(f"X has feature names, but {name} was fitted without feature names")
             return replace(frame, names=columns)
         # By scikit-learn's conventions all columns are needed, even if the model does not ask about them.
-        SchemaDifferences.of_names(columns, frame.names).raise_if_any()
+        SchemaDifferences.compare_names(columns, frame.names).raise_if_any()
         return frame
 
     def _column_importances(self, fractions: FloatArray) -> FloatArray:
@@ -239,10 +239,10 @@ class TreeEstimator(TableEstimator):
 
     def decision_path(self, X: Any) -> Any:
         """A sparse matrix, rows by nodes, with a 1 for every node that each row passes."""
-        from holdfast.tree.route import passed_nodes
+        from holdfast.tree.route import find_passed_nodes
 
         leaves = self.apply(X)
-        return passed_nodes(self.tree_, leaves)
+        return find_passed_nodes(self.tree_, leaves)
 
     def _values(self, X: Any) -> FloatArray:
         leaves = self.apply(X)

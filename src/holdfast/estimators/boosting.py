@@ -6,7 +6,7 @@ from typing import Any, Literal, Self
 from sklearn.utils.validation import check_is_fitted
 
 from holdfast.arrays import FloatArray
-from holdfast.data.input.frame import frame_of
+from holdfast.data.input.frame import make_frame
 from holdfast.data.schema import Label
 from holdfast.data.table import Table
 from holdfast.ensembles.boosting_settings import EarlyStopping
@@ -185,7 +185,7 @@ class BoostingClassifier(BoostedEstimator, ClassEnsemble):
 
         Rows of one group, such as a patient, are held out, and left out of a round, together.
         """
-        X = frame_of(X)
+        X = make_frame(X)
         table = self._table(X, y, sample_weight, "classification")
         boosted = self._boosted(table, groups)
         self._choose_threshold(table, groups)
@@ -319,7 +319,7 @@ class BoostingRegressor(BoostedEstimator, NumberEnsemble):
 
         Rows of one group, such as a patient, are held out, and left out of a round, together.
         """
-        X = frame_of(X)
+        X = make_frame(X)
         table = self._table(X, y, sample_weight, "regression")
         boosted = self._boosted(table, groups)
         self._remember_losses(boosted)

@@ -8,8 +8,8 @@ from sklearn.base import ClusterMixin, DensityMixin
 from sklearn.utils.validation import check_is_fitted
 
 from holdfast.arrays import FloatArray, LongArray
-from holdfast.data.input.frame import frame_of
-from holdfast.data.input.rows import encoded
+from holdfast.data.input.frame import make_frame
+from holdfast.data.input.rows import encode_rows
 from holdfast.estimators.base import TreeEstimator, drawn_seed
 from holdfast.growth.density.evidence import HeldOutGain
 from holdfast.growth.density.size import DensitySizeTable
@@ -123,7 +123,7 @@ class DensityTree(ClusterMixin, DensityMixin, TreeEstimator):  # type: ignore[mi
             self.validation,
             self.evidence,
         )
-        frame = frame_of(X)
+        frame = make_frame(X)
         table = self._table(frame, np.zeros(frame.n_rows), sample_weight, "regression")
         self._density = grow_density(table, rules, seed=drawn_seed(self.random_state))
         self._remember(frame, self._density.tree)
@@ -145,7 +145,7 @@ class DensityTree(ClusterMixin, DensityMixin, TreeEstimator):  # type: ignore[mi
         value at fit. It sums over all clusters, not only that of the row.
         """
         check_is_fitted(self)
-        rows = encoded(
+        rows = encode_rows(
             self._matched(X),
             self.schema_,
             range(len(self.schema_.features)),

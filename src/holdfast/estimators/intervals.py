@@ -5,13 +5,13 @@ from typing import Any
 from sklearn.utils.validation import check_is_fitted
 
 from holdfast.arrays import FloatArray
-from holdfast.data.input.frame import frame_of
+from holdfast.data.input.frame import make_frame
 from holdfast.data.input.target import Task
 from holdfast.data.table import Table
 from holdfast.errors import ParameterError
 from holdfast.estimators.base import TreeEstimator
 from holdfast.evidence.leaf_evidence import check_method, drawn_intervals, node_intervals
-from holdfast.tree.quantile import quantile_of, statistic_words
+from holdfast.tree.quantile import format_statistic, parse_quantile
 
 
 class IntervalEstimator(TreeEstimator):
@@ -41,10 +41,10 @@ class IntervalEstimator(TreeEstimator):
             For "bootstrap": the rows to draw from, (X, y) or (X, y, sample_weight), such as those of `fit`.
         """
         check_is_fitted(self)
-        if quantile_of(self.tree_.criterion) is not None:
+        if parse_quantile(self.tree_.criterion) is not None:
             raise ParameterError(
                 f"predict_interval is for probabilities and means, and the leaves say the "
-                f"{statistic_words(self.tree_.criterion)}: trees of a low and a high quantile bound rows."
+                f"{format_statistic(self.tree_.criterion)}: trees of a low and a high quantile bound rows."
             )
         checked = check_method(method, self.schema_.target.is_classes)
         if checked == "bootstrap":
@@ -63,4 +63,4 @@ class IntervalEstimator(TreeEstimator):
             )
         task: Task = "regression"
         X, y, *weight = rows
-        return Table.from_arrays(frame_of(X), y, *weight, task=task, schema=self.schema_)
+        return Table.from_arrays(make_frame(X), y, *weight, task=task, schema=self.schema_)

@@ -29,7 +29,7 @@ from holdfast.stability.settings import DEPTH_5, StabilitySettings
 from holdfast.stability.training import StableTrees, train
 from holdfast.text.lists import listed
 from holdfast.tree.tree import Tree
-from holdfast.tree.wording import WARNING, warnings_of
+from holdfast.tree.wording import WARNING, list_warnings
 
 
 class StableTreeEstimator(StagingEstimator):
@@ -132,13 +132,13 @@ class StableTreeEstimator(StagingEstimator):
             self.shrinkage_ = trained.strength
         self.candidate_trees_ = list(trained.candidates.trees)
         self._choose(self._selection_rule())
-        for warning in warnings_of(self.tree_):
+        for warning in list_warnings(self.tree_):
             text = warning.removeprefix(WARNING)
             warnings.warn(text[:1].upper() + text[1:], DataWarning, stacklevel=4)
         return self._remember(X, self.tree_)
 
     def __str__(self) -> str:
-        first = warnings_of(self.tree_) if "tree_" in vars(self) else ()
+        first = list_warnings(self.tree_) if "tree_" in vars(self) else ()
         return "\n".join([*first, repr(self)])
 
     # -- the choice -----------------------------------------------------------------------------------

@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from holdfast.arrays import BoolArray, FloatArray, LongArray
-from holdfast.data.input.frame import Frame, frame_of, stacked, stacked_vectors, taken_vector
+from holdfast.data.input.frame import Frame, make_frame, stack_frames, stack_vectors, subset_vector
 from holdfast.data.input.target import read_vector
-from holdfast.data.input.weight import read_weight, weighted_rows
-from holdfast.data.split.groups import numbered, of_rows, read_groups
+from holdfast.data.input.weight import find_weighted_rows, read_weight
+from holdfast.data.split.groups import read_groups, renumber_groups, subset_groups
 from holdfast.data.split.stages import read_stage
 from holdfast.errors import DataError, ParameterError
 
@@ -28,14 +28,14 @@ class TrainingRows:
     groups: LongArray | None
     holdout: BoolArray | None  # True for the rows that the user holds out; None if there are none
 
-    def taken(self, rows: BoolArray) -> "TrainingRows":
+    def subset(self, rows: BoolArray) -> "TrainingRows":
         """The rows with a flag."""
         return TrainingRows(
-            self.X.taken(rows),
-            taken_vector(read_vector(self.y, self.X.n_rows), rows),
+            self.X.subset(rows),
+            subset_vector(read_vector(self.y, self.X.n_rows), rows),
             None if self.weight is None else self.weight[rows],
-            numbered(self.stage, rows),
-            of_rows(self.groups, rows),
+            renumber_groups(self.stage, rows),
+            subset_groups(self.groups, rows),
             None if self.holdout is None else self.holdout[rows],
         )
 
@@ -54,7 +54,7 @@ def training_rows(
 
     Weights, stages and groups run over all of them in this order.
     """
-    whole = _Part(frame_of(rows[0]), rows[1], ("X", "y"))
+    whole = _Part(make_frame(rows[0]), rows[1], ("X", "y"))
     n_early = n_held_out = 0
     if (first := _part(early, early_names)) is not None:
         if stage is not None:
@@ -73,8 +73,8 @@ def training_rows(
         None if groups is None else read_groups(groups, n_rows),
         None if last is None else np.arange(n_rows) >= n_rows - n_held_out,
     )
-    counted = weighted_rows(found.weight)
-    return found if counted is None else found.taken(counted)
+    counted = find_weighted_rows(found.weight)
+    return found if counted is None else found.subset(counted)
 
 
 class _Part(NamedTuple):
@@ -91,7 +91,7 @@ def _part(pair: Pair, names: tuple[str, str]) -> _Part | None:
         raise ParameterError(
             f"{' and '.join(names)} go together: give the rows and their target, or neither."
         )
-    return None if X is None else _Part(frame_of(X), y, names)
+    return None if X is None else _Part(make_frame(X), y, names)
 
 
 def _joined(first: _Part, second: _Part) -> _Part:
@@ -100,10 +100,10 @@ def _joined(first: _Part, second: _Part) -> _Part:
     if len({_is_text(line) for line in lines}) > 1:
         names = f"{first.names[1]} and {second.names[1]}"
         raise DataError(f"{names} must be of one kind, and one of them is text: write labels alike.")
-    line = stacked_vectors(*lines)
+    line = stack_vectors(*lines)
     if not isinstance(line, np.ndarray):
         line = line.rename(lines[0].name or "y")  # the target keeps its name
-    return _Part(stacked(first.X, second.X, (first.names[0], second.names[0])), line, ("X", "y"))
+    return _Part(stack_frames(first.X, second.X, (first.names[0], second.names[0])), line, ("X", "y"))
 
 
 def _is_text(line: Any) -> bool:

@@ -5,9 +5,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from holdfast.data.input.frame import frame_of
-from holdfast.data.input.weight import read_weight, weighted_rows
-from holdfast.data.split.stages import places_in_order, read_stage, stage_labels
+from holdfast.data.input.frame import make_frame
+from holdfast.data.input.weight import find_weighted_rows, read_weight
+from holdfast.data.split.stages import list_stage_labels, rank_stages, read_stage
 from holdfast.data.table import Table
 from holdfast.estimators.base import all_or_nothing
 from holdfast.estimators.stable_rows import TrainingRows, training_rows
@@ -105,11 +105,11 @@ class StagingEstimator(UpdatingEstimator):
             strict_groups,
         )
         numbers = read_stage(
-            stage if stage_order is None else places_in_order(stage, stage_order), frame_of(X).n_rows
+            stage if stage_order is None else rank_stages(stage, stage_order), make_frame(X).n_rows
         )
-        labels = np.array(stage_labels(stage, numbers), object)
+        labels = np.array(list_stage_labels(stage, numbers), object)
         rows = training_rows((X, y), sample_weight, stage=numbers, groups=groups)
-        counted = weighted_rows(read_weight(sample_weight, len(numbers)))
+        counted = find_weighted_rows(read_weight(sample_weight, len(numbers)))
         labels = labels[np.unique(numbers if counted is None else numbers[counted])]
         table = self._table(rows.X, rows.y, rows.weight, self._task)
         assert rows.stage is not None

@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 
 from holdfast.arrays import FloatArray
-from holdfast.data.split.groups import of_rows, read_groups
+from holdfast.data.split.groups import read_groups, subset_groups
 from holdfast.data.table import Table
 from holdfast.errors import ParameterError
 from holdfast.growth.class_costs import LossMatrix, Priors, losses_of, plain_losses, plain_priors
 from holdfast.growth.rules import GrowthRules
 from holdfast.growth.sample import weights_of
-from holdfast.growth.size.folds import divided
+from holdfast.growth.size.folds import divide_rows
 from holdfast.scoring.thresholds import cheapest_threshold, threshold_costs
-from holdfast.tree.threshold import threshold_losses, with_losses
+from holdfast.tree.threshold import make_threshold_losses, set_losses
 from holdfast.tree.tree import Tree
 
 FOLDS = 5  # where the estimator has no `cv`
@@ -32,8 +32,8 @@ class Decision:
     def of(self, model: Any) -> Any:
         """The tree or ensemble that predicts by the threshold."""
         total = 1.0 if model.loss_matrix is None else float(model.loss_matrix.sum())
-        losses = threshold_losses(self.threshold, self.positive, total)
-        return with_losses(model, losses) if isinstance(model, Tree) else model.replace(loss_matrix=losses)
+        losses = make_threshold_losses(self.threshold, self.positive, total)
+        return set_losses(model, losses) if isinstance(model, Tree) else model.replace(loss_matrix=losses)
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class DecisionRule:
             return Decision(float(self.threshold), positive)
         probabilities, rows = self._held_out(table, groups, fit, positive)
         found = threshold_costs(probabilities, rows.target == positive, self._weight(rows), losses, positive)
-        return Decision(cheapest_threshold(found, losses, positive), positive)
+        return Decision(cheapest_threshold(*found, losses, positive), positive)
 
     def _weight(self, table: Table) -> FloatArray:
         """The weight of every row, the classes having their priors."""
@@ -68,14 +68,16 @@ class DecisionRule:
     ) -> tuple[FloatArray, Table]:
         """For rows held out, what a model fitted without them says of the class; and these rows."""
         marks = None if groups is None else read_groups(groups, table.n_rows)
-        folds = divided(table, marks, self.cv, self.seed)
+        folds = divide_rows(table, marks, self.cv, self.seed)
         said, rows = [], []
         for held_out, times in zip(folds.held_out, folds.times, strict=True):
             learnt = np.repeat(np.arange(folds.table.n_rows), times)
-            model = fit(folds.table.taken(learnt), None if groups is None else of_rows(folds.groups, learnt))
-            said.append(model.values(folds.table.taken(held_out))[:, positive])
+            model = fit(
+                folds.table.subset(learnt), None if groups is None else subset_groups(folds.groups, learnt)
+            )
+            said.append(model.values(folds.table.subset(held_out))[:, positive])
             rows.append(np.flatnonzero(held_out))
-        return np.concatenate(said), folds.table.taken(np.concatenate(rows))
+        return np.concatenate(said), folds.table.subset(np.concatenate(rows))
 
 
 def check_threshold(threshold: Any, n_classes: int) -> None:

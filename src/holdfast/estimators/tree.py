@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal, Self
 
-from holdfast.data.input.frame import frame_of
+from holdfast.data.input.frame import make_frame
 from holdfast.data.input.target import Task
 from holdfast.data.schema import Label
 from holdfast.data.table import Table
@@ -256,7 +256,7 @@ class TreeClassifier(SizedTreeEstimator, ClassifierBase):
         X may also be a table, on disk perhaps, which has its own target. Rows of one group, such as a
         patient, are held out together where a size is chosen.
         """
-        X = X if isinstance(X, Table) else frame_of(X)
+        X = X if isinstance(X, Table) else make_frame(X)
         table = self._table(X, y, sample_weight, self._task)
         tree = self._fitted_tree(table, groups)
         self._choose_threshold(table, groups)
@@ -363,6 +363,6 @@ class TreeRegressor(SizedTreeEstimator, RegressorBase):
         X may also be a table, on disk perhaps, which has its own target. Rows of one group, such as a
         patient, are held out together where a size is chosen.
         """
-        X = X if isinstance(X, Table) else frame_of(X)
+        X = X if isinstance(X, Table) else make_frame(X)
         table = self._table(X, y, sample_weight, self._task)
         return self._remember(X, self._fitted_tree(table, groups))

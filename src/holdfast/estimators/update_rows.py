@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from holdfast.arrays import FloatArray
-from holdfast.data.input.target import Task, name_of
+from holdfast.data.input.target import Task, get_target_name
 from holdfast.data.input.weight import read_weight
 from holdfast.data.schema import Feature, Schema, Target
 from holdfast.data.table import Table
-from holdfast.distance.reference_schema import features_asked
+from holdfast.distance.reference_schema import list_split_features
 from holdfast.errors import DataError, DataWarning, ParameterError, SchemaMismatch
 from holdfast.estimators.stable_rows import TrainingRows
 from holdfast.stability.update.update import NewRows
@@ -43,7 +43,7 @@ def update_rows(rows: TrainingRows, tree: Tree, reading: Reading) -> NewRows:
     count as missing, as they do in predictions, with a warning. Rows of the stage 0 are old ones.
     """
     is_new = np.ones(rows.X.n_rows, np.bool_) if rows.stage is None else rows.stage > 0
-    asked = features_asked([tree])
+    asked = list_split_features([tree])
     if reading.widen:
         return NewRows(_read(rows, _widened(rows, tree, reading, asked), reading), rows.groups, is_new)
     try:
@@ -119,7 +119,7 @@ def _widened(rows: TrainingRows, tree: Tree, reading: Reading, asked: Collection
             task=reading.task,
             categorical_features=reading.categorical_features,
             questions=reading.questions,
-            target=name_of(rows.y),
+            target=get_target_name(rows.y),
         )
     return joined(tree.schema, fresh.schema, asked)
 

@@ -11,13 +11,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from holdfast.adapters import as_tree
 from holdfast.arrays import KeyArray
-from holdfast.data.input.frame import frame_of
+from holdfast.data.input.frame import make_frame
 from holdfast.data.input.target import Task
-from holdfast.data.input.weight import effective_rows
+from holdfast.data.input.weight import count_effective_rows
 from holdfast.data.schema import Schema
 from holdfast.data.split.row_keys import sketch_of, unique_hashes
 from holdfast.data.table import Table
-from holdfast.distance.reference_schema import placed_on
+from holdfast.distance.reference_schema import project_to_reference
 from holdfast.errors import ParameterError, SchemaMismatch
 from holdfast.estimators.base import all_or_nothing
 from holdfast.estimators.intervals import IntervalEstimator
@@ -31,7 +31,7 @@ from holdfast.stability.update.names import UPDATE_TOLERANCE
 from holdfast.stability.update.path import CANDIDATE, KEEP, RETRAIN
 from holdfast.stability.update.settings import UpdateSettings, frozen_nodes, usual_prior
 from holdfast.stability.update.update import TreeUpdate, update_tree
-from holdfast.tree.positive import with_positive
+from holdfast.tree.positive import set_positive
 from holdfast.tree.tree import Tree, label_array
 
 OF_UPDATE = (
@@ -154,7 +154,7 @@ class UpdatingEstimator(IntervalEstimator):
                 X, X_old = self._matched(X), None if X_old is None else self._matched(X_old)
             except SchemaMismatch as error:
                 raise offer_widen(error) from None
-        n_new, n_old = (0 if each is None else frame_of(each).n_rows for each in (X, X_old))
+        n_new, n_old = (0 if each is None else make_frame(each).n_rows for each in (X, X_old))
         weight = weights_by_age(n_old, n_new, sample_weight, age, half_life)
         early = {"early": (X_old, y_old), "early_names": ("X_old", "y_old")}
         rows = training_rows((X, y), weight, stage=None, groups=groups, **early)
@@ -165,14 +165,14 @@ class UpdatingEstimator(IntervalEstimator):
         n_behind, known = self._rows_behind, unique_hashes(new.table)
         # Old rows that are handed over are those that the tree has learnt from, as far as anyone knows.
         n_again = max(self._n_given_again(known), min(n_behind, n_old))
-        n_again = min(n_again, effective_rows(new.table.weight, new.table.n_rows))
+        n_again = min(n_again, count_effective_rows(new.table.weight, new.table.n_rows))
         prior_rows = usual_prior(n_behind, n_again) if prior is None else prior
         carried = max(n_behind - n_again, 0.0) if prior is None else None
         settings = UpdateSettings(
             how, tolerance, frozen_nodes(frozen, self.tree_), validation, prior_rows, carried
         )
         found = update_tree(
-            placed_on(self.tree_, new.table.schema),
+            project_to_reference(self.tree_, new.table.schema),
             new,
             self._update_settings(),
             settings,
@@ -244,12 +244,12 @@ class UpdatingEstimator(IntervalEstimator):
         placed = []
         for tree in vars(self).get("reference_trees_", ()):
             with suppress(SchemaMismatch):  # it asks about a column that is of another kind now
-                placed.append(placed_on(tree, schema))
+                placed.append(project_to_reference(tree, schema))
         return tuple(placed)
 
     def _take_tree(self, tree: Tree, is_named: bool) -> None:
         """Take a tree for the fitted one, with its columns and classes, and its positive class or our own."""
-        tree = with_positive(tree, getattr(self, "positive", None))
+        tree = set_positive(tree, getattr(self, "positive", None))
         self.tree_ = tree
         self._remember_columns(is_named, tree.schema)
         classes = tree.schema.target.classes

@@ -9,7 +9,7 @@ import numpy as np
 from holdfast.arrays import IntArray, LongArray
 from holdfast.backends.tasks import run_all
 from holdfast.data.split.row_keys import unit_keys
-from holdfast.data.split.row_positions import folds_of, random_positions, strata_of
+from holdfast.data.split.row_positions import assign_folds, assign_strata, random_positions
 from holdfast.data.table import Table
 from holdfast.ensembles.bagging import grow_bagging
 from holdfast.ensembles.bags import Sampling
@@ -17,8 +17,8 @@ from holdfast.growth.learner import Combination, OwnLearner, combinations_of, ow
 from holdfast.growth.rules import GrowthRules
 from holdfast.growth.sample import split_weight
 from holdfast.random_streams import Branch
-from holdfast.scoring.metric import Metric, TrueValues, metric_of
-from holdfast.scoring.predictions import predictions_for
+from holdfast.scoring.metric import Metric, TrueValues, make_metric
+from holdfast.scoring.predictions import predict_for_metric
 from holdfast.stability.settings import StabilitySettings
 from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.tree import Tree
@@ -35,7 +35,7 @@ def cart_by_cross_validation(
     groups together and divide the classes evenly. Of combinations that score alike, the one with the
     shallowest tree is taken, then that with the largest leaves.
     """
-    metric = metric_of(settings.scoring, table.schema.target)
+    metric = make_metric(settings.scoring, table.schema.target)
     folds = _folds(table, groups, n_folds, settings.seed)
     learner = own_learner(table, settings.rules, _combinations(table, folds, settings))
     parts = [_Part.of(learner, table, groups, fold) for fold in folds]
@@ -59,14 +59,14 @@ class _Part:
     def of(cls, learner: OwnLearner, table: Table, groups: LongArray | None, fold: LongArray) -> "_Part":
         counts = learner.repeats.copy()
         counts[fold] = 0
-        held_out = table.taken(fold)
+        held_out = table.subset(fold)
         return cls(counts, held_out, TrueValues.of(held_out, None if groups is None else groups[fold]))
 
 
 def _mean_score(learner: OwnLearner, parts: Sequence[_Part], metric: Metric, combination: int) -> float:
     trees = learner.trees(combination, [part.counts for part in parts], [0] * len(parts))
     scores = [
-        metric.value(predictions_for(metric, tree, part.table), part.true_values)
+        metric.value(predict_for_metric(metric, tree, part.table), part.true_values)
         for tree, part in zip(trees, parts, strict=True)
     ]
     return float(np.mean(scores)) if scores else 0.0
@@ -74,8 +74,8 @@ def _mean_score(learner: OwnLearner, parts: Sequence[_Part], metric: Metric, com
 
 def _folds(table: Table, groups: LongArray | None, n_folds: int, seed: int) -> list[LongArray]:
     """The rows of each fold; none at all if they cannot be divided."""
-    place = random_positions(strata_of(table), unit_keys(table, groups), (seed, Branch.BASELINE_FOLDS))
-    fold = folds_of(place, n_folds)
+    place = random_positions(assign_strata(table), unit_keys(table, groups), (seed, Branch.BASELINE_FOLDS))
+    fold = assign_folds(place, n_folds)
     numbers = np.unique(fold)
     return [np.flatnonzero(fold == number) for number in numbers] if len(numbers) > 1 else []
 

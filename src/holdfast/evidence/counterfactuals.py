@@ -16,7 +16,7 @@ from holdfast.errors import ParameterError
 from holdfast.evidence.one_row import RowValues, Value, decoded
 from holdfast.evidence.outcome_at import LeafOutcome, leaf_outcome
 from holdfast.text.lists import columns_text
-from holdfast.tree.rule import Condition, conditions_at, count_rows
+from holdfast.tree.rule import Condition, count_rows, list_conditions
 from holdfast.tree.tree import KNOWN, Tree
 
 ROUNDING = 0.005  # of the range: what a number may go past its threshold to be a round one
@@ -113,7 +113,7 @@ def counterfactuals(
     found: list[Counterfactual] = []
     unanswered: set[str] = set()
     for leaf in leaves:
-        conditions = conditions_at(row.tree, leaf)
+        conditions = list_conditions(row.tree, leaf)
         codes = _cheapest(row, conditions, limits, whole)
         if codes is None:
             continue

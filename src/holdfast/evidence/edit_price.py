@@ -8,10 +8,10 @@ import numpy as np
 
 from holdfast.adapters import as_tree
 from holdfast.arrays import BoolArray, FloatArray, IntArray
-from holdfast.data.input.frame import frame_of
+from holdfast.data.input.frame import make_frame
 from holdfast.data.input.target import read_vector
-from holdfast.data.input.weight import read_weight, weighted_rows
-from holdfast.data.input.zero_weight import matched_target
+from holdfast.data.input.weight import find_weighted_rows, read_weight
+from holdfast.data.input.zero_weight import match_weighted_target
 from holdfast.data.schema import Schema, Target
 from holdfast.data.schema_differences import SchemaDifferences
 from holdfast.data.table import Table
@@ -19,8 +19,8 @@ from holdfast.distance.distances import tree_distance
 from holdfast.errors import SchemaMismatch
 from holdfast.scoring.differences import score_difference
 from holdfast.scoring.formulas import standard_error, weighted_mean
-from holdfast.scoring.metric import Metric, Score, TrueValues, metric_of
-from holdfast.scoring.predictions import node_predictions
+from holdfast.scoring.metric import Metric, Score, TrueValues, make_metric
+from holdfast.scoring.predictions import predict_at_nodes
 from holdfast.shown import shown
 from holdfast.text.lists import listed
 from holdfast.tree.tree import Tree
@@ -82,9 +82,9 @@ def price_of_edit(
     if old.schema.target.classes != new.schema.target.classes:
         new = new.with_schema(old.schema)
     true_values = _true_values(old.schema.target, X, y, sample_weight, groups)
-    metric = metric_of(scoring, old.schema.target)
+    metric = make_metric(scoring, old.schema.target)
     leaves = old.apply(X), new.apply(X)
-    said = [node_predictions(metric, tree, at) for tree, at in zip((old, new), leaves, strict=True)]
+    said = [predict_at_nodes(metric, tree, at) for tree, at in zip((old, new), leaves, strict=True)]
     difference = score_difference(metric, said[0], said[1], true_values)
     is_classes = old.schema.target.is_classes
     flipped, spoilt = _flipped(old, new, *leaves, true_values.values) if is_classes else (None, None)
@@ -110,10 +110,10 @@ def _true_values(target: Target, X: Any, y: Any, sample_weight: Any, groups: Any
                 f"{listed(target.classes)}. Read them with schema=tree.schema."
             )
         return TrueValues.of(X, groups)
-    frame = frame_of(X)
+    frame = make_frame(X)
     vector, differences = read_vector(y, frame.n_rows), SchemaDifferences()
     weight = read_weight(sample_weight, frame.n_rows, frame.rows)
-    values = matched_target(vector, target, None, weighted_rows(weight), differences, frame.rows)
+    values = match_weighted_target(vector, target, None, find_weighted_rows(weight), differences, frame.rows)
     differences.raise_if_any()
     return TrueValues.of(Table(Schema((), target), (), values, weight), groups)
 

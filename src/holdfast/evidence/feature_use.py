@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from holdfast.arrays import DIGITS, BoolArray, FloatArray, IntArray, frozen
-from holdfast.distance.reference_schema import on_one_schema
+from holdfast.distance.reference_schema import unify_schemas
 from holdfast.errors import ParameterError
 from holdfast.shown import plotted, shown
 from holdfast.tree.tree import LEAF, Tree
@@ -85,7 +85,7 @@ def importance_spread(trees: Sequence[Tree]) -> float:
 def _comparable(trees: Sequence[Tree]) -> list[Tree]:
     if not len(trees):
         raise ValueError("The use of features is a fraction of trees: give at least one tree, not 0.")
-    return on_one_schema(trees)
+    return unify_schemas(trees)
 
 
 def _first_levels(trees: list[Tree]) -> IntArray:

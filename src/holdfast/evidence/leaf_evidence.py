@@ -11,12 +11,12 @@ from holdfast.data.input.weight import are_repetitions
 from holdfast.data.table import Table
 from holdfast.errors import ParameterError
 from holdfast.random_streams import Branch, derived_seed
-from holdfast.scoring.design_effect import design_effect, of_unit_size
+from holdfast.scoring.design_effect import design_effect, scale_to_unit
 from holdfast.scoring.intervals import bootstrap_interval, jeffreys_interval, t_interval, wilson_interval
 from holdfast.tree.class_counts import ALIKE
 from holdfast.tree.edit import edited_nodes
-from holdfast.tree.quantile import quantile_of
-from holdfast.tree.recorded import with_recorded
+from holdfast.tree.quantile import parse_quantile
+from holdfast.tree.recorded import set_recorded
 from holdfast.tree.tree import LEAF, Tree
 
 CLASS_INTERVALS = {"wilson": wilson_interval, "jeffreys": jeffreys_interval}
@@ -36,8 +36,8 @@ def with_evidence(
     a teacher gives the values, or rows weigh unlike, `rows_mean` tells what the rows were. The tree may have
     counted a part of the rows only.
     """
-    tree, target = with_recorded(tree, table), table.schema.target
-    is_quantile = quantile_of(tree.criterion) is not None
+    tree, target = set_recorded(tree, table), table.schema.target
+    is_quantile = parse_quantile(tree.criterion) is not None
     is_told = target.is_classes or is_quantile or (tree.criterion == "squared_error" and not is_taught)
     if is_told and table.weight is None and groups is None:
         return tree
@@ -92,16 +92,16 @@ class _Rows(NamedTuple):
         own = slice(int(self.start[node]), int(self.end[node]))
         if not self.weight[own].max(initial=0.0) > 0:
             return np.asarray(tree.value[node], np.float64)
-        values, exponent = of_unit_size(self.outputs[own])
-        weight, _ = of_unit_size(self.weight[own])
+        values, exponent = scale_to_unit(self.outputs[own])
+        weight, _ = scale_to_unit(self.weight[own])
         return np.asarray(np.ldexp(np.average(values, axis=0, weights=weight), exponent), np.float64)
 
     def deviation(self, node: int) -> float:
         own = slice(int(self.start[node]), int(self.end[node]))
         if not self.weight[own].max(initial=0.0) > 0:
             return 0.0
-        values, exponent = of_unit_size(self.outputs[own, 0])
-        weight, _ = of_unit_size(self.weight[own])
+        values, exponent = scale_to_unit(self.outputs[own, 0])
+        weight, _ = scale_to_unit(self.weight[own])
         variance = np.average((values - np.average(values, weights=weight)) ** 2, weights=weight)
         return float(np.ldexp(np.sqrt(variance), exponent))
 
@@ -124,7 +124,7 @@ def node_interval(
     >>> f"{low:.3f} to {high:.3f}"
     '0.257 to 0.534'
     """
-    if quantile_of(tree.criterion) is not None:  # whose interval these figures do not tell
+    if parse_quantile(tree.criterion) is not None:  # whose interval these figures do not tell
         return -inf, inf
     checked = check_method(method, tree.schema.target.is_classes)
     rows = float(tree.count[node] if tree.effective is None else tree.effective[node])

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from holdfast.data.expressions.question import Question, parse_question
-from holdfast.data.input.frame import Frame, frame_of
-from holdfast.data.input.matching import matched, named_by
-from holdfast.data.input.rows import encoded
+from holdfast.data.input.frame import Frame, make_frame
+from holdfast.data.input.matching import match_column, name_columns
+from holdfast.data.input.rows import encode_rows
 from holdfast.data.schema import Label
 from holdfast.errors import DataError, DataWarning
 from holdfast.tree.tree import LEAF, Tree
@@ -28,7 +28,7 @@ def row_frame(x: Any) -> Frame:
         x = x.to_dict()
     if isinstance(x, Mapping):
         return Frame(tuple(map(str, x)), [_cell(value) for value in x.values()], 1)
-    frame = frame_of([x] if _is_flat(x) else x)
+    frame = make_frame([x] if _is_flat(x) else x)
     if frame.n_rows != 1:
         raise DataError(
             f"explain_row explains one row, and x has {frame.n_rows}. Take one of them, such as X.iloc[[0]] "
@@ -82,7 +82,7 @@ class RowValues:
         columns = sorted(read.union(each for each in asked if each not in questions))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DataWarning)  # the explanation says what is unseen
-            row = encoded(frame, schema, columns, unknown=unknown, missing=missing)[0].tolist()
+            row = encode_rows(frame, schema, columns, unknown=unknown, missing=missing)[0].tolist()
         codes = dict(zip(columns, row, strict=True))
         unseen = {each: label for each in columns if (label := _unseen(tree, each, frame)) is not None}
         return cls(tree, codes, unseen, questions)
@@ -144,5 +144,7 @@ def _unseen(tree: Tree, column: int, frame: Frame) -> Label | None:
     feature = tree.schema.features[column]
     if feature.kind == "numeric":
         return None
-    match = matched(named_by(tree.schema, frame).column(feature.name), feature, f"column {feature.name!r}")
+    match = match_column(
+        name_columns(tree.schema, frame).column(feature.name), feature, f"column {feature.name!r}"
+    )
     return next(iter(match.unknown), None)

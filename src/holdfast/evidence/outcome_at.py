@@ -9,7 +9,7 @@ from holdfast.tree.class_counts import class_counts
 from holdfast.tree.edit import edited_nodes
 from holdfast.tree.positive import positive_class
 from holdfast.tree.tree import Tree
-from holdfast.tree.wording import quantile_words
+from holdfast.tree.wording import format_leaf_statistic
 
 SAME = 0.005  # an estimate and a rate that differ by less are one figure in percent
 SAME_MEAN = 1e-6  # of the mean: what a sum in another order may change
@@ -70,7 +70,7 @@ def outcome_of_class(tree: Tree, leaf: int, place: int) -> LeafOutcome:
     target, n_rows = tree.schema.target, float(tree.count[leaf])
     is_by_hand = bool(tree.edits) and leaf in edited_nodes(tree)
     if not target.is_classes:
-        statistic, interval = quantile_words(tree), node_interval(tree, leaf)
+        statistic, interval = format_leaf_statistic(tree), node_interval(tree, leaf)
         return LeafOutcome(
             leaf,
             float(tree.value[leaf, 0]),

@@ -11,7 +11,7 @@ from holdfast._check import check_fraction, check_integer
 from holdfast.arrays import BoolArray, FloatArray, LongArray
 from holdfast.backends.tasks import run_all
 from holdfast.data.canonical_order import fixed_order, unit_numbers
-from holdfast.data.split.groups import numbered, of_rows, read_groups
+from holdfast.data.split.groups import read_groups, renumber_groups, subset_groups
 from holdfast.data.split.row_keys import copies_as_groups
 from holdfast.data.split.stages import read_stage
 from holdfast.data.table import Table
@@ -20,8 +20,8 @@ from holdfast.distance.settings import DistanceSettings
 from holdfast.evidence.baselines import cart_by_cross_validation, grow_forest
 from holdfast.evidence.replication_table import MODELS, Replications, Result
 from holdfast.random_streams import Branch, derived_seed
-from holdfast.scoring.metric import Metric, TrueValues, metric_of
-from holdfast.scoring.predictions import predictions_for
+from holdfast.scoring.metric import Metric, TrueValues, make_metric
+from holdfast.scoring.predictions import predict_for_metric
 from holdfast.stability.choice import SelectionRule, choose
 from holdfast.stability.division import RowInfo, hold_out
 from holdfast.stability.frontier import distance_per_rule
@@ -70,7 +70,7 @@ def replicate(
     found = run_all(task, numbers, settings.n_jobs, progress=text, kept="Replications")
     deepest = max((distance_settings for distance_settings, _ in found), key=lambda each: each.depth)
     results = tuple(result for _, results in found for result in results)
-    metric = metric_of(settings.scoring, table.schema.target)
+    metric = make_metric(settings.scoring, table.schema.target)
     return Replications(results, metric, deepest, _between(results, deepest, settings.n_jobs))
 
 
@@ -105,7 +105,7 @@ def _plan(
     stage = None if stage is None else read_stage(stage, table.n_rows)
     groups = None if groups is None else read_groups(groups, table.n_rows)
     order = fixed_order(table, [values for values in (stage, groups) if values is not None])
-    table = table.taken(order)
+    table = table.subset(order)
     stage = None if stage is None else stage[order]
     copies = unit_numbers(table, [] if stage is None else [stage]) if groups is None else None
     settings = replace(settings, n_jobs=1, verbose=False)  # the replications themselves share the cores
@@ -123,7 +123,7 @@ def _replication(plan: _Plan, number: int) -> tuple[DistanceSettings, list[Resul
         for selection_rule in (BEST_SCORE, MOST_STABLE, plan.selection_rule)
     ]
 
-    training, groups = plan.table.taken(~test), of_rows(plan.groups, ~test)
+    training, groups = plan.table.subset(~test), subset_groups(plan.groups, ~test)
     cart = cart_by_cross_validation(training, settings, groups=groups)
     forest = grow_forest(training, settings, groups=groups)
     trees = [*(candidates[place] for place in places), cart]
@@ -134,10 +134,10 @@ def _replication(plan: _Plan, number: int) -> tuple[DistanceSettings, list[Resul
         figure["measured_score"] = float(frontier.measured_score[place])
         figure["frontier_size"] = len(frontier.efficient_order)
 
-    rows = plan.table.taken(test)
-    score = partial(_score, trained.metric, TrueValues.of(rows, of_rows(plan.groups, test)))
+    rows = plan.table.subset(test)
+    score = partial(_score, trained.metric, TrueValues.of(rows, subset_groups(plan.groups, test)))
     results = [
-        Result(number, model, score(predictions_for(trained.metric, tree, rows)), tree=tree, **figure)
+        Result(number, model, score(predict_for_metric(trained.metric, tree, rows)), tree=tree, **figure)
         for model, tree, figure in zip(MODELS[:-1], trees, figures, strict=True)
     ]
     last = Result(number, MODELS[-1], score(forest.values(rows)), importances=forest.importances)
@@ -151,8 +151,8 @@ def _score(metric: Metric, true_values: TrueValues, values: FloatArray) -> float
 def _run_with_test_rows(plan: _Plan, settings: StabilitySettings) -> tuple[StableTrees, BoolArray]:
     """Stable trees that never saw the test rows, and these."""
     test = hold_out(plan.table, plan.test_fraction, stage=plan.stage, groups=plan.groups, seed=settings.seed)
-    stage, groups = numbered(plan.stage, ~test), of_rows(plan.groups, ~test)
-    return train(plan.table.taken(~test), settings, stage=stage, groups=groups), test
+    stage, groups = renumber_groups(plan.stage, ~test), subset_groups(plan.groups, ~test)
+    return train(plan.table.subset(~test), settings, stage=stage, groups=groups), test
 
 
 def _run_on_one_holdout(plan: _Plan, settings: StabilitySettings) -> tuple[StableTrees, BoolArray]:

@@ -8,8 +8,8 @@ from typing import Any, Literal
 import numpy as np
 
 from holdfast.adapters import as_tree
-from holdfast.data.input.frame import Frame, frame_of
-from holdfast.data.input.rows import encoded
+from holdfast.data.input.frame import Frame, make_frame
+from holdfast.data.input.rows import encode_rows
 from holdfast.data.schema import Label, Target
 from holdfast.errors import ParameterError
 from holdfast.evidence.counterfactuals import Change, ChangeLimits, Counterfactual, counterfactuals
@@ -19,9 +19,9 @@ from holdfast.evidence.outcome_at import LeafOutcome, leaf_outcome
 from holdfast.evidence.split_support import SplitSupport
 from holdfast.shown import shown
 from holdfast.tree.ensemble import Ensemble
-from holdfast.tree.support import weak_splits
+from holdfast.tree.support import find_weak_splits
 from holdfast.tree.tree import KNOWN
-from holdfast.tree.wording import decision_text
+from holdfast.tree.wording import format_decision
 
 State = Literal["known", "missing", "unseen", "unseen here"]
 
@@ -190,7 +190,7 @@ def _explained(
         looked_for=goal.words(tree, leaf),
         n_leaves=len(leaves),
         unanswered=found.unanswered,
-        decides=decision_text(tree, goal.positive),
+        decides=format_decision(tree, goal.positive),
     )
 
 
@@ -224,7 +224,7 @@ def _step(
         deviations=distance / deviations[place] if distance is not None and deviations.get(place) else None,
         reads=tuple((tree.schema.features[each].name, row.value(each)) for each in reads),
         support=support,
-        low_support=weak_splits(tree).get(node),
+        low_support=find_weak_splits(tree).get(node),
     )
 
 
@@ -245,7 +245,7 @@ def _deviations(row: RowValues, data: Any) -> dict[int, float]:
     numeric = [each for each in row.codes if schema.features[each].kind == "numeric"]
     if data is None or not numeric:
         return {}
-    rows = encoded(frame_of(data), schema, numeric)
+    rows = encode_rows(make_frame(data), schema, numeric)
     known = [column[~np.isnan(column)] for column in rows.T]
     return {each: float(column.std()) for each, column in zip(numeric, known, strict=True) if len(column)}
 

@@ -12,9 +12,9 @@ import numpy as np
 
 from holdfast.arrays import BoolArray, FloatArray, LongArray
 from holdfast.data.schema import Feature, Label
-from holdfast.distance.reference_schema import on_one_schema
+from holdfast.distance.reference_schema import unify_schemas
 from holdfast.shown import plotted, shown
-from holdfast.tree.rule import conditions_at
+from holdfast.tree.rule import list_conditions
 from holdfast.tree.tree import KNOWN, LEAF, Tree
 
 FULL_LIST = 24  # categories that a question spells out
@@ -72,7 +72,7 @@ def split_support(tree: Tree, references: Sequence[Tree], candidates: Sequence[T
     """
     if not len(references):
         raise ValueError("Split support needs at least one reference tree, and there are 0.")
-    tree, *others = on_one_schema([tree, *references, *candidates])
+    tree, *others = unify_schemas([tree, *references, *candidates])
     stacked = _stacked(others)
     at = {0: stacked.roots}  # node of the tree -> the nodes of the others at its place
     same_way = {0: np.ones(len(others), np.bool_)}  # were the same features asked before?
@@ -154,7 +154,7 @@ def _sides(
     if not len(at):
         return None
     number = int(tree.feature[node])
-    reaching = conditions_at(tree, node).get(number)
+    reaching = list_conditions(tree, node).get(number)
     labels = tree.schema.features[number].categories
     columns = np.arange(len(labels))
     # What cannot reach the split is on a side by chance; where nothing can, that is all there is to tell.

@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from holdfast.export.drawn import DrawnNode, drawn_nodes
+from holdfast.export.drawn import DrawnNode, list_drawn_nodes
 
 
 def to_dot(model: Any) -> str:
-    """The text of a directed graph: a question in each inner node, what is predicted in each leaf."""
-    nodes = drawn_nodes(model, "DOT")
+    """Export a tree as a Graphviz graph: splits in inner nodes, predictions in leaves."""
+    nodes = list_drawn_nodes(model, "DOT")
     head = ["digraph tree {", '    node [shape=box, style=rounded, fontname="sans-serif"];']
     return "\n".join([*head, *(f"    {line}" for node in nodes for line in _lines(node)), "}"]) + "\n"
 
@@ -19,6 +19,6 @@ def _lines(node: DrawnNode) -> list[str]:
 
 
 def _quoted(*lines: str) -> str:
-    """The lines as one label. A backslash stands for itself, and no letter begins an escape or an entity."""
+    """Quote lines as one label, with backslashes and entities escaped."""
     texts = (line.replace("\\", "\\\\").replace('"', '\\"').replace("&", "&amp;") for line in lines)
     return '"' + "\\n".join(texts) + '"'

@@ -7,14 +7,14 @@ from typing import Any
 
 from holdfast.data.schema import Feature, Label
 from holdfast.export.plain_model import PlainModel, PlainTree, Split
-from holdfast.export.scored import Rows, n_rows_of
+from holdfast.export.scored import Rows, count_rows
 
 UNSEEN = "never seen"
 
 
 @dataclass(frozen=True)
 class Scale:
-    """The numbers that an engine tells apart."""
+    """The numbers that an engine can distinguish."""
 
     beside: Callable[[float, float], float] = nextafter  # the next number towards minus infinity or infinity
     is_exact: bool = True  # False: a threshold itself may be rounded
@@ -30,7 +30,7 @@ class _Allowed:
     missing: bool = True
 
     def within(self, split: Split, is_yes: bool) -> "_Allowed":
-        """Those that also go this way at the split."""
+        """Intersect with the values that go this way at the split."""
         missing = self.missing and split.missing_yes == is_yes
         if split.in_yes is not None:
             side = split.in_yes if is_yes else split.in_no
@@ -45,7 +45,7 @@ class _Allowed:
         return replace(self, low=max(self.low, threshold), missing=missing)
 
     def value(self, usual: Any, scale: Scale) -> Any:
-        """One of the values: the usual one if it will do, and None, a missing one, if no other will."""
+        """Return an allowed value: the usual one if possible, None (missing) if nothing else is."""
         if self.labels is not None:
             return usual if usual in self.labels else next(iter(self.labels), None)
         if usual is not None and self.low < usual <= self.high:
@@ -57,15 +57,15 @@ class _Allowed:
         return scale.beside(self.low, inf) if isfinite(self.low) else 0.0
 
 
-def edge_rows(model: PlainModel, usual: Rows, scale: Scale | None = None) -> dict[str, list[Any]]:
-    """For every split rows that reach it, on both sides of what it asks; the rest of a row is a usual one.
+def make_edge_rows(model: PlainModel, usual: Rows, scale: Scale | None = None) -> dict[str, list[Any]]:
+    """Make rows on both sides of every split; their other values are usual ones.
 
     The scale says which numbers the engine tells apart: by default all floats.
     """
     scale = scale or Scale()
     names = [feature.name for feature in model.columns]
     edges: dict[str, list[Any]] = {name: [] for name in names}
-    n_usual = n_rows_of(usual)
+    n_usual = count_rows(usual)
     for tree in model.trees:
         for number, ways in _ways(tree).items():
             split = tree.nodes[number]
@@ -80,7 +80,7 @@ def edge_rows(model: PlainModel, usual: Rows, scale: Scale | None = None) -> dic
 
 
 def _ways(tree: PlainTree) -> dict[int, dict[str, _Allowed]]:
-    """For every split, what leads to it, by column."""
+    """Return what leads to every split, by column."""
     ways: dict[int, dict[str, _Allowed]] = {0: {}}
     for number, split in tree.splits.items():  # preorder: a parent stands before its children
         here = ways[number]
@@ -98,7 +98,7 @@ def _tried(split: Split, scale: Scale) -> Iterator[Any]:
         yield 0.0
     else:
         yield from split.feature.categories
-        yield from unseen_of(split.feature)
+        yield from make_unseen(split.feature)
 
 
 def _neighbours(threshold: float, scale: Scale) -> list[float]:
@@ -107,8 +107,8 @@ def _neighbours(threshold: float, scale: Scale) -> list[float]:
     return [each for each in near if isfinite(each)]
 
 
-def unseen_of(feature: Feature) -> Sequence[Label]:
-    """A category that the feature does not have; none of yes or no, which have no third."""
+def make_unseen(feature: Feature) -> Sequence[Label]:
+    """Make a category that the feature does not have; None for booleans."""
     labels = feature.categories
     if all(isinstance(label, bool) for label in labels):
         return ()

@@ -13,12 +13,12 @@ from holdfast.data.schema import Label
 from holdfast.errors import ExportError
 from holdfast.export.edges import Scale
 from holdfast.export.excel_scores import ScoreSheet
-from holdfast.export.plain_model import Leaf, PlainModel, found_model, plain_model
-from holdfast.export.scored import Rows, Scored
+from holdfast.export.plain_model import Leaf, PlainModel, make_plain_model, unwrap_model
+from holdfast.export.scored import EnginePredictions, Rows
 from holdfast.shown import shown
 from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.rule import tree_rules
-from holdfast.tree.wording import class_names
+from holdfast.tree.wording import format_class_names
 
 MOST_COLUMNS, MOST_ROWS = 16_384, 1_048_576  # of a sheet
 APART = 2.0**-46  # of a number: what is nearer is the same number to a spreadsheet
@@ -26,7 +26,7 @@ THRESHOLD, KNOWN, SET = 1, 2, 3  # what a node asks; 0: it is a leaf
 
 
 def to_excel(model: Any, *, rows: int = 100) -> bytes:
-    """The content of an .xlsx file, with formulas for so many rows, which can be filled further down.
+    """Export as an .xlsx file with formulas for n rows, which can be filled down.
 
     The sheet "Score" takes the columns that the model asks about, and says what it predicts; "Rules" has one
     line for each leaf. Excel and LibreOffice take two numbers that agree in 15 digits for one: a value so
@@ -36,7 +36,7 @@ def to_excel(model: Any, *, rows: int = 100) -> bytes:
         from openpyxl import Workbook
     except ImportError as error:
         raise ExportError("the format 'excel' needs openpyxl: pip install 'holdfast[export]'.") from error
-    plain = plain_model(model)
+    plain = make_plain_model(model)
     book = Workbook()
     _Book(book, plain, rows).write(_rule_rows(model))
     content = BytesIO()
@@ -45,7 +45,7 @@ def to_excel(model: Any, *, rows: int = 100) -> bytes:
 
 
 class _Book:
-    """A workbook that is being written, sheet after sheet."""
+    """A workbook being written."""
 
     def __init__(self, book: Any, plain: PlainModel, rows: int) -> None:
         self.book, self.plain, self.rows = book, plain, rows
@@ -75,8 +75,16 @@ class _Book:
             )
 
     def write(self, rules: list[list[Any]]) -> None:
-        """Fill all sheets."""
-        self._score_sheet(self.book.active)
+        """Write all sheets."""
+        self.book.active.title = "Score"
+        self.book.active.freeze_panes = "A2"
+        score = ScoreSheet(self.plain)
+        for column, title in enumerate(score.titles, 1):
+            write_cell(self.book.active, 1, column, title)
+        first = len(self.plain.columns) + 1
+        for row in range(2, self.rows + 2):
+            for column, formula in enumerate(score.formulas(row), first):
+                self.book.active.cell(row, column, formula)
         self._filled("Rules", rules, is_filtered=True)
         self._filled("Nodes", list(self._node_rows()))
         if self.plain.target.is_classes:
@@ -89,24 +97,13 @@ class _Book:
         sheet = self.book.create_sheet(title)
         for place, row in enumerate(rows, 1):
             for column, value in enumerate(row, 1):
-                put(sheet, place, column, value)
+                write_cell(sheet, place, column, value)
         if is_filtered:
             sheet.auto_filter.ref = sheet.dimensions
             sheet.freeze_panes = "A2"
 
-    def _score_sheet(self, sheet: Any) -> None:
-        sheet.title = "Score"
-        sheet.freeze_panes = "A2"
-        score = ScoreSheet(self.plain)
-        for column, title in enumerate(score.titles, 1):
-            put(sheet, 1, column, title)
-        first = len(self.plain.columns) + 1
-        for row in range(2, self.rows + 2):
-            for column, formula in enumerate(score.formulas(row), first):
-                sheet.cell(row, column, formula)
-
     def _node_rows(self) -> Any:
-        """One row per node of every tree: what it asks, where it leads, and what a leaf says."""
+        """Return one row per node of every tree: split, children, and leaf values."""
         n_values = ScoreSheet(self.plain).n_values
         titles = ["tree", "node", "asks", "column", "threshold", "set", "yes", "no", "missing goes to yes"]
         yield [*titles, "outcome", *(f"value {place + 1}" for place in range(n_values))]
@@ -130,24 +127,24 @@ class _Book:
             begin += len(tree.nodes)
 
     def _flags(self, split: Any) -> list[int]:
-        """1 for each category that goes to yes; the last one is of missing values."""
+        """Flag the categories on the yes side; the last flag is for missing values."""
         chosen = set(split.in_yes)
         return [*(int(label in chosen) for label in split.feature.categories), int(split.missing_yes)]
 
     def _categories(self) -> None:
         sheet = self.book.create_sheet("Categories")
         for column, feature in enumerate(self.plain.columns, 1):
-            put(sheet, 1, column, feature.name)
+            write_cell(sheet, 1, column, feature.name)
             for row, label in enumerate(feature.categories, 2):
-                put(sheet, row, column, label)
+                write_cell(sheet, row, column, label)
 
 
 def _rows(most: int) -> str:
     return f"rows={most} or fewer" if most else "a model of fewer trees"
 
 
-def put(sheet: Any, row: int, column: int, value: Any) -> None:
-    """Write the value; a text is a text, even one that looks like a formula."""
+def write_cell(sheet: Any, row: int, column: int, value: Any) -> None:
+    """Write a value; text stays text, even if it looks like a formula."""
     from openpyxl.utils.exceptions import IllegalCharacterError
 
     try:
@@ -160,12 +157,12 @@ def put(sheet: Any, row: int, column: int, value: Any) -> None:
 
 
 def _rule_rows(model: Any) -> list[list[Any]]:
-    """One row for each leaf of each tree: conditions by column, and what it says."""
-    found = found_model(model)
+    """Return one row per leaf of every tree: conditions by column, and the prediction."""
+    found = unwrap_model(model)
     trees = list(found.trees) if isinstance(found, Ensemble) else [found]
-    names = [feature.name for feature in plain_model(model).columns]
+    names = [feature.name for feature in make_plain_model(model).columns]
     target = trees[0].schema.target
-    titles = [f"p({name})" for name in class_names(target)]
+    titles = [f"p({name})" for name in format_class_names(target)]
     rows: list[list[Any]] = [["tree", "leaf", *names, target.name, *titles, "rows"]]
     for position, tree in enumerate(trees):
         for rule in tree_rules(tree):
@@ -184,20 +181,20 @@ def _beside(number: float, side: float) -> float:
 
 
 def scale_of(exported: bytes) -> Scale:
-    """A spreadsheet tells 15 digits apart."""
+    """Return the scale of spreadsheets, which distinguish 15 digits."""
     return Scale(_beside)
 
 
-def scored(exported: bytes, plain: PlainModel, rows: Rows, /, **options: Any) -> Scored:
-    """What the workbook says of the rows, by LibreOffice or by the package formulas."""
-    from holdfast.export.excel_engines import computed
+def scored(exported: bytes, plain: PlainModel, rows: Rows, /, **options: Any) -> EnginePredictions:
+    """Predict with the workbook, by LibreOffice or the package formulas."""
+    from holdfast.export.excel_engines import evaluate_workbook
 
-    values, outcomes, engine = computed(exported, plain, rows)
-    return Scored(values, _classes(plain.target.classes, outcomes), engine)
+    values, outcomes, engine = evaluate_workbook(exported, plain, rows)
+    return EnginePredictions(values, _classes(plain.target.classes, outcomes), engine)
 
 
 def _classes(classes: Sequence[Label], said: Sequence[Any]) -> list[Label] | None:
-    """The classes that are meant: a spreadsheet has no integers."""
+    """Restore classes, since spreadsheets have no integers."""
     if not classes:
         return None
     return [next((label for label in classes if label == each), each) for each in said]

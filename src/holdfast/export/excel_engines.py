@@ -14,22 +14,22 @@ from holdfast.arrays import FloatArray
 from holdfast.errors import EngineError, ExportError
 from holdfast.export.excel_scores import ScoreSheet
 from holdfast.export.plain_model import PlainModel
-from holdfast.export.scored import Rows, n_rows_of
+from holdfast.export.scored import Rows, count_rows
 from holdfast.files import replace_file
 
 SECONDS = 300  # for LibreOffice to start and to compute
 Computed = tuple[FloatArray, Sequence[Any], str]
 
 
-def computed(exported: bytes, plain: PlainModel, rows: Rows) -> Computed:
-    """What the sheet "Score" says of the rows: numbers, classes, and the name of the program.
+def evaluate_workbook(exported: bytes, plain: PlainModel, rows: Rows) -> Computed:
+    """Evaluate the sheet "Score": numbers, classes, and the name of the program.
 
     Rows that are too many for one sheet are computed by several.
     """
     size = max(ScoreSheet(plain).most_rows, 1)
     parts = [
         _computed(exported, plain, {name: values[begin : begin + size] for name, values in rows.items()})
-        for begin in range(0, n_rows_of(rows), size)
+        for begin in range(0, count_rows(rows), size)
     ]
     outcomes = [outcome for _, said, _ in parts for outcome in said]
     return np.concatenate([values for values, _, _ in parts]), outcomes, parts[0][2]
@@ -41,15 +41,15 @@ def _computed(exported: bytes, plain: PlainModel, rows: Rows) -> Computed:
         path = Path(folder) / "model.xlsx"
         replace_file(path, _with_rows(exported, plain, rows))
         if program is not None:
-            return *_results(_by_libreoffice(program, path), plain, n_rows_of(rows)), "LibreOffice"
-        return *_results(_by_formulas(path), plain, n_rows_of(rows)), "formulas"
+            return *_results(_by_libreoffice(program, path), plain, count_rows(rows)), "LibreOffice"
+        return *_results(_by_formulas(path), plain, count_rows(rows)), "formulas"
 
 
 def _with_rows(exported: bytes, plain: PlainModel, rows: Rows) -> bytes:
-    """The workbook with the rows in its inputs, and formulas for all of them."""
+    """Insert the rows as inputs, with formulas for all of them."""
     from openpyxl import load_workbook
 
-    from holdfast.export.excel import put
+    from holdfast.export.excel import write_cell
 
     book = load_workbook(BytesIO(exported))
     sheet, score = book["Score"], ScoreSheet(plain)
@@ -57,7 +57,7 @@ def _with_rows(exported: bytes, plain: PlainModel, rows: Rows) -> bytes:
     for row, record in enumerate(zip(*rows.values(), strict=True), 2):
         for column, value in enumerate(record, 1):
             if value is not None:
-                put(sheet, row, column, value)
+                write_cell(sheet, row, column, value)
         for column, formula in enumerate(score.formulas(row), len(record) + 1):
             sheet.cell(row, column, formula)
     content = BytesIO()

@@ -10,7 +10,7 @@ MOST_FORMULAS = 150_000
 
 
 class ScoreSheet:
-    """The columns of the sheet, in their order."""
+    """The columns of the sheet "Score" in order."""
 
     def __init__(self, plain: PlainModel) -> None:
         self.plain = plain
@@ -23,13 +23,13 @@ class ScoreSheet:
 
     @property
     def n_values(self) -> int:
-        """Numbers that a leaf adds to."""
+        """Number of values that leaves add to."""
         leaf = next(iter(self.plain.trees[0].leaves.values()))
         return len(leaf.values) if self.is_alone else self.plain.n_outputs
 
     @property
     def titles(self) -> list[str]:
-        """The names of all columns."""
+        """Titles of all columns."""
         names = [feature.name for feature in self.plain.columns]
         walks = [f"tree {t} level {k + 1}" for t, depth in enumerate(self.depths) for k in range(depth)]
         sums = [f"sum {s + 1} of {v + 1}" for s in range(self.n_sums) for v in range(self.n_values)]
@@ -41,7 +41,7 @@ class ScoreSheet:
 
     @property
     def n_columns(self) -> int:
-        """Number of all columns."""
+        """Number of columns."""
         return len(self.titles)
 
     @property
@@ -57,7 +57,7 @@ class ScoreSheet:
     # -- formulas ---------------------------------------------------------------------------------------
 
     def formulas(self, row: int) -> Iterator[str]:
-        """The formulas of a row, from the first column after the inputs on."""
+        """Return the formulas of a row after its inputs."""
         for place in range(self.n_inputs):
             yield f"={self._read(place, row)}"
         column, root, leaves = 2 * self.n_inputs + 1, 1, []
@@ -98,7 +98,7 @@ class ScoreSheet:
         return f"INDEX(Nodes!${letter}$2:${letter}${self.n_nodes + 1},{at})"
 
     def _step(self, at: str, row: int) -> str:
-        """The node that follows the one at this place; a leaf is followed by itself."""
+        """Return the node that follows this one; a leaf follows itself."""
         if not self.n_inputs:
             return at
         read = f"${_letters(self.n_inputs + 1)}{row}:${_letters(2 * self.n_inputs)}{row}"
@@ -153,7 +153,7 @@ class ScoreSheet:
 
 
 def _letters(column: int) -> str:
-    """The letters of a column, by its number from 1 on.
+    """Return the letters of a column by its number from 1 on.
 
     >>> _letters(1), _letters(28)
     ('A', 'AB')

@@ -28,20 +28,38 @@ DRAWN = ("mermaid", "dot")  # to be read: they predict nothing
 def export(
     model: Any, to: str, path: str | os.PathLike[str] | None = None, *, verify: Any = True, **options: Any
 ) -> Any:
-    """The model in another format: an object of another library, or the content of a file.
+    """Export a model to another format.
 
-    `model` is a tree, an ensemble or a fitted estimator, and `to` one of the FORMATS. With a path the file is
-    written, all or nothing, and nothing comes back. An ExportError says what the format cannot express.
-    Before a file is written, the export is run at every threshold and its two neighbouring floats, as
-    `check_export` does: an ExportError says what differs, and no file is written. A DataWarning says that
-    nothing is installed to run it. `verify` can be rows to run it on besides, or False.
+    Parameters
+    ----------
+    model : Tree, Ensemble or fitted estimator
+    to : str
+        One of `FORMATS`.
+    path : path-like, optional
+        File to write, atomically.
+    verify : array-like or bool
+        Before a file is written, run the export at every threshold and its neighbouring floats, see
+        `check_export`, and on these rows besides. False: do not check. A DataWarning says if nothing is
+        installed to run it.
+    **options
+        Options of the format.
+
+    Returns
+    -------
+    object, str or bytes
+        An object of another library, or the content of a file; None if `path` is given.
+
+    Raises
+    ------
+    ExportError
+        If the format cannot express the model, or the export predicts otherwise.
     """
-    exported = function_of(to)(model, **options)
+    exported = get_function(to)(model, **options)
     if verify is not True and verify is not False and verify is not None:
-        verified(model, to, exported, verify, **options)
+        verify_export(model, to, exported, verify, **options)
     elif verify is True and path is not None and to not in DRAWN:
         try:
-            verified(model, to, exported, **options)
+            verify_export(model, to, exported, **options)
         except EngineError as error:
             warnings.warn(f"The export is not verified: {error}", DataWarning, stacklevel=2)
     if path is None:
@@ -54,8 +72,8 @@ def export(
     return None
 
 
-def verified(model: Any, to: str, exported: Any, rows: Any = None, **options: Any) -> ExportCheck:
-    """What the check of an export found; an ExportError if it differs from the model."""
+def verify_export(model: Any, to: str, exported: Any, rows: Any = None, **options: Any) -> ExportCheck:
+    """Check an export; an ExportError if it differs from the model."""
     from holdfast.export.check import check_export
 
     check = check_export(model, to, rows, exported, **options)
@@ -64,8 +82,8 @@ def verified(model: Any, to: str, exported: Any, rows: Any = None, **options: An
     return check
 
 
-def function_of(to: str) -> Any:
-    """The function that writes the format; an ExportError if there is no such format."""
+def get_function(to: str) -> Any:
+    """Return the function that writes the format; an ExportError if it is unknown."""
     if to not in FORMATS:
         raise ExportError(f"There is no format {to!r}: choose one of {', '.join(FORMATS)}.")
     file, function = FORMATS[to]

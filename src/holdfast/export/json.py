@@ -2,19 +2,19 @@
 
 from typing import Any
 
-from holdfast.export.plain_model import PlainModel, found_model
-from holdfast.export.scored import Rows, Scored
+from holdfast.export.plain_model import PlainModel, unwrap_model
+from holdfast.export.scored import EnginePredictions, Rows
 from holdfast.storage.model_file import model_from_json, model_to_json
 
 
 def to_json(model: Any) -> bytes:
-    """The content of the model file, which `holdfast.load` reads and `model_file_schema()` describes."""
-    found_model(model)
+    """Export as a model file, which `holdfast.load` reads and `model_file_schema()` describes."""
+    unwrap_model(model)
     return model_to_json(model)
 
 
-def scored(exported: bytes, plain: PlainModel, rows: Rows) -> Scored:
-    """What the model in the file says of the rows."""
-    from holdfast.export.check import our_predictions
+def scored(exported: bytes, plain: PlainModel, rows: Rows) -> EnginePredictions:
+    """Predict with the model in the file."""
+    from holdfast.export.check import predict_model
 
-    return our_predictions(found_model(model_from_json(exported)), rows)
+    return predict_model(unwrap_model(model_from_json(exported)), rows)

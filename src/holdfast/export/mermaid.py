@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from holdfast.export.drawn import DrawnNode, drawn_nodes
+from holdfast.export.drawn import DrawnNode, list_drawn_nodes
 
 
 def to_mermaid(model: Any) -> str:
-    """The text of a flowchart: a question in each inner node, what is predicted in each leaf."""
-    nodes = drawn_nodes(model, "Mermaid")
+    """Export a tree as a Mermaid flowchart."""
+    nodes = list_drawn_nodes(model, "Mermaid")
     return "\n".join(["flowchart TD", *(f"    {line}" for node in nodes for line in _lines(node))]) + "\n"
 
 
@@ -20,7 +20,7 @@ def _lines(node: DrawnNode) -> list[str]:
 
 
 def _escaped(text: str) -> str:
-    """Everything but letters, digits and a few harmless marks as the number of its character."""
+    """Escape all but letters, digits and a few harmless marks by character numbers."""
     return "".join(
         letter if letter.isalnum() or letter in " .,()=_-" else f"#{ord(letter)};" for letter in text
     )

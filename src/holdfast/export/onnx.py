@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from holdfast._version import __version__
 from holdfast.data.schema import Feature, Label
 from holdfast.errors import EngineError, ExportError
-from holdfast.export.plain_model import Leaf, PlainModel, PlainTree, Split, plain_model
-from holdfast.export.scored import Rows, Scored, n_rows_of
+from holdfast.export.plain_model import Leaf, PlainModel, PlainTree, Split, make_plain_model
+from holdfast.export.scored import EnginePredictions, Rows, count_rows
 
 OPSET, ML_OPSET, IR_VERSION = 21, 5, 10
 MOST_MEMBERS = 20_000  # categories of all sets: onnxruntime crashes near 40,000
@@ -23,19 +23,25 @@ ALWAYS = np.finfo(np.float64).max  # every number is at most this
 
 
 def to_onnx(model: Any) -> bytes:
-    """The content of an ONNX file that predicts as the model does.
+    """Export as an ONNX file with the same predictions.
 
     Inputs are columns of shape (rows, 1): doubles for numbers, NaN where missing; strings for categories of
     text, of which any other text is missing; doubles for categories that are numbers or yes and no. Outputs
     are `label` and `probabilities`, or `prediction`.
     """
-    plain = plain_model(model)
-    _check_members(plain)
+    plain = make_plain_model(model)
+    members = sum(len(split.in_yes) + 2 for split in plain.splits if split.in_yes is not None)
+    if members > MOST_MEMBERS:
+        raise ExportError(
+            f"the sets of categories of the model have {members} entries in all, and onnxruntime crashes on "
+            f"some tens of thousands: at most {MOST_MEMBERS} are exported. Group rare categories, prune the "
+            "model, or export it to SQL or Python."
+        )
     return bytes(_Graph(plain).model().SerializeToString())
 
 
 class _Graph:
-    """A graph that is being written, node after node."""
+    """An ONNX graph being written."""
 
     def __init__(self, plain: PlainModel) -> None:
         try:
@@ -50,7 +56,7 @@ class _Graph:
         self.taken = {feature.name for feature in plain.columns}
 
     def model(self) -> Any:
-        """The whole model."""
+        """Return the whole model."""
         leaves = self._leaves(self._features())
         outputs = self._tree_alone(leaves) if self.plain.link is None else self._ensemble(leaves)
         graph = self.helper.make_graph(self.nodes, "holdfast", self.inputs, outputs, self.constants)
@@ -117,7 +123,7 @@ class _Graph:
         )
 
     def _leaves(self, features: str) -> list[str]:
-        """For each tree a vector: the place of every row's leaf among the leaves of the tree."""
+        """Return for each tree the leaf positions of all rows."""
         trees = self.plain.trees
         found = self._node(
             "TreeEnsemble", features, name="leaves", domain="ai.onnx.ml", **self._tree_attributes()
@@ -186,7 +192,7 @@ class _Graph:
         return self._classes(self._node("ArgMax", values, axis=1, keepdims=0), values)
 
     def _table(self, tree: PlainTree) -> NDArray[np.float64]:
-        """What each leaf adds to every score."""
+        """Return what each leaf adds to every score."""
         table = np.zeros((len(tree.leaves), self.plain.n_outputs))
         for place, leaf in enumerate(tree.leaves.values()):
             table[place, tree.output : tree.output + len(leaf.values)] = leaf.values
@@ -213,7 +219,7 @@ class _Graph:
 
 
 class _NodeTable:
-    """The splits and leaves of all trees in the lists that a TreeEnsemble has."""
+    """Splits and leaves of all trees in the lists of a TreeEnsemble."""
 
     def __init__(self, plain: PlainModel) -> None:
         self.features: list[int] = []
@@ -275,16 +281,6 @@ class _NodeTable:
         self.missing_true.append(int(missing_true))
 
 
-def _check_members(plain: PlainModel) -> None:
-    members = sum(len(split.in_yes) + 2 for split in plain.splits if split.in_yes is not None)
-    if members > MOST_MEMBERS:
-        raise ExportError(
-            f"the sets of categories of the model have {members} entries in all, and onnxruntime crashes on "
-            f"some tens of thousands: at most {MOST_MEMBERS} are exported. Group rare categories, prune the "
-            "model, or export it to SQL or Python."
-        )
-
-
 def _is_text(feature: Feature) -> bool:
     kinds = {isinstance(label, str) for label in feature.categories}
     if len(kinds) > 1:
@@ -304,8 +300,8 @@ def _keys(feature: Feature) -> NDArray[Any]:
 # -- running it -------------------------------------------------------------------------------------------
 
 
-def scored(exported: bytes, plain: PlainModel, rows: Rows) -> Scored:
-    """What the graph says of the rows, by onnxruntime."""
+def scored(exported: bytes, plain: PlainModel, rows: Rows) -> EnginePredictions:
+    """Predict with onnxruntime."""
     try:
         import onnxruntime
     except ImportError as error:
@@ -315,10 +311,10 @@ def scored(exported: bytes, plain: PlainModel, rows: Rows) -> Scored:
     session = onnxruntime.InferenceSession(exported, options, providers=["CPUExecutionProvider"])
     columns = {feature.name: _column(feature, rows[feature.name]) for feature in plain.columns}
     engine = f"onnxruntime {onnxruntime.__version__}"
-    said = session.run(None, columns if n_rows_of(rows) else {})
+    said = session.run(None, columns if count_rows(rows) else {})
     if not plain.target.is_classes:
-        return Scored(said[0], None, engine)
-    return Scored(said[1], _classes(plain.target.classes, said[0].tolist()), engine)
+        return EnginePredictions(said[0], None, engine)
+    return EnginePredictions(said[1], _classes(plain.target.classes, said[0].tolist()), engine)
 
 
 def _classes(classes: Sequence[Label], said: Sequence[Any]) -> list[Label]:

@@ -20,7 +20,7 @@ from holdfast.tree.tree import KNOWN, LEAF, Tree
 
 @dataclass(frozen=True)
 class Split:
-    """A node that asks about one column.
+    """An inner node with a split on one column.
 
     With a threshold: is the number at most this? With categories: is it one of those that go to `yes`? With
     neither: is the value known? A missing value, and a category that the schema does not hold, goes to `yes`
@@ -37,12 +37,12 @@ class Split:
 
     @property
     def is_known(self) -> bool:
-        """True if it asks whether the number is there."""
+        """True if it tests whether the number is present."""
         return self.threshold is None and self.in_yes is None
 
     @property
     def listed(self) -> tuple[tuple[Label, ...], bool]:
-        """Categories, and True if a row with one of them goes to `yes`; any other goes to the other side.
+        """Categories, and True if they go to `yes`; all others go to the other side.
 
         They are those of the side where missing values do not go, so that one list says it all.
         """
@@ -51,7 +51,7 @@ class Split:
 
 @dataclass(frozen=True)
 class Leaf:
-    """A node that says something."""
+    """A leaf."""
 
     values: tuple[float, ...]  # what it adds to the scores; of a tree alone, its fractions or its mean
     outcome: int  # the place of its class; -1 of a number
@@ -62,7 +62,7 @@ Node = Split | Leaf
 
 @dataclass(frozen=True)
 class PlainTree:
-    """Nodes in preorder, with the numbers that they have in the tree."""
+    """Nodes in preorder, numbered as in the tree."""
 
     nodes: tuple[Node, ...]
     output: int = 0  # the first score that the values are added to
@@ -70,17 +70,17 @@ class PlainTree:
 
     @property
     def leaves(self) -> dict[int, Leaf]:
-        """The leaves by their numbers."""
+        """Leaves by number."""
         return {number: node for number, node in enumerate(self.nodes) if isinstance(node, Leaf)}
 
     @property
     def splits(self) -> dict[int, Split]:
-        """The splits by their numbers."""
+        """Splits by number."""
         return {number: node for number, node in enumerate(self.nodes) if isinstance(node, Split)}
 
     @property
     def depth(self) -> int:
-        """Greatest number of questions that any row is asked."""
+        """Greatest number of splits on a path."""
         depth = [0] * len(self.nodes)
         for number, split in self.splits.items():  # preorder: a parent stands before its children
             depth[split.yes] = depth[split.no] = depth[number] + 1
@@ -89,7 +89,7 @@ class PlainTree:
 
 @dataclass(frozen=True)
 class PlainModel:
-    """Trees whose leaf values add up, and the link; or one tree that speaks for itself (`link` None)."""
+    """Trees whose leaf values add up, and the link; a single tree has `link` None."""
 
     columns: tuple[Feature, ...]  # those that the trees ask about, in the order of the schema
     target: Target
@@ -101,7 +101,7 @@ class PlainModel:
 
     @property
     def n_outputs(self) -> int:
-        """Number of scores of a row."""
+        """Number of scores per row."""
         return len(self.start)
 
     @property
@@ -110,12 +110,12 @@ class PlainModel:
         return (split for tree in self.trees for split in tree.splits.values())
 
 
-def found_model(model: Any) -> Tree | Ensemble:
-    """The tree or the ensemble, perhaps out of a fitted estimator; a TypeError for anything else."""
+def unwrap_model(model: Any) -> Tree | Ensemble:
+    """Return the tree or ensemble, also of a fitted estimator; a TypeError for anything else."""
     found = getattr(model, "ensemble_", getattr(model, "tree_", model))
     if not isinstance(found, Tree | Ensemble):
         raise TypeError(
-            f"Cannot export a {type(found).__name__}: it is no tree, no ensemble, and no fitted estimator of "
+            f"Cannot export a {type(found).__name__}: it is not a tree, an ensemble or a fitted estimator of "
             "one."
         )
     if getattr(model, "vote_threshold", None) is not None:
@@ -127,13 +127,13 @@ def found_model(model: Any) -> Tree | Ensemble:
     return found
 
 
-def plain_model(model: Any, *, questions: bool = False) -> PlainModel:
-    """The tree, the ensemble, or that of a fitted estimator, as plain data.
+def make_plain_model(model: Any, *, questions: bool = False) -> PlainModel:
+    """Convert a tree, ensemble or fitted estimator to plain data.
 
     An ExportError says what cannot be computed elsewhere; `questions=True`, of a format that only shows the
     tree, allows those that the user wrote.
     """
-    found = found_model(model)
+    found = unwrap_model(model)
     trees = found.trees if isinstance(found, Ensemble) else (found,)
     if not questions:
         _check_questions(trees)

@@ -12,8 +12,8 @@ from xml.etree import ElementTree
 from holdfast._version import __version__
 from holdfast.data.schema import Feature, Label
 from holdfast.errors import ExportError
-from holdfast.export.plain_model import Leaf, PlainModel, PlainTree, Split, plain_model
-from holdfast.export.scored import Rows, Scored
+from holdfast.export.plain_model import Leaf, PlainModel, PlainTree, Split, make_plain_model
+from holdfast.export.scored import EnginePredictions, Rows
 
 NAMESPACE = "http://www.dmg.org/PMML-4_4"
 SCORE = "score"  # name of what the trees of an output add up to
@@ -22,12 +22,12 @@ Element = ElementTree.Element
 
 
 def to_pmml(model: Any) -> bytes:
-    """The content of a PMML 4.4 file that predicts as the model does.
+    """Export as a PMML 4.4 file with the same predictions.
 
     It is read by evaluators in Java, Python and R. Fields have the names of the columns; a missing value is a
     missing field.
     """
-    plain = plain_model(model)
+    plain = make_plain_model(model)
     _check_texts(plain)
     root = Element("PMML", xmlns=NAMESPACE, version="4.4")
     header = _child(root, "Header")
@@ -115,7 +115,7 @@ def _tree_model(plain: PlainModel, tree: PlainTree, function: str, *, target: bo
 
 
 def _class_tree(plain: PlainModel, tree: PlainTree, *, target: bool, outputs: bool = False) -> Element:
-    """A tree that gives the fractions of the classes."""
+    """Make a tree of class fractions."""
     model = _tree_model(plain, tree, "classification", target=target)
     if outputs:
         _outputs(model, plain)
@@ -133,7 +133,7 @@ def _class_tree(plain: PlainModel, tree: PlainTree, *, target: bool, outputs: bo
 def _number_tree(
     plain: PlainModel, tree: PlainTree, place: int, *, target: bool = True, divided: bool = False
 ) -> Element:
-    """A tree that gives one of the numbers of its leaves."""
+    """Make a tree of one of the numbers of its leaves."""
     model = _tree_model(plain, tree, "regression", target=target)
 
     def said(node: Element, leaf: Leaf) -> None:
@@ -187,7 +187,7 @@ def _equal_to_one(parent: Element, name: str, labels: Sequence[Label]) -> None:
 
 
 def _known(parent: Element, name: str, operator: str | None) -> None:
-    """True of all rows (None), of no row (empty), or of those with a value, or without."""
+    """Test presence: of all rows (None), of none (empty), or of those with or without a value."""
     if operator:
         _child(parent, "SimplePredicate", field=name, operator=operator)
     else:
@@ -211,7 +211,17 @@ def _ensemble(plain: PlainModel) -> Element:
         return _mean(plain)
     if plain.link == "identity":
         return _sum(plain, 0, target=True)
-    return _chain(plain)
+    function = "classification" if plain.target.is_classes else "regression"
+    model = _mining_model(plain, function)
+    if plain.target.is_classes:
+        _outputs(model, plain)
+    segments = _child(
+        model, "Segmentation", multipleModelMethod="modelChain", missingPredictionTreatment="returnMissing"
+    )
+    for output in range(plain.n_outputs):
+        _segment(segments, output).append(_sum(plain, output, target=False))
+    _segment(segments, plain.n_outputs).append(_link(plain, function))
+    return model
 
 
 def _mean(plain: PlainModel) -> Element:
@@ -232,7 +242,7 @@ def _mean(plain: PlainModel) -> Element:
 
 
 def _sum(plain: PlainModel, output: int, *, target: bool) -> Element:
-    """What the trees add to one of the scores."""
+    """Sum what the trees add to one of the scores."""
     model = _mining_model(plain, "regression", target=target)
     if target:
         field = plain.target.name
@@ -256,29 +266,15 @@ def _sum(plain: PlainModel, output: int, *, target: bool) -> Element:
 
 
 def _adding_to(plain: PlainModel, output: int) -> Iterator[tuple[PlainTree, int]]:
-    """The trees that add to the score, and which number of their leaves does."""
+    """List the trees that add to the score, with the position of the value in their leaves."""
     for tree in plain.trees:
         width = len(next(iter(tree.leaves.values())).values)
         if tree.output <= output < tree.output + width:
             yield tree, output - tree.output
 
 
-def _chain(plain: PlainModel) -> Element:
-    function = "classification" if plain.target.is_classes else "regression"
-    model = _mining_model(plain, function)
-    if plain.target.is_classes:
-        _outputs(model, plain)
-    segments = _child(
-        model, "Segmentation", multipleModelMethod="modelChain", missingPredictionTreatment="returnMissing"
-    )
-    for output in range(plain.n_outputs):
-        _segment(segments, output).append(_sum(plain, output, target=False))
-    _segment(segments, plain.n_outputs).append(_link(plain, function))
-    return model
-
-
 def _link(plain: PlainModel, function: str) -> Element:
-    """A regression on the scores, whose normalisation is the link."""
+    """Make a regression on the scores, whose normalisation is the link."""
     method = {"softmax": "softmax", "exp": "exp"}.get(plain.link or "", "logit")
     model = Element("RegressionModel", functionName=function, normalizationMethod=method)
     schema = _child(model, "MiningSchema")
@@ -366,8 +362,8 @@ def _is_xml(letter: str) -> bool:
 # -- running it -------------------------------------------------------------------------------------------
 
 
-def scored(exported: bytes, plain: PlainModel, rows: Rows) -> Scored:
-    """What the file says of the rows, by the evaluator of JPMML, which needs Java."""
-    from holdfast.export.pmml_engine import evaluated
+def scored(exported: bytes, plain: PlainModel, rows: Rows) -> EnginePredictions:
+    """Predict with the evaluator of JPMML, which needs Java."""
+    from holdfast.export.pmml_engine import evaluate_pmml
 
-    return evaluated(exported, plain, rows)
+    return evaluate_pmml(exported, plain, rows)

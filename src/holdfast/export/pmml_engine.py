@@ -2,19 +2,18 @@
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import numpy as np
 
 from holdfast.data.schema import Label
 from holdfast.errors import EngineError
 from holdfast.export.plain_model import PlainModel
-from holdfast.export.scored import Rows, Scored
+from holdfast.export.scored import EnginePredictions, Rows
 from holdfast.files import replace_file
 
 
-def evaluated(exported: bytes, plain: PlainModel, rows: Rows) -> Scored:
-    """What the file says of the rows."""
+def evaluate_pmml(exported: bytes, plain: PlainModel, rows: Rows) -> EnginePredictions:
+    """Predict rows with the PMML file."""
     try:
         import jpmml_evaluator
         import pandas as pd
@@ -31,14 +30,14 @@ def evaluated(exported: bytes, plain: PlainModel, rows: Rows) -> Scored:
     engine = f"JPMML-Evaluator {jpmml_evaluator.__version__}"
     target = plain.target
     if not target.is_classes:
-        return Scored(said[[target.name]].to_numpy(np.float64), None, engine)
+        return EnginePredictions(said[[target.name]].to_numpy(np.float64), None, engine)
     names = [f"probability({_text(label)})" for label in target.classes]
-    return Scored(said[names].to_numpy(np.float64), [_plain(each) for each in said[target.name]], engine)
+    return EnginePredictions(
+        said[names].to_numpy(np.float64),
+        [each.item() if isinstance(each, np.generic) else each for each in said[target.name]],
+        engine,
+    )
 
 
 def _text(label: Label) -> str:
     return str(label).lower() if isinstance(label, bool) else str(label)
-
-
-def _plain(label: Any) -> Any:
-    return label.item() if isinstance(label, np.generic) else label

@@ -8,8 +8,8 @@ import numpy as np
 
 from holdfast.data.schema import Label
 from holdfast.errors import ExportError
-from holdfast.export.plain_model import Leaf, PlainModel, PlainTree, Split, plain_model
-from holdfast.export.scored import Rows, Scored
+from holdfast.export.plain_model import Leaf, PlainModel, PlainTree, Split, make_plain_model
+from holdfast.export.scored import EnginePredictions, Rows
 
 Said = Callable[[Leaf], list[str]]  # the lines of a leaf
 DEEPEST = 90  # Python takes 100 levels of indentation
@@ -30,12 +30,12 @@ _LINKS = {
 
 
 def to_python(model: Any) -> str:
-    """The text of a Python module with one function, `predict(row)`, that needs nothing else.
+    """Export as a Python module with one function, `predict(row)`, without dependencies.
 
     A row is a dictionary from the names of columns to values; None, NaN and no value at all are missing. Of
     classes it returns the class and a dictionary of probabilities, else the number.
     """
-    plain = plain_model(model)
+    plain = make_plain_model(model)
     for position, tree in enumerate(plain.trees):
         if tree.depth > DEEPEST:
             raise ExportError(
@@ -136,8 +136,8 @@ def _literal(label: Label) -> str:
 # -- running it -------------------------------------------------------------------------------------------
 
 
-def scored(exported: str, plain: PlainModel, rows: Rows) -> Scored:
-    """What the function says of the rows."""
+def scored(exported: str, plain: PlainModel, rows: Rows) -> EnginePredictions:
+    """Predict with the exported function."""
     from platform import python_version
 
     space: dict[str, Any] = {}
@@ -146,6 +146,6 @@ def scored(exported: str, plain: PlainModel, rows: Rows) -> Scored:
     said = [space["predict"](dict(zip(names, row, strict=True))) for row in zip(*rows.values(), strict=True)]
     engine = f"Python {python_version()}"
     if not classes:
-        return Scored(np.array(said, np.float64)[:, None], None, engine)
+        return EnginePredictions(np.array(said, np.float64)[:, None], None, engine)
     values = np.array([[values[label] for label in classes] for _, values in said])
-    return Scored(values, [outcome for outcome, _ in said], engine)
+    return EnginePredictions(values, [outcome for outcome, _ in said], engine)

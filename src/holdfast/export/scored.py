@@ -11,14 +11,14 @@ Rows = Mapping[str, Sequence[Any]]  # columns by name: numbers and categories as
 
 
 @dataclass(frozen=True, eq=False)
-class Scored:
-    """One entry per row."""
+class EnginePredictions:
+    """Predictions of an engine, one entry per row."""
 
     values: FloatArray  # (rows, classes) probabilities, or (rows, 1) numbers
     outcomes: Sequence[Label] | None  # the predicted classes; None where the target is a number
     engine: str = "holdfast"  # what computed it, with its version
 
 
-def n_rows_of(rows: Rows) -> int:
-    """Number of rows; 0 if there are no columns."""
+def count_rows(rows: Rows) -> int:
+    """Return the number of rows; 0 without columns."""
     return len(next(iter(rows.values()), ()))

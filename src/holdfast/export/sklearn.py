@@ -7,16 +7,16 @@ import numpy as np
 
 from holdfast.errors import ExportError
 from holdfast.export.edges import Scale
-from holdfast.export.plain_model import PlainModel, found_model
-from holdfast.export.scored import Rows, Scored, n_rows_of
+from holdfast.export.plain_model import PlainModel, unwrap_model
+from holdfast.export.scored import EnginePredictions, Rows, count_rows
 from holdfast.export.sklearn_boosted import to_boosting
 from holdfast.export.sklearn_mean import to_mean
-from holdfast.export.sklearn_tree import to_sklearn_tree, without_ties
+from holdfast.export.sklearn_tree import break_ties, to_sklearn_tree
 from holdfast.tree.tree import Tree
 
 
 def to_sklearn(model: Any) -> Any:
-    """A fitted model of scikit-learn that predicts as ours does: a tree, an ensemble, or an estimator of one.
+    """Export as a fitted scikit-learn tree or ensemble with the same predictions.
 
     A tree becomes a DecisionTreeClassifier or DecisionTreeRegressor; an ensemble that takes the mean of its
     trees, or lets them vote, a RandomForestClassifier or RandomForestRegressor, or a VotingClassifier or
@@ -30,7 +30,7 @@ def to_sklearn(model: Any) -> Any:
 
     An ExportError says what cannot be expressed: questions of your own, a loss matrix, and the like.
     """
-    found = found_model(model)
+    found = unwrap_model(model)
     if found.loss_matrix is not None:
         raise ExportError(
             "The model predicts by a loss matrix or a threshold, and scikit-learn's predict the most likely "
@@ -38,7 +38,7 @@ def to_sklearn(model: Any) -> Any:
             "its probabilities."
         )
     if isinstance(found, Tree):
-        return to_sklearn_tree(without_ties(found))
+        return to_sklearn_tree(break_ties(found))
     return to_mean(found) if found.link == "mean" else to_boosting(found)
 
 
@@ -46,20 +46,16 @@ def to_sklearn(model: Any) -> Any:
 
 
 def scale_of(exported: Any) -> Scale:
-    """The numbers that the model tells apart: trees and forests round them to float32, thresholds too."""
-    return Scale() if _is_boosting(exported) else Scale(_beside, is_exact=False)
+    """Return the scale of the model: scikit-learn trees and forests round to float32."""
+    return Scale() if hasattr(exported, "_predictors") else Scale(_beside, is_exact=False)
 
 
 def _beside(number: float, side: float) -> float:
     return float(np.nextafter(np.float32(number), np.float32(side)))
 
 
-def _is_boosting(exported: Any) -> bool:
-    return hasattr(exported, "_predictors")
-
-
-def scored(exported: Any, plain: PlainModel, rows: Rows) -> Scored:
-    """What the model of scikit-learn says of the rows: columns that it does not ask about are missing."""
+def scored(exported: Any, plain: PlainModel, rows: Rows) -> EnginePredictions:
+    """Predict with the scikit-learn model; columns that it does not use are missing."""
     import sklearn
 
     matrix = _matrix(exported, plain, rows)
@@ -67,15 +63,15 @@ def scored(exported: Any, plain: PlainModel, rows: Rows) -> Scored:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "X does not have valid feature names")
         if not plain.target.is_classes:
-            return Scored(exported.predict(matrix)[:, None], None, engine)
-        return Scored(exported.predict_proba(matrix), exported.predict(matrix).tolist(), engine)
+            return EnginePredictions(exported.predict(matrix)[:, None], None, engine)
+        return EnginePredictions(exported.predict_proba(matrix), exported.predict(matrix).tolist(), engine)
 
 
 def _matrix(exported: Any, plain: PlainModel, rows: Rows) -> Any:
     names = [f"x{place}" for place in range(exported.n_features_in_)]
     names = list(getattr(exported, "feature_names_in_", names))
     keeps_labels = getattr(exported, "is_categorical_", None) is not None
-    matrix = np.full((n_rows_of(rows), len(names)), np.nan, object if keeps_labels else np.float64)
+    matrix = np.full((count_rows(rows), len(names)), np.nan, object if keeps_labels else np.float64)
     for feature in plain.columns:
         values = list(rows[feature.name])
         if feature.categories and not keeps_labels:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from holdfast.arrays import FloatArray
 from holdfast.data.schema import Feature, Schema
 from holdfast.errors import ExportError
-from holdfast.export.plain_model import PlainModel, PlainTree, Split, plain_model
+from holdfast.export.plain_model import PlainModel, PlainTree, Split, make_plain_model
 from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.tree import Tree, label_array
 
@@ -22,29 +22,41 @@ _WORDS = 8  # of 32 bits: the set of categories of a split
 
 
 class _Columns(NamedTuple):
-    """Where scikit-learn looks for each column, which puts those of categories first, and their codes."""
+    """Column order of scikit-learn, which puts categorical ones first, with their codes."""
 
     place: dict[str, int]
     codes: dict[str, dict[Any, int]]
 
 
 def to_boosting(ensemble: Ensemble) -> Any:
-    """A HistGradientBoostingClassifier or HistGradientBoostingRegressor that predicts as the ensemble does.
+    """Export as a HistGradientBoosting model with the same predictions.
 
     It takes rows with the columns of the schema, categories as they are. Trees that give a value to every
     class, as those of AdaBoost, become one tree for each class, or one of the difference for two.
     """
-    plain = plain_model(ensemble)
-    _check_classes(ensemble.schema)
-    model = _unlearned(ensemble.schema, plain)
+    plain = make_plain_model(ensemble)
+    if len(ensemble.schema.target.classes) == 1:
+        raise _refused(
+            f"{ensemble.schema.target.name!r} has one class only, and it knows two or more",
+            "Fit it to rows of both",
+        )
+    model = _fit_empty_model(ensemble.schema, plain)
     columns = _columns(model, ensemble.schema)
     n_scores = model.n_trees_per_iteration_
     sequences: list[list[Any]] = [[] for _ in range(n_scores)]
     for tree, nodes in zip(ensemble.trees, plain.trees, strict=True):
         for score, values in _by_score(nodes, plain, n_scores):
             sequences[score].append(_predictor(tree, nodes, values, columns))
-    model._predictors = _rounds(sequences)
-    model._baseline_prediction = _start(plain, n_scores)
+    nothing = _predictor_of(np.zeros(1, _node_type()), [])
+    nothing.nodes["is_leaf"] = nothing.nodes["count"] = 1
+    n_rounds = max(len(trees) for trees in sequences)
+    model._predictors = [
+        [trees[place] if place < len(trees) else nothing for trees in sequences] for place in range(n_rounds)
+    ]
+    start = np.array(plain.start)
+    if n_scores < plain.n_outputs:
+        start = start[1:] - start[:1]
+    model._baseline_prediction = (2.0 if plain.link == "double_logistic" else 1.0) * start.reshape(1, -1)
     return model.set_params(max_iter=len(model._predictors))
 
 
@@ -52,7 +64,7 @@ def to_boosting(ensemble: Ensemble) -> Any:
 
 
 def _by_score(tree: PlainTree, model: PlainModel, n_scores: int) -> list[tuple[int, FloatArray]]:
-    """The scores that the tree adds to, with the value of every node; splits have none."""
+    """Return the scores that the tree adds to, with the value of every node (none for splits)."""
     width = len(next(iter(tree.leaves.values())).values)
     values = np.zeros((len(tree.nodes), model.n_outputs))
     for number, leaf in tree.leaves.items():
@@ -61,23 +73,6 @@ def _by_score(tree: PlainTree, model: PlainModel, n_scores: int) -> list[tuple[i
         return [(0, values[:, 1] - values[:, 0])]
     of_two = 2.0 if model.link == "double_logistic" else 1.0
     return [(tree.output + place, of_two * values[:, tree.output + place]) for place in range(width)]
-
-
-def _start(model: PlainModel, n_scores: int) -> FloatArray:
-    start = np.array(model.start)
-    if n_scores < model.n_outputs:
-        start = start[1:] - start[:1]
-    return (2.0 if model.link == "double_logistic" else 1.0) * start.reshape(1, -1)
-
-
-def _rounds(sequences: Sequence[Sequence[Any]]) -> list[list[Any]]:
-    """The trees of each round, one for each score: where one has no more, a leaf of 0."""
-    nothing = _predictor_of(np.zeros(1, _node_type()), [])
-    nothing.nodes["is_leaf"] = nothing.nodes["count"] = 1
-    n_rounds = max(len(trees) for trees in sequences)
-    return [
-        [trees[place] if place < len(trees) else nothing for trees in sequences] for place in range(n_rounds)
-    ]
 
 
 # -- trees ------------------------------------------------------------------------------------------------
@@ -128,8 +123,8 @@ def _node_type() -> Any:
 # -- the model around them --------------------------------------------------------------------------------
 
 
-def _unlearned(schema: Schema, plain: PlainModel) -> Any:
-    """A model that has seen every column, category and class, and has learnt nothing worth keeping."""
+def _fit_empty_model(schema: Schema, plain: PlainModel) -> Any:
+    """Fit a model that has seen every column, category and class, with no effect."""
     from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
     has_categories = [bool(feature.categories) for feature in schema.columns]
@@ -138,7 +133,7 @@ def _unlearned(schema: Schema, plain: PlainModel) -> Any:
         settings["categorical_features"] = has_categories
     n_classes = len(schema.target.classes)
     used = {feature.name for feature in plain.columns}
-    columns = [_seen(feature, feature.name in used) for feature in schema.columns]
+    columns = [_make_seen_values(feature, feature.name in used) for feature in schema.columns]
     rows = _cycled(columns, max(n_classes, 2, *map(len, columns)), any(has_categories))
     if n_classes:
         model = HistGradientBoostingClassifier(**settings).fit(rows, np.arange(len(rows)) % n_classes)
@@ -153,20 +148,20 @@ def _unlearned(schema: Schema, plain: PlainModel) -> Any:
 
 
 def _encoder(model: Any) -> Any:
-    """What makes codes of categories."""
+    """Make the encoder of categories."""
     return model._preprocessor.named_transformers_["encoder"]
 
 
 def _type_categories(encoder: Any) -> None:
-    """Numbers as numbers: among objects it could not look up a column of integers."""
+    """Convert numeric categories to numbers: among objects scikit-learn cannot look them up."""
     encoder.categories_ = [
         labels if any(isinstance(label, str) for label in labels) else np.array(labels.tolist())
         for labels in encoder.categories_
     ]
 
 
-def _seen(feature: Feature, is_used: bool) -> Sequence[Any]:
-    """The values of a column that scikit-learn must have seen."""
+def _make_seen_values(feature: Feature, is_used: bool) -> Sequence[Any]:
+    """Return the values of a column that scikit-learn must have seen."""
     labels = feature.categories
     if is_used and len(labels) > MOST_CATEGORIES:
         raise _refused(
@@ -190,7 +185,7 @@ def _cycled(columns: Sequence[Sequence[Any]], n_rows: int, is_mixed: bool) -> ND
 
 
 def _name_columns(model: Any, schema: Schema) -> None:
-    """The names, as if a frame had been fitted: also those of the parts that read categories."""
+    """Set column names as if a frame had been fitted, also in the encoders."""
     names = np.array([feature.name for feature in schema.columns], object)
     if all(name == f"x{place}" for place, name in enumerate(names)):
         return
@@ -213,13 +208,6 @@ def _columns(model: Any, schema: Schema) -> _Columns:
         for name, labels in zip(named, seen, strict=True)
     }
     return _Columns(place, codes)
-
-
-def _check_classes(schema: Schema) -> None:
-    if len(schema.target.classes) == 1:
-        raise _refused(
-            f"{schema.target.name!r} has one class only, and it knows two or more", "Fit it to rows of both"
-        )
 
 
 def _refused(what: str, way_out: str) -> ExportError:

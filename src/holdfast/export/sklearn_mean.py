@@ -5,13 +5,13 @@ from typing import Any
 import numpy as np
 
 from holdfast.errors import ExportError
-from holdfast.export.sklearn_tree import describe, to_sklearn_tree
+from holdfast.export.sklearn_tree import set_fitted_attributes, to_sklearn_tree
 from holdfast.tree.ensemble import Ensemble
-from holdfast.tree.tree import Tree, label_array
+from holdfast.tree.tree import label_array
 
 
 def to_mean(ensemble: Ensemble) -> Any:
-    """A random forest, or, where weights differ, a VotingClassifier or VotingRegressor that knows them.
+    """Export as a random forest or, with unequal weights, as a VotingClassifier or VotingRegressor.
 
     A tree that votes has leaves that are certain of their class: the mean of these is the share of votes.
     """
@@ -23,13 +23,11 @@ def to_mean(ensemble: Ensemble) -> Any:
 def _member(ensemble: Ensemble, position: int) -> Any:
     tree = ensemble[position]
     try:
-        return to_sklearn_tree(_certain(tree) if ensemble.votes else tree)
+        return to_sklearn_tree(
+            tree.replace(value=np.eye(tree.value.shape[1])[tree.outcome]) if ensemble.votes else tree
+        )
     except ExportError as error:
         raise ExportError(f"tree {position} of the ensemble: {error}") from error
-
-
-def _certain(tree: Tree) -> Tree:
-    return tree.replace(value=np.eye(tree.value.shape[1])[tree.outcome])
 
 
 def _forest(ensemble: Ensemble, members: list[Any]) -> Any:
@@ -37,7 +35,7 @@ def _forest(ensemble: Ensemble, members: list[Any]) -> Any:
 
     kind = RandomForestClassifier if ensemble.schema.target.is_classes else RandomForestRegressor
     forest = kind(n_estimators=len(members))
-    describe(forest, ensemble.schema, ensemble[0].criterion)
+    set_fitted_attributes(forest, ensemble.schema, ensemble[0].criterion)
     for member in members:
         _make_nameless(member)
     forest.estimator_ = type(members[0])()
@@ -46,7 +44,7 @@ def _forest(ensemble: Ensemble, members: list[Any]) -> Any:
 
 
 def _make_nameless(member: Any) -> None:
-    """A member of a forest knows numbers instead of classes, and is given an array by the forest."""
+    """Make a member predict numbers for classes from arrays, as the forest expects."""
     if hasattr(member, "classes_"):
         member.classes_ = np.arange(float(member.n_classes_))
     if hasattr(member, "feature_names_in_"):

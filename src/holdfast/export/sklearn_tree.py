@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.adapters.reading import nearest_float32
+from holdfast.adapters.reading import round_to_float32
 from holdfast.arrays import FloatArray
 from holdfast.data.schema import Schema
 from holdfast.errors import ExportError
@@ -21,27 +21,37 @@ _KEEP = "or keep the tree as a file of holdfast: save(tree, 'tree.json')."
 
 
 def to_sklearn_tree(tree: Tree) -> Any:
-    """A DecisionTreeClassifier or DecisionTreeRegressor with the nodes of the tree."""
+    """Export as a DecisionTreeClassifier or DecisionTreeRegressor with the same nodes."""
     from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-    _check_expressible(tree)
+    for node in np.flatnonzero(tree.feature != LEAF).tolist():
+        feature = tree.schema.features[tree.feature[node]]
+        if feature.kind == "question":
+            raise _export_error(node, f"asks the question {feature.name!r}", "Add its answer as a column,")
+        if feature.is_subset:
+            what = f"splits the categories of column {feature.name!r}"
+            raise _export_error(node, what, "Grow the tree on one-hot columns,")
+        threshold = tree.threshold[node]
+        if threshold < KNOWN and np.isinf(round_to_float32(threshold)):
+            what = f"compares column {feature.name!r} with {threshold:g}, beyond the range of float32"
+            raise _export_error(node, what, "Rescale the column,")
     model = DecisionTreeClassifier() if tree.schema.target.is_classes else DecisionTreeRegressor()
-    describe(model, tree.schema, tree.criterion)
+    set_fitted_attributes(model, tree.schema, tree.criterion)
     model.max_features_ = model.n_features_in_
     model.tree_ = _sklearn_tree(tree)
     return model
 
 
-def without_ties(tree: Tree) -> Tree:
-    """The tree with a last bit more for our class of a tie, where scikit-learn would predict the first."""
+def break_ties(tree: Tree) -> Tree:
+    """Add a last bit to our class in ties, where scikit-learn would predict the first."""
     value, outcome = tree.value.copy(), tree.outcome
     nodes = np.flatnonzero(value.argmax(axis=1) != outcome)
     value[nodes, outcome[nodes]] = np.nextafter(value[nodes, outcome[nodes]], 2.0)
     return tree.replace(value=value)
 
 
-def describe(model: Any, schema: Schema, criterion: str) -> None:
-    """Give the model what scikit-learn keeps of the data it was fitted to."""
+def set_fitted_attributes(model: Any, schema: Schema, criterion: str) -> None:
+    """Set the attributes that scikit-learn stores about the training data."""
     classes, columns = schema.target.classes, schema.columns
     if criterion in _SHARED_CRITERIA:
         model.criterion = criterion
@@ -76,31 +86,16 @@ def _sklearn_tree(tree: Tree) -> Any:
 
 
 def _float32_thresholds(tree: Tree) -> FloatArray:
-    """The nearest float32: all values up to the threshold round to it, or to less.
+    """Return the nearest float32 so that values up to the threshold round to it or less.
 
     A threshold half-way between two neighbours in float32 goes to the lower one instead. It is what growing
     on float32 data puts between these two values, and rounding it to the upper would send both left.
     """
-    nearest = nearest_float32(tree.threshold)
+    nearest = round_to_float32(tree.threshold)
     below = np.nextafter(nearest, np.float32(-np.inf))
     middle = below.astype(np.float64) / 2 + nearest.astype(np.float64) / 2
     rounded = np.where((nearest > tree.threshold) & (tree.threshold == middle), below, nearest)
     return np.where(tree.threshold == KNOWN, np.inf, rounded.astype(np.float64))
-
-
-def _check_expressible(tree: Tree) -> None:
-    """Nothing, or an ExportError that names the first split that scikit-learn cannot make."""
-    for node in np.flatnonzero(tree.feature != LEAF).tolist():
-        feature = tree.schema.features[tree.feature[node]]
-        if feature.kind == "question":
-            raise _export_error(node, f"asks the question {feature.name!r}", "Add its answer as a column,")
-        if feature.is_subset:
-            what = f"splits the categories of column {feature.name!r}"
-            raise _export_error(node, what, "Grow the tree on one-hot columns,")
-        threshold = tree.threshold[node]
-        if threshold < KNOWN and np.isinf(nearest_float32(threshold)):
-            what = f"compares column {feature.name!r} with {threshold:g}, beyond the range of float32"
-            raise _export_error(node, what, "Rescale the column,")
 
 
 def _export_error(node: int, what: str, way_out: str) -> ExportError:

@@ -6,8 +6,8 @@ from typing import Any
 from holdfast.data.schema import Feature
 from holdfast.errors import EngineError, ExportError
 from holdfast.export.plain_model import PlainModel
-from holdfast.export.scored import Rows, n_rows_of
-from holdfast.export.sql_text import identifier, literal
+from holdfast.export.scored import Rows, count_rows
+from holdfast.export.sql_text import format_literal, quote_identifier
 
 BATCH = 500  # rows of one INSERT
 Result = tuple[list[tuple[Any, ...]], str]
@@ -24,7 +24,7 @@ def run_query(
     view: str | None = None,
     key: str | None = None,
 ) -> Result:
-    """The records of the result, in the order of the rows, and the name of the database.
+    """Run the query; return records in row order, and the name of the database.
 
     With a view, the script creates it; the rows get numbers as their key.
     """
@@ -32,20 +32,20 @@ def run_query(
     rows = dict(rows)
     if key is not None:
         _check_key(key, rows)
-        rows[key] = [*range(n_rows_of(rows))]
+        rows[key] = [*range(count_rows(rows))]
     _insert(connection, plain, rows, table=table, extra=extra, key=key)
     query = script
     if view is not None:
-        _run_script(connection, script)
-        query = f"SELECT * FROM {identifier(view)}" + (f" ORDER BY {identifier(key)}" if key else "")
+        run = getattr(
+            connection, "executescript", connection.execute
+        )  # SQLite executes one statement at a time
+        run(script)
+        query = f"SELECT * FROM {quote_identifier(view)}" + (
+            f" ORDER BY {quote_identifier(key)}" if key else ""
+        )
     result = connection.execute(query).fetchall()
     connection.close()
     return result, engine
-
-
-def _run_script(connection: Any, script: str) -> None:
-    run = getattr(connection, "executescript", connection.execute)  # SQLite executes one statement at a time
-    run(script)
 
 
 def _check_key(key: str, rows: Rows) -> None:
@@ -63,13 +63,13 @@ def _insert(
     types = {feature.name: _type(feature) for feature in plain.columns}
     if key is not None:
         types[key] = "INTEGER PRIMARY KEY"
-    columns = ", ".join(f"{identifier(name)} {types.get(name, 'VARCHAR')}" for name in names)
-    connection.execute(f"CREATE TABLE {identifier(table)} ({columns})")
-    missing = [None] * n_rows_of(rows)
+    columns = ", ".join(f"{quote_identifier(name)} {types.get(name, 'VARCHAR')}" for name in names)
+    connection.execute(f"CREATE TABLE {quote_identifier(table)} ({columns})")
+    missing = [None] * count_rows(rows)
     records = list(zip(*(rows.get(name, missing) for name in names), strict=True))
     for begin in range(0, len(records), BATCH):
         batch = ", ".join(f"({', '.join(map(_cell, record))})" for record in records[begin : begin + BATCH])
-        connection.execute(f"INSERT INTO {identifier(table)} VALUES {batch}")
+        connection.execute(f"INSERT INTO {quote_identifier(table)} VALUES {batch}")
 
 
 def _connected(dialect: str) -> tuple[Any, str]:
@@ -102,4 +102,4 @@ def _type(feature: Feature) -> str:
 
 
 def _cell(value: Any) -> str:
-    return "NULL" if value is None else literal(value)
+    return "NULL" if value is None else format_literal(value)

@@ -11,8 +11,8 @@ from itertools import chain, count
 
 from holdfast.errors import ExportError
 from holdfast.export.plain_model import Leaf, PlainModel, PlainTree, Split
-from holdfast.export.sql_text import Dialect, identifier, literal, number
-from holdfast.tree.wording import class_names
+from holdfast.export.sql_text import Dialect, format_literal, format_number, quote_identifier
+from holdfast.tree.wording import format_class_names
 
 LEVELS = 12  # of a tree in one expression
 TREES = 50  # in one sum
@@ -22,7 +22,7 @@ INDENT = "\n      "  # of what belongs to a column of a step
 
 @dataclass
 class Query:
-    """A query that is being written, step after step."""
+    """A query being written, step by step."""
 
     model: PlainModel
     table: str
@@ -34,20 +34,20 @@ class Query:
     def __post_init__(self) -> None:
         read = (feature.name for feature in self.model.columns)
         self.carried = tuple(dict.fromkeys((*self.keep, *read)))  # columns of every step
-        self.source = identifier(self.table)  # what the next step selects from
+        self.source = quote_identifier(self.table)  # what the next step selects from
         self._check_names()
         self.taken.update(name.casefold() for name in (self.table, *self.carried))
 
     def text(self) -> str:
-        """The whole query."""
+        """Return the whole query."""
         leaves = self.walked()
         if self.model.link is None:
             return self.selected(self._said_by_leaf(leaves[0]))
         return self.selected(self.linked(self._summed(leaves)))
 
     def selected(self, columns: Sequence[str]) -> str:
-        """The query, with the steps so far, for the columns to keep and these."""
-        body = ",\n  ".join([*map(identifier, self.keep), *columns])
+        """Return the query so far, selecting the columns to keep and these."""
+        body = ",\n  ".join([*map(quote_identifier, self.keep), *columns])
         steps = f"WITH {', '.join(self.steps)}\n" if self.steps else ""
         return f"{steps}SELECT\n  {body}\nFROM {self.source}\n"
 
@@ -64,7 +64,7 @@ class Query:
     # -- steps --------------------------------------------------------------------------------------------
 
     def _free(self, name: str) -> str:
-        """The name, or the first of name_2, name_3 ... that nothing has."""
+        """Return the name, or the first unused of name_2, name_3, ..."""
         free = next(
             each
             for each in chain([name], (f"{name}_{n}" for n in count(2)))
@@ -74,10 +74,10 @@ class Query:
         return free
 
     def step(self, name: str, before: Sequence[str], columns: Sequence[tuple[str, str]]) -> list[str]:
-        """Add a table with the columns of before and new ones; the names of the new ones, quoted."""
-        quoted = [identifier(each) for each in self.carried]
+        """Add a table with the earlier columns and new ones; return the new names, quoted."""
+        quoted = [quote_identifier(each) for each in self.carried]
         new = [f"{expression} AS {alias}" for alias, expression in columns]
-        step = identifier(self._free(name))
+        step = quote_identifier(self._free(name))
         body = ",\n    ".join([*quoted, *before, *new])
         self.steps.append(
             f"{step} AS {self.dialect.materialized}(\n  SELECT\n    {body}\n  FROM {self.source}\n)"
@@ -86,14 +86,14 @@ class Query:
         return [alias for alias, _ in columns]
 
     def aliases(self, name: str, number: int) -> list[str]:
-        """So many names of columns that nothing has, quoted."""
+        """Return n unused column names, quoted."""
         names = [name] if number == 1 else [f"{name}_{place}" for place in range(number)]
-        return [identifier(self._free(each)) for each in names]
+        return [quote_identifier(self._free(each)) for each in names]
 
     # -- trees --------------------------------------------------------------------------------------------
 
     def walked(self) -> list[str]:
-        """Columns with the number of the leaf of each tree."""
+        """Add columns with the leaf number of each tree."""
         trees = self.model.trees
         open_nodes: list[list[int]] = [[0] for _ in trees]
         names: list[str] = []
@@ -108,43 +108,47 @@ class Query:
         return names
 
     def _said_by_leaf(self, leaf: str) -> list[str]:
-        """What a tree alone says, as columns of the result."""
+        """Return the values of a single tree as result columns."""
         leaves, target = self.model.trees[0].leaves, self.model.target
         values = [
-            _by_leaf(leaf, {node: number(each.values[place]) for node, each in leaves.items()})
+            _by_leaf(leaf, {node: format_number(each.values[place]) for node, each in leaves.items()})
             for place in range(len(next(iter(leaves.values())).values))
         ]
         if not target.is_classes:
-            return [f"{values[0]} AS {identifier(self._free(PREDICTION))}"]
+            return [f"{values[0]} AS {quote_identifier(self._free(PREDICTION))}"]
         classes = self._class_literals()
         outcome = _by_leaf(leaf, {node: classes[each.outcome] for node, each in leaves.items()})
         return self._classes(outcome, values)
 
     def _classes(self, outcome: str, values: Sequence[str]) -> list[str]:
-        names = [self._free(PREDICTION), *(self._free(f"p({n})") for n in class_names(self.model.target))]
+        names = [
+            self._free(PREDICTION),
+            *(self._free(f"p({n})") for n in format_class_names(self.model.target)),
+        ]
         return [
-            f"{column} AS {identifier(name)}" for name, column in zip(names, [outcome, *values], strict=True)
+            f"{column} AS {quote_identifier(name)}"
+            for name, column in zip(names, [outcome, *values], strict=True)
         ]
 
     def _class_literals(self) -> list[str]:
         classes = self.model.target.classes
         is_mixed = len({isinstance(label, str) for label in classes}) > 1
         return (
-            [literal(name) for name in class_names(self.model.target)]
+            [format_literal(name) for name in format_class_names(self.model.target)]
             if is_mixed
-            else [*map(literal, classes)]
+            else [*map(format_literal, classes)]
         )
 
     # -- scores and links ---------------------------------------------------------------------------------
 
     def _summed(self, leaves: Sequence[str]) -> list[str]:
-        scores = [number(each) for each in self.model.start]
+        scores = [format_number(each) for each in self.model.start]
         for begin in range(0, len(leaves), TREES):
             sums: list[list[str]] = [[each] for each in scores]
             for leaf, tree in zip(
                 leaves[begin : begin + TREES], self.model.trees[begin : begin + TREES], strict=True
             ):
-                for place, term in terms(leaf, tree):
+                for place, term in make_terms(leaf, tree):
                     sums[place].append(term)
             aliases = self.aliases("score", len(scores))
             columns = [(alias, " + ".join(each)) for alias, each in zip(aliases, sums, strict=True)]
@@ -153,10 +157,10 @@ class Query:
         return scores
 
     def linked(self, scores: list[str]) -> list[str]:
-        """The columns of the result."""
+        """Return the result columns."""
         values = getattr(self, f"_link_{self.model.link}")(scores)
         if not self.model.target.is_classes:
-            return [f"{values[0]} AS {identifier(self._free(PREDICTION))}"]
+            return [f"{values[0]} AS {quote_identifier(self._free(PREDICTION))}"]
         values = self.step("linked", [], list(zip(self.aliases("value", len(values)), values, strict=True)))
         (best,) = self.step("best", values, [(self.aliases("most", 1)[0], self.dialect.greatest(values))])
         whens = [
@@ -166,17 +170,17 @@ class Query:
         return self._classes(f"CASE {' '.join(whens)} END", values)
 
     def _link_mean(self, scores: list[str]) -> list[str]:
-        return [f"{score} / {number(self.model.total_weight)}" for score in scores]
+        return [f"{score} / {format_number(self.model.total_weight)}" for score in scores]
 
     def _link_identity(self, scores: list[str]) -> list[str]:
         return scores
 
     def _link_exp(self, scores: list[str]) -> list[str]:
-        return [f"EXP({self.dialect.least([scores[0], number(709.0)])})"]
+        return [f"EXP({self.dialect.least([scores[0], format_number(709.0)])})"]
 
     def _link_logistic(self, scores: list[str]) -> list[str]:
         both = (scores[0], f"-{scores[0]}")
-        return [f"1e0 / (1e0 + EXP({self.dialect.least([each, number(709.0)])}))" for each in both]
+        return [f"1e0 / (1e0 + EXP({self.dialect.least([each, format_number(709.0)])}))" for each in both]
 
     def _link_double_logistic(self, scores: list[str]) -> list[str]:
         return self._link_logistic([f"(2e0 * {scores[0]})"])
@@ -194,7 +198,7 @@ class Query:
 
 
 def _walk(tree: PlainTree, begin: Sequence[int], before: str | None) -> tuple[str, list[int]]:
-    """The number of the node that a row comes to from those that it stands at, and those that still ask."""
+    """Return the next node of each row from its current one, and the nodes still to split."""
     left: list[int] = []
     texts = {node: _nested(tree, node, left) for node in begin}
     if before is None:
@@ -218,26 +222,22 @@ def _nested(tree: PlainTree, number: int, left: list[int], level: int = 0) -> st
 
 
 def _condition(split: Split) -> str:
-    """True, or false, of every row: what is missing is spelt out."""
-    x = identifier(split.feature.name)
+    """Return a condition that is true or false for every row: missing values are explicit."""
+    x = quote_identifier(split.feature.name)
     known = f"{x} IS NULL OR" if split.missing_yes else f"{x} IS NOT NULL AND"
     if split.is_known:
         return "1 = 1" if split.missing_yes else f"{x} IS NOT NULL"
     if split.threshold is not None:
-        return f"({known} {x} <= {number(split.threshold)})"
+        return f"({known} {x} <= {format_number(split.threshold)})"
     labels, is_yes = split.listed
-    _check_kinds(split)
-    if not labels:
-        return "1 = 0" if is_yes else "1 = 1"
-    return f"({known} {x} {'IN' if is_yes else 'NOT IN'} ({', '.join(map(literal, labels))}))"
-
-
-def _check_kinds(split: Split) -> None:
     if len({isinstance(label, str) for label in split.feature.categories}) > 1:
         raise ExportError(
             f"the categories of column {split.feature.name!r} are text and numbers, and a column of SQL "
             "holds one of them: turn all into text, and grow the model again."
         )
+    if not labels:
+        return "1 = 0" if is_yes else "1 = 1"
+    return f"({known} {x} {'IN' if is_yes else 'NOT IN'} ({', '.join(map(format_literal, labels))}))"
 
 
 def _by_leaf(leaf: str, said: dict[int, str]) -> str:
@@ -246,11 +246,11 @@ def _by_leaf(leaf: str, said: dict[int, str]) -> str:
     return f"CASE {leaf} {' '.join(f'WHEN {node} THEN {text}' for node, text in said.items())} END"
 
 
-def terms(leaf: str, tree: PlainTree) -> Iterator[tuple[int, str]]:
-    """What the tree adds, with the score that it adds to."""
+def make_terms(leaf: str, tree: PlainTree) -> Iterator[tuple[int, str]]:
+    """List what the tree adds, with the score that it adds to."""
     leaves = tree.leaves
     for place in range(len(next(iter(leaves.values())).values)):
         yield (
             tree.output + place,
-            _by_leaf(leaf, {n: number(each.values[place]) for n, each in leaves.items()}),
+            _by_leaf(leaf, {n: format_number(each.values[place]) for n, each in leaves.items()}),
         )

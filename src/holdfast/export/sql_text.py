@@ -10,32 +10,32 @@ MOST_ARGUMENTS = 50  # of one function: SQLite takes 100
 SHORT = 15  # significant digits that any reader of numbers takes for the same float
 
 
-def identifier(name: str) -> str:
-    """The name of a table or a column, in quotes."""
+def quote_identifier(name: str) -> str:
+    """Quote the name of a table or column."""
     if not name or "\0" in name:
         raise ExportError(f"SQL has no name {name!r}: rename the column.")
     return '"' + name.replace('"', '""') + '"'
 
 
-def literal(label: Label) -> str:
-    """A category or a class."""
+def format_literal(label: Label) -> str:
+    """Format a category or class."""
     if isinstance(label, bool):
         return "TRUE" if label else "FALSE"
     if isinstance(label, int):
         return str(label)
     if isinstance(label, float):
-        return number(label)
+        return format_number(label)
     if "\0" in label:
         raise ExportError(f"SQL has no text {label!r}, which holds a NUL character.")
     return "'" + label.replace("'", "''") + "'"
 
 
-def number(value: float) -> str:
-    """The number as a float of 17 digits, or of fewer if they are the same.
+def format_number(value: float) -> str:
+    """Format a float with 17 digits, or fewer if they are exact.
 
     With an exponent, as DuckDB takes a number without one for a decimal.
 
-    >>> number(40.5), number(0.1 + 0.2)
+    >>> format_number(40.5), format_number(0.1 + 0.2)
     ('4.05e1', '3.0000000000000004e-1')
     """
     short = f"{value:.{SHORT - 1}e}"
@@ -45,7 +45,7 @@ def number(value: float) -> str:
 
 @dataclass(frozen=True)
 class Dialect:
-    """A dialect, and the words that differ."""
+    """A SQL dialect with the keywords that differ."""
 
     name: str
     most: str = "GREATEST"
@@ -54,7 +54,7 @@ class Dialect:
 
     @classmethod
     def of(cls, name: str) -> "Dialect":
-        """The dialect of this name; an ExportError names those there are."""
+        """Return the dialect of this name; an ExportError lists the known ones."""
         if name == "sqlite":
             return cls(name, "MAX", "MIN")
         if name not in ("duckdb", "postgres"):
@@ -63,15 +63,15 @@ class Dialect:
         return cls(name)
 
     def greatest(self, columns: Sequence[str]) -> str:
-        """The greatest of the columns."""
+        """Return the greatest of the columns."""
         return _folded(self.most, columns)
 
     def least(self, columns: Sequence[str]) -> str:
-        """The least of the columns."""
+        """Return the least of the columns."""
         return _folded(self.least_word, columns)
 
-    def translated(self, query: str) -> str:
-        """The query, by sqlglot where the dialect is none of ours."""
+    def translate(self, query: str) -> str:
+        """Translate the query with sqlglot if the dialect is not one of ours."""
         if self.name in ("duckdb", "postgres", "sqlite"):
             return query
         import sqlglot

@@ -9,16 +9,16 @@ from dataclasses import dataclass, replace
 
 from holdfast.errors import ExportError
 from holdfast.export.plain_model import PlainModel, PlainTree
-from holdfast.export.sql_query import Query, terms
-from holdfast.export.sql_text import Dialect, identifier, number
+from holdfast.export.sql_query import Query, make_terms
+from holdfast.export.sql_text import Dialect, format_number, quote_identifier
 
 JOINED = 40  # views in one sum: SQLite joins 64 tables
-BEFORE = identifier("before")  # the sum of the trees before
+BEFORE = quote_identifier("before")  # the sum of the trees before
 
 
 @dataclass
 class Views:
-    """What the statements are written from."""
+    """CREATE VIEW statements being written."""
 
     model: PlainModel
     table: str
@@ -28,7 +28,7 @@ class Views:
     key: str | None
 
     def statements(self) -> Iterator[str]:
-        """One CREATE VIEW after another: those of the trees, their sums, and the one that predicts."""
+        """Return the statements: views of the trees, their sums, and the prediction."""
         if self.view.casefold() == self.table.casefold():
             raise ExportError(f"view={self.view!r} is the name of the table: take another one.")
         keep = self.keep if self.key is None else tuple(dict.fromkeys((self.key, *self.keep)))
@@ -44,7 +44,7 @@ class Views:
     def _joined(self, key: str, keep: tuple[str, ...]) -> Iterator[str]:
         last = Query(replace(self.model, columns=()), self.table, keep, self.dialect)
         names = _Names(
-            identifier(key),
+            quote_identifier(key),
             last.aliases("value", self.model.n_outputs),
             last.aliases("score", self.model.n_outputs),
         )
@@ -56,7 +56,7 @@ class Views:
         yield self._created(self.view, self._predicted(last, self._sum_name(n_sums - 1), names))
 
     def _created(self, name: str, query: str) -> str:
-        return f"CREATE VIEW {identifier(name)} AS\n{query}"
+        return f"CREATE VIEW {quote_identifier(name)} AS\n{query}"
 
     def _tree_name(self, place: int) -> str:
         return f"{self.view}_tree_{place}"
@@ -65,28 +65,28 @@ class Views:
         return f"{self.view}_sum_{place}"
 
     def _said(self, key: str, tree: PlainTree, names: "_Names") -> str:
-        """The key of every row and what the tree adds to each of its scores."""
+        """Return the key of every row and what the tree adds to its scores."""
         asked = {split.feature.name for split in tree.splits.values()}
         columns = tuple(feature for feature in self.model.columns if feature.name in asked)
         query = Query(replace(self.model, trees=(tree,), columns=columns), self.table, (key,), self.dialect)
         (leaf,) = query.walked()
-        return query.selected([f"{term} AS {names.values[place]}" for place, term in terms(leaf, tree)])
+        return query.selected([f"{term} AS {names.values[place]}" for place, term in make_terms(leaf, tree)])
 
     def _sum(self, place: int, names: "_Names") -> str:
-        """The scores after some more trees: those of the sum before, or the start, and what they say."""
+        """Add some trees to the scores of the last sum, or to the start."""
         begin = place * JOINED
         trees = self.model.trees[begin : begin + JOINED]
-        views = [identifier(self._tree_name(begin + number)) for number in range(len(trees))]
+        views = [quote_identifier(self._tree_name(begin + number)) for number in range(len(trees))]
         sums = [
-            [f"{BEFORE}.{score}" if place else number(start)]
+            [f"{BEFORE}.{score}" if place else format_number(start)]
             for score, start in zip(names.scores, self.model.start, strict=True)
         ]
         for view, tree in zip(views, trees, strict=True):
-            for output, _ in terms("", tree):
+            for output, _ in make_terms("", tree):
                 sums[output].append(f"{view}.{names.values[output]}")
         before = ""
         if place:
-            source = identifier(self._sum_name(place - 1))
+            source = quote_identifier(self._sum_name(place - 1))
             before = f"WITH {BEFORE} AS {self.dialect.materialized}(\n  SELECT * FROM {source}\n)\n"
             views = [BEFORE, *views]
         columns = [f"{' + '.join(parts)} AS {score}" for parts, score in zip(sums, names.scores, strict=True)]
@@ -95,8 +95,8 @@ class Views:
         return f"{before}SELECT\n  {body}\nFROM {views[0]}{joins}\n"
 
     def _predicted(self, last: Query, sum_name: str, names: "_Names") -> str:
-        """The columns to keep and what the link makes of the last sum."""
-        view = identifier(sum_name)
+        """Return the columns to keep and the link of the last sum."""
+        view = quote_identifier(sum_name)
         last.source = f"{last.source}\n  JOIN {view} USING ({names.key})"
         scores = last.step("summed", [], [(score, f"{view}.{score}") for score in names.scores])
         return last.selected(last.linked(scores))

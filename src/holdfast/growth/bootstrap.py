@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Sequence
 from functools import partial
 
-from holdfast.backends.tasks import ROWS_PER_TASK, batches, check_jobs, run_all
+from holdfast.backends.tasks import ROWS_PER_TASK, check_jobs, make_batches, run_all
 from holdfast.data.split.resampling import Units, all_counts
 from holdfast.data.table import Table
 from holdfast.errors import GrowthWarning
@@ -22,10 +22,24 @@ def grow_bootstraps(
     random_state: int = 0,
     n_jobs: int | None = None,
 ) -> list[Tree]:
-    """Trees on bootstrap samples of the table, which is coded once for all of them.
+    """Grow trees on bootstrap samples of the table, whose columns are coded once for all of them.
 
-    Tree i depends on the random state and on i, never on the number of jobs.
+    Parameters
+    ----------
+    table : Table
+    rules : GrowthRules
+    n_estimators : int
+        Number of trees.
+    random_state : int
+        Tree i depends on it and on i, never on the number of jobs.
+    n_jobs : int, optional
 
+    Returns
+    -------
+    list of Tree
+
+    Examples
+    --------
     >>> table = Table.from_arrays([[20.0], [30.0], [50.0], [60.0]], ["no", "no", "yes", "yes"])
     >>> [tree.n_leaves for tree in grow_bootstraps(table, n_estimators=3)]
     [2, 2, 2]
@@ -33,8 +47,8 @@ def grow_bootstraps(
     check_jobs(n_jobs)
     fixed = fixed_point_sample(table, rules)
     table.code(n_jobs)  # before the threads start
-    tasks = batches(range(n_estimators), max(1, ROWS_PER_TASK // table.n_rows))
-    task = partial(_grown, table, rules, fixed, Units.of(table), random_state)
+    tasks = make_batches(range(n_estimators), max(1, ROWS_PER_TASK // table.n_rows))
+    task = partial(_grow_batch, table, rules, fixed, Units.of(table), random_state)
     parts = run_all(task, tasks, n_jobs, kept="Trees")
     grown = [tree for trees in parts for tree in trees]
     for note in dict.fromkeys(note for tree in grown for note in tree.notes):
@@ -42,7 +56,7 @@ def grow_bootstraps(
     return grown
 
 
-def _grown(
+def _grow_batch(
     table: Table,
     rules: GrowthRules,
     fixed: FixedPointSample,

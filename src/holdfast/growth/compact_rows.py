@@ -14,8 +14,8 @@ from holdfast.kernels.growth.nodes import Limits
 COMPACT_ROWS = 2048  # of a node whose subtree is grown there
 
 
-def compact_room(coded: Coded, limits: Limits, n_rows: int) -> CompactRows:
-    """Room for the rows of a small node, none where it would not help."""
+def make_compact_rows(coded: Coded, limits: Limits, n_rows: int) -> CompactRows:
+    """Allocate compact rows for small nodes; empty where they would not help."""
     n_features, n_drawn = len(coded.ranks), limits.n_drawn
     # Subtrees are grown one after the other only depth first; and all features are moved, drawn or not.
     is_worth_it = n_rows >= 4 * COMPACT_ROWS and n_features <= 16 * (n_drawn or n_features)

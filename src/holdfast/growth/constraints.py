@@ -20,7 +20,7 @@ from holdfast.tree.monotone import Monotone
 NEVER_ASKED = 2**40  # questions that come first
 
 
-def monotone_of(schema: Schema, rules: GrowthRules) -> Monotone | None:
+def make_monotone(schema: Schema, rules: GrowthRules) -> Monotone | None:
     """Which way values must go along which features; None where the rules say nothing of it."""
     given = rules.monotonic_cst
     if given is None:
@@ -39,7 +39,7 @@ def monotone_of(schema: Schema, rules: GrowthRules) -> Monotone | None:
             )
     named = {feature.name for feature, sign in signs.items() if sign}
     for text in schema.questions:
-        read = [name for name in columns_read(schema, text) if name in named]
+        read = [name for name in list_columns_read(schema, text) if name in named]
         if read:
             raise ParameterError(
                 f"monotonic_cst has a direction for {read[0]!r}, and the question {text!r} reads it, which "
@@ -51,7 +51,7 @@ def monotone_of(schema: Schema, rules: GrowthRules) -> Monotone | None:
 
 def _signs(schema: Schema, given: Mapping[Any, int] | Sequence[int]) -> dict[Feature, int]:
     if isinstance(given, Mapping):
-        return {feature_named(schema, key, "monotonic_cst"): sign for key, sign in given.items()}
+        return {find_feature(schema, key, "monotonic_cst"): sign for key, sign in given.items()}
     if len(given) != len(schema.columns):
         raise ParameterError(
             f"monotonic_cst has {len(given)} numbers and the data {len(schema.columns)} columns: give one "
@@ -87,7 +87,7 @@ def score_rules(schema: Schema, rules: GrowthRules, output: int, n_outputs: int)
 
     The fraction of a class rises if its score rises and all other scores fall.
     """
-    promise = monotone_of(schema, rules)
+    promise = make_monotone(schema, rules)
     if promise is None or n_outputs == 1 or schema.target.classes[output] == promise.outcome:
         return rules
     return rules.replace(monotonic_cst={name: -direction for name, direction in promise.directions})
@@ -95,7 +95,7 @@ def score_rules(schema: Schema, rules: GrowthRules, output: int, n_outputs: int)
 
 def promise_of_score(schema: Schema, rules: GrowthRules) -> Monotone | None:
     """Which way a score goes along features: of a number, of the second of two classes, or of a class."""
-    promise = monotone_of(schema, rules)
+    promise = make_monotone(schema, rules)
     classes = schema.target.classes
     if promise is None:
         return None
@@ -113,7 +113,7 @@ def number_rules(schema: Schema, rules: GrowthRules) -> GrowthRules:
     )
 
 
-def columns_read(schema: Schema, question: str) -> list[str]:
+def list_columns_read(schema: Schema, question: str) -> list[str]:
     """The names of the columns that a question of the schema reads."""
     return [schema.columns[position].name for position in parse_question(question, schema.columns).columns]
 
@@ -121,7 +121,7 @@ def columns_read(schema: Schema, question: str) -> list[str]:
 # -- what may be asked ----------------------------------------------------------------------------------
 
 
-def first_depths(schema: Schema, rules: GrowthRules) -> LongArray | None:
+def read_first_depths(schema: Schema, rules: GrowthRules) -> LongArray | None:
     """How many questions must come before each feature's; None where the rules forbid nothing.
 
     A question of the user waits for the last of the columns that it reads.
@@ -132,9 +132,9 @@ def first_depths(schema: Schema, rules: GrowthRules) -> LongArray | None:
     items = forbidden.items() if isinstance(forbidden, Mapping) else ((key, None) for key in forbidden)
     depth = dict.fromkeys(schema.names, 0)
     for key, least in items:
-        depth[feature_named(schema, key, "forbidden").name] = NEVER_ASKED if least is None else int(least)
+        depth[find_feature(schema, key, "forbidden").name] = NEVER_ASKED if least is None else int(least)
     for text in schema.questions:
-        depth[text] = max(depth[text], *(depth[name] for name in columns_read(schema, text)))
+        depth[text] = max(depth[text], *(depth[name] for name in list_columns_read(schema, text)))
     if min(depth.values()) >= NEVER_ASKED:
         raise ParameterError(
             f"forbidden={forbidden!r} leaves nothing to ask: all of {listed(schema.names)} are forbidden."
@@ -142,7 +142,7 @@ def first_depths(schema: Schema, rules: GrowthRules) -> LongArray | None:
     return np.array([depth[name] for name in schema.names], np.int64)
 
 
-def groups_of(schema: Schema, rules: GrowthRules) -> tuple[BoolArray | None, int]:
+def read_interaction_groups(schema: Schema, rules: GrowthRules) -> tuple[BoolArray | None, int]:
     """Which features may stand on a path together, a row for each group, and how many at most.
 
     What is in no group makes one more, as in scikit-learn.
@@ -154,12 +154,12 @@ def groups_of(schema: Schema, rules: GrowthRules) -> tuple[BoolArray | None, int
     groups = np.zeros((len(given) + 1, len(schema.names)), np.bool_)
     for number, members in enumerate(given):
         for key in members:
-            groups[number, positions[feature_named(schema, key, "interaction_cst").name]] = True
+            groups[number, positions[find_feature(schema, key, "interaction_cst").name]] = True
     groups[-1] = ~groups.any(axis=0)
     return groups if groups[-1].any() else groups[:-1], NEVER_ASKED
 
 
-def costs_of(schema: Schema, rules: GrowthRules) -> FloatArray | None:
+def read_feature_costs(schema: Schema, rules: GrowthRules) -> FloatArray | None:
     """What asking each feature costs; None where the rules say nothing of it.
 
     A column that is not named costs 1, and a question what the columns that it reads cost together.
@@ -167,16 +167,16 @@ def costs_of(schema: Schema, rules: GrowthRules) -> FloatArray | None:
     if rules.feature_costs is None:
         return None
     named = {
-        feature_named(schema, key, "feature_costs").name: float(c) for key, c in rules.feature_costs.items()
+        find_feature(schema, key, "feature_costs").name: float(c) for key, c in rules.feature_costs.items()
     }
     cost = {name: named.get(name, 1.0) for name in schema.names}
     for text in schema.questions:
         if text not in named:
-            cost[text] = sum(cost[name] for name in columns_read(schema, text))
+            cost[text] = sum(cost[name] for name in list_columns_read(schema, text))
     return np.array([cost[name] for name in schema.names])
 
 
-def feature_named(schema: Schema, key: object, parameter: str) -> Feature:
+def find_feature(schema: Schema, key: object, parameter: str) -> Feature:
     """The feature of that name, or the column at that position."""
     if is_integer(key):
         if not 0 <= int(key) < len(schema.columns):

@@ -12,12 +12,12 @@ import numpy as np
 from holdfast.arrays import FloatArray, row_maxima, row_sums
 from holdfast.errors import ParameterError
 from holdfast.kernels.growth import formulas
-from holdfast.tree.quantile import ABSOLUTE_ERROR, MEDIAN, QUANTILE, quantile_of
+from holdfast.tree.quantile import ABSOLUTE_ERROR, MEDIAN, QUANTILE, parse_quantile
 
 
 @dataclass(frozen=True)
 class Criterion:
-    """What a split must gain, and what kernels and rules need to know about it."""
+    """A split criterion, as kernels and rules need it."""
 
     name: str
     formula: int  # its number in the kernels
@@ -31,12 +31,12 @@ class Criterion:
 
     @property
     def is_classes(self) -> bool:
-        """True if it is for classes."""
+        """True for classification."""
         return self.impurity is not None
 
     @property
     def costs(self) -> tuple[float, float]:
-        """What a unit of the target above the quantile costs, and one below it."""
+        """Cost of a unit of the target above and below the quantile."""
         assert self.quantile is not None
         is_plain = self.name == ABSOLUTE_ERROR
         return (1.0, 1.0) if is_plain else (self.quantile, 1.0 - self.quantile)
@@ -51,7 +51,7 @@ def _misclassification(fractions: FloatArray) -> FloatArray:
 
 
 def _entropy(fractions: FloatArray) -> FloatArray:
-    """In bits."""
+    """Entropy in bits."""
     logs = np.log2(fractions, out=np.zeros_like(fractions), where=fractions > 0)
     return np.asarray(np.abs((fractions * logs).sum(axis=1)), np.float64)
 
@@ -76,13 +76,13 @@ CRITERIA = CLASS_CRITERIA | NUMBER_CRITERIA
 SQUARED_ERROR = CRITERIA["squared_error"]
 
 
-def criterion_of(name: str, is_classes: bool) -> Criterion:
-    """The criterion of that name, which must fit the kind of target.
+def get_criterion(name: str, is_classes: bool) -> Criterion:
+    """Return the criterion of this name, which must fit the kind of target.
 
     That of a tree whose leaves say a quantile, such as "quantile 0.9", is one too.
     """
     known = CLASS_CRITERIA if is_classes else NUMBER_CRITERIA
-    if not is_classes and name not in known and (fraction := quantile_of(name)) is not None:
+    if not is_classes and name not in known and (fraction := parse_quantile(name)) is not None:
         return Criterion(name, formulas.PINBALL, target_power=1, quantile=fraction)
     if name not in known:
         target = "classes" if is_classes else "a number"
@@ -91,11 +91,11 @@ def criterion_of(name: str, is_classes: bool) -> Criterion:
 
 
 def is_for_numbers(name: str) -> bool:
-    """True if trees of numbers can be grown by the criterion of that name, as it stands."""
-    return name != QUANTILE and (name in NUMBER_CRITERIA or quantile_of(name) is not None)
+    """Return True if the criterion can grow regression trees by itself."""
+    return name != QUANTILE and (name in NUMBER_CRITERIA or parse_quantile(name) is not None)
 
 
 def class_impurity(criterion: Criterion, fractions: FloatArray) -> FloatArray:
-    """Impurity of nodes with these fractions of the classes."""
+    """Compute the impurity of nodes with these class fractions."""
     assert criterion.impurity is not None
     return criterion.impurity(fractions)

@@ -11,9 +11,9 @@ from holdfast.growth.criteria import CLASS_CRITERIA, is_for_numbers
 from holdfast.growth.grow import grow
 from holdfast.growth.leaf_values import refit_leaf_values
 from holdfast.growth.rules import CART, GrowthRules
-from holdfast.tree.class_counts import class_counts, with_class_counts
-from holdfast.tree.edits import saying
-from holdfast.tree.recorded import with_recorded
+from holdfast.tree.class_counts import class_counts, set_class_counts
+from holdfast.tree.edits import set_leaf_values
+from holdfast.tree.recorded import set_recorded
 from holdfast.tree.tree import Tree
 
 
@@ -24,7 +24,7 @@ def refitted_at(
     rules: GrowthRules | None = None,
     keep_values: bool = False,
 ) -> Tree:
-    """The tree with the counts and weights of the rows, and at the flagged nodes their values and impurities.
+    """Refit counts and weights everywhere, values and impurities at the flagged nodes.
 
     A node that no row reaches keeps its value, and with `keep_values` all do. The rules say how classes are
     weighted; impurity is measured as in the rest of the tree.
@@ -41,24 +41,24 @@ def refitted_at(
         effective=None,
         rows_mean=None if is_classes and table.weight is None else fitted.value,
     )
-    tree = tree if keep_values else saying(tree, nodes, fitted.value)
-    tree = with_class_counts(tree, counts) if is_classes else tree
-    return with_recorded(tree, table)
+    tree = tree if keep_values else set_leaf_values(tree, nodes, fitted.value)
+    tree = set_class_counts(tree, counts) if is_classes else tree
+    return set_recorded(tree, table)
 
 
 def subtree_at(tree: Tree, node: int, table: Table, rules: GrowthRules | None = None) -> Tree:
-    """What the rules grow on the rows that reach the node; without rules, CART by the tree's criterion."""
+    """Grow a subtree on the rows that reach the node; by default CART with the tree's criterion."""
     leaf = tree.apply(table)
     reaching = (leaf >= node) & (leaf < tree.subtree_end[node])
     if not reaching.any():
         raise EditError(
             f"Nothing grows at node {node}: none of the {table.n_rows} rows of the table reaches it."
         )
-    return grow(table.taken(reaching), _measured_alike(tree, CART) if rules is None else rules)
+    return grow(table.subset(reaching), _measured_alike(tree, CART) if rules is None else rules)
 
 
 def _measured_alike(tree: Tree, rules: GrowthRules) -> GrowthRules:
-    """The rules with the criterion of the tree, or a usual one where the tree's is another library's."""
+    """Return rules with the criterion of the tree, or the default if it is another library's."""
     is_classes = tree.schema.target.is_classes
     is_known = tree.criterion in CLASS_CRITERIA if is_classes else is_for_numbers(tree.criterion)
     usual = "gini" if is_classes else "squared_error"

@@ -1,4 +1,4 @@
-"""Nodes as the kernels leave them become trees: those of one task together, which takes far less time."""
+"""Build trees from the nodes that the kernels leave, all trees of one task together."""
 
 from itertools import pairwise
 
@@ -6,30 +6,30 @@ import numpy as np
 
 from holdfast.arrays import FloatArray, LongArray, frozen
 from holdfast.data.table import Table
-from holdfast.growth.constraints import monotone_of
-from holdfast.growth.random_splits import thresholds_drawn
-from holdfast.growth.ready import Task, coded_for
+from holdfast.growth.constraints import make_monotone
+from holdfast.growth.random_splits import read_drawn_thresholds
+from holdfast.growth.ready import Task, select_coded
 from holdfast.growth.rules import GrowthRules
 from holdfast.growth.sample import FixedPointSample
-from holdfast.growth.thresholds import node_features, thresholds
+from holdfast.growth.thresholds import compute_thresholds, node_features
 from holdfast.growth.values import node_values
 from holdfast.kernels.growth import nodes as kernels
 from holdfast.kernels.growth.guide import Top
 from holdfast.tree.tree import Tree
 
 
-def finished(
+def build_trees(
     table: Table, rules: GrowthRules, fixed: FixedPointSample, task: Task, grown: kernels.Grown
 ) -> list[Tree]:
-    """The trees of the task, neither pruned nor in the order that they promise."""
+    """Build the trees of the task, before pruning and monotone constraints."""
     fields = _by_all_rows(grown.fields, task, grown)
-    drawn = thresholds_drawn(fields, task.rows, coded_for(table, rules), task.values)
+    drawn = read_drawn_thresholds(fields, task.rows, select_coded(table, rules), task.values)
     if rules.questions_only:  # which stand after the columns
         fields[fields[:, kernels.FEATURE] >= 0, kernels.FEATURE] += len(table.schema.columns)
     value, weight, impurity = _values(fixed, task, fields, grown)
     parts = {
         "feature": node_features(table, fields),
-        "threshold": _with_prescribed(thresholds(table, fields, drawn), fields, task.guide.top),
+        "threshold": _restore_prescribed(compute_thresholds(table, fields, drawn), fields, task.guide.top),
         "left": fields[:, kernels.LEFT].astype(np.int32),
         "right": fields[:, kernels.RIGHT].astype(np.int32),
         "missing_left": fields[:, kernels.MISSING_LEFT] == 1,
@@ -40,7 +40,7 @@ def finished(
         "impurity": impurity,
     }
     parts = {name: frozen(part) for name, part in parts.items()}
-    in_set, monotone = frozen(grown.in_set), monotone_of(table.schema, rules)
+    in_set, monotone = frozen(grown.in_set), make_monotone(table.schema, rules)
     trees, sets = [], _until(grown, kernels.N_SET)
     for index, nodes in enumerate(_nodes(grown)):
         tree = Tree(
@@ -56,7 +56,7 @@ def finished(
 
 
 def _until(grown: kernels.Grown, counter: int) -> list[int]:
-    """Where what is counted of each tree begins among that of all, and the end."""
+    """Return where the entries of each tree begin among those of all trees, and the end."""
     return [0, *np.cumsum(grown.counters[:, counter]).tolist()]
 
 
@@ -66,7 +66,7 @@ def _nodes(grown: kernels.Grown) -> list[slice]:
 
 
 def _by_all_rows(fields: LongArray, task: Task, grown: kernels.Grown) -> LongArray:
-    """The nodes with their rows counted among those of all trees."""
+    """Count the rows of the nodes among the rows of all trees."""
     if len(grown.counters) > 1:
         first = np.repeat(task.samples.start[:-1], grown.counters[:, kernels.N_NODES])
         fields[:, kernels.START] += first
@@ -75,7 +75,7 @@ def _by_all_rows(fields: LongArray, task: Task, grown: kernels.Grown) -> LongArr
 
 
 def _rows_at(task: Task, fields: LongArray) -> FloatArray:
-    """How many rows reached every node."""
+    """Count the rows that reached every node."""
     counts, rows, start = task.counts, task.rows, task.samples.start
     own = (
         counts[0].take(rows)
@@ -90,7 +90,7 @@ def _rows_at(task: Task, fields: LongArray) -> FloatArray:
 def _values(
     fixed: FixedPointSample, task: Task, fields: LongArray, grown: kernels.Grown
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Value, weight and impurity of every node; those of classes know nothing of the rows."""
+    """Compute value, weight and impurity of every node."""
     if fixed.n_classes or len(task.counts) == 1:
         return node_values(fixed, task.counts[0], task.rows, fields, grown.total)
     of_trees = [
@@ -101,8 +101,8 @@ def _values(
     return value, weight, impurity
 
 
-def _with_prescribed(threshold: FloatArray, fields: LongArray, top: Top) -> FloatArray:
-    """The thresholds with those that are prescribed as they were written."""
+def _restore_prescribed(threshold: FloatArray, fields: LongArray, top: Top) -> FloatArray:
+    """Set prescribed thresholds to exactly the numbers that the user wrote."""
     nodes = np.flatnonzero((fields[:, kernels.SLOT] >= 0) & (fields[:, kernels.LEFT] >= 0))
     if len(top.threshold):
         threshold[nodes] = top.threshold[fields[nodes, kernels.SLOT]]

@@ -10,7 +10,7 @@ from holdfast.arrays import BoolArray, frozen
 from holdfast.data.schema import Feature, Schema
 from holdfast.data.table import Table
 from holdfast.errors import ParameterError
-from holdfast.growth.constraints import feature_named, first_depths, groups_of
+from holdfast.growth.constraints import find_feature, read_first_depths, read_interaction_groups
 from holdfast.growth.rules import GrowthRules
 from holdfast.kernels.growth.guide import Top
 from holdfast.text.lists import listed
@@ -21,8 +21,8 @@ FIELDS = ("feature", "threshold", "categories", "missing_left", "left", "right")
 
 
 @dataclass(frozen=True, eq=False)
-class Prescribed:
-    """One split that is prescribed; its children by number, NONE where growth is free."""
+class PrescribedSplit:
+    """One prescribed split; children by number, NONE where growth is free."""
 
     feature: Feature
     threshold: float  # NaN where the split is a set
@@ -32,17 +32,17 @@ class Prescribed:
     right: int = NONE
 
     def sends_left(self, column: Any) -> BoolArray:
-        """True for the rows that go left, where the value is known."""
+        """Flag the rows that go left, where the value is known."""
         known = np.where(np.isnan(column), 0.0, column)
         if self.goes_left is not None:
             return np.asarray(self.goes_left[known.astype(np.int64)], np.bool_)
         return np.asarray(known <= self.threshold, np.bool_)
 
 
-def top_of(table: Table, rules: GrowthRules) -> Top:
-    """The prescribed splits as the kernel knows them; a ParameterError if the table cannot be split so."""
+def make_top(table: Table, rules: GrowthRules) -> Top:
+    """Convert prescribed splits for the kernel; a ParameterError if the table cannot be split so."""
     schema = table.schema
-    splits = prescribed(schema, rules.first_splits)
+    splits = read_first_splits(schema, rules.first_splits)
     _check_limits(schema, rules, splits)
     sides = _missing_sides(table, splits)
     place = {schema.names[position]: number for number, position in enumerate(schema.name_order)}
@@ -65,8 +65,8 @@ def _whole(numbers: Sequence[int]) -> Any:
     return frozen(np.array(numbers, np.int64))
 
 
-def _cut(table: Table, split: Prescribed) -> int:
-    """The rank of the highest value that goes left."""
+def _cut(table: Table, split: PrescribedSplit) -> int:
+    """Return the rank of the highest value that goes left."""
     if split.goes_left is not None:
         return 0
     column = table.columns[table.schema.names.index(split.feature.name)]
@@ -74,8 +74,8 @@ def _cut(table: Table, split: Prescribed) -> int:
     return int(np.searchsorted(values, split.threshold, side="right")) - 1
 
 
-def _missing_sides(table: Table, splits: Sequence[Prescribed]) -> list[int]:
-    """Where missing values go at each split; an error where a split sends all its rows one way."""
+def _missing_sides(table: Table, splits: Sequence[PrescribedSplit]) -> list[int]:
+    """Choose the side of missing values at each split; an error if a split has an empty side."""
     sides, waiting = [0] * len(splits), [(0, np.ones(table.n_rows, np.bool_))]
     counts = np.ones(table.n_rows) if table.weight is None else table.weight
     waiting[0] = (0, counts > 0)
@@ -104,8 +104,8 @@ def _missing_sides(table: Table, splits: Sequence[Prescribed]) -> list[int]:
 # -- what is written ------------------------------------------------------------------------------------
 
 
-def prescribed(schema: Schema, given: Any) -> list[Prescribed]:
-    """The splits, the root first, from a tree, from nodes by number, or from the root with others in it."""
+def read_first_splits(schema: Schema, given: Any) -> list[PrescribedSplit]:
+    """Read splits, the root first, from a tree, a list of nodes, or a nested root."""
     if isinstance(given, Tree):
         return _from_tree(schema, given)
     if isinstance(given, Mapping):
@@ -115,7 +115,7 @@ def prescribed(schema: Schema, given: Any) -> list[Prescribed]:
     if isinstance(given, Sequence) and not isinstance(given, str) and len(given):
         splits = [_read(schema, node) for node in given]
         children = [child for split in splits for child in (split.left, split.right) if child != NONE]
-        if sorted(children) != list(range(1, len(splits))) or len(paths_of(splits)) < len(splits):
+        if sorted(children) != list(range(1, len(splits))) or len(place_first_splits(splits)) < len(splits):
             raise ParameterError(
                 f"first_splits has {len(splits)} splits, and as children {sorted(children)}: each but the "
                 "first must be the left or right of one."
@@ -128,7 +128,7 @@ def prescribed(schema: Schema, given: Any) -> list[Prescribed]:
 
 
 def _unfold(node: Any, nodes: list[Mapping[str, Any]]) -> int:
-    """Add a split and those within it to the list; its number."""
+    """Append a split and those within it to the list; return its number."""
     number = len(nodes)
     nodes.append({})
     own = dict(node) if isinstance(node, Mapping) else {"feature": node}
@@ -138,10 +138,10 @@ def _unfold(node: Any, nodes: list[Mapping[str, Any]]) -> int:
     return number
 
 
-def _read(schema: Schema, node: Any) -> Prescribed:
+def _read(schema: Schema, node: Any) -> PrescribedSplit:
     if not isinstance(node, Mapping) or not set(node) <= set(FIELDS) or "feature" not in node:
         raise ParameterError(f"first_splits has {node!r}: a split is a dictionary with {listed(FIELDS)}.")
-    feature = feature_named(schema, node["feature"], "first_splits")
+    feature = find_feature(schema, node["feature"], "first_splits")
     threshold, categories = node.get("threshold"), node.get("categories")
     if (threshold is None) == (categories is None):
         raise ParameterError(
@@ -151,7 +151,7 @@ def _read(schema: Schema, node: Any) -> Prescribed:
     children = [NONE if node.get(side) is None else int(node[side]) for side in ("left", "right")]
     missing_left = node.get("missing_left")
     if categories is None and not feature.is_subset:
-        return Prescribed(feature, float(node["threshold"]), None, missing_left, *children)
+        return PrescribedSplit(feature, float(node["threshold"]), None, missing_left, *children)
     flags = _flags(feature, node.get("categories"))
     if feature.kind == "ordered":
         if flags[1:].any() and (flags[1:] & ~flags[:-1]).any():
@@ -159,8 +159,8 @@ def _read(schema: Schema, node: Any) -> Prescribed:
                 f"first_splits sends {listed(node['categories'])} of {feature.name!r} left: of ordered "
                 "categories these must be the first few."
             )
-        return Prescribed(feature, float(flags.sum()) - 0.5, None, missing_left, *children)
-    return Prescribed(feature, float("nan"), flags, missing_left, *children)
+        return PrescribedSplit(feature, float(flags.sum()) - 0.5, None, missing_left, *children)
+    return PrescribedSplit(feature, float("nan"), flags, missing_left, *children)
 
 
 def _flags(feature: Feature, categories: Any) -> BoolArray:
@@ -178,8 +178,8 @@ def _flags(feature: Feature, categories: Any) -> BoolArray:
     return np.array([label in categories for label in feature.categories], np.bool_)
 
 
-def _from_tree(schema: Schema, tree: Tree) -> list[Prescribed]:
-    """The inner nodes of a tree of the same columns."""
+def _from_tree(schema: Schema, tree: Tree) -> list[PrescribedSplit]:
+    """List the inner nodes of a tree with the same columns."""
     inner = np.flatnonzero(tree.feature != LEAF).tolist()
     number = {node: i for i, node in enumerate(inner)}
     if not inner:
@@ -187,7 +187,7 @@ def _from_tree(schema: Schema, tree: Tree) -> list[Prescribed]:
     splits = []
     for node in inner:
         own = tree.schema.features[tree.feature[node]]
-        feature = feature_named(schema, own.name, "first_splits")
+        feature = find_feature(schema, own.name, "first_splits")
         if feature.kind != own.kind:
             raise ParameterError(
                 f"first_splits asks {own.name!r}, which is {own.kind} in the tree and {feature.kind} in the "
@@ -201,12 +201,12 @@ def _from_tree(schema: Schema, tree: Tree) -> list[Prescribed]:
             )
         children = (number.get(int(child), NONE) for child in (tree.left[node], tree.right[node]))
         missing = bool(tree.missing_left[node])
-        splits.append(Prescribed(feature, float(tree.threshold[node]), flags, missing, *children))
+        splits.append(PrescribedSplit(feature, float(tree.threshold[node]), flags, missing, *children))
     return splits
 
 
-def paths_of(splits: Sequence[Prescribed]) -> dict[int, int]:
-    """The place of every split that the first one leads to: 1 is the root, 2 p and 2 p + 1 are below p."""
+def place_first_splits(splits: Sequence[PrescribedSplit]) -> dict[int, int]:
+    """Number the places of the splits: 1 is the root, 2 p and 2 p + 1 are below p."""
     paths, waiting = {0: 1}, [0]
     while waiting:
         number = waiting.pop()
@@ -221,8 +221,8 @@ def paths_of(splits: Sequence[Prescribed]) -> dict[int, int]:
 # -- what contradicts it --------------------------------------------------------------------------------
 
 
-def _check_limits(schema: Schema, rules: GrowthRules, splits: Sequence[Prescribed]) -> None:
-    depths, (groups, most_together) = first_depths(schema, rules), groups_of(schema, rules)
+def _check_limits(schema: Schema, rules: GrowthRules, splits: Sequence[PrescribedSplit]) -> None:
+    depths, (groups, most_together) = read_first_depths(schema, rules), read_interaction_groups(schema, rules)
     deepest, waiting = 0, [(0, 0, frozenset[str]())]
     while waiting:
         number, depth, above = waiting.pop()

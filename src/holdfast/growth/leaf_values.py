@@ -10,12 +10,12 @@ from holdfast.backends.tasks import LEAST_SHARED, check_jobs, run_all
 from holdfast.data.table import Table
 from holdfast.growth.rules import GrowthRules
 from holdfast.growth.sample import FixedPointSample, fixed_point_sample
-from holdfast.growth.values import with_values
+from holdfast.growth.values import refit_values
 from holdfast.tree.tree import Tree
 
 
 def refit_leaf_values(tree: Tree, table: Table, rules: GrowthRules) -> Tree:
-    """The tree with the values, counts and impurities that the rows of the table give its nodes.
+    """Refit values, counts and impurities of all nodes to the rows of the table.
 
     No question changes. A node that no row reaches keeps its value, without weight. The rules say how
     impurity is measured and how classes are weighted.
@@ -37,7 +37,7 @@ def refit_all_leaf_values(
     rows: BoolArray | None = None,
     n_jobs: int | None = None,
 ) -> list[Tree]:
-    """The trees, each with the values that the rows of the table, or those with a flag, give its nodes.
+    """Refit several trees to the rows of the table, or to flagged rows of each.
 
     Each has a sample of the table, which weighs the rows and says how impurity is measured; a tree with None
     stays as it is.
@@ -57,4 +57,4 @@ def _refitted(
     tree, fixed = task[0], samples[task[1]]
     if fixed is None:
         return tree
-    return with_values(tree, table, fixed.of_values, (fixed.repeats * taken).astype(np.int32))
+    return refit_values(tree, table, fixed.of_values, (fixed.repeats * taken).astype(np.int32))

@@ -21,25 +21,25 @@ LEAF_SIZES = (3, 5, 10, 30, 50)
 
 
 class Learner(Protocol):
-    """Grows trees on samples of one table, by any of several combinations of parameters."""
+    """Grows trees on samples of one table for several combinations of parameters."""
 
     @property
     def combinations(self) -> Sequence[Combination]:
-        """What the trees can be grown with."""
+        """Combinations of parameters."""
 
     @property
     def repeats(self) -> IntArray:
-        """How many rows each row of the table stands for."""
+        """Number of rows that each row of the table stands for."""
 
     def trees(self, combination: int, samples: Sequence[IntArray], seeds: Sequence[int]) -> list[Tree]:
-        """The trees on samples of the rows, each row repeated as often as its sample says."""
+        """Grow trees on samples of the rows."""
 
     def leaf_sample(self, combination: int) -> FixedPointSample | None:
-        """The rows of the table by which its trees could take other leaf values; None if they cannot."""
+        """Rows for refitting leaf values; None if they cannot be refitted."""
 
 
 def paper_grid(max_depth: int | None, n_rows: int, least: int = 1) -> dict[str, list[Any]]:
-    """The paper's grid, as far as `max_depth` goes and as the rows leave room for a split.
+    """Return the paper's grid up to `max_depth`, as far as the rows allow a split.
 
     No leaf may have fewer rows than `least`.
 
@@ -53,7 +53,7 @@ def paper_grid(max_depth: int | None, n_rows: int, least: int = 1) -> dict[str, 
 
 
 def combinations_of(grid: Mapping[str, Iterable[Any]]) -> tuple[Combination, ...]:
-    """All combinations of the values in a grid, the last parameter running fastest."""
+    """List all combinations of a grid, the last parameter varying fastest."""
     for name, values in grid.items():
         if isinstance(values, str) or not isinstance(values, Iterable):
             raise ParameterError(f"grid has {values!r} for {name}: it must be a list of values to try.")
@@ -78,20 +78,20 @@ class OwnLearner:
 
     @property
     def repeats(self) -> IntArray:
-        """How many rows each row of the table stands for."""
+        """Number of rows that each row of the table stands for."""
         return self.fixed[0].repeats
 
     def trees(self, combination: int, samples: Sequence[IntArray], seeds: Sequence[int]) -> list[Tree]:
-        """The trees of the samples."""
+        """Grow the trees of the samples."""
         return grow_samples(self.table, self.rules[combination], self.fixed[combination], samples, seeds)
 
     def leaf_sample(self, combination: int) -> FixedPointSample:
-        """The rows that the trees are grown on."""
+        """Rows on which the trees are grown."""
         return self.fixed[combination]
 
 
 def own_learner(table: Table, rules: GrowthRules, combinations: Sequence[Combination]) -> OwnLearner:
-    """A learner that grows by these rules, each combination changing some of them."""
+    """Make a learner that grows by these rules, with one change per combination."""
     known = {field.name for field in fields(GrowthRules)}
     strange = [name for name in combinations[0] if name not in known]
     if strange:

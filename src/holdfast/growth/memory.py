@@ -10,7 +10,7 @@ FINISHED = 80  # bytes of a node in a tree, apart from its values
 
 
 def bytes_of_rows(coded: Coded, plan: Plan, n_rows: int) -> int:
-    """Memory for the rows of a table, for one histogram, and for the search of one split."""
+    """Memory for the rows, one histogram, and the search for one split."""
     n_numbers = 1 if plan.n_classes else 3  # weight, and the sums of the target and its square
     of_row = NUMBER * n_numbers + 4 + 4 * 3 + NUMBER  # repetitions; row numbers, twice, and sides; sort keys
     n_features = len(coded.ranks)
@@ -24,13 +24,13 @@ def bytes_of_histogram(coded: Coded, plan: Plan) -> int:
 
 
 def bytes_of_leaf(coded: Coded, plan: Plan) -> int:
-    """Memory for one more leaf and inner node: while they grow, in preorder, and in the tree."""
+    """Memory for one more leaf and inner node, while growing and in the tree."""
     of_node = 2 * (N_FIELDS + plan.n_stats + 1) * NUMBER + FINISHED + plan.n_stats * NUMBER
     return 2 * of_node + 2 * _widest(coded)
 
 
-def leaves_within(memory_limit: int, coded: Coded, plan: Plan, n_rows: int) -> int:
-    """The number of leaves that so many bytes leave room for; else a ParameterError."""
+def count_leaves_in_memory(memory_limit: int, coded: Coded, plan: Plan, n_rows: int) -> int:
+    """Count the leaves that fit in this many bytes; a ParameterError if too few do."""
     needed = bytes_of_rows(coded, plan, n_rows)
     n_leaves = (memory_limit - needed) // bytes_of_leaf(coded, plan)
     if n_leaves < 2:
@@ -43,5 +43,5 @@ def leaves_within(memory_limit: int, coded: Coded, plan: Plan, n_rows: int) -> i
 
 
 def _widest(coded: Coded) -> int:
-    """Most categories of a feature."""
+    """Return the greatest number of categories of a feature."""
     return int(coded.n_codes[coded.is_subset > 0].max(initial=0))

@@ -1,4 +1,4 @@
-"""The call of the kernels: tasks become nodes."""
+"""Call the growth kernels."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -9,11 +9,11 @@ import numpy as np
 
 from holdfast.arrays import ByteArray, LongArray
 from holdfast.backends.interruption import call_kernel, stop_flag
-from holdfast.growth.compact_rows import compact_room
+from holdfast.growth.compact_rows import make_compact_rows
 from holdfast.growth.ready import Task
 from holdfast.growth.rules import GrowthRules
 from holdfast.growth.sample import first_of
-from holdfast.growth.sorted_rows import sorted_room
+from holdfast.growth.sorted_rows import make_sorted_rows
 from holdfast.kernels.growth import nodes as kernels
 from holdfast.kernels.growth.criteria import Plan
 from holdfast.kernels.growth.grow import grow
@@ -27,8 +27,8 @@ HISTOGRAM_BYTES = 2**26  # memory for histograms that wait for the larger child 
 SET_BYTES = 2**22  # memory for sets of categories at first
 
 
-def grown_nodes(coded: Coded, rules: GrowthRules, task: Task) -> kernels.Grown:
-    """The nodes of the trees, in the order of whose leaves the rows of the task then stand."""
+def grow_nodes(coded: Coded, rules: GrowthRules, task: Task) -> kernels.Grown:
+    """Grow the nodes of the trees; the rows of the task are left in the order of their leaves."""
     rows, n_trees = task.rows, len(task.samples.seed)
     kernel, given = _kernel(coded, rules, task)
     growing, grown = _rooms(coded, task)
@@ -53,21 +53,21 @@ def grown_nodes(coded: Coded, rules: GrowthRules, task: Task) -> kernels.Grown:
 
 
 def _kernel(coded: Coded, rules: GrowthRules, task: Task) -> tuple[Callable[..., None], tuple[Any, ...]]:
-    """What grows the trees, and what it is given first."""
+    """Choose the kernel and its first arguments."""
     plan, limits, samples, rows, guide = task.plan, task.limits, task.samples, task.rows, task.guide
     if task.pinball is not None:
         given = (plan, task.pinball, limits, coded, first_of(samples), rows, int(samples.seed[0]), guide)
         return _one_tree(grow_quantiles), given
     most_rows = _most_rows(task)
     histograms = _histograms(coded, rules, plan, limits, most_rows)
-    compact = compact_room(coded, limits, most_rows)
-    in_order = sorted_room(rules, plan, coded, limits, compact, most_rows)
+    compact = make_compact_rows(coded, limits, most_rows)
+    in_order = make_sorted_rows(rules, plan, coded, limits, compact, most_rows)
     room = (histograms, compact, in_order)
     return grow, (plan, limits, coded, samples, rows, *room, task.values, guide)
 
 
 def _one_tree(kernel: Callable[..., None]) -> Callable[..., None]:
-    """The kernel of a single tree, called as one of several."""
+    """Wrap a kernel for a single tree as one for several."""
 
     def call(*given: Any) -> None:
         *first, grown = given
@@ -81,7 +81,7 @@ def _most_rows(task: Task) -> int:
 
 
 def _rooms(coded: Coded, task: Task) -> tuple[kernels.Growing, kernels.Grown]:
-    """Memory for the nodes: pages that are not written to cost nothing."""
+    """Allocate memory for nodes; untouched pages cost nothing."""
     limits, n_trees = task.limits, len(task.samples.seed)
     n_nodes = 2 * min(_most_rows(task), limits.max_leaves)
     if limits.max_depth < 20:
@@ -107,7 +107,7 @@ def _rooms(coded: Coded, task: Task) -> tuple[kernels.Growing, kernels.Grown]:
 def _histograms(
     coded: Coded, rules: GrowthRules, plan: Plan, limits: kernels.Limits, n_rows: int
 ) -> LongArray:
-    """Memory for histograms: one, or, if they may wait for a child, several; more of them save time only."""
+    """Allocate histograms: one, or several to save time where nodes wait for their larger child."""
     n_slots, length = 1, int(coded.start[-1]) * plan.n_stats
     if rules.splitter == "random":
         return np.empty((1, 1), np.int64)
@@ -118,7 +118,7 @@ def _histograms(
 
 @contextmanager
 def _deadline(seconds: float | None, stop: ByteArray) -> Iterator[None]:
-    """Raise the flag when the time is up."""
+    """Raise the flag after this many seconds."""
     if seconds is None or seconds > LONGEST_TIMER:
         yield
         return

@@ -1,4 +1,4 @@
-"""Splits drawn at random (`splitter="random"`): what the kernels need for them, and the thresholds drawn."""
+"""Random splits (`splitter="random"`): input of the kernels, and the thresholds drawn."""
 
 import numpy as np
 
@@ -12,17 +12,17 @@ from holdfast.kernels.growth.random_thresholds import drawn_thresholds
 NO_VALUES = RankValues(frozen(np.empty(0, np.int64)), frozen(np.empty(0)))
 
 
-def values_for(table: Table, rules: GrowthRules) -> RankValues:
-    """What the ranks of the columns stand for, or nothing where the best of all splits is searched for."""
+def get_rank_values(table: Table, rules: GrowthRules) -> RankValues:
+    """Return the values of the ranks; empty where the best split is searched for."""
     if rules.splitter == "best":
         return NO_VALUES
     return table.question_values if rules.questions_only else table.rank_values
 
 
-def thresholds_drawn(
+def read_drawn_thresholds(
     fields: LongArray, rows: IntArray, coded: Coded, values: RankValues
 ) -> FloatArray | None:
-    """The number that each node has drawn, NaN at other nodes; None where no splits are drawn."""
+    """Return the threshold that each node drew, NaN elsewhere; None if none are drawn."""
     if len(values.start) == 0:
         return None
     drawn = np.full(len(fields), np.nan)

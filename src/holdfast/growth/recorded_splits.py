@@ -6,20 +6,20 @@ import numpy as np
 
 from holdfast.arrays import FloatArray, IntArray
 from holdfast.data.table import Table
-from holdfast.growth.first_splits import paths_of as prescribed_paths
-from holdfast.growth.first_splits import prescribed
+from holdfast.growth.first_splits import place_first_splits as prescribed_paths
+from holdfast.growth.first_splits import read_first_splits
 from holdfast.growth.rules import GrowthRules, rows_needed
 from holdfast.growth.sample import FixedPointSample
-from holdfast.growth.values import with_values
-from holdfast.tree.paths import paths_of
-from holdfast.tree.prune import rearranged
+from holdfast.growth.values import refit_values
+from holdfast.tree.paths import number_paths
+from holdfast.tree.prune import rearrange_nodes
 from holdfast.tree.tree import KNOWN, LEAF, NOTHING, Tree
 
 FEW_KNOWN = 0.05  # of the rows on the side that takes the missing values
 MOST_LOST = 0.15  # of what the split gains
 
 
-def ask_if_recorded(
+def add_recorded_splits(
     tree: Tree,
     table: Table,
     rules: GrowthRules,
@@ -27,7 +27,7 @@ def ask_if_recorded(
     counts: IntArray,
     keep: Collection[int] = (),
 ) -> Tree:
-    """Replace splits that separate missing values, and few others, by "is the value recorded?".
+    """Replace splits that mainly separate missing values by "is the value recorded?".
 
     A split is replaced if at most 5 % of the rows that go with the missing values have a value, if the leaves
     then lose at most 15 % of what the split gains (a threshold that is chosen for few rows gains that much by
@@ -38,8 +38,8 @@ def ask_if_recorded(
     """
     fixed_nodes = set(keep)
     if rules.first_splits is not None:
-        paths = prescribed_paths(prescribed(table.schema, rules.first_splits)).values()
-        fixed_nodes |= {node for path, node in paths_of(tree).items() if path in paths}
+        paths = prescribed_paths(read_first_splits(table.schema, rules.first_splits)).values()
+        fixed_nodes |= {node for path, node in number_paths(tree).items() if path in paths}
     nodes = [
         node
         for node in _separating_nodes(tree, table, counts)
@@ -47,17 +47,17 @@ def ask_if_recorded(
     ]
     if not nodes:
         return tree
-    current = with_values(tree, table, fixed, counts)
+    current = refit_values(tree, table, fixed, counts)
     # From the last node to the first: a new split renumbers only what stands below it.
     for node in sorted(nodes, reverse=True):
-        other = with_values(_asking(current, node, table, counts), table, fixed, counts)
+        other = refit_values(_asking(current, node, table, counts), table, fixed, counts)
         if _keeps_to(rules, other, node) and _loses_little(other, current, node):
             tree = current = other
     return tree
 
 
 def _separating_nodes(tree: Tree, table: Table, counts: IntArray) -> Iterator[int]:
-    """The nodes where few rows with a value go with those that lack it."""
+    """Find the nodes where few rows with a value go along with the missing ones."""
     features = np.unique(tree.feature[tree.feature != LEAF])
     if tree.monotone is not None:
         features = features[tree.monotone.by_feature(tree)[features] == 0]
@@ -81,19 +81,19 @@ def _separating_nodes(tree: Tree, table: Table, counts: IntArray) -> Iterator[in
 
 
 def _splits_without_values(tree: Tree, node: int) -> list[int]:
-    """The splits on the feature of a node below the side of its missing values."""
+    """Find splits on the node's feature below its side of missing values."""
     left, right, end = int(tree.left[node]), int(tree.right[node]), int(tree.subtree_end[node])
     start, end = (left, right) if tree.missing_left[node] else (right, end)
     return (start + np.flatnonzero(tree.feature[start:end] == tree.feature[node])).tolist()
 
 
 def _until(tree: Tree, leaves: IntArray, counts: IntArray) -> FloatArray:
-    """For every node, and the end: the rows at leaves before it."""
+    """Count the rows at leaves before every node, and before the end."""
     return np.concatenate([[0.0], np.cumsum(np.bincount(leaves, counts, tree.n_nodes))])
 
 
 def _asking(tree: Tree, node: int, table: Table, counts: IntArray) -> Tree:
-    """The tree that asks at the node whether the value is recorded.
+    """Make the node ask whether the value is recorded.
 
     Categories that no row has there go the way they went, which is that of missing values.
     """
@@ -112,7 +112,7 @@ def _asking(tree: Tree, node: int, table: Table, counts: IntArray) -> Tree:
 
 
 def _without_splits(tree: Tree, nodes: Collection[int]) -> Tree:
-    """The tree without these splits: each gives way to what stands on the side of its missing values."""
+    """Replace these splits by their side of missing values."""
     if not nodes:
         return tree
     stands = np.arange(tree.n_nodes + 1)  # for every node, the one that stands in its place
@@ -128,7 +128,7 @@ def _without_splits(tree: Tree, nodes: Collection[int]) -> Tree:
     place = np.full(tree.n_nodes + 1, LEAF, np.int32)
     place[order] = np.arange(len(order))
     lefts, rights = (place[stands[side[order]]] for side in (tree.left, tree.right))
-    return rearranged(tree, order, np.where(tree.feature[order] == LEAF, LEAF, order), lefts, rights)
+    return rearrange_nodes(tree, order, np.where(tree.feature[order] == LEAF, LEAF, order), lefts, rights)
 
 
 def _with_children_swapped(tree: Tree, node: int) -> Tree:
@@ -138,11 +138,11 @@ def _with_children_swapped(tree: Tree, node: int) -> Tree:
     place[order] = np.arange(tree.n_nodes)
     lefts, rights = place[tree.left[order]], place[tree.right[order]]
     lefts[node], rights[node] = rights[node], lefts[node]
-    return rearranged(tree, order, np.where(tree.feature[order] == LEAF, LEAF, order), lefts, rights)
+    return rearrange_nodes(tree, order, np.where(tree.feature[order] == LEAF, LEAF, order), lefts, rights)
 
 
 def _keeps_to(rules: GrowthRules, tree: Tree, node: int) -> bool:
-    """True if leaves and splits from the node on downwards have as many rows as the rules ask for."""
+    """Check that leaves and splits from the node downwards have the least rows of the rules."""
     below = slice(node, int(tree.subtree_end[node]))
     is_leaf, count, weight = tree.feature[below] == LEAF, tree.count[below], tree.weight[below]
     n_rows = tree.count[0]
@@ -154,7 +154,7 @@ def _keeps_to(rules: GrowthRules, tree: Tree, node: int) -> bool:
 
 
 def _loses_little(other: Tree, tree: Tree, node: int) -> bool:
-    """True if the leaves lose little of what the split of the node gains."""
+    """Check that the leaves lose little of what the split of the node gains."""
     unit = max(float(tree.impurity.max()), float(other.impurity.max())) or 1.0  # products must be finite
     risk, then = (each.weight / tree.weight[0] * (each.impurity / unit) for each in (tree, other))
     gained = risk[node] - risk[tree.left[node]] - risk[tree.right[node]]

@@ -13,8 +13,8 @@ from holdfast.arrays import BoolArray, FloatArray, IntArray
 from holdfast.data.table import Table
 from holdfast.growth.rules import GrowthRules
 from holdfast.tree.edit import edited_nodes
-from holdfast.tree.editable import Said
-from holdfast.tree.monotone import in_order
+from holdfast.tree.editable import EditInfo
+from holdfast.tree.monotone import enforce_monotonicity
 from holdfast.tree.tree import KNOWN, Tree
 
 MOST_DIGITS = 18
@@ -23,11 +23,13 @@ FACTORS = (10, 5, 2, 1)  # of each power of ten, the roundest first
 WORTH_ROWS = (10, 5, 1)  # an even number is not worth a row that goes another way
 
 
-def roundest(low: float, high: float, near: float | None = None, factors: tuple[int, ...] = FACTORS) -> float:
-    """The roundest number between two others; of several, the one nearest the middle, or `near`.
+def find_roundest(
+    low: float, high: float, near: float | None = None, factors: tuple[int, ...] = FACTORS
+) -> float:
+    """Find the roundest number between two others; of several, the nearest to the middle or to `near`.
 
-    >>> roundest(14.1, 16.9), roundest(0.0271, 0.0294), roundest(-3.0, 4.0), roundest(0.0, 1.0)
-    (15.0, 0.028, 0.0, 0.5)
+    >>> find_roundest(14.1, 16.9), find_roundest(0.0271, 0.0294), find_roundest(-3.0, 4.0)
+    (15.0, 0.028, 0.0)
     """
     if not low < high or not math.isfinite(high - low):
         return low
@@ -55,15 +57,34 @@ def round_thresholds(
     *,
     rules: GrowthRules | None = None,
     keep_values: bool = False,
-    **said: Unpack[Said],
+    **said: Unpack[EditInfo],
 ) -> Tree:
-    """The tree with round thresholds, by the rows of the table, which should be those it was grown on.
+    """Round thresholds as far as at most a fraction of the rows changes sides.
 
-    With the tolerance 0 no row goes another way. With more, each threshold, from the root down, becomes the
-    roundest number that sends at most this fraction of the rows at its node, by weight, to the other side.
-    If that sends any, counts and values are fitted to the rows as by `Tree.edit`, and it is on record as an
-    edit. Thresholds that a person has edited stay, and so do ordered categories.
+    From the root down, each threshold becomes the roundest number within the tolerance. Ordered categories
+    and thresholds edited by a person stay.
 
+    Parameters
+    ----------
+    tree : Tree
+    table : Table
+        The training rows.
+    tolerance : float
+        Greatest fraction of the weight at a node that may change sides. If rows do, counts and values are
+        refitted as by `Tree.edit`, and the change is recorded as an edit.
+    rules : GrowthRules, optional
+        Rules for refitted values.
+    keep_values : bool
+        Refit counts only.
+    **said
+        Author, reason and date of the edit.
+
+    Returns
+    -------
+    Tree
+
+    Examples
+    --------
     >>> from holdfast import grow
     >>> table = Table.from_arrays([[20.0], [30.0], [48.0], [60.0]], ["no", "no", "yes", "yes"])
     >>> tree = grow(table)
@@ -77,7 +98,7 @@ def round_thresholds(
     rows = editing.table
     assert rows is not None
     if tolerance == 0:
-        return with_round_thresholds(tree, rows)
+        return round_exactly(tree, rows)
     for node in _rounded_nodes(tree):
         current = editing.tree
         number = _within_tolerance(current, rows, node, float(tolerance))
@@ -91,8 +112,8 @@ def round_thresholds(
     return editing.tree
 
 
-def with_round_thresholds(tree: Tree, table: Table, as_written: Sequence[tuple[str, float]] = ()) -> Tree:
-    """The tree with the roundest thresholds that send every row of the table the way it went.
+def round_exactly(tree: Tree, table: Table, as_written: Sequence[tuple[str, float]] = ()) -> Tree:
+    """Round thresholds as far as no row of the table changes sides.
 
     Ordered categories have no numbers between them, and stay; so does what a person has edited, and what is
     written in these pairs of a feature and a threshold.
@@ -105,12 +126,12 @@ def with_round_thresholds(tree: Tree, table: Table, as_written: Sequence[tuple[s
         values = table.columns[tree.feature[node]][_reaching(tree, leaf, node)]
         below, above = values[values <= threshold[node]], values[values > threshold[node]]
         if len(below) and len(above):
-            threshold[node] = roundest(float(below.max()), float(above.min()))
-    return in_order(tree.replace(threshold=threshold))
+            threshold[node] = find_roundest(float(below.max()), float(above.min()))
+    return enforce_monotonicity(tree.replace(threshold=threshold))
 
 
 def _rounded_nodes(tree: Tree) -> list[int]:
-    """The nodes with a threshold on numbers that no person has chosen."""
+    """Find the nodes with a numeric threshold that no person chose."""
     edited = edited_nodes(tree)
     numeric = np.array([feature.kind == "numeric" for feature in tree.schema.features] + [False])
     return [node for node in np.flatnonzero(numeric[tree.feature]).tolist() if node not in edited]
@@ -124,7 +145,7 @@ def _reaching(tree: Tree, leaf: IntArray, node: int) -> BoolArray:
 
 
 def _within_tolerance(tree: Tree, table: Table, node: int, tolerance: float) -> float:
-    """The roundest threshold that sends at most this fraction of the weight at the node another way."""
+    """Find the roundest threshold that moves at most this fraction of the node's weight."""
     threshold = float(tree.threshold[node])
     rows = _reaching(tree, tree.apply(table), node)
     weight = np.ones(table.n_rows) if table.weight is None else table.weight
@@ -133,16 +154,16 @@ def _within_tolerance(tree: Tree, table: Table, node: int, tolerance: float) -> 
     values = table.columns[tree.feature[node]]
     rows &= ~np.isnan(values) & (weight > 0)
     nearby = _interval(values[rows], weight[rows], threshold, 0.0)
-    free = roundest(*nearby) if nearby[0] < nearby[1] else threshold
+    free = find_roundest(*nearby) if nearby[0] < nearby[1] else threshold
     low, high = _interval(values[rows], weight[rows], threshold, allowed)
     low, high = _between_those_below(tree, node, low, high)
-    return roundest(low, high, near=free, factors=WORTH_ROWS) if low < free < high else threshold
+    return find_roundest(low, high, near=free, factors=WORTH_ROWS) if low < free < high else threshold
 
 
 def _interval(
     values: FloatArray, weight: FloatArray, threshold: float, allowed: float
 ) -> tuple[float, float]:
-    """Between these, thresholds send no more weight than allowed another way, and leave rows on each side."""
+    """Return the interval of thresholds that move no more weight than allowed and leave no side empty."""
     order = np.argsort(values, kind="stable")
     values, weight = values[order], weight[order]
     n_below = int(np.searchsorted(values, threshold, "right"))
@@ -156,7 +177,7 @@ def _interval(
 
 
 def _between_those_below(tree: Tree, node: int, low: float, high: float) -> tuple[float, float]:
-    """The part of the interval that leaves known values for all answers below about the same feature."""
+    """Narrow the interval so that splits below on the same feature keep both sides."""
     alike = np.flatnonzero((tree.feature == tree.feature[node]) & (tree.threshold < KNOWN))
     left, right, end = int(tree.left[node]), int(tree.right[node]), int(tree.subtree_end[node])
     on_yes = tree.threshold[alike[(alike >= left) & (alike < right)]]

@@ -22,7 +22,7 @@ from holdfast.errors import ParameterError
 from holdfast.growth.class_costs import LossMatrix, Priors, plain_losses, plain_priors
 from holdfast.growth.constraint_forms import CONSTRAINT_FORMS
 from holdfast.growth.criteria import CRITERIA
-from holdfast.tree.quantile import QUANTILE, quantile_name, quantile_of
+from holdfast.tree.quantile import QUANTILE, format_quantile_name, parse_quantile
 
 ClassWeight = Mapping[Label, float] | Literal["balanced"] | None
 Categories = Literal["shrunk", "exact"]
@@ -131,12 +131,12 @@ class GrowthRules:
     @property
     def criterion_name(self) -> str:
         """The criterion as trees remember it: with the quantile, if that is what their leaves say."""
-        return self.criterion if self.quantile is None else quantile_name(self.quantile)
+        return self.criterion if self.quantile is None else format_quantile_name(self.quantile)
 
     @property
     def says_quantiles(self) -> bool:
         """True if leaves say a median or another quantile."""
-        return quantile_of(self.criterion_name) is not None
+        return parse_quantile(self.criterion_name) is not None
 
     @property
     def draws(self) -> bool:
@@ -195,7 +195,7 @@ def _check_quantile(criterion: str, quantile: object, splitter: object) -> None:
         check_fraction("quantile", quantile)
     elif criterion == QUANTILE:
         raise ParameterError("criterion='quantile' needs to know which: say it, as in quantile=0.9.")
-    if splitter == "random" and (criterion == QUANTILE or quantile_of(criterion) is not None):
+    if splitter == "random" and (criterion == QUANTILE or parse_quantile(criterion) is not None):
         raise ParameterError(
             f"splitter='random' is not for criterion={criterion!r}, whose splits are all tried: use "
             "splitter='best', or criterion='squared_error'."

@@ -21,7 +21,7 @@ from holdfast.data.split.resampling import Draws
 from holdfast.data.table import Table
 from holdfast.errors import DataError, ParameterError
 from holdfast.growth.class_costs import losses_of, priors_of, row_totals
-from holdfast.growth.criteria import Criterion, criterion_of
+from holdfast.growth.criteria import Criterion, get_criterion
 from holdfast.growth.rules import GrowthRules
 from holdfast.kernels.growth.histogram import Sample, Samples
 from holdfast.text.lists import listed
@@ -143,7 +143,7 @@ def fixed_point_sample(table: Table, rules: GrowthRules) -> FixedPointSample:
     """The rows of a table as integers."""
     check_table(table)
     target = table.schema.target
-    criterion = criterion_of(rules.criterion_name, target.is_classes)
+    criterion = get_criterion(rules.criterion_name, target.is_classes)
     repeats, importance, exponent = weights_of(table, rules)
     fixed = fixed_point(table.target, len(target.classes), criterion, repeats, importance, exponent)
     losses = losses_of(rules.loss_matrix, target.classes)

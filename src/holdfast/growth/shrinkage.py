@@ -12,13 +12,13 @@ import numpy as np
 
 from holdfast.arrays import BoolArray, FloatArray, LongArray
 from holdfast.backends.tasks import run_all
-from holdfast.data.split.groups import of_rows
+from holdfast.data.split.groups import subset_groups
 from holdfast.data.table import Table
 from holdfast.errors import ParameterError
-from holdfast.growth.size.folds import Folds, divided
-from holdfast.scoring.metric import Metric, TrueValues, metric_of
-from holdfast.tree.class_counts import ALIKE, with_own_counts
-from holdfast.tree.monotone import in_order
+from holdfast.growth.size.folds import Folds, divide_rows
+from holdfast.scoring.metric import Metric, TrueValues, make_metric
+from holdfast.tree.class_counts import ALIKE, keep_own_counts
+from holdfast.tree.monotone import enforce_monotonicity
 from holdfast.tree.tree import Tree
 
 # In rows. None is 0: with any of these, no leaf says that a class that was ever seen cannot be.
@@ -27,8 +27,8 @@ STRENGTHS = (0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0)
 Fit = Callable[[Table, LongArray | None], Tree]
 
 
-def shrunk(tree: Tree, strength: float) -> Tree:
-    """The tree whose every step down changes the value the less, the fewer rows it rests on.
+def shrink_tree(tree: Tree, strength: float) -> Tree:
+    """Shrink each node towards its parent, the more the fewer rows it has.
 
     A step from a node of n rows to its child counts n / (n + strength) of what it did. A strength of 0
     changes nothing, and an endless one leaves every leaf with the value of the root. The rows of each class
@@ -36,7 +36,7 @@ def shrunk(tree: Tree, strength: float) -> Tree:
 
     >>> from holdfast import Table, grow
     >>> tree = grow(Table.from_arrays([[1.0], [2.0], [3.0], [4.0]], ["a", "a", "b", "b"]))
-    >>> shrunk(tree, 4).value[1:]
+    >>> shrink_tree(tree, 4).value[1:]
     array([[0.75, 0.25],
            [0.25, 0.75]])
     """
@@ -44,14 +44,14 @@ def shrunk(tree: Tree, strength: float) -> Tree:
         raise ParameterError(
             f"strength={strength!r} is out of range: it must be a number of rows, at least 0."
         )
-    own = with_own_counts(tree)
+    own = keep_own_counts(tree)
     if np.abs(own.observed_mean - tree.value).max() > ALIKE:  # the rows weigh unlike
         own = own.replace(rows_mean=tree.value)
-    return in_order(own.replace(value=shrunk_values(tree, [strength])[0], given_outcome=None))
+    return enforce_monotonicity(own.replace(value=shrink_values(tree, [strength])[0], given_outcome=None))
 
 
-def shrunk_values(tree: Tree, strengths: Sequence[float]) -> FloatArray:
-    """The values of all nodes at every strength, as (strengths, nodes, values)."""
+def shrink_values(tree: Tree, strengths: Sequence[float]) -> FloatArray:
+    """Compute node values at every strength, (strengths, nodes, values)."""
     strength = np.asarray(strengths, np.float64)[:, None]
     # A node without rows, whose value none of them speaks for, takes that of the node above.
     rows = np.broadcast_to(tree.count, (len(strength), tree.n_nodes))
@@ -69,7 +69,7 @@ def shrunk_values(tree: Tree, strengths: Sequence[float]) -> FloatArray:
 
 
 class Strengths(NamedTuple):
-    """What rows held out say of every strength. Scores are the greater the better: losses are negated."""
+    """Held-out scores of all shrinkage strengths; greater is better, losses are negated."""
 
     strengths: tuple[float, ...]
     scores: FloatArray  # (strengths, folds)
@@ -77,7 +77,7 @@ class Strengths(NamedTuple):
 
     @property
     def chosen(self) -> float:
-        """The strength of the best mean score; of several the greatest."""
+        """The strength of the best mean score; the greatest if several are best."""
         mean = np.round(self.scores.mean(axis=1), 12)
         return self.strengths[int(np.flatnonzero(mean == mean.max())[-1])]
 
@@ -85,35 +85,35 @@ class Strengths(NamedTuple):
 def choose_strength(
     table: Table, fit: Fit, *, groups: LongArray | None = None, cv: Any = 10, seed: int = 0
 ) -> Strengths:
-    """The scores of all strengths, by the log loss, or squared error, of trees grown without each fold.
+    """Score all strengths by log loss or squared error of trees grown without each fold.
 
     `fit` grows the tree of some of the rows. Every tree is grown and walked once, for all strengths.
     """
     metric = loss_of(table)
-    folds = divided(table, groups, cv, seed)
+    folds = divide_rows(table, groups, cv, seed)
     scores = run_all(partial(_fold_scores, folds, fit, metric), range(len(folds.held_out)), 1)
     return Strengths(STRENGTHS, np.array(scores).T, metric)
 
 
 def shared_strength(table: Table, pairs: Sequence[tuple[Tree, BoolArray]]) -> float:
-    """The strength that serves many trees best, each on the rows of the table that it has not seen."""
+    """Choose the strength that serves several trees best, each on its held-out rows."""
     metric = loss_of(table)
-    scores = [strength_scores(tree, table.taken(held_out), metric) for tree, held_out in pairs]
+    scores = [strength_scores(tree, table.subset(held_out), metric) for tree, held_out in pairs]
     return Strengths(STRENGTHS, np.array(scores).T, metric).chosen
 
 
 def loss_of(table: Table) -> Metric:
-    """What leaf values are chosen by: a proper score, whatever the tree itself was chosen by."""
-    return metric_of("log_loss" if table.schema.target.is_classes else "squared_error", table.schema.target)
+    """Return the proper score by which leaf values are chosen."""
+    return make_metric("log_loss" if table.schema.target.is_classes else "squared_error", table.schema.target)
 
 
 def _fold_scores(folds: Folds, fit: Fit, metric: Metric, number: int) -> list[float]:
     learnt, held_out = folds.times[number] > 0, folds.held_out[number]
-    tree = fit(folds.table.taken(learnt), of_rows(folds.groups, learnt))
-    return strength_scores(tree, folds.table.taken(held_out), metric)
+    tree = fit(folds.table.subset(learnt), subset_groups(folds.groups, learnt))
+    return strength_scores(tree, folds.table.subset(held_out), metric)
 
 
 def strength_scores(tree: Tree, held_out: Table, metric: Metric) -> list[float]:
-    """The score of the tree at every strength on rows that had no part in it."""
+    """Score the tree at every strength on held-out rows."""
     true_values, leaves = TrueValues.of(held_out), tree.apply(held_out)
-    return [metric.value(values[leaves], true_values) for values in shrunk_values(tree, STRENGTHS)]
+    return [metric.value(values[leaves], true_values) for values in shrink_values(tree, STRENGTHS)]

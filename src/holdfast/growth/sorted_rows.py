@@ -22,10 +22,10 @@ LEAST_CODES = FEW_ROWS // 4 + 1  # columns of fewer values are counted, as in `s
 MOST_SORTED = 2**22  # row numbers, of four bytes
 
 
-def sorted_room(
+def make_sorted_rows(
     rules: GrowthRules, plan: Plan, coded: Coded, limits: Limits, compact: CompactRows, n_rows: int
 ) -> SortedRows:
-    """Room for the rows of a compact node, or of a small table; none where it would not help."""
+    """Allocate sorted rows of a compact node or small table; empty where they would not help."""
     n_features, n_table = coded.ranks.shape
     n_places = len(compact.origin) or (n_rows if n_rows < 4 * COMPACT_ROWS else 0)
     # Where features are drawn, most of what is kept in order would never be asked.

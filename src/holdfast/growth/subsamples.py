@@ -7,7 +7,7 @@ from typing import Any
 
 from holdfast._check import is_integer, is_number, refuse
 from holdfast.arrays import LongArray
-from holdfast.backends.tasks import batches, run_all
+from holdfast.backends.tasks import make_batches, run_all
 from holdfast.data.split.row_keys import row_keys
 from holdfast.data.split.subsample import subsample
 from holdfast.data.stored.table import StoredTable
@@ -32,12 +32,28 @@ def grow_subsamples(
     random_state: int = 0,
     n_jobs: int | None = None,
 ) -> list[Tree]:
-    """Trees on samples of so many rows, or that fraction of them, drawn without replacement.
+    """Grow trees on samples drawn without replacement.
 
-    In memory are the samples of one task of each job, never the table; from a process to another go the name
-    of a stored table and trees. Tree i depends on the random state and on i, not on the number of jobs or the
-    order of the rows.
+    Only the samples of one task per job are in memory, never a stored table.
 
+    Parameters
+    ----------
+    table : Table or StoredTable
+    rules : GrowthRules
+    n_estimators : int
+        Number of trees.
+    max_samples : int or float
+        Number of rows of each sample, or fraction of the table.
+    random_state : int
+        Tree i depends on it and on i, not on the number of jobs or the order of the rows.
+    n_jobs : int, optional
+
+    Returns
+    -------
+    list of Tree
+
+    Examples
+    --------
     >>> table = Table.from_arrays([[20.0], [30.0], [50.0], [60.0]], ["no", "no", "yes", "yes"])
     >>> [tree.count[0] for tree in grow_subsamples(table, n_estimators=2, max_samples=0.75)]
     [np.float64(3.0), np.float64(3.0)]
@@ -51,7 +67,19 @@ def grow_subsamples(
 def grow_parts(
     table: StoredTable, rules: GrowthRules = CART, *, random_state: int = 0, n_jobs: int | None = None
 ) -> list[Tree]:
-    """A tree for each part of the data that the table was made from, such as a file of a Parquet folder."""
+    """Grow a tree for each part of the source data, such as a file of a Parquet folder.
+
+    Parameters
+    ----------
+    table : StoredTable
+    rules : GrowthRules
+    random_state : int
+    n_jobs : int, optional
+
+    Returns
+    -------
+    list of Tree
+    """
     if not isinstance(table, StoredTable):
         raise TypeError(f"Only a stored table has parts, and this is a {type(table).__name__}: store_table.")
     task = partial(_grown, table, rules, partial(_of_part, table), random_state)
@@ -67,14 +95,14 @@ def _of_part(table: StoredTable, index: int) -> LongArray:
 
 
 def _size(table: Table, n_rows: int) -> int:
-    """How many trees share a task, whose samples are read together."""
+    """Choose how many trees share a task, whose samples are read together."""
     return max(1, min(BATCH_BYTES // (8 * n_rows * table.n_features), MOST_TOGETHER))
 
 
 def _run(
     task: Callable[[Sequence[int]], list[Tree]], n_trees: int, size: int, n_jobs: int | None
 ) -> list[Tree]:
-    parts = run_all(task, batches(range(n_trees), size), n_jobs, kept="Trees")
+    parts = run_all(task, make_batches(range(n_trees), size), n_jobs, kept="Trees")
     trees = [tree for part in parts for tree in part]
     for note in dict.fromkeys(note for tree in trees for note in tree.notes):
         warnings.warn(note, GrowthWarning, stacklevel=3)
@@ -92,7 +120,7 @@ def _grown(
 
 
 def _taken(table: Table, rows: Sequence[LongArray]) -> list[Table]:
-    """The tables of some of the rows each: every column is gone through once for all of them."""
+    """Select the rows of several samples in one pass over each column."""
     columns = list(zip(*([column[own] for own in rows] for column in table.columns), strict=True))
     weights = [None if table.weight is None else table.weight[own] for own in rows]
     made = zip(columns, rows, weights, strict=True)

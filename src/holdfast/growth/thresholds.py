@@ -1,4 +1,4 @@
-"""What the nodes of a grown tree ask: features of the table, and thresholds between two values."""
+"""Features and thresholds of grown nodes."""
 
 import numpy as np
 
@@ -9,13 +9,13 @@ from holdfast.tree.tree import KNOWN, LEAF
 
 
 def node_features(table: Table, fields: LongArray) -> IntArray:
-    """The feature of the table that each node asks about; LEAF at a leaf. Kernels count columns by name."""
+    """Return the feature of each node, LEAF at leaves; kernels number columns by name."""
     order = np.array([*table.schema.name_order, LEAF], np.int32)
     return order[fields[:, kernels.FEATURE]]  # that of a leaf is -1: the last
 
 
-def thresholds(table: Table, fields: LongArray, drawn: FloatArray | None = None) -> FloatArray:
-    """The midpoint between the two values on either side of each split, or the number that was drawn there.
+def compute_thresholds(table: Table, fields: LongArray, drawn: FloatArray | None = None) -> FloatArray:
+    """Return the midpoint between the values on either side of each split, or the number drawn.
 
     Between two ordered categories it is half a position above the lower one.
     """
@@ -32,7 +32,7 @@ def thresholds(table: Table, fields: LongArray, drawn: FloatArray | None = None)
 
 
 def _midpoints(table: Table, features: LongArray, below: LongArray, above: LongArray) -> FloatArray:
-    """Numbers between the values of each feature in two rows: one by one if few, else column by column."""
+    """Compute midpoints of each feature between two rows, column by column if they are many."""
     columns = table.columns
     if len(features) < 4 * len(columns):
         sides = [
@@ -48,7 +48,7 @@ def _midpoints(table: Table, features: LongArray, below: LongArray, above: LongA
 
 
 def midpoint(below: FloatArray, above: FloatArray) -> FloatArray:
-    """Numbers t with below <= t < above, half-way if floats allow.
+    """Return numbers t with below <= t < above, half-way if floats allow.
 
     >>> midpoint(np.array([1e308]), np.array([1.5e308]))
     array([1.25e+308])

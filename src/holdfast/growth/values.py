@@ -10,10 +10,10 @@ from holdfast.kernels.growth import nodes as kernels
 from holdfast.kernels.growth.values import number_values
 from holdfast.kernels.quantiles.sides import Pinball
 from holdfast.kernels.quantiles.values import quantile_values
-from holdfast.tree.class_counts import with_class_counts
-from holdfast.tree.monotone import in_order
-from holdfast.tree.sums import add_upwards
-from holdfast.tree.threshold import with_losses
+from holdfast.tree.class_counts import set_class_counts
+from holdfast.tree.monotone import enforce_monotonicity
+from holdfast.tree.sums import add_to_ancestors
+from holdfast.tree.threshold import set_losses
 from holdfast.tree.tree import LEAF, Tree
 
 _NO_ROWS, _NO_FIELDS = np.empty(0, np.int32), np.empty((0, kernels.N_FIELDS), np.int64)
@@ -22,7 +22,7 @@ _NO_ROWS, _NO_FIELDS = np.empty(0, np.int32), np.empty((0, kernels.N_FIELDS), np
 def node_values(
     fixed: FixedPointSample, counts: IntArray, rows: IntArray, fields: LongArray, total: LongArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Value, weight and impurity of every node, from the statistics of the classes or the rows themselves."""
+    """Compute value, weight and impurity of every node from class statistics or from the rows."""
     if fixed.n_classes:
         of_class = total[:, : fixed.n_classes].astype(np.float64)
         weight = row_sums(of_class)
@@ -46,7 +46,7 @@ def node_values(
         ordered = _by_target(rows, fields, fixed.target)
         own = frozen(fixed.importance * counts)
         quantile_values(
-            fields, ordered, fixed.target, own, pinball_of(fixed.criterion), weight, value, impurity
+            fields, ordered, fixed.target, own, quantile_costs(fixed.criterion), weight, value, impurity
         )
     # The square of the target may be too large for a float.
     impurity = unscaled(impurity, fixed.exponent * fixed.criterion.target_power)
@@ -54,35 +54,35 @@ def node_values(
     return np.ldexp(value, fixed.exponent)[:, None], weight, impurity
 
 
-def pinball_of(criterion: Criterion) -> Pinball:
-    """The quantile of the criterion, and what targets on either side of it cost."""
+def quantile_costs(criterion: Criterion) -> Pinball:
+    """Return the quantile of the criterion and the costs of targets on either side of it."""
     assert criterion.quantile is not None
     return Pinball(criterion.quantile, *criterion.costs)
 
 
 def _by_target(rows: IntArray, fields: LongArray, target: FloatArray) -> IntArray:
-    """The rows, which stand leaf by leaf, in the order of their targets within each."""
+    """Sort the rows of each leaf by target."""
     leaves = fields[fields[:, kernels.FEATURE] < 0]
     leaves = leaves[np.argsort(leaves[:, kernels.START], kind="stable")]
     leaf = np.repeat(np.arange(len(leaves)), leaves[:, kernels.END] - leaves[:, kernels.START])
     return rows[np.lexsort((target[rows], leaf))]
 
 
-def decided_by(tree: Tree, table: Table, fixed: FixedPointSample, counts: IntArray) -> Tree:
-    """The tree that predicts by the losses of the sample, whose values know nothing of them."""
+def set_decisions(tree: Tree, table: Table, fixed: FixedPointSample, counts: IntArray) -> Tree:
+    """Make the tree predict by the losses of the sample."""
     if fixed.unaltered is not None:
-        tree = with_values(tree, table, fixed.unaltered, counts)
-    return tree if fixed.losses is None else with_losses(tree, fixed.losses)
+        tree = refit_values(tree, table, fixed.unaltered, counts)
+    return tree if fixed.losses is None else set_losses(tree, fixed.losses)
 
 
-def with_values(tree: Tree, table: Table, fixed: FixedPointSample, counts: IntArray) -> Tree:
-    """The tree with the values, counts and impurities of the rows, each repeated as often as `counts` says.
+def refit_values(tree: Tree, table: Table, fixed: FixedPointSample, counts: IntArray) -> Tree:
+    """Refit values, counts and impurities to the rows, each repeated as often as `counts` says.
 
     A node that no row reaches keeps its value, without weight.
     """
     leaves = tree.apply(table)
     total = _at_leaves(tree, fixed, counts, leaves)
-    add_upwards(tree, total)
+    add_to_ancestors(tree, total)
     rows, fields = _NO_ROWS, _NO_FIELDS
     if not fixed.n_classes:
         rows = np.flatnonzero(counts).astype(np.int32)
@@ -106,11 +106,11 @@ def with_values(tree: Tree, table: Table, fixed: FixedPointSample, counts: IntAr
         seen=None,
         teacher_mean=None,
     )
-    return in_order(_counted(filled, fixed, counts, leaves))
+    return enforce_monotonicity(_counted(filled, fixed, counts, leaves))
 
 
-def with_observed(tree: Tree, table: Table, fixed: FixedPointSample) -> Tree:
-    """The tree with the rows of each class at its nodes, where weights keep its values from telling them."""
+def set_observed(tree: Tree, table: Table, fixed: FixedPointSample) -> Tree:
+    """Set the class counts of the nodes where weights hide them."""
     if fixed.weight is None or not fixed.n_classes:
         return tree
     return _counted(tree, fixed, fixed.repeats, tree.apply(table))
@@ -119,22 +119,22 @@ def with_observed(tree: Tree, table: Table, fixed: FixedPointSample) -> Tree:
 def _counted(tree: Tree, fixed: FixedPointSample, counts: IntArray, leaves: IntArray) -> Tree:
     if fixed.weight is None or not fixed.n_classes:  # the values tell them
         return tree
-    return with_class_counts(tree, rows_by_class(tree, leaves, fixed.label, counts, fixed.n_classes))
+    return set_class_counts(tree, rows_by_class(tree, leaves, fixed.label, counts, fixed.n_classes))
 
 
 def rows_by_class(
     tree: Tree, leaves: IntArray, label: LongArray, counts: IntArray, n_classes: int
 ) -> FloatArray:
-    """Rows of each class at every node, each row counted so often, from their leaves and classes."""
+    """Count rows of each class at every node from their leaves and classes."""
     cells = leaves * np.int64(n_classes) + label
     rows = np.bincount(cells, counts, tree.n_nodes * n_classes).astype(np.float64)
     rows = rows.reshape(tree.n_nodes, n_classes)
-    add_upwards(tree, rows)
+    add_to_ancestors(tree, rows)
     return rows
 
 
 def _at_leaves(tree: Tree, fixed: FixedPointSample, counts: IntArray, leaves: IntArray) -> LongArray:
-    """What the rows add up to at each leaf: the weight of every class, and the number of rows."""
+    """Add up class weights and row numbers of each leaf."""
     n_columns = fixed.n_classes + 1
     total = np.zeros((tree.n_nodes, n_columns), np.int64)
     if fixed.weight is not None and fixed.n_classes:
@@ -148,7 +148,7 @@ def _at_leaves(tree: Tree, fixed: FixedPointSample, counts: IntArray, leaves: In
 
 
 def _fields(tree: Tree, rows_at: LongArray) -> LongArray:
-    """The table of nodes as the kernel knows it, the rows standing in the order of the leaves."""
+    """Make the kernel's table of nodes, the rows in the order of the leaves."""
     fields = np.full((tree.n_nodes, kernels.N_FIELDS), -1, np.int64)
     end = np.cumsum(rows_at)
     fields[:, kernels.START], fields[:, kernels.END] = end - rows_at, end

@@ -8,7 +8,7 @@ from typing import Any, TypeVar, cast
 import numba
 import numpy as np
 
-from holdfast.backends.interruption import call_aside, in_main_thread
+from holdfast.backends.interruption import call_in_thread, is_main_thread
 from holdfast.kernels.cache import keep_on_disk
 from holdfast.kernels.linked import InnerCompiler, KernelCompiler
 
@@ -73,7 +73,7 @@ class Kernel:
         if self.compiled.overloads:
             return self.compiled(*args)
         with _collector_at_rest():
-            return call_aside(self.compiled, args) if in_main_thread() else self.compiled(*args)
+            return call_in_thread(self.compiled, args) if is_main_thread() else self.compiled(*args)
 
 
 @contextmanager

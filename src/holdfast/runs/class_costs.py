@@ -5,7 +5,7 @@ from holdfast.errors import ParameterError
 from holdfast.growth.class_costs import LossMatrix, Priors
 from holdfast.runs.parsing import Pairs
 from holdfast.text.lists import listed
-from holdfast.tree.wording import class_names
+from holdfast.tree.wording import format_class_names
 
 
 def loss_matrix(losses: Pairs, target: Target) -> LossMatrix:
@@ -46,7 +46,7 @@ def _classes(option: str, target: Target) -> dict[str, Label]:
         raise ParameterError(
             f"{option} is for classes, and the target {target.name!r} is a number: leave it out."
         )
-    return dict(zip(class_names(target), target.classes, strict=True))
+    return dict(zip(format_class_names(target), target.classes, strict=True))
 
 
 def _check_known(option: str, names: list[str], known: list[str], target: Target) -> None:

@@ -5,7 +5,7 @@ from holdfast.errors import ParameterError
 from holdfast.growth.rules import ClassWeight
 from holdfast.runs.parsing import ClassWeights
 from holdfast.text.lists import listed
-from holdfast.tree.wording import class_names
+from holdfast.tree.wording import format_class_names
 
 
 def class_weight(weights: ClassWeights, target: Target) -> ClassWeight:
@@ -18,7 +18,7 @@ def class_weight(weights: ClassWeights, target: Target) -> ClassWeight:
         )
     if isinstance(weights, str):
         return "balanced"
-    classes: dict[str, Label] = dict(zip(class_names(target), target.classes, strict=True))
+    classes: dict[str, Label] = dict(zip(format_class_names(target), target.classes, strict=True))
     if unknown := [name for name, _ in weights if str(name) not in classes]:
         raise ParameterError(
             f"--class-weight names {listed(unknown)}, and the classes of {target.name!r} are "

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from holdfast.data.files.reading import opened
+from holdfast.data.files.reading import open_source
 from holdfast.data.files.reading_options import ReadingOptions
 from holdfast.data.schema import Feature
 from holdfast.data.table import Table
-from holdfast.distance.diff.data import compared_table
-from holdfast.distance.reference_schema import on_wider_schema
+from holdfast.distance.diff.data import prepare_table
+from holdfast.distance.reference_schema import widen_schemas
 from holdfast.errors import DataError, ModelFileError
 from holdfast.runs.folder import model_file
 from holdfast.runs.new_rows import read_rows_of_both
@@ -54,19 +54,19 @@ def read_compared(trees: tuple[Tree, Tree], source: RowSource, columns: Sequence
 
     `columns` are to be read besides what the trees ask about.
     """
-    old, new = on_wider_schema(*trees)
+    old, new = widen_schemas(*trees)
     own = old.schema.target
     target = source.target or own.name
     roles = [target, *([source.weight] if source.weight else [])]
     further = [Feature(target, "nominal" if own.is_classes else "numeric", categories=own.classes)]
     further += [Feature(name) for name in roles[1:]]
-    with opened(source.data, source.rules.encoding) as data:
+    with open_source(source.data, source.rules.encoding) as data:
         if absent := [name for name in (*roles, *columns) if name not in data.names]:
             raise DataError(
                 f"There is no column {listed(absent)} in {data.name}. {columns_text(absent, data.names)}"
             )
         frame = read_rows_of_both(data, old, new, further, source.rules, columns)
     weight = frame.column(source.weight) if source.weight else None
-    table = compared_table(old, new, frame.without(roles), frame.column(target), weight)
+    table = prepare_table(old, new, frame.without(roles), frame.column(target), weight)
     known = {name: frame.column(name) for name in columns if name not in table.schema.names}
     return ComparedRows(old, new, table, known)

@@ -21,13 +21,13 @@ from holdfast.runs.folder import model_file
 from holdfast.runs.growth_rules import label_of
 from holdfast.runs.parsing import class_weights_of, losses_of, priors_of
 from holdfast.runs.run_files import read_facts
-from holdfast.scoring.metric import metric_of
+from holdfast.scoring.metric import make_metric
 from holdfast.storage.collection_file import load_trees
 from holdfast.storage.model_file import load, model_to_json
 from holdfast.text.numbers import counted
 from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.positive import positive_class
-from holdfast.tree.threshold import threshold_of
+from holdfast.tree.threshold import compute_threshold
 from holdfast.tree.tree import Tree
 
 Updating = StableTreeClassifier | StableTreeRegressor
@@ -104,7 +104,7 @@ def _of_run(source: str, content: bytes, tree: Tree, folder: Path) -> Deployed:
     if facts["settings"].get("threshold") is not None and tree.loss_matrix is not None:
         place = positive_class(tree)
         assert place is not None
-        estimator.decision_threshold_ = threshold_of(tree.loss_matrix, place)
+        estimator.decision_threshold_ = compute_threshold(tree.loss_matrix, place)
         estimator.positive_class_ = place
     if isinstance(choice := facts.get("size_choice"), dict):
         estimator.max_leaf_nodes_ = int(choice["chosen"])
@@ -147,7 +147,7 @@ def _parameters(settings: Mapping[str, Any], target: Target) -> dict[str, Any]:
     if losses := settings.get("loss"):
         said["loss_matrix"] = loss_matrix(losses_of(losses), target)
     try:
-        metric_of(settings.get("scoring"), target)
+        make_metric(settings.get("scoring"), target)
         said["scoring"] = settings.get("scoring")
     except ParameterError:  # of another library, of which the run has the name alone
         pass

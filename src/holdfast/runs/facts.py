@@ -20,7 +20,7 @@ from holdfast.scoring.metric import Metric, Score
 from holdfast.stability.training import StableTrees
 from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.tree import Tree
-from holdfast.tree.wording import WARNING, class_names, warnings_of
+from holdfast.tree.wording import WARNING, format_class_names, list_warnings
 
 NOT_FACTS = ("short", "threshold", "range", "asked_thresholds")  # of a split
 
@@ -62,7 +62,7 @@ def stable_facts(fit: StableFit) -> dict[str, Any]:
 def warning_facts(roles: RowRoles, model: Tree | Ensemble) -> list[str]:
     """What a reader must know first: too few rows, or a tree that is no better than a constant."""
     few = describe_few_to_learn(roles.whole.schema.target, roles.whole.target)
-    return [*filter(None, [few]), *(warning.removeprefix(WARNING) for warning in warnings_of(model))]
+    return [*filter(None, [few]), *(warning.removeprefix(WARNING) for warning in list_warnings(model))]
 
 
 def _size_facts(trained: StableTrees) -> dict[str, Any]:
@@ -151,7 +151,7 @@ def _target_facts(roles: RowRoles) -> dict[str, Any]:
     if not target.is_classes:
         return {"mean": float(values.mean()), "low": target.low, "high": target.high}
     counts = np.bincount(values, minlength=len(target.classes)).tolist()
-    return {"classes": dict(zip(class_names(target), counts, strict=True))}
+    return {"classes": dict(zip(format_class_names(target), counts, strict=True))}
 
 
 def _tree_facts(each: ChosenTree, trained: StableTrees) -> dict[str, Any]:

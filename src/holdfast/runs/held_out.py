@@ -12,11 +12,11 @@ from holdfast.data.split.stages import late_stages
 from holdfast.data.table import Table
 from holdfast.errors import DataError, DataWarning, ParameterError
 from holdfast.runs.rows import Rows
-from holdfast.scoring.enough import describe_few_to_learn, is_enough
+from holdfast.scoring.enough import describe_few_to_learn, has_enough_rows
 from holdfast.stability.division import hold_out
 from holdfast.text.lines import printable
 from holdfast.text.lists import joined
-from holdfast.tree.wording import class_names
+from holdfast.tree.wording import format_class_names
 
 LEAST_LATE = 100  # rows of the last stages
 MIN_TRAINED = 0.5  # of the rows; with fewer, a note says how to learn from more
@@ -64,7 +64,7 @@ def _forward(whole: Table, rows: Rows, stage: LongArray, fraction: float, seed: 
     """
     is_late = _enough_stages(whole, stage, late_stages(stage, fraction / 2), fraction)
     stages = tuple(rows.stages[number] for number in np.unique(stage[is_late]).tolist())
-    before, early = whole.taken(~is_late), rows.taken(~is_late)
+    before, early = whole.subset(~is_late), rows.subset(~is_late)
     earlier = np.zeros(whole.n_rows, np.bool_)
     drawn = _draw(before, early, fraction / 2, seed)
     if not drawn.all():
@@ -83,7 +83,7 @@ def _enough_stages(whole: Table, stage: LongArray, is_late: BoolArray, fraction:
     """
     least = min(LEAST_LATE, fraction / 2 * whole.n_rows * (1 - 1e-12))
     late = is_late
-    while late.sum() < least or not is_enough(whole.schema.target, whole.target[late]):
+    while late.sum() < least or not has_enough_rows(whole.schema.target, whole.target[late]):
         first = int(stage[late].min())
         late = np.asarray(stage >= first - 1, np.bool_)
         if first < 2 or late.sum() > (1 - MIN_TRAINED) * whole.n_rows:
@@ -104,7 +104,7 @@ def _of_new_class(whole: Table, is_late: BoolArray, stages: tuple[str, ...]) -> 
             "tested forward. Say --test-rows random, or --test 0."
         )
     if is_new.any():
-        names = [class_names(target)[place] for place in np.flatnonzero(~known)]
+        names = [format_class_names(target)[place] for place in np.flatnonzero(~known)]
         warnings.warn(
             f"{is_new.sum()} rows have a class, {joined(names, MOST_NAMED)}, that no stage before "
             f"{_named(stages[:1])} has: they are learnt from, and not tested by.",
@@ -132,7 +132,7 @@ def _draw(whole: Table, rows: Rows, fraction: float, seed: int) -> BoolArray:
     """Random rows to test by: whole groups, in whatever order the rows stand in the file."""
     labels = [label for label in (rows.stage, rows.groups) if label is not None]
     order = fixed_order(whole, labels)
-    ordered, labels = whole.taken(order), [label[order] for label in labels]
+    ordered, labels = whole.subset(order), [label[order] for label in labels]
     copies = None if rows.groups is not None else unit_numbers(ordered, labels)
     flags = hold_out(
         ordered,

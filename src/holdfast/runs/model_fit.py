@@ -22,7 +22,7 @@ from holdfast.runs.growth_rules import constraints, decision_rule, growth_rules
 from holdfast.runs.roles import RowRoles
 from holdfast.runs.settings import RunSettings
 from holdfast.runs.stable_fit import scorer_errors
-from holdfast.scoring.metric import Metric, Score, metric_of
+from holdfast.scoring.metric import Metric, Score, make_metric
 from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.tree import Tree
 
@@ -81,7 +81,7 @@ def fit_model(roles: RowRoles, settings: RunSettings, *, verbose: bool = False) 
     """The model on the training rows, and what the test rows say of it."""
     with scorer_errors():
         target = roles.training.schema.target
-        metric = metric_of(settings.scoring or _own_scoring(settings, target), target)
+        metric = make_metric(settings.scoring or _own_scoring(settings, target), target)
         task = ModelTask(roles.training, roles.training_groups, settings, metric, verbose)
         grown = _decided(task, MODELS[settings.model](task))
         scores = roles.test_scores(grown.model, metric)
@@ -115,7 +115,7 @@ def fit_smallest(settings: RunSettings, target: Target) -> None:
     small = replace(settings, n_estimators=2, scoring=scoring, class_weight=None)
     small = replace(small, monotonic_cst=None, monotonic_class=None, loss=None, priors=None, threshold=None)
     table = Table.from_arrays(rows, labels)
-    grown = MODELS[settings.model](ModelTask(table, None, small, metric_of(scoring, table.schema.target)))
+    grown = MODELS[settings.model](ModelTask(table, None, small, make_metric(scoring, table.schema.target)))
     grown.model.values(rows)
 
 

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.data.files.dates import DateColumn, date_columns, date_source
-from holdfast.data.files.reading import Choices, CsvSource, FrameSource
+from holdfast.data.files.dates import DateColumn, find_date_source, parse_date_columns
+from holdfast.data.files.reading import ColumnChoices, CsvSource, FrameSource
 from holdfast.data.files.reading_options import ReadingOptions
 from holdfast.data.input.frame import Frame
-from holdfast.data.input.rows import columns_asked, encoded
-from holdfast.data.input.target import known_target
+from holdfast.data.input.rows import encode_rows, required_columns
+from holdfast.data.input.target import match_target
 from holdfast.data.schema import Feature, Schema
 from holdfast.data.schema_differences import SchemaDifferences
 from holdfast.data.table import Table
@@ -21,7 +21,7 @@ from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.tree import LEAF, Tree
 
 TRUTHS = {"true": True, "false": False}
-NO_OTHERS = Choices()
+NO_OTHERS = ColumnChoices()
 
 
 def read_features(source: CsvSource | FrameSource, model: Tree | Ensemble, rules: ReadingOptions) -> Frame:
@@ -43,7 +43,7 @@ def read_rows_of_both(
     """
     asked = sorted({*_asked(old), *_asked(new)})
     features = [*_columns(old.schema, asked), *further]
-    return read_columns(source, features, rules, others=Choices(roles=untyped))
+    return read_columns(source, features, rules, others=ColumnChoices(roles=untyped))
 
 
 def read_known_rows(
@@ -68,9 +68,9 @@ def read_known_rows(
     of_target = Feature(name, "nominal" if classes else "numeric", categories=classes)
     frame = read_columns(source, [*_columns(schema, features), of_target], rules)
     values, differences = frame.column(name), SchemaDifferences()
-    target_values = known_target(values, schema.target, None, differences, frame.rows)
+    target_values = match_target(values, schema.target, None, differences, frame.rows)
     differences.raise_if_any()
-    matrix = encoded(frame.without([name]), schema, features)
+    matrix = encode_rows(frame.without([name]), schema, features)
     columns = {feature: matrix[:, place] for place, feature in enumerate(features)}
     unread = np.full(frame.n_rows, np.nan)
     return Table(
@@ -83,7 +83,7 @@ def read_columns(
     features: Iterable[Feature],
     rules: ReadingOptions,
     *,
-    others: Choices = NO_OTHERS,
+    others: ColumnChoices = NO_OTHERS,
     rest: bool = False,
     needs: str = "Cannot predict: {} has no column {}, and the model asks about {}.",
 ) -> Frame:
@@ -98,7 +98,7 @@ def read_columns(
     needed = {column.name for column in dates} | {name for name in known if not _is_derived(name, dates)}
     needed |= set(others.roles)
     if missing := sorted(name for name in needed if name not in names):
-        source.read(Choices(categorical=names), replace(rules, dates=()))  # is it a table at all?
+        source.read(ColumnChoices(categorical=names), replace(rules, dates=()))  # is it a table at all?
         they = "it" if len(missing) == 1 else "them"
         raise SchemaMismatch(
             f"{needs.format(source.name, listed(missing, 30), they)} {columns_text(missing, names)}"
@@ -106,7 +106,7 @@ def read_columns(
     if not needed:
         needed = {names[0]}  # of a tree that asks nothing, the rows count
     texts = [name for name in needed if name in known and is_text(known[name])] if known else names
-    choices = Choices(
+    choices = ColumnChoices(
         categorical=[*texts, *others.categorical],
         numeric=[name for name in needed if name in known and _is_number(known[name])],
         drop=others.drop if rest else [name for name in names if name not in needed],
@@ -126,7 +126,7 @@ def read_columns(
 
 def _columns(schema: Schema, asked: Sequence[int]) -> list[Feature]:
     """The columns that these features are, or that their questions read."""
-    names = set(columns_asked(schema, asked))
+    names = set(required_columns(schema, asked))
     return [feature for feature in schema.columns if feature.name in names]
 
 
@@ -138,8 +138,8 @@ def _asked(model: Tree | Ensemble) -> list[int]:
 
 def _dates(known: Iterable[str], names: tuple[str, ...], rules: ReadingOptions) -> list[DateColumn]:
     """The columns of dates that features of the model were made of, and in which order they are written."""
-    orders = {column.name: column.order for column in date_columns(rules.dates, names)}
-    sources = {date_source(name) for name in known if name not in names}
+    orders = {column.name: column.order for column in parse_date_columns(rules.dates, names)}
+    sources = {find_date_source(name) for name in known if name not in names}
     return [
         replace(source, order=orders.get(source.name))
         for source in sorted(filter(None, sources), key=lambda source: (source.name, source.form))

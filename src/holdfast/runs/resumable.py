@@ -8,7 +8,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 
-from holdfast.backends.kept import kept_in
+from holdfast.backends.kept import cache_results_in
 from holdfast.errors import FullDiskError, HoldfastError, StoreWarning
 from holdfast.files import aside, resolved, run_cleanup
 from holdfast.lock import locked
@@ -82,7 +82,7 @@ def _named(work: Path, path: Path) -> Iterator[None]:
 def _kept(store: TaskStore, path: Path) -> Iterator[None]:
     """Within it, results are kept in the store, which is removed if it ends well."""
     try:
-        with kept_in(store):
+        with cache_results_in(store):
             yield
     except BaseException as error:
         n_kept = _let_go(store)

@@ -7,7 +7,7 @@ import numpy as np
 
 from holdfast.arrays import BoolArray, LongArray
 from holdfast.data.input.frame import Frame
-from holdfast.data.split.groups import known_rows, numbered
+from holdfast.data.split.groups import find_known_groups, renumber_groups
 from holdfast.data.table import Table
 from holdfast.errors import DataWarning
 from holdfast.governance.model_card import model_card_of
@@ -17,7 +17,7 @@ from holdfast.runs.rows import Rows
 from holdfast.runs.settings import RunSettings
 from holdfast.scoring.enough import describe_too_few
 from holdfast.scoring.metric import Metric, Score, TrueValues
-from holdfast.scoring.predictions import predictions_for
+from holdfast.scoring.predictions import predict_for_metric
 from holdfast.stability.rows import PreparedRows
 from holdfast.stability.training import prepare
 from holdfast.tree.ensemble import Ensemble
@@ -38,7 +38,7 @@ class TestRows:
 
     def score(self, model: Tree | Ensemble, metric: Metric) -> Score:
         """How good the model is on them."""
-        return metric.score(predictions_for(metric, model, self.frame), self.true_values)
+        return metric.score(predict_for_metric(metric, model, self.frame), self.true_values)
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +107,7 @@ class RowRoles:
         """The rows that candidates are scored by, if they are too few to judge a tree; else nothing."""
         rows = self.divided
         held_out = np.any(rows.division.validation, axis=0)
-        return describe_too_few(TrueValues.of(rows.table, rows.groups).taken(held_out))
+        return describe_too_few(TrueValues.of(rows.table, rows.groups).subset(held_out))
 
     def _n_rows(self, rows: BoolArray) -> int:
         """How many rows of the data these stand for, by their fraction of the weight."""
@@ -124,7 +124,7 @@ def assign_roles(rows: Rows, settings: RunSettings) -> RowRoles:
     is_training = ~(held_out.test | held_out.earlier)
     training, table = rows, whole
     if not is_training.all():
-        training = rows.taken(is_training)
+        training = rows.subset(is_training)
         # A schema of their own: not even the range of a column comes from the test rows.
         table = training.table("classification" if whole.schema.target.is_classes else "regression")
     growth_rules(settings, table.schema.target)  # refuses what the target has no use for, before the work
@@ -144,7 +144,7 @@ def assign_roles(rows: Rows, settings: RunSettings) -> RowRoles:
         test_stages=held_out.stages,
         training_stages=training.stages,
         early_stages=tuple(training.stages[number] for number in early),
-        n_known=0 if groups is None else int(known_rows(groups, is_training, held_out.test).sum()),
+        n_known=0 if groups is None else int(find_known_groups(groups, is_training, held_out.test).sum()),
     )
 
 
@@ -169,7 +169,7 @@ def _prepared(rows: Rows, table: Table, held_out: HeldOut, settings: RunSettings
 def _test_rows(rows: Rows, whole: Table, training: Table, is_test: BoolArray) -> TestRows | None:
     if not is_test.any():
         return None
-    groups = numbered(rows.groups, is_test)
+    groups = renumber_groups(rows.groups, is_test)
     # The training rows have every class, so that each has the same number in both tables.
     true_values = TrueValues(
         training.schema.target,
@@ -177,4 +177,4 @@ def _test_rows(rows: Rows, whole: Table, training: Table, is_test: BoolArray) ->
         None if whole.weight is None else whole.weight[is_test],
         None if groups is None else groups.astype(np.int32),
     )
-    return TestRows(rows.features.taken(is_test), true_values)
+    return TestRows(rows.features.subset(is_test), true_values)

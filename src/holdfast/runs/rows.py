@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from holdfast.arrays import BoolArray, LongArray
-from holdfast.data.files.dates import date_columns
-from holdfast.data.files.reading import Choices, CsvSource, FrameSource, opened
+from holdfast.data.files.dates import parse_date_columns
+from holdfast.data.files.reading import ColumnChoices, CsvSource, FrameSource, open_source
 from holdfast.data.input.columns import read_column
 from holdfast.data.input.frame import Frame
 from holdfast.data.input.target import Task
 from holdfast.data.input.weight import read_weight
-from holdfast.data.split.groups import numbered, of_rows, read_groups
+from holdfast.data.split.groups import read_groups, renumber_groups, subset_groups
 from holdfast.data.split.stages import read_stage
 from holdfast.data.table import Table
 from holdfast.errors import DataError, DataWarning
@@ -56,15 +56,15 @@ class Rows:
         """The columns that a tree may ask about."""
         return self.frame.without([self.target, *([self.weight] if self.weight else [])])
 
-    def taken(self, rows: BoolArray) -> "Rows":
+    def subset(self, rows: BoolArray) -> "Rows":
         """The rows with a flag, and the stages and groups that some of them have."""
         present = [] if self.stage is None else np.unique(self.stage[rows]).tolist()
         return replace(
             self,
-            frame=self.frame.taken(rows),
-            stage=numbered(self.stage, rows),
+            frame=self.frame.subset(rows),
+            stage=renumber_groups(self.stage, rows),
             stages=tuple(self.stages[number] for number in present),
-            groups=of_rows(self.groups, rows),
+            groups=subset_groups(self.groups, rows),
         )
 
 
@@ -77,8 +77,8 @@ def read_rows(data: Any, settings: DataSettings) -> Rows:
     as_text = [column for column in (settings.stage, settings.groups) if column]
     orders = dict(settings.ordered)
     roles = [column for column in (settings.target, settings.weight) if column]
-    choices = Choices([*settings.categorical, *as_text, *orders], drop=settings.drop, roles=roles)
-    with opened(data, rules.encoding) as source:
+    choices = ColumnChoices([*settings.categorical, *as_text, *orders], drop=settings.drop, roles=roles)
+    with open_source(data, rules.encoding) as source:
         _check_names(name, source.names, settings)
         frame = source.read(choices, rules)
     if set(frame.names) <= {*roles, *as_text}:
@@ -101,7 +101,7 @@ def read_rows(data: Any, settings: DataSettings) -> Rows:
 
 
 def _check_names(source: str, known: tuple[str, ...], settings: DataSettings) -> None:
-    dates = tuple(column.name for column in date_columns(settings.date, known))
+    dates = tuple(column.name for column in parse_date_columns(settings.date, known))
     by_setting = {**settings.columns_by_setting, "date": dates}
     for setting, names in by_setting.items():
         if absent := [name for name in names if name not in known]:
@@ -125,7 +125,7 @@ def _check_names(source: str, known: tuple[str, ...], settings: DataSettings) ->
 def _with_target(rows: Rows, name: str, *, drop_missing: bool) -> Rows:
     """The rows whose target is known: all of them, unless others may be left out."""
     known = target_known(rows.frame, rows.target, name, drop_missing=drop_missing)
-    return rows if known is None else rows.taken(known)
+    return rows if known is None else rows.subset(known)
 
 
 def target_known(frame: Frame, target: str, name: str, *, drop_missing: bool) -> BoolArray | None:
@@ -187,4 +187,4 @@ def _weighted(rows: Rows) -> Rows:
     warnings.warn(
         f"{np.count_nonzero(weight == 0)} rows have the weight 0 and are left out.", DataWarning, stacklevel=3
     )
-    return rows.taken(weight > 0)
+    return rows.subset(weight > 0)

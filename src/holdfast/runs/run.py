@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.arrays import FloatArray
-from holdfast.data.files.reading import opened
+from holdfast.data.files.reading import open_source
 from holdfast.errors import DataError, ParameterError
 from holdfast.evidence.row_explanation import RowExplanation, explain_row
 from holdfast.evidence.split_support import SplitSupports, split_support
@@ -22,7 +22,7 @@ from holdfast.runs.new_rows import read_features
 from holdfast.runs.run_files import read_run_files, write_run_files
 from holdfast.runs.stable_fit import CHOSEN, StableFit
 from holdfast.runs.wording import python_errors
-from holdfast.scoring.metric import metric_of
+from holdfast.scoring.metric import make_metric
 from holdfast.shown import shown
 from holdfast.stability.choice import SelectionRule, mark_choice
 from holdfast.stability.frontier import Frontier
@@ -30,7 +30,7 @@ from holdfast.text.lines import printable
 from holdfast.text.numbers import with_errors
 from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.tree import Tree
-from holdfast.tree.wording import WARNING, warnings_of
+from holdfast.tree.wording import WARNING, list_warnings
 
 _KINDS = {
     "stable": "stable tree",
@@ -69,7 +69,7 @@ class Run:
         names = [name for name in Frontier.__dataclass_fields__ if name in self.frontier_columns]
         columns: dict[str, Any] = {name: np.array(self.frontier_columns[name]) for name in names}
         try:
-            metric = metric_of(self.facts["metric"]["name"], self.model.schema.target)
+            metric = make_metric(self.facts["metric"]["name"], self.model.schema.target)
         except ParameterError:  # of another library
             metric = None
         frontier, settings = Frontier(**columns, metric=metric), self.facts["settings"]
@@ -136,7 +136,7 @@ class Run:
         return f"<Run: {self._title}>"
 
     def __str__(self) -> str:
-        own = warnings_of(self.model)
+        own = list_warnings(self.model)
         lines = [f"Run of {printable(self.facts['data']['source'])}: {self._title}"]
         first = dict.fromkeys([*(f"{WARNING}{each}" for each in self.facts.get("warnings", ())), *own])
         return "\n".join([*first, *lines, *filter(None, [self.reason]), *self.facts.get("disagreement", ())])
@@ -164,7 +164,7 @@ class Run:
 
     def _features(self, data: Any) -> Any:
         rules = CellSettings(**self.facts["reading"]).reading_options
-        with python_errors(), opened(data, rules.encoding) as source:
+        with python_errors(), open_source(data, rules.encoding) as source:
             return read_features(source, self.model, rules)
 
 

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from holdfast.arrays import FloatArray
-from holdfast.data.files.dates import date_source
-from holdfast.data.files.reading import Choices, opened
+from holdfast.data.files.dates import find_date_source
+from holdfast.data.files.reading import ColumnChoices, open_source
 from holdfast.data.input.columns import read_column
-from holdfast.data.input.frame import Frame, stacked_vectors
+from holdfast.data.input.frame import Frame, stack_vectors
 from holdfast.data.input.ordered import OrderedText
 from holdfast.data.input.weight import read_weight
 from holdfast.data.schema import Feature, Schema
@@ -60,7 +60,7 @@ def read_update_rows(
     is_path = isinstance(data, str | os.PathLike)
     rules = settings.reading_options
     target = settings.target or schema.target.name
-    with opened(data, rules.encoding) as source:
+    with open_source(data, rules.encoding) as source:
         name = source.name
         roles = _checked_roles(name, source.names, schema, settings)
         known_names = {*_known_names(schema), *roles}
@@ -75,7 +75,7 @@ def read_update_rows(
         known = [each for each in schema.columns if each.name not in without]
         known.append(_target_feature(target, schema))
         absent = [*settings.drop, *(each for each in left_out if each in source.names)]
-        choices = Choices(
+        choices = ColumnChoices(
             categorical=[settings.groups] if settings.groups else [],
             drop=[each for each in absent if each not in roles],
             roles=[*roles, *without],
@@ -83,7 +83,7 @@ def read_update_rows(
         frame = read_columns(source, known, rules, others=choices, rest=settings.widen, needs=_NEEDS)
     has_target = target_known(frame, target, name, drop_missing=settings.drop_missing_target)
     if has_target is not None:
-        frame = frame.taken(has_target)
+        frame = frame.subset(has_target)
     frame, text = _without_text(frame, without)
     weight = None
     if settings.weight:
@@ -117,7 +117,7 @@ def joined_groups(old: UpdateRows | None, new: UpdateRows) -> Any:
     """The same of groups."""
     if old is None or new.groups is None:
         return new.groups
-    return stacked_vectors(old.groups, new.groups)
+    return stack_vectors(old.groups, new.groups)
 
 
 def with_columns_of(old: UpdateRows, new: UpdateRows) -> UpdateRows:
@@ -169,7 +169,7 @@ def _checked_roles(
 def _known_names(schema: Schema) -> set[str]:
     """The columns of the data that the features were read from: of dates, those that they were made of."""
     names = {column.name for column in schema.columns}
-    sources = map(date_source, names)
+    sources = map(find_date_source, names)
     return names | {source.name for source in sources if source is not None}
 
 
@@ -180,7 +180,9 @@ def _target_feature(target: str, schema: Schema) -> Feature:
 
 def _is_without_values(feature: Feature) -> bool:
     """True if no question can be asked of the feature, since it had one value, or none, in training."""
-    return feature.kind == "numeric" and feature.low == feature.high and date_source(feature.name) is None
+    return (
+        feature.kind == "numeric" and feature.low == feature.high and find_date_source(feature.name) is None
+    )
 
 
 def _without_text(frame: Frame, names: Sequence[str]) -> tuple[Frame, dict[str, float]]:

@@ -4,13 +4,19 @@ Below, messages name a setting as the terminal does (--max-depth), or as Python 
 """
 
 import re
+from ast import literal_eval
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from shlex import quote
 
 from holdfast.errors import HoldfastError
 from holdfast.runs.setting import option
 
 _OPTION = re.compile(r"(?<![\w-])--([a-z]+(?:-[a-z]+)*)")
+_TEXT = r"""(?:'[^']*'|"[^"]*")"""
+_FILE_VALUES = re.compile(
+    rf"\b(date|categorical|drop|decimal|thousands|encoding)=({_TEXT}|\[{_TEXT}(?:, (?:{_TEXT}|\.\.\.))*\])"
+)
 
 
 def in_python(message: str) -> str:
@@ -36,8 +42,15 @@ def on_terminal(message: str, names: Iterable[str]) -> str:
         return option(found[1]) if found[2] else f"{option(found[1])} "
 
     keyword = re.compile(rf"(?<![\w-])({'|'.join(names)})=(True\b)?")
+    message = _FILE_VALUES.sub(_as_options, message)
     changed = keyword.sub(in_options, re.sub(r"\bsample_weight\b", "--weight", message))
     return re.sub(r"(--[a-z-]+) \(\1\)", r"\1", changed)
+
+
+def _as_options(found: re.Match[str]) -> str:
+    """Write the parameter as an option for each of its values."""
+    values = [quote(literal_eval(text)) for text in re.findall(_TEXT, found[2])]
+    return " ".join(f"{option(found[1])} {value}" for value in values) + (" ..." if "..." in found[2] else "")
 
 
 @contextmanager

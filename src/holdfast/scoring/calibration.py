@@ -19,7 +19,7 @@ MOST_SLOPE = 1e3  # beyond, the rows are told apart without error, and no slope 
 
 @dataclass(frozen=True)
 class Calibration:
-    """How well predictions are calibrated; NaN for what the rows cannot tell.
+    """Calibration of predictions; NaN for figures that the rows cannot determine.
 
     What came true is predicted best by intercept + slope * what was said: of a probability, its log odds, by
     logistic regression; of a number, the number, by a straight line. 0 and 1 are right; a slope below 1 says
@@ -35,12 +35,12 @@ class Calibration:
 
     @property
     def is_vague(self) -> bool:
-        """True if the slope may as well be 1 more or less: too few rows, or predictions too much alike."""
+        """True if the slope has a standard error that allows a change of 1."""
         return NORMAL_95 * self.slope_error > 1
 
     @property
     def ratio(self) -> float:
-        """Observed over expected: above 1, more came true than was said."""
+        """Observed over expected; above 1, more events were observed than predicted."""
         return self.observed / self.expected if self.expected else nan
 
 
@@ -48,7 +48,7 @@ UNKNOWN = Calibration(nan, nan, nan, nan)
 
 
 def calibration(predicted: FloatArray, true_values: TrueValues, positive: int | None = None) -> Calibration:
-    """The calibration of the probability of one class, or of numbers.
+    """Compute the calibration of a class probability, or of numeric predictions.
 
     `predicted` is (rows, classes) or (rows, 1), as metrics want it; `positive` the number of the class. Of
     classes without a positive one nothing is told. Weights count as numbers of rows.
@@ -81,7 +81,7 @@ def calibration(predicted: FloatArray, true_values: TrueValues, positive: int | 
 
 @dataclass(frozen=True)
 class ObservedExpected:
-    """How much came true against how much was predicted, with a 95 % interval of the ratio."""
+    """Observed against expected events, with a 95 % interval of the ratio."""
 
     observed: float  # mean of what came true: of a probability, the rate
     expected: float  # mean of what was predicted
@@ -90,19 +90,19 @@ class ObservedExpected:
 
     @property
     def ratio(self) -> float:
-        """Observed over expected; above 1, more came true than was predicted."""
+        """Observed over expected; above 1, more was observed than predicted."""
         return self.observed / self.expected if self.expected > 0 else nan
 
     @property
     def is_off(self) -> bool:
-        """True if the interval is known and does not hold 1."""
+        """True if the interval is known and excludes 1."""
         return self.low > 1.0 or self.high < 1.0
 
 
 def observed_expected(
     predicted: FloatArray, true_values: TrueValues, positive: int | None = None
 ) -> ObservedExpected | None:
-    """Compare the mean of what came true with the mean of what was predicted.
+    """Compare the observed mean with the mean prediction.
 
     The interval takes the predictions as given: it is that of the observed mean over the expected one, by the
     logarithm of the ratio, with the standard error of the mean, by groups where there are some. It is NaN
@@ -141,7 +141,7 @@ def observed_expected(
 def _levels(
     said: FloatArray, truth: FloatArray, weight: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """The different predictions, the weight of each, and the weighted mean of what came true."""
+    """Return distinct predictions with their weights and weighted observed means."""
     values, place = np.unique(said, return_inverse=True)
     # Sums in one order, whatever that of the rows: a tree says few different things.
     order = np.lexsort((weight, truth, place))
@@ -171,7 +171,7 @@ def _of_probabilities(said: FloatArray, weights: FloatArray, rates: FloatArray) 
 
 
 def _logistic_line(odds: FloatArray, weights: FloatArray, rates: FloatArray) -> tuple[float, float]:
-    """Intercept and slope of the logistic regression on the log odds; NaN if there is none."""
+    """Fit intercept and slope of logistic recalibration on the log odds; NaN if there is no fit."""
     line = 0.0, 1.0
     for _ in range(MOST_STEPS):
         step = _newton_step(odds, weights, rates, line)
@@ -185,7 +185,7 @@ def _logistic_line(odds: FloatArray, weights: FloatArray, rates: FloatArray) -> 
 
 
 def _line_errors(odds: FloatArray, weights: FloatArray, line: tuple[float, float]) -> tuple[float, float]:
-    """Standard errors of intercept and slope, by the curvature of the likelihood."""
+    """Compute standard errors of intercept and slope from the Fisher information."""
     if isnan(line[1]):
         return nan, nan
     a, b, c = _curvature(odds, weights, _chance(line[0] + line[1] * odds))
@@ -202,7 +202,7 @@ def _curvature(odds: FloatArray, weights: FloatArray, chances: FloatArray) -> tu
 def _newton_step(
     odds: FloatArray, weights: FloatArray, rates: FloatArray, line: tuple[float, float]
 ) -> tuple[float, float] | None:
-    """Where the likelihood would be greatest if it were quadratic; None if it is flat."""
+    """Return the Newton step; None if the curvature vanishes."""
     chances = _chance(line[0] + line[1] * odds)
     missing = weights * (rates - chances)
     at_0, at_1 = fsum(missing.tolist()), fsum((missing * odds).tolist())

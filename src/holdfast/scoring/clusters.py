@@ -16,10 +16,21 @@ NO_WEIGHT = 2.0**-500  # less, as a fraction of the greatest, changes no digit o
 
 
 def purity_score(labels_true: Any, labels_pred: Any, sample_weight: Any = None) -> float:
-    """Fraction of the rows that are in the most frequent true group of their cluster.
+    """Compute the fraction of rows in the most frequent true group of their cluster.
 
-    It is 1 if every row is a cluster of its own: compare clusterings of one number of clusters.
+    Compare clusterings with one number of clusters: it is 1 if every row is a cluster.
 
+    Parameters
+    ----------
+    labels_true, labels_pred : array-like
+    sample_weight : array-like, optional
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
     >>> purity_score(["a", "a", "b", "b"], [0, 0, 0, 1])
     0.75
     """
@@ -28,11 +39,20 @@ def purity_score(labels_true: Any, labels_pred: Any, sample_weight: Any = None) 
 
 
 def nmi_score(labels_true: Any, labels_pred: Any, sample_weight: Any = None) -> float:
-    """Mutual information of true groups and clusters, as a fraction of the mean of their two entropies.
+    """Compute the normalised mutual information: over the mean of both entropies.
 
-    It is 1 for the same division under any names and 0 for one that says nothing about the other. Two
-    divisions into a single group are the same division, and get 1.
+    Parameters
+    ----------
+    labels_true, labels_pred : array-like
+    sample_weight : array-like, optional
 
+    Returns
+    -------
+    float
+        1 for equal divisions, whatever their names (also for two single groups), 0 for independent ones.
+
+    Examples
+    --------
     >>> nmi_score(["a", "a", "b", "b"], [1, 1, 0, 0])
     1.0
     """
@@ -51,7 +71,7 @@ def nmi_score(labels_true: Any, labels_pred: Any, sample_weight: Any = None) -> 
 
 
 def _joint_weights(labels_true: Any, labels_pred: Any, sample_weight: Any) -> FloatArray:
-    """Weight of the rows in every true group (down) and cluster (across); whole weights stay whole."""
+    """Sum row weights by true group (down) and cluster (across); whole weights stay whole."""
     true, pred = _numbered(labels_true, "labels_true"), _numbered(labels_pred, "labels_pred")
     if len(true) != len(pred):
         raise DataError(
@@ -65,19 +85,19 @@ def _joint_weights(labels_true: Any, labels_pred: Any, sample_weight: Any) -> Fl
 
 
 def _of_moderate_size(weight: FloatArray) -> FloatArray:
-    """The weights divided by a power of two, so that no product of them overflows or vanishes."""
+    """Scale weights by a power of two so that no product overflows or vanishes."""
     scaled = np.ldexp(weight, -math.frexp(float(weight.max()))[1])
     return np.where(scaled < NO_WEIGHT, 0.0, scaled)
 
 
 def _is_same_division(joint: FloatArray) -> bool:
-    """True if every group is one cluster and every cluster one group."""
+    """Return True if groups and clusters are the same division."""
     there = joint > 0
     return bool((there.sum(axis=0) <= 1).all() and (there.sum(axis=1) <= 1).all())
 
 
 def _sums(lines: FloatArray) -> list[float]:
-    """The exact sum of each line, rounded once: the order of groups and clusters changes no bit."""
+    """Sum each line exactly, rounded once, independent of the order."""
     return [math.fsum(line) for line in lines.tolist()]
 
 
@@ -96,5 +116,5 @@ def _numbered(labels: Any, what: str) -> LongArray:
 
 
 def _entropy(weights: list[float], total: float) -> float:
-    """Entropy of a division, times weight."""
+    """Compute the entropy of a division, times its weight."""
     return math.fsum(weight * math.log(total / weight) for weight in weights if weight > 0)

@@ -8,7 +8,7 @@ import numpy as np
 from holdfast.arrays import FloatArray
 from holdfast.data.schema import Target
 from holdfast.errors import ParameterError
-from holdfast.scoring.formulas import Measured, Rows, weighted_mean
+from holdfast.scoring.formulas import Estimate, ScoredRows, weighted_mean
 from holdfast.text.lines import label_text
 from holdfast.text.lists import listed
 from holdfast.tree.threshold import REACHED
@@ -19,11 +19,11 @@ _FORM = "'net_benefit@0.2', or 'net_benefit@0.2:CLASS' for another class"
 
 @dataclass(frozen=True)
 class ExpectedLoss:
-    """The mean loss of the classes that are predicted, negated; true classes down, predicted ones across."""
+    """Mean loss of predicted classes, negated; rows of the matrix are true classes."""
 
     losses: tuple[tuple[float, ...], ...]
 
-    def __call__(self, labels: FloatArray, rows: Rows) -> Measured:
+    def __call__(self, labels: FloatArray, rows: ScoredRows) -> Estimate:
         """Of rows with a 1 for the class that is predicted."""
         losses = np.array(self.losses)
         return weighted_mean(-losses[rows.values, labels.argmax(axis=1)], rows)
@@ -31,7 +31,7 @@ class ExpectedLoss:
 
 @dataclass(frozen=True)
 class NetBenefit:
-    """True positives, less false ones at the odds of the threshold, per row, if one acts from it on.
+    """Net benefit at a threshold: true positives minus false ones at its odds, per row.
 
     Who acts at a probability of 0.2 takes four false alarms for one hit: a false one costs a quarter of it.
     """
@@ -40,20 +40,20 @@ class NetBenefit:
     positive: int
 
     def title(self, target: Target) -> str:
-        """As people say it."""
+        """The name shown to readers."""
         return f"net benefit of {label_text(target.classes[self.positive])} at {self.threshold:g}"
 
-    def __call__(self, probabilities: FloatArray, rows: Rows) -> Measured:
+    def __call__(self, probabilities: FloatArray, rows: ScoredRows) -> Estimate:
         """Of rows with the probabilities of the classes."""
         acted = probabilities[:, self.positive] >= self.threshold - REACHED
         price = self.threshold / (1.0 - self.threshold)
         return weighted_mean(np.where(acted, np.where(rows.values == self.positive, 1.0, -price), 0.0), rows)
 
 
-def net_benefit_of(name: str, target: Target) -> NetBenefit:
-    """The net benefit that a name such as "net_benefit@0.2" asks for.
+def make_net_benefit(name: str, target: Target) -> NetBenefit:
+    """Make the net benefit for a name such as "net_benefit@0.2".
 
-    >>> net_benefit_of("net_benefit@0.2:bad", Target(classes=("bad", "good")))
+    >>> make_net_benefit("net_benefit@0.2:bad", Target(classes=("bad", "good")))
     NetBenefit(threshold=0.2, positive=0)
     """
     if not target.is_classes:

@@ -6,7 +6,7 @@ from holdfast.arrays import FloatArray, LongArray
 
 
 def design_effect(values: FloatArray, weight: FloatArray, groups: LongArray | None) -> float:
-    """How many rows one independent row is worth: at least 1.
+    """Compute the design effect of weights and groups, at least 1.
 
     `values` is (rows, 1) numbers, or (rows, classes) with a 1 for the class of each row. Weights count by
     Kish: the mean of their squares over the square of their mean. Groups count by what their sums vary more
@@ -19,7 +19,7 @@ def design_effect(values: FloatArray, weight: FloatArray, groups: LongArray | No
     if not weight.max(initial=0.0) > 0:
         return 1.0
     # Their own size does not matter, and squares of the greatest and least numbers are no numbers.
-    values, weight = of_unit_size(values)[0], of_unit_size(weight)[0]
+    values, weight = scale_to_unit(values)[0], scale_to_unit(weight)[0]
     total = float(weight.sum())
     of_weights = len(weight) * float((weight**2).sum()) / total**2
     if groups is None:
@@ -38,10 +38,10 @@ def design_effect(values: FloatArray, weight: FloatArray, groups: LongArray | No
     return float(np.clip(of_weights * together / alone, 1.0, max(1.0, most)))
 
 
-def of_unit_size(values: FloatArray) -> tuple[FloatArray, int]:
-    """The values over a power of two, so that the greatest is between 0.5 and 1, and its exponent.
+def scale_to_unit(values: FloatArray) -> tuple[FloatArray, int]:
+    """Scale values by a power of two to a greatest value in [0.5, 1); return the exponent, too.
 
-    >>> of_unit_size(np.array([12.0, -3.0]))
+    >>> scale_to_unit(np.array([12.0, -3.0]))
     (array([ 0.75  , -0.1875]), 4)
     """
     exponent = int(np.frexp(np.abs(values).max(initial=0.0))[1])

@@ -3,13 +3,13 @@
 import numpy as np
 
 from holdfast.arrays import FloatArray
-from holdfast.scoring.formulas import Measured, standard_error
+from holdfast.scoring.formulas import Estimate, standard_error
 from holdfast.scoring.metric import Metric, Score, TrueValues
-from holdfast.scoring.scorers import difference_by
+from holdfast.scoring.scorers import compare_by_scorer
 
 
 def score_difference(metric: Metric, old: FloatArray, new: FloatArray, true_values: TrueValues) -> Score:
-    """The score of the new predictions less that of the old ones: above 0, the new ones are better.
+    """Compute the score of new predictions minus that of old ones, with its standard error.
 
     The error is of the difference. Where both models err on the same rows it is far smaller than the errors
     of the two scores would suggest.
@@ -26,9 +26,9 @@ def score_difference(metric: Metric, old: FloatArray, new: FloatArray, true_valu
     old, new = old[true_values.counted], new[true_values.counted]
     rows = true_values.rows
     if metric.formula is None:
-        return Score(*difference_by(metric.scorer, old, new, true_values.target, rows))
+        return Score(*compare_by_scorer(metric.scorer, old, new, true_values.target, rows))
     with np.errstate(all="ignore"):  # squares of numbers such as 1e200
         before, after = metric.formula(old, rows), metric.formula(new, rows)
-        both = Measured(after.value - before.value, after.influence - before.influence, after.by_class)
+        both = Estimate(after.value - before.value, after.influence - before.influence, after.by_class)
         error = standard_error(both, rows)
     return Score(*(float(np.nan_to_num(each)) for each in (both.value, error)))

@@ -15,8 +15,8 @@ MIN_EVENTS = 5  # rows of a class, in at least two classes
 LEAST_ROWS, LEAST_CASES = 30, 10  # with fewer, a note says that they are too few to learn from
 
 
-def is_enough(target: Target, values: NDArray[Any]) -> bool:
-    """True if there are enough rows, and enough of at least two classes."""
+def has_enough_rows(target: Target, values: NDArray[Any]) -> bool:
+    """Return True if there are enough rows, and enough of at least two classes."""
     if len(values) < MIN_ROWS or not target.is_classes:
         return len(values) >= MIN_ROWS
     counts = np.sort(np.bincount(values, minlength=max(2, len(target.classes))))
@@ -24,7 +24,7 @@ def is_enough(target: Target, values: NDArray[Any]) -> bool:
 
 
 def describe_too_few(true_values: TrueValues) -> str:
-    """Count rows and cases if they are too few to judge a model by; an empty string if they are enough.
+    """Describe rows and cases if they are too few to judge a model; else an empty text.
 
     >>> describe_too_few(TrueValues(Target(classes=("no", "yes")), np.array([0] * 9 + [1])))
     '10 rows, 1 case'
@@ -36,7 +36,7 @@ def describe_too_few(true_values: TrueValues) -> str:
     n_groups = None if groups is None else len(np.unique(groups[true_values.counted]))
     if n_groups is not None and n_groups < MIN_ROWS // 2:
         return f"{n_rows} of {counted(n_groups, 'group')}"
-    if is_enough(target, values):
+    if has_enough_rows(target, values):
         return ""
     if not target.is_classes:
         return n_rows
@@ -52,7 +52,7 @@ def describe_too_few(true_values: TrueValues) -> str:
 
 
 def describe_few_to_learn(target: Target, values: NDArray[Any]) -> str:
-    """A sentence if rows, or cases among them, are too few to tell one tree from another; else nothing.
+    """Describe rows or cases if they are too few to compare trees; else an empty text.
 
     >>> describe_few_to_learn(Target(classes=("no", "yes")), np.array([0] * 86 + [1] * 6))
     '92 rows with 6 cases of the rarer classes: too few to tell one tree from another. Read the model as a \

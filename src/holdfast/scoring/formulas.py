@@ -21,8 +21,8 @@ LEAST = float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
-    """The rows that predictions are scored on, all of a weight above 0."""
+class ScoredRows:
+    """Rows that predictions are scored on, all of positive weight."""
 
     values: NDArray[Any]  # int32 index of the class, or float64
     weight: FloatArray
@@ -30,17 +30,17 @@ class Rows:
 
     @cached_property
     def n_units(self) -> int:
-        """Number of units."""
+        """Number of independent units."""
         return int(self.unit.max()) + 1
 
     @cached_property
     def correction(self) -> float:
-        """What an influence is multiplied by, since it is measured from the score of the same units."""
+        """Small-sample factor of influences."""
         return math.sqrt(self.n_units / max(self.n_units - 1, 1))
 
     @cached_property
     def class_correction(self) -> FloatArray:
-        """The same for each row, where it is measured from a figure of the units of its own class."""
+        """Small-sample factor of each row, by units of its own class."""
         n_classes = int(self.values.max()) + 1
         pairs = np.unique(self.unit * n_classes + self.values)
         units = np.bincount(pairs % n_classes, minlength=n_classes)
@@ -48,16 +48,16 @@ class Rows:
         return corrections
 
 
-class Measured(NamedTuple):
-    """A score, and how far each row pulls it: the weighted mean of the influences is 0."""
+class Estimate(NamedTuple):
+    """A score and the influence of each row, whose weighted mean is 0."""
 
     value: float
     influence: FloatArray
     by_class: bool = False  # is it made of figures of the single classes?
 
 
-def standard_error(measured: Measured, rows: Rows) -> float:
-    """The standard error of the score, if units are drawn independently; 0 of a single one."""
+def standard_error(measured: Estimate, rows: ScoredRows) -> float:
+    """Compute the standard error of a score over independent units; 0 for a single one."""
     if rows.n_units == 1:
         return 0.0
     correction = rows.class_correction if measured.by_class else rows.correction
@@ -68,24 +68,24 @@ def standard_error(measured: Measured, rows: Rows) -> float:
 # -- classes ----------------------------------------------------------------------------------------------
 
 
-def accuracy(probabilities: FloatArray, rows: Rows) -> Measured:
-    """The fraction of rows whose most likely class is theirs; the first such class where several are."""
+def accuracy(probabilities: FloatArray, rows: ScoredRows) -> Estimate:
+    """Compute the fraction of rows whose most likely class (the first in a tie) is right."""
     return weighted_mean(_hits(probabilities, rows), rows)
 
 
-def balanced_accuracy(probabilities: FloatArray, rows: Rows) -> Measured:
-    """The accuracy in each class, averaged over the classes that some row has."""
+def balanced_accuracy(probabilities: FloatArray, rows: ScoredRows) -> Estimate:
+    """Average the accuracy over the classes that occur."""
     hits = _hits(probabilities, rows)
     totals = np.bincount(rows.values, rows.weight)
     present = totals > 0
     accuracies = np.bincount(rows.values, rows.weight * hits) / np.where(present, totals, 1.0)
     scale = rows.weight.sum() / (present.sum() * totals[rows.values])
     influence = (hits - accuracies[rows.values]) * scale
-    return Measured(float(accuracies[present].mean()), influence, by_class=True)
+    return Estimate(float(accuracies[present].mean()), influence, by_class=True)
 
 
-def auc(probabilities: FloatArray, rows: Rows) -> Measured:
-    """The chance that a row of a class gets a greater fraction of it than a row of another class; ties half.
+def auc(probabilities: FloatArray, rows: ScoredRows) -> Estimate:
+    """Compute the probability that a row of the class ranks above a row outside it; ties count half.
 
     Of two classes it is that of the second; of more, the mean over all classes that some row has. Where all
     rows have one class there is no pair to compare, and it is 0.5. The influences are the placements of
@@ -93,16 +93,16 @@ def auc(probabilities: FloatArray, rows: Rows) -> Measured:
     """
     present = np.flatnonzero(np.bincount(rows.values))
     if len(present) < 2:
-        return Measured(0.5, np.zeros(len(rows.values)), by_class=True)
+        return Estimate(0.5, np.zeros(len(rows.values)), by_class=True)
     classes = [1] if probabilities.shape[1] == 2 else present
     rankings = [_ranking(probabilities[:, number], rows.values == number, rows.weight) for number in classes]
     value = sum(ranking.value for ranking in rankings) / len(rankings)
     influence = np.sum([ranking.influence for ranking in rankings], axis=0) / len(rankings)
-    return Measured(value, influence, by_class=True)
+    return Estimate(value, influence, by_class=True)
 
 
 def joint_auc(scores: FloatArray, outside: FloatArray, inside: FloatArray) -> float:
-    """The AUC of rows joined by their score: what those outside the class weigh together, and those inside.
+    """Compute the AUC of rows joined by score, from weights outside and inside the class.
 
     To the last bit what `auc` says of the rows themselves, if their weights are added in the same order.
 
@@ -115,30 +115,30 @@ def joint_auc(scores: FloatArray, outside: FloatArray, inside: FloatArray) -> fl
     order = rounded.argsort(kind="stable")
     in_order, place = rounded[order], np.zeros(len(order), np.int64)
     place[order[1:]] = (in_order[1:] != in_order[:-1]).cumsum()
-    return _pairs_won(np.bincount(place, inside), np.bincount(place, outside)).value
+    return _pairs_won(np.bincount(place, inside), np.bincount(place, outside))[2]
 
 
-def log_loss(probabilities: FloatArray, rows: Rows) -> Measured:
-    """The mean natural logarithm of the fraction of the row's class, which counts as at least `LEAST`."""
+def log_loss(probabilities: FloatArray, rows: ScoredRows) -> Estimate:
+    """Compute the mean negative log probability of the true class, clipped at `LEAST`."""
     of_true_class = probabilities[np.arange(len(rows.values)), rows.values]
     return weighted_mean(np.log(np.clip(of_true_class, LEAST, 1.0)), rows)
 
 
-def brier(probabilities: FloatArray, rows: Rows) -> Measured:
-    """The squared error of the probabilities: of the second of two classes, summed over more than two."""
+def brier(probabilities: FloatArray, rows: ScoredRows) -> Estimate:
+    """Compute the mean squared error of probabilities: of the second of two classes, else summed."""
     if probabilities.shape[1] == 2:
         return weighted_mean(-np.square(probabilities[:, 1] - rows.values), rows)
     truth = rows.values[:, np.newaxis] == np.arange(probabilities.shape[1])
     return weighted_mean(-np.square(probabilities - truth).sum(axis=1), rows)
 
 
-def _hits(probabilities: FloatArray, rows: Rows) -> FloatArray:
+def _hits(probabilities: FloatArray, rows: ScoredRows) -> FloatArray:
     hits: BoolArray = probabilities.argmax(axis=1) == rows.values
     return hits.astype(np.float64)
 
 
-def _ranking(scores: FloatArray, inside: BoolArray, weight: FloatArray) -> Measured:
-    """The chance that a row inside a class scores more than one outside it."""
+def _ranking(scores: FloatArray, inside: BoolArray, weight: FloatArray) -> Estimate:
+    """Compute the probability that a row inside a class scores above one outside it."""
     # p and 1 - p end in other digits: what is tied by one must be tied by the other.
     _, place = np.unique(without_last_digits(scores), return_inverse=True)
     insiders = np.bincount(place, weight * inside)
@@ -147,30 +147,25 @@ def _ranking(scores: FloatArray, inside: BoolArray, weight: FloatArray) -> Measu
     total_inside = upto_in[-1]
     let = 1.0 - (upto_in - insiders / 2) / total_inside  # the fraction that each place lets the class win
     scale = weight.sum() / np.where(inside, total_inside, total_outside)
-    return Measured(value, (np.where(inside, won[place], let[place]) - value) * scale)
+    return Estimate(value, (np.where(inside, won[place], let[place]) - value) * scale)
 
 
-class _PairsWon(NamedTuple):
-    """The fraction of pairs that each place wins for the class, against how much weight, and all together."""
+def _pairs_won(insiders: NDArray[Any], outsiders: NDArray[Any]) -> tuple[FloatArray, float, float]:
+    """Count pairs of a row inside and one outside the class, weights by position in ascending order.
 
-    by_place: FloatArray
-    against: float
-    value: float
-
-
-def _pairs_won(insiders: NDArray[Any], outsiders: NDArray[Any]) -> _PairsWon:
-    """Of pairs of a row inside the class and one outside, whose weights are given by place, lowest first."""
+    Returns the fraction of pairs that each position wins, the weight outside, and the fraction of all pairs.
+    """
     upto = outsiders.cumsum()
     # Sums and their parts are added in one order, so that no rounding carries a fraction past 1.
     won = (upto - outsiders / 2) / upto[-1]
-    return _PairsWon(won, upto[-1], float((insiders * won).sum() / insiders.sum()))
+    return won, upto[-1], float((insiders * won).sum() / insiders.sum())
 
 
 # -- numbers ----------------------------------------------------------------------------------------------
 
 
-def r2(numbers: FloatArray, rows: Rows) -> Measured:
-    """The fraction of the variance that the predictions explain.
+def r2(numbers: FloatArray, rows: ScoredRows) -> Estimate:
+    """Compute the coefficient of determination.
 
     Where the target is constant it cannot be told: then it is 1 for exact predictions and else 0.
     """
@@ -181,29 +176,29 @@ def r2(numbers: FloatArray, rows: Rows) -> Measured:
     missed, spread_out = (rows.weight * misses).sum(), (rows.weight * spread).sum()
     # Rounding gives a constant such as 0.1 a mean beside it, and so a variance.
     if spread_out == 0 or truth.min() == truth.max():
-        return Measured(float(missed == 0), np.zeros(len(truth)))
+        return Estimate(float(missed == 0), np.zeros(len(truth)))
     ratio = missed / spread_out
-    return Measured(float(1.0 - ratio), (ratio * spread - misses) * (rows.weight.sum() / spread_out))
+    return Estimate(float(1.0 - ratio), (ratio * spread - misses) * (rows.weight.sum() / spread_out))
 
 
-def squared_error(numbers: FloatArray, rows: Rows) -> Measured:
-    """The mean squared difference."""
+def squared_error(numbers: FloatArray, rows: ScoredRows) -> Estimate:
+    """Compute the mean squared error."""
     return weighted_mean(-np.square(numbers[:, 0] - rows.values), rows)
 
 
-def absolute_error(numbers: FloatArray, rows: Rows) -> Measured:
-    """The mean difference, whatever its sign."""
+def absolute_error(numbers: FloatArray, rows: ScoredRows) -> Estimate:
+    """Compute the mean absolute error."""
     return weighted_mean(-np.abs(numbers[:, 0] - rows.values), rows)
 
 
-def pinball(numbers: FloatArray, rows: Rows, quantile: float) -> Measured:
-    """The mean pinball loss of a quantile: so much of each difference above it, and the rest of one below."""
+def pinball(numbers: FloatArray, rows: ScoredRows, quantile: float) -> Estimate:
+    """Compute the mean pinball loss of a quantile."""
     apart = rows.values - numbers[:, 0]
     return weighted_mean(-np.where(apart > 0, quantile * apart, (quantile - 1.0) * apart), rows)
 
 
-def poisson(numbers: FloatArray, rows: Rows) -> Measured:
-    """The mean Poisson deviance; where there are events, a predicted mean counts as at least `LEAST`."""
+def poisson(numbers: FloatArray, rows: ScoredRows) -> Estimate:
+    """Compute the mean Poisson deviance; predictions are clipped at `LEAST` where there are events."""
     truth = rows.values
     if (negative := truth < 0).any():
         raise DataError(
@@ -218,7 +213,7 @@ def poisson(numbers: FloatArray, rows: Rows) -> Measured:
 
 
 def _scaled(predicted: FloatArray, truth: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Both divided by one power of two, which changes no digit, so that no square overflows."""
+    """Scale both by a power of two, exactly, so that squares cannot overflow."""
     both, _ = scaled(np.stack([predicted, truth]))
     return both[0], both[1]
 
@@ -226,9 +221,9 @@ def _scaled(predicted: FloatArray, truth: FloatArray) -> tuple[FloatArray, Float
 # -- both -------------------------------------------------------------------------------------------------
 
 
-def weighted_mean(row_scores: FloatArray, rows: Rows) -> Measured:
-    """The mean of a figure that every row has."""
+def weighted_mean(row_scores: FloatArray, rows: ScoredRows) -> Estimate:
+    """Average a figure over the rows, as a score."""
     value = (rows.weight * row_scores).sum() / rows.weight.sum()
     # Rounding must not carry a mean past the least or the greatest: it may be the end of a range.
     value = float(np.clip(value, row_scores.min(), row_scores.max()))
-    return Measured(value, row_scores - value)
+    return Estimate(value, row_scores - value)

@@ -12,7 +12,7 @@ N_RESAMPLES = 2000
 
 
 def wilson_interval(count: float, n: float, level: float = 0.95) -> tuple[float, float]:
-    """Wilson's interval for a fraction of which `count` of `n` were seen; 0 to 1 if none were.
+    """Compute Wilson's interval for a proportion; 0 to 1 without observations.
 
     >>> low, high = wilson_interval(17, 44)
     >>> f"{low:.3f} to {high:.3f}"
@@ -28,7 +28,7 @@ def wilson_interval(count: float, n: float, level: float = 0.95) -> tuple[float,
 
 
 def jeffreys_interval(count: float, n: float, level: float = 0.95) -> tuple[float, float]:
-    """Jeffreys' interval: what is likely of a fraction of which nothing was known but that it has one.
+    """Compute Jeffreys' interval for a proportion (uninformative prior).
 
     It reaches 0 if none were seen, and 1 if all were.
 
@@ -46,7 +46,7 @@ def jeffreys_interval(count: float, n: float, level: float = 0.95) -> tuple[floa
 
 
 def t_interval(mean: float, deviation: float, n: float, level: float = 0.95) -> tuple[float, float]:
-    """Student's interval for a mean of n numbers; endless if they are fewer than two.
+    """Compute Student's interval for a mean; infinite for fewer than two numbers.
 
     The deviation is the root of the mean square, as a tree knows it, not of the sum over n - 1.
 
@@ -65,7 +65,7 @@ def t_interval(mean: float, deviation: float, n: float, level: float = 0.95) -> 
 def bootstrap_interval(
     values: FloatArray, weight: FloatArray, level: float = 0.95, *, seed: int = 0
 ) -> tuple[float, float]:
-    """The bootstrap-t interval for a mean, which follows the skew of the numbers; endless for fewer than two.
+    """Compute the bootstrap-t interval for a mean, which allows for skewness.
 
     Rows are drawn again in proportion to their weights, so many times as the numbers are worth by Kish.
     """

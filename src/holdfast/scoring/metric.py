@@ -16,17 +16,17 @@ from holdfast.data.schema import Target
 from holdfast.data.table import Table
 from holdfast.errors import DataError, ParameterError
 from holdfast.scoring import formulas
-from holdfast.scoring.costs import NET_BENEFIT, ExpectedLoss, net_benefit_of
-from holdfast.scoring.formulas import Measured, Rows, standard_error
-from holdfast.scoring.scorers import is_negated, scored_by, scorer_name
+from holdfast.scoring.costs import NET_BENEFIT, ExpectedLoss, make_net_benefit
+from holdfast.scoring.formulas import Estimate, ScoredRows, standard_error
+from holdfast.scoring.scorers import get_scorer_name, is_negated_loss, score_by_scorer
 from holdfast.text.lists import RowLabels, first_rows, listed
-from holdfast.tree.quantile import ABSOLUTE_ERROR, quantile_name, quantile_of
+from holdfast.tree.quantile import ABSOLUTE_ERROR, format_quantile_name, parse_quantile
 
 _GREATEST = 1e300  # so that the sum of many scores is finite too
 
 
 class Score(NamedTuple):
-    """How good predictions are, and how far chance may have moved it."""
+    """A score and its standard error."""
 
     value: float  # greater is better: losses are negated
     error: float  # standard error of the value
@@ -34,7 +34,7 @@ class Score(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class TrueValues:
-    """What is known of the rows that predictions are scored on."""
+    """Targets, weights and groups of the rows that predictions are scored on."""
 
     target: Target
     values: NDArray[Any]  # int32 index of the class, or float64: as Table.target
@@ -50,7 +50,7 @@ class TrueValues:
 
     @classmethod
     def of(cls, table: Table, groups: Any = None) -> "TrueValues":
-        """The target and the weights of the table; `groups` has one value of any kind per row.
+        """Make them from a table; `groups` has one value of any kind per row.
 
         >>> table = Table.from_arrays([[41.0], [63.0], [64.0]], ["lived", "died", "died"])
         >>> TrueValues.of(table, groups=["Ann", "Bob", "Bob"]).groups
@@ -59,20 +59,20 @@ class TrueValues:
         numbers = None if groups is None else _group_numbers(groups)
         return cls(table.schema.target, table.target, table.weight, numbers)
 
-    def taken(self, rows: NDArray[Any]) -> "TrueValues":
-        """What is known of some of the rows."""
+    def subset(self, rows: NDArray[Any]) -> "TrueValues":
+        """Select rows."""
         weight = None if self.weight is None else self.weight[rows]
         groups = None if self.groups is None else self.groups[rows]
         return TrueValues(self.target, self.values[rows], weight, groups)
 
     @cached_property
     def counted(self) -> BoolArray:
-        """True for the rows whose weight is above 0."""
+        """Flags of rows with positive weight."""
         return np.ones(len(self.values), bool) if self.weight is None else self.weight > 0
 
     @cached_property
-    def rows(self) -> Rows:
-        """The rows whose weight is above 0, as the formulas want them."""
+    def rows(self) -> ScoredRows:
+        """Rows with positive weight, as the formulas need them."""
         values = self.values[self.counted]
         if len(values) == 0:
             raise DataError(
@@ -82,7 +82,7 @@ class TrueValues:
         unit = np.arange(len(values))
         if self.groups is not None:
             unit = np.unique(self.groups[self.counted], return_inverse=True)[1]
-        return Rows(values, weight, unit)
+        return ScoredRows(values, weight, unit)
 
 
 def _group_numbers(groups: Any) -> IntArray:
@@ -100,7 +100,7 @@ def _group_numbers(groups: Any) -> IntArray:
 
 
 def _summable(weight: FloatArray) -> FloatArray:
-    """The weights, or, lest their sum be infinite or lose its digits, all of them times a power of two."""
+    """Scale weights by a power of two if their sum would overflow or lose precision."""
     if 1e-100 < weight.max() < 1e100:
         return weight
     return np.maximum(scaled(weight)[0], np.finfo(np.float64).tiny)
@@ -108,24 +108,24 @@ def _summable(weight: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True)
 class Metric:
-    """A way to say how good predictions are: a formula of ours, or a scorer that others wrote."""
+    """A metric: one of our formulas, or a scorer of the user's."""
 
     name: str  # "auc"
     title: str  # "AUC", as people say it
     is_loss: bool
-    formula: Callable[[FloatArray, Rows], Measured] | None = field(default=None, repr=False)
+    formula: Callable[[FloatArray, ScoredRows], Estimate] | None = field(default=None, repr=False)
     scorer: Any = field(
         default=None, repr=False
     )  # called as scorer(estimator, X, y) where there is no formula
 
     @property
     def default_tolerance_unit(self) -> Literal["absolute", "relative"]:
-        """How far from the best is near: so many points, or, for losses without a scale, such a fraction."""
+        """Unit of tolerances: points of score, or a fraction for losses without a scale."""
         return "relative" if self.is_loss and self.formula is not None else "absolute"
 
     @property
     def by_labels(self) -> bool:
-        """True if it asks which class a model predicts, not for the fractions of the classes."""
+        """True if it needs predicted classes rather than probabilities."""
         if self.formula is not None:
             named = self.formula in (formulas.accuracy, formulas.balanced_accuracy)
             return named or isinstance(self.formula, ExpectedLoss)
@@ -133,61 +133,59 @@ class Metric:
 
     @property
     def least_values(self) -> int:
-        """How many different targets it takes to mean anything: the AUC of one class does not."""
+        """Number of distinct targets that it needs: an AUC needs two classes."""
         return 2 if self.name in ("auc", "r2") else 1
 
     def score(self, predicted: FloatArray, true_values: TrueValues) -> Score:
-        """How good the predictions are; both numbers are always finite.
+        """Score predictions, with the standard error; both are finite.
 
         `predicted` is (rows, classes) probabilities, or (rows, 1) numbers: `tree.value[tree.apply(X)]`. What
         cannot be told has the error 0: of a single row or group, an AUC of one class, the R² of a constant.
 
         >>> true_values = TrueValues(Target(classes=("died", "lived")), np.array([0, 1, 1, 0]))
         >>> probabilities = np.array([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4], [0.5, 0.5]])
-        >>> value, error = metric_of("accuracy", true_values.target).score(probabilities, true_values)
+        >>> value, error = make_metric("accuracy", true_values.target).score(probabilities, true_values)
         >>> value, round(error, 6)
         (0.75, 0.25)
         """
-        _check_shape(predicted, true_values)
+        needed = (len(true_values.values), max(len(true_values.target.classes), 1))
+        if predicted.shape != needed:
+            raise DataError(
+                f"Predictions have shape {predicted.shape}; target {true_values.target.name!r} needs "
+                f"{needed}: one row per row of the data, one column per class or a single one."
+            )
         counted = predicted if true_values.counted.all() else predicted[true_values.counted]
         if self.formula is None:
-            return Score(*scored_by(self.scorer, counted, true_values.target, true_values.rows))
+            return Score(*score_by_scorer(self.scorer, counted, true_values.target, true_values.rows))
         with np.errstate(all="ignore"):  # squares of numbers such as 1e200
             measured = self.formula(counted, true_values.rows)
             error = standard_error(measured, true_values.rows)
         return Score(_finite(measured.value, -_GREATEST), _finite(error, _GREATEST))
 
     def value(self, predicted: FloatArray, true_values: TrueValues) -> float:
-        """The score alone, without its error."""
+        """Return the score without its error."""
         counted = predicted if true_values.counted.all() else predicted[true_values.counted]
         if self.formula is None:
-            return scored_by(self.scorer, counted, true_values.target, true_values.rows, with_error=False)[0]
+            return score_by_scorer(
+                self.scorer, counted, true_values.target, true_values.rows, with_error=False
+            )[0]
         with np.errstate(all="ignore"):
             return _finite(self.formula(counted, true_values.rows).value, -_GREATEST)
 
     def shown(self, value: float) -> float:
-        """The value with the sign that people expect: a log loss of 0.32, not -0.32.
+        """Return the value with its usual sign: a log loss of 0.32, not -0.32.
 
-        >>> metric_of("log_loss", Target(classes=("died", "lived"))).shown(-0.32)
+        >>> make_metric("log_loss", Target(classes=("died", "lived"))).shown(-0.32)
         0.32
         """
         return 0.0 - value if self.is_loss else value
 
 
 def _finite(number: float, unknown: float) -> float:
-    """The number, or the greatest there is if it is infinite; `unknown` for what is no number."""
+    """Clip infinite numbers to the greatest float; NaN becomes `unknown`."""
     if number != number:
         return unknown
     return min(max(float(number), -_GREATEST), _GREATEST) + 0.0  # never -0.0
-
-
-def _check_shape(predicted: FloatArray, true_values: TrueValues) -> None:
-    needed = (len(true_values.values), max(len(true_values.target.classes), 1))
-    if predicted.shape != needed:
-        raise DataError(
-            f"The predictions have the shape {predicted.shape}, and the target {true_values.target.name!r} "
-            f"needs {needed}: one row for each row of the data and one column for each class, or one."
-        )
 
 
 # -- by name ----------------------------------------------------------------------------------------------
@@ -218,8 +216,8 @@ _ALIASES = {
 _NUMBER_WORDS = ("error", "deviance", "explained_variance")
 
 
-def metric_of(scoring: Any, target: Target) -> Metric:
-    """The metric that `scoring` asks for, by default "auc" for classes and "r2" for numbers.
+def make_metric(scoring: Any, target: Target) -> Metric:
+    """Make the metric for `scoring`; by default "auc" for classes and "r2" for numbers.
 
     Ours are "accuracy", "auc", "balanced_accuracy", "brier", "log_loss" and "net_benefit@0.2", for any
     threshold, for classes; "absolute_error", "poisson", "r2", "squared_error" and pinball losses such as
@@ -229,12 +227,15 @@ def metric_of(scoring: Any, target: Target) -> Metric:
     if scoring is None:
         scoring = "auc" if target.is_classes else "r2"
     if not isinstance(scoring, str):
-        return _metric_of_scorer(scoring, scorer_name(scoring), target)
-    if (fraction := quantile_of(scoring)) is not None and scoring != ABSOLUTE_ERROR:
-        return _metric_of_quantile(scoring, fraction, target)
+        return _metric_of_scorer(scoring, get_scorer_name(scoring), target)
+    if (fraction := parse_quantile(scoring)) is not None and scoring != ABSOLUTE_ERROR:
+        if target.is_classes:
+            raise _unfit(scoring, target)
+        formula = partial(formulas.pinball, quantile=fraction)
+        return Metric(format_quantile_name(fraction), f"mean pinball loss at {fraction!r}", True, formula)
     own, others = (_OF_CLASSES, _OF_NUMBERS) if target.is_classes else (_OF_NUMBERS, _OF_CLASSES)
     if scoring.partition("@")[0] == NET_BENEFIT:
-        benefit = net_benefit_of(scoring, target)
+        benefit = make_net_benefit(scoring, target)
         return Metric(scoring, benefit.title(target), False, benefit)
     name = _ALIASES.get(scoring, scoring)
     for metric in own:
@@ -245,24 +246,17 @@ def metric_of(scoring: Any, target: Target) -> Metric:
     return _metric_of_name(scoring, target)
 
 
-def _metric_of_quantile(name: str, fraction: float, target: Target) -> Metric:
-    if target.is_classes:
-        raise _unfit(name, target)
-    formula = partial(formulas.pinball, quantile=fraction)
-    return Metric(quantile_name(fraction), f"mean pinball loss at {fraction!r}", True, formula)
+def choose_scoring(criterion: str) -> str | None:
+    """Return the scoring that suits trees of the criterion; None for the default.
 
-
-def own_scoring(criterion: str) -> str | None:
-    """What trees grown by the criterion are scored by unless something else is asked for; None: as usual.
-
-    >>> own_scoring("quantile 0.9"), own_scoring("squared_error")
+    >>> choose_scoring("quantile 0.9"), choose_scoring("squared_error")
     ('quantile 0.9', None)
     """
-    return criterion if criterion == "poisson" or quantile_of(criterion) is not None else None
+    return criterion if criterion == "poisson" or parse_quantile(criterion) is not None else None
 
 
 def loss_metric(losses: FloatArray) -> Metric:
-    """The mean loss of predicted classes by a loss matrix."""
+    """Make the metric of mean loss by a loss matrix."""
     formula = ExpectedLoss(tuple(map(tuple, losses.tolist())))
     return Metric("expected_loss", "expected loss", True, formula)
 
@@ -279,14 +273,14 @@ def _metric_of_name(name: str, target: Target) -> Metric:
 
 def _metric_of_scorer(scorer: Any, name: str, target: Target) -> Metric:
     if not callable(scorer):
-        raise ParameterError(f"scoring={scorer!r} is no name and cannot be called: {_way_out(target)}")
+        raise ParameterError(f"scoring={scorer!r} must be a name or a callable: {_way_out(target)}")
     if isfunction(scorer) and scorer.__module__.startswith("sklearn.metrics."):
         raise ParameterError(
             f"scoring={name} takes predictions, not a model: write scoring=make_scorer({name}), with "
             "sklearn.metrics.make_scorer, and say there whether it is a loss."
         )
     title = name.removeprefix("neg_").replace("_", " ")
-    return Metric(name, title, is_negated(scorer), scorer=scorer)
+    return Metric(name, title, is_negated_loss(scorer), scorer=scorer)
 
 
 def _unfit(name: str, target: Target) -> ParameterError:

@@ -12,7 +12,7 @@ STEPS = 100  # of halving: more than a float has digits
 
 
 def overall_shift(predicted: FloatArray, true_values: TrueValues, place: int = 0) -> float:
-    """What has to be added to all predictions so that, on the mean, they say what came true; 0 is right.
+    """Compute calibration-in-the-large: the shift that makes mean prediction equal observed mean.
 
     Of a class, `place` is its number, and it is added to the log odds; of numbers, to the number. NaN if all
     rows, or none, are of the class.
@@ -39,7 +39,7 @@ def overall_shift(predicted: FloatArray, true_values: TrueValues, place: int = 0
 
 
 def _shift(odds: FloatArray, weight: FloatArray, observed: float) -> float:
-    """The shift of the log odds with which as much is predicted as was observed, by halving an interval."""
+    """Find the shift of the log odds by bisection."""
     reach = float(np.abs(odds).max()) + abs(log(observed / (1 - observed))) + 1.0
     low, high = -reach, reach
     for _ in range(STEPS):

@@ -14,7 +14,7 @@ HALF_A_ROW = 0.5  # is added to each part, so that one without rows has a logari
 
 
 def stability_index(before: FloatArray, after: FloatArray) -> float:
-    """The population stability index of two divisions of rows into the same parts.
+    """Compute the population stability index of two divisions into the same parts.
 
     It is the sum over the parts of the difference of their fractions times the difference of the logarithms
     of these: 0 for the same fractions, and by custom little below 0.1 and much above 0.25. Both are numbers
@@ -23,11 +23,11 @@ def stability_index(before: FloatArray, after: FloatArray) -> float:
     >>> round(stability_index(np.array([50.0, 50.0]), np.array([70.0, 30.0])), 3)
     0.166
     """
-    return fsum(index_parts(before, after).tolist())
+    return fsum(compute_index_parts(before, after).tolist())
 
 
-def index_parts(before: FloatArray, after: FloatArray) -> FloatArray:
-    """What each part adds to the population stability index."""
+def compute_index_parts(before: FloatArray, after: FloatArray) -> FloatArray:
+    """Compute the contribution of each part to the population stability index."""
     old, new = (_fractions(weights) for weights in (before, after))
     return np.array([(b - a) * (log(b) - log(a)) for a, b in zip(old, new, strict=True)])
 
@@ -40,7 +40,7 @@ def _fractions(weights: FloatArray) -> list[float]:
 
 @dataclass(frozen=True)
 class ColumnProfile:
-    """How many rows of a column are in each part: all that an index of later rows needs of earlier ones.
+    """Row counts by part of a column, kept for indices of later rows.
 
     Numbers up to a border, which belongs to the part, are in one, and a last one has those above all borders.
     """
@@ -57,7 +57,7 @@ class ColumnProfile:
         return sum(self.counts) + self.missing
 
     def counted_by(self, other: "ColumnProfile") -> FloatArray:
-        """The counts in the order of another profile's categories; of borders, they have to be the same."""
+        """Return counts in the order of another profile's categories; borders must be equal."""
         if self.borders is not None:
             return np.array(self.counts, np.float64)
         known = dict(zip(self.categories, self.counts, strict=True))
@@ -67,7 +67,7 @@ class ColumnProfile:
 def column_profile(
     feature: Feature, values: FloatArray, borders: tuple[float, ...] | None = None
 ) -> ColumnProfile:
-    """The profile of a column: by category, or by tenths of its numbers, or by the borders given.
+    """Profile a column by category, by deciles, or by the given borders.
 
     >>> column_profile(Feature("age"), np.array([30.0, 40.0, 50.0, np.nan]), (35.0,))
     ColumnProfile(name='age', borders=(35.0,), categories=(), counts=(1, 2), missing=1)
@@ -83,13 +83,13 @@ def column_profile(
 
 
 def _tenths(known: FloatArray) -> FloatArray:
-    """Numbers of the column between its tenths, each once."""
+    """Return the distinct decile borders of the column."""
     steps = np.arange(1, BINS) / BINS
     return np.unique(np.quantile(known, steps, method="lower")) if len(known) else np.zeros(0)
 
 
 def profile_index(before: ColumnProfile, feature: Feature, values: FloatArray) -> float:
-    """The population stability index of a column whose profile of before is known.
+    """Compute the population stability index of a column against an earlier profile.
 
     Missing values are a part of their own, and so is each category that only one of both times has. NaN if
     the column was of another kind.
@@ -106,5 +106,5 @@ def profile_index(before: ColumnProfile, feature: Feature, values: FloatArray) -
 
 
 def column_index(feature: Feature, before: FloatArray, after: FloatArray) -> float:
-    """The population stability index of a column: by category, or by tenths of the numbers before."""
+    """Compute the population stability index by category, or by the earlier deciles."""
     return profile_index(column_profile(feature, before), feature, after)

@@ -10,18 +10,18 @@ from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.tree import Tree
 
 
-def predictions_for(metric: Metric, model: Tree | Ensemble, X: Any) -> FloatArray:
-    """What the model says of the rows, as the metric wants it: fractions of classes, labels, or numbers."""
+def predict_for_metric(metric: Metric, model: Tree | Ensemble, X: Any) -> FloatArray:
+    """Predict rows as the metric needs: class fractions, labels or numbers."""
     if isinstance(model, Tree):
-        return node_predictions(metric, model, model.apply(X))
+        return predict_at_nodes(metric, model, model.apply(X))
     values = model.values(X)
     if metric.by_labels and model.loss_matrix is not None:
         return np.asarray(np.eye(values.shape[1])[model.decided(values)], np.float64)
     return values
 
 
-def node_predictions(metric: Metric, tree: Tree, nodes: IntArray) -> FloatArray:
-    """The same of rows that end at these nodes of a tree.
+def predict_at_nodes(metric: Metric, tree: Tree, nodes: IntArray) -> FloatArray:
+    """Return the same predictions for rows at these nodes of a tree.
 
     A metric of labels gets a 1 for the class that the node predicts, since fractions do not tell it in a tie.
     """

@@ -12,28 +12,28 @@ from holdfast.arrays import FloatArray, IntArray, LongArray
 from holdfast.data.schema import Target
 from holdfast.errors import DataError
 from holdfast.random_streams import generator
-from holdfast.scoring.formulas import Rows
+from holdfast.scoring.formulas import ScoredRows
 from holdfast.tree.tree import label_array
 
 BLOCKS = 20  # of the jackknife: that many times the scorer is called once more
 
 
-def scorer_name(scorer: Any) -> str:
-    """What the function that scores is called."""
+def get_scorer_name(scorer: Any) -> str:
+    """Return the name of a scoring function."""
     function = getattr(scorer, "_score_func", scorer)
     function = getattr(function, "func", function)  # what a partial is made of
     return str(getattr(function, "__name__", type(function).__name__))
 
 
-def is_negated(scorer: Any) -> bool:
-    """True for a scorer that scikit-learn made of a loss."""
+def is_negated_loss(scorer: Any) -> bool:
+    """Return True for a scikit-learn scorer made of a loss."""
     return bool(getattr(scorer, "_sign", 1) < 0)
 
 
-def scored_by(
-    scorer: Any, predicted: FloatArray, target: Target, rows: Rows, *, with_error: bool = True
+def score_by_scorer(
+    scorer: Any, predicted: FloatArray, target: Target, rows: ScoredRows, *, with_error: bool = True
 ) -> tuple[float, float]:
-    """What the scorer says of the predictions, and the standard error of it by the jackknife.
+    """Score predictions with a scorer; the standard error is by the jackknife.
 
     The scorer gets a model whose X is the column of the row numbers. Weights are for scorers that take them.
     """
@@ -43,10 +43,10 @@ def scored_by(
     return value, _jackknife(score_of, value, rows, target.is_classes) if with_error else 0.0
 
 
-def difference_by(
-    scorer: Any, old: FloatArray, new: FloatArray, target: Target, rows: Rows
+def compare_by_scorer(
+    scorer: Any, old: FloatArray, new: FloatArray, target: Target, rows: ScoredRows
 ) -> tuple[float, float]:
-    """How much better the scorer finds the new predictions, and the standard error of that difference."""
+    """Compute the difference of two predictions' scores with its standard error."""
     rows = _as_scored(scorer, rows)
     before, after = (_score_of(scorer, predicted, target, rows) for predicted in (old, new))
 
@@ -57,13 +57,15 @@ def difference_by(
     return value, _jackknife(score_of, value, rows, target.is_classes)
 
 
-def _as_scored(scorer: Any, rows: Rows) -> Rows:
-    """The rows, without their weights if the scorer takes none."""
+def _as_scored(scorer: Any, rows: ScoredRows) -> ScoredRows:
+    """Return the rows, without weights if the scorer takes none."""
     return rows if _takes_weights(scorer) else replace(rows, weight=np.ones(len(rows.values)))
 
 
-def _score_of(scorer: Any, predicted: FloatArray, target: Target, rows: Rows) -> Callable[[LongArray], float]:
-    """What the scorer says of the predictions of some rows, by their numbers."""
+def _score_of(
+    scorer: Any, predicted: FloatArray, target: Target, rows: ScoredRows
+) -> Callable[[LongArray], float]:
+    """Score the predictions of some rows, by number."""
     is_weighted = bool((rows.weight != 1.0).any())
     model = _model(predicted, target)
     truth = label_array(target.classes)[rows.values] if target.is_classes else rows.values
@@ -73,7 +75,9 @@ def _score_of(scorer: Any, predicted: FloatArray, target: Target, rows: Rows) ->
         try:
             return float(scorer(model, chosen[:, np.newaxis], truth[chosen], **options))
         except Exception as error:
-            error.add_note(f"The scorer {scorer_name(scorer)!r} failed on {len(chosen)} rows of predictions.")
+            error.add_note(
+                f"The scorer {get_scorer_name(scorer)!r} failed on {len(chosen)} rows of predictions."
+            )
             raise
 
     return score_of
@@ -82,14 +86,16 @@ def _score_of(scorer: Any, predicted: FloatArray, target: Target, rows: Rows) ->
 def _checked(scorer: Any, value: float, n_rows: int) -> float:
     if not np.isfinite(value):
         raise DataError(
-            f"The scorer {scorer_name(scorer)!r} gives {value} on {n_rows} rows, by which no trees can "
+            f"The scorer {get_scorer_name(scorer)!r} gives {value} on {n_rows} rows, by which no trees can "
             "be compared: score on more rows, or by another scoring."
         )
     return value
 
 
-def _jackknife(score_of: Callable[[LongArray], float], value: float, rows: Rows, is_classes: bool) -> float:
-    """The standard error of the value: how far it moves as the blocks of rows are left out one by one.
+def _jackknife(
+    score_of: Callable[[LongArray], float], value: float, rows: ScoredRows, is_classes: bool
+) -> float:
+    """Compute the jackknife standard error over blocks of rows.
 
     A block that holds all there is of a class, without which the score would mean something else, or none
     at all, is taken for an average one.
@@ -107,7 +113,7 @@ def _jackknife(score_of: Callable[[LongArray], float], value: float, rows: Rows,
     return float(np.sqrt(squares.mean() * n_blocks**2 / (n_blocks - 1)))
 
 
-def _block_of_row(rows: Rows) -> LongArray:
+def _block_of_row(rows: ScoredRows) -> LongArray:
     # At random, lest rows that stand in some order make blocks of their own kind; but always the same.
     shuffled = generator(0).permutation(rows.n_units)
     blocks: LongArray = (shuffled % BLOCKS)[rows.unit]
@@ -119,7 +125,7 @@ def _loses_a_class(values: IntArray, kept: LongArray) -> bool:
 
 
 def _takes_weights(scorer: Any) -> bool:
-    """True if the function that scores has an argument `sample_weight`."""
+    """Return True if the scorer has an argument `sample_weight`."""
     try:
         return "sample_weight" in inspect.signature(getattr(scorer, "_score_func", scorer)).parameters
     except (TypeError, ValueError):  # written in C, without a signature
@@ -130,7 +136,7 @@ def _takes_weights(scorer: Any) -> bool:
 
 
 def _model(predicted: FloatArray, target: Target) -> Any:
-    """A fitted model of scikit-learn's kind that looks its predictions up."""
+    """Make a fitted scikit-learn model that looks its predictions up."""
     classifier, regressor = _kinds_of_model()
     model = classifier() if target.is_classes else regressor()
     model.predicted = predicted
@@ -141,7 +147,7 @@ def _model(predicted: FloatArray, target: Target) -> Any:
 
 @cache
 def _kinds_of_model() -> tuple[Any, Any]:
-    """A classifier and a regressor; made on use, as scikit-learn is slow to import."""
+    """Make a classifier and a regressor class; lazily, as scikit-learn is slow to import."""
     from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
     class Predictions(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types

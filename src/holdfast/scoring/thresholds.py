@@ -1,30 +1,22 @@
 """Which decision threshold costs least, on rows that the model has not seen."""
 
-from typing import NamedTuple
-
 import numpy as np
 
 from holdfast.arrays import BoolArray, FloatArray, without_last_digits
-from holdfast.tree.threshold import threshold_of
-
-
-class ThresholdCosts(NamedTuple):
-    """What every threshold that could matter costs, per row: some row is between any two."""
-
-    thresholds: FloatArray  # rising, strictly between 0 and 1
-    costs: FloatArray
+from holdfast.tree.threshold import compute_threshold
 
 
 def threshold_costs(
     probabilities: FloatArray, is_positive: BoolArray, weight: FloatArray, losses: FloatArray, positive: int
-) -> ThresholdCosts:
-    """The cost of the thresholds midway between any two probabilities, and of those beyond all of them.
+) -> tuple[FloatArray, FloatArray]:
+    """Compute the cost per row of thresholds midway between probabilities, and beyond all of them.
 
+    Returns the thresholds, ascending and strictly between 0 and 1, and their costs.
     `probabilities` are those of the class `positive`; a row with at least the threshold is taken for it.
 
     >>> said, truth, ones = np.array([0.1, 0.4, 0.6]), np.array([False, True, True]), np.ones(3)
-    >>> found = threshold_costs(said, truth, ones, np.array([[0.0, 1.0], [4.0, 0.0]]), 1)
-    >>> found.thresholds.round(3).tolist(), found.costs.round(3).tolist()
+    >>> thresholds, costs = threshold_costs(said, truth, ones, np.array([[0.0, 1.0], [4.0, 0.0]]), 1)
+    >>> thresholds.round(3).tolist(), costs.round(3).tolist()
     ([0.05, 0.25, 0.5, 0.8], [0.333, 0.0, 1.333, 2.667])
     """
     said, place = np.unique(without_last_digits(probabilities), return_inverse=True)
@@ -35,10 +27,10 @@ def threshold_costs(
     ends = np.concatenate([[0.0], said, [1.0]])
     thresholds = (ends[:-1] + ends[1:]) / 2
     inside = (thresholds > 0.0) & (thresholds < 1.0)
-    return ThresholdCosts(thresholds[inside], without_last_digits(total[inside] / weight.sum()))
+    return thresholds[inside], without_last_digits(total[inside] / weight.sum())
 
 
-def cheapest_threshold(found: ThresholdCosts, losses: FloatArray, positive: int) -> float:
-    """The threshold of least cost; of several, the nearest to the one that right probabilities would have."""
-    best = found.thresholds[found.costs == found.costs.min()]
-    return float(best[np.abs(best - threshold_of(losses, positive)).argmin()])
+def cheapest_threshold(thresholds: FloatArray, costs: FloatArray, losses: FloatArray, positive: int) -> float:
+    """Return the threshold of least cost; of several, the nearest to the theoretical one."""
+    best = thresholds[costs == costs.min()]
+    return float(best[np.abs(best - compute_threshold(losses, positive)).argmin()])

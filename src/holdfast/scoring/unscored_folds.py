@@ -6,8 +6,8 @@ from holdfast.errors import DataError, DataWarning
 from holdfast.scoring.metric import Metric
 
 
-def report_unscored_folds(metric: Metric, n_scored: int, n_folds: int) -> None:
-    """Warn that some folds do not count; raise a DataError if none does."""
+def check_unscored_folds(metric: Metric, n_scored: int, n_folds: int) -> None:
+    """Warn that some folds have no score; raise a DataError if none has."""
     need = "rows of several classes" if metric.name == "auc" else "several values of the target"
     start = f"The {metric.title} needs {need}, and {n_folds - n_scored} of {n_folds} folds hold out but one"
     way_out = "Hold out more rows at a time, or score by another metric."

@@ -7,7 +7,7 @@ from math import inf, isnan
 from holdfast.data.schema import Label
 from holdfast.text.lines import CUT, item_text, printable
 from holdfast.text.numbers import count_text, number_text
-from holdfast.tree.rule import Condition, answer, conditions_at
+from holdfast.tree.rule import Condition, list_conditions, split_condition
 from holdfast.tree.tree import Tree
 
 SHORT_LIST = 6  # categories that read at a glance
@@ -102,7 +102,7 @@ def question_text(
     if branches:
         return condition_text(replace(condition, n_known=None, n_missing=None), most=most, before=before)
     text = condition_text(condition, missing=missing, counts=counts, most=most, before=before)
-    other = replace(answer(tree, node, False), seen=None)
+    other = replace(split_condition(tree, node, False), seen=None)
     if not other.has_missing_rows or condition_text(other, before=before).endswith("is not recorded"):
         return text
     is_counted = counts and other.n_missing is not None and not isnan(other.n_missing)
@@ -142,8 +142,8 @@ def _told(
     tree: Tree, node: int, side: bool, known: Mapping[int, Condition] | None
 ) -> tuple[Condition, Condition | None]:
     """The answer, and what of its feature can reach the node; None if the answer would be impossible."""
-    condition = answer(tree, node, side)
-    before = conditions_at(tree, node).get(int(tree.feature[node])) if known is None else known.get(node)
+    condition = split_condition(tree, node, side)
+    before = list_conditions(tree, node).get(int(tree.feature[node])) if known is None else known.get(node)
     if before is not None:
         both = condition.within(before)
         if both.is_empty and not both.missing:

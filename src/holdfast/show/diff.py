@@ -28,8 +28,8 @@ from holdfast.text.numbers import (
     with_errors,
 )
 from holdfast.text.table import aligned
-from holdfast.tree.rule import Condition, Rule, conditions_at
-from holdfast.tree.wording import class_names
+from holdfast.tree.rule import Condition, Rule, list_conditions
+from holdfast.tree.wording import format_class_names
 
 WIDTH = 100  # columns
 MOST_BOXES = 5
@@ -168,7 +168,7 @@ def _notes(diff: TreeDiff) -> Iterator[str]:
     distance, is_classes = diff.distance, diff.old.schema.target.is_classes
     if is_classes:
         place = diff.positive_place
-        of = "the class" if place is None else class_names(diff.old.schema.target)[place]
+        of = "the class" if place is None else format_class_names(diff.old.schema.target)[place]
         yield f"{probability_name(diff.old.schema.target, place)}: probability of {of}, as the leaf says it"
     outcome = "another class" if is_classes else "the greatest change of a value"
     yield (
@@ -320,7 +320,7 @@ def _population_lines(diff: TreeDiff) -> Iterator[str]:
     )
     if index >= LITTLE:
         most = max(diff.rows.leaf_shares, key=lambda share: share.index)
-        where = " and ".join(map(_condition, conditions_at(diff.old, most.leaf).values())) or "all rows"
+        where = " and ".join(map(_condition, list_conditions(diff.old, most.leaf).values())) or "all rows"
         yield f"most at {where}: {percent_text(most.before)} of rows then, {percent_text(most.now)} now"
     if diff.rows.column_index:
         told = list(diff.rows.column_index.items())[:MOST_COLUMNS]

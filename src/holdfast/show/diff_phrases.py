@@ -2,7 +2,7 @@
 
 from math import isfinite
 
-from holdfast.distance.diff.conditions import ConditionChange, moves_missing
+from holdfast.distance.diff.conditions import ConditionChange, is_missing_moved
 from holdfast.distance.diff.rules import RuleChange
 from holdfast.distance.diff.splits import SplitChange
 from holdfast.distance.diff.tree_diff import TreeDiff
@@ -12,7 +12,7 @@ from holdfast.show.rules import rule_outcome_text
 from holdfast.text.lines import item_text, printable
 from holdfast.text.numbers import counted, number_text, percent_text, probability_text, told_apart
 from holdfast.tree.rule import Condition, Rule
-from holdfast.tree.wording import outcome_text
+from holdfast.tree.wording import format_outcome
 
 DIGITS, MOST_DIGITS = 6, 17  # of thresholds: as many as tell them apart
 
@@ -30,7 +30,7 @@ def condition_change_parts(change: ConditionChange) -> tuple[str, str]:
         return _told(change.old), ""
     if change.old is None:
         return _told(change.new), "new"
-    if change.kind == "missing" and not moves_missing(change.old, change.new):
+    if change.kind == "missing" and not is_missing_moved(change.old, change.new):
         when = "now" if change.new.missing else "no longer"
         return _told(change.new), f"a missing value would {when} go here"
     old, new = both_texts(change.old, change.new)
@@ -39,7 +39,7 @@ def condition_change_parts(change: ConditionChange) -> tuple[str, str]:
 
 def both_texts(old: Condition, new: Condition) -> tuple[str, str]:
     """Both conditions on one feature: of the old one only what is needed to tell what it was."""
-    if moves_missing(old, new):
+    if is_missing_moved(old, new):
         return _told(old), _told(new)
     if old.feature.kind == "nominal":
         return _set_texts(old, new)
@@ -76,10 +76,10 @@ def split_texts(diff: TreeDiff, split: SplitChange) -> tuple[str, str, str]:
     leaves = f"{counted(split.leaves[0], 'leaf', 'leaves')} below became {split.leaves[1]}"
     if split.old is None:
         assert split.new is not None
-        said = f"was a leaf ({outcome_text(diff.old, split.old_node)})"
+        said = f"was a leaf ({format_outcome(diff.old, split.old_node)})"
         return where, f"{said} -> asks {_told(split.new)}", "new split"
     if split.new is None:
-        said = f"is a leaf ({outcome_text(diff.new, split.new_node)})"
+        said = f"is a leaf ({format_outcome(diff.new, split.new_node)})"
         return where, f"asked {_told(split.old)} -> {said}", "split gone"
     if split.kind == "replaced":
         return where, f"{_told(split.old)} -> {_told(split.new)}", f"replaced; {leaves}"
@@ -87,7 +87,7 @@ def split_texts(diff: TreeDiff, split: SplitChange) -> tuple[str, str, str]:
         return where, f"{_told(split.old)}: {_side_text(split.new)}", ""
     if split.moves_missing:
         told = f"{_told(split.old)} -> {_told(split.new)}"
-        if not moves_missing(split.old, split.new):  # the rows that lack it are those of the no side
+        if not is_missing_moved(split.old, split.new):  # the rows that lack it are those of the no side
             told = f"{told}: {_side_text(split.new)}"
         return where, told, _share_text(split)
     if split.kind == "categories":

@@ -7,7 +7,7 @@ from typing import Any
 from holdfast.show.conditions import FULL_LIST, cut_list
 from holdfast.text.lines import item_text, label_text, printable
 from holdfast.text.numbers import number_text, probability_text
-from holdfast.tree.edit import Edit, held_edits
+from holdfast.tree.edit import Edit, find_valid_edits
 from holdfast.tree.node import Node
 from holdfast.tree.tree import KNOWN, LEAF, Tree
 
@@ -60,7 +60,7 @@ def edit_marks(tree: Tree, *, at_answers: bool) -> dict[int, str]:
     """
     number = {id(edit): place for place, edit in enumerate(tree.edits, 1)}
     marks: dict[int, str] = {}
-    for node, edit in held_edits(tree):
+    for node, edit in find_valid_edits(tree):
         is_asked = at_answers and tree.feature[node] != LEAF
         for each in (int(tree.left[node]), int(tree.right[node])) if is_asked else (node,):
             marks[each] = f"{marks.get(each, '')} [{number[id(edit)]}]"
@@ -69,7 +69,7 @@ def edit_marks(tree: Tree, *, at_answers: bool) -> dict[int, str]:
 
 def edit_lines(tree: Tree) -> list[str]:
     """A line for each edit, with its mark; of one that holds no longer, a remark."""
-    held = {id(edit) for _, edit in held_edits(tree)}
+    held = {id(edit) for _, edit in find_valid_edits(tree)}
     return [
         f"[{place}] {edit_text(edit)}{'' if id(edit) in held else '; changed again since'}"
         for place, edit in enumerate(tree.edits, 1)

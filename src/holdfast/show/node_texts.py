@@ -22,9 +22,9 @@ from holdfast.text.numbers import (
     told_apart,
 )
 from holdfast.tree.positive import positive_class
-from holdfast.tree.rule import Condition, known_before
+from holdfast.tree.rule import Condition, find_known_values
 from holdfast.tree.tree import LEAF, Tree
-from holdfast.tree.wording import class_names, outcome_text, quantile_words, value_text
+from holdfast.tree.wording import format_class_names, format_leaf_statistic, format_outcome, format_value
 
 MOST_DECIMALS = 6
 FEW = "few rows"
@@ -82,7 +82,7 @@ class NodeTexts:
     @cached_property
     def known(self) -> Mapping[int, Condition]:
         """What of its feature can reach each node that asks about one again."""
-        return known_before(self.tree)
+        return find_known_values(self.tree)
 
     # -- inner nodes ------------------------------------------------------------------------------------
 
@@ -112,16 +112,16 @@ class NodeTexts:
         if self.positive is not None:
             return self._percent(float(self.tree.value[node, self.positive]))
         if self.tree.schema.target.is_classes:
-            return outcome_text(self.tree, node)
+            return format_outcome(self.tree, node)
         if self.decimals is None:
-            return value_text(self.tree, node)
+            return format_value(self.tree, node)
         return fixed_text(float(self.tree.value[node, 0]), self.decimals)
 
     def said(self, node: int) -> str:
         """The decision of a leaf, apart from the risk that stands above it; the name of a quantile."""
         if self.positive is not None:
-            return f"predicts {outcome_text(self.tree, node)}"
-        return quantile_words(self.tree)
+            return f"predicts {format_outcome(self.tree, node)}"
+        return format_leaf_statistic(self.tree)
 
     def support(self, node: int) -> tuple[str, ...]:
         """What stands behind a leaf: its rows, what they were where that is not the estimate, the interval.
@@ -182,7 +182,7 @@ class NodeTexts:
         """What the numbers in the leaves are; nothing where they speak for themselves."""
         if not self.tree.schema.target.is_classes:
             name = printable(self.tree.schema.target.name)
-            if words := quantile_words(self.tree):
+            if words := format_leaf_statistic(self.tree):
                 return f"In a leaf: the {words} of {name}, and its rows."
             if self._is_as_observed:
                 return f"In a leaf: the mean of {name}, its rows, and the 95 % interval of the mean."
@@ -200,7 +200,7 @@ class NodeTexts:
                     "how many of them were of that class."
                 )
             )
-        name = class_names(self.tree.schema.target)[self.positive]
+        name = format_class_names(self.tree.schema.target)[self.positive]
         own = "" if self._is_as_observed else "the tree's estimate of "
         of = "the estimate" if self._is_about_estimate and own else "that rate"
         return (

@@ -5,7 +5,7 @@ from holdfast.show.support_marks import support_sentence
 from holdfast.text.lines import CUT, left_out_text, printable
 from holdfast.text.numbers import percent_text, probability_text, rounded_percent, rows_text
 from holdfast.tree.rule import fraction_of_rows
-from holdfast.tree.wording import class_names, outcome_text
+from holdfast.tree.wording import format_class_names, format_outcome
 
 MOST_TOLD = 24  # conditions of a leaf
 
@@ -16,7 +16,7 @@ def leaf_title(texts: NodeTexts, node: int, conditions: tuple[str, ...]) -> list
     lines = list(conditions[:MOST_TOLD])
     if len(conditions) > MOST_TOLD:
         lines.append(f"{CUT} and more")
-    lines.append(f"{printable(tree.schema.target.name)} = {outcome_text(tree, node)}")
+    lines.append(f"{printable(tree.schema.target.name)} = {format_outcome(tree, node)}")
     lines += _fraction_lines(texts, node)
     return [*lines, left_out_text("rules()")] if any(CUT in line for line in lines) else lines
 
@@ -32,10 +32,10 @@ def _fraction_lines(texts: NodeTexts, node: int) -> list[str]:
     tree = texts.tree
     lines = []
     if tree.schema.target.is_classes:
-        fractions = zip(class_names(tree.schema.target), tree.value[node].tolist(), strict=True)
+        fractions = zip(format_class_names(tree.schema.target), tree.value[node].tolist(), strict=True)
         lines += [f"p({name}) = {probability_text(fraction)}" for name, fraction in fractions]
     if texts.positive is not None and len(support := texts.support(node)) >= 2:
-        name = class_names(tree.schema.target)[texts.positive]
+        name = format_class_names(tree.schema.target)[texts.positive]
         found = texts.outcome(node)
         rate = rounded_percent(found.observed or 0.0)
         of_estimate = " of the estimate" if found.is_about_estimate else ""

@@ -11,9 +11,9 @@ from holdfast.show.tree_text import NARROWEST, WIDEST_INDENT, WIDTH, condition_l
 from holdfast.text.lines import CUT, left_out_text, printable
 from holdfast.text.numbers import probability_text, rows_text
 from holdfast.tree.positive import positive_class
-from holdfast.tree.rule import known_before
+from holdfast.tree.rule import find_known_values
 from holdfast.tree.tree import LEAF, Tree
-from holdfast.tree.wording import all_notes, outcome_text, warnings_of
+from holdfast.tree.wording import format_outcome, list_notes, list_warnings
 
 
 def numbered_drawing(
@@ -23,7 +23,7 @@ def numbered_drawing(
 
     `missing=True` also says at each question whether a missing value goes to yes.
     """
-    known, marks = known_before(tree), node_marks(tree, at_answers=False)
+    known, marks = find_known_values(tree), node_marks(tree, at_answers=False)
     place = positive_class(tree, positive)
     digits = len(str(tree.n_nodes - 1))
     sets: dict[str, int] = {}
@@ -41,9 +41,9 @@ def numbered_drawing(
     lines += set_lines(sets, width)
     if any(CUT in line for line in lines):
         lines += ["", *wrap(left_out_text(whole), width)]
-    for note in (*all_notes(tree), *direction_lines(tree), *support_lines(tree)):
+    for note in (*list_notes(tree), *direction_lines(tree), *support_lines(tree)):
         lines += wrap(f"Note: {printable(note)}", width)
-    first = [line for note in warnings_of(tree) for line in wrap(printable(note), width)]
+    first = [line for note in list_warnings(tree) for line in wrap(printable(note), width)]
     return "\n".join([*first, *lines, *wrapped_edits(tree, width)])
 
 
@@ -59,7 +59,7 @@ def _indents(tree: Tree) -> list[str]:
 
 
 def _leaf_text(tree: Tree, node: int, positive: int | None) -> str:
-    value, target = outcome_text(tree, node), tree.schema.target
+    value, target = format_outcome(tree, node), tree.schema.target
     if target.is_classes:
         probability = probability_text(told_probability(tree.value[node], positive, int(tree.outcome[node])))
         value = f"{value}, {probability_name(target, positive)} = {probability}"

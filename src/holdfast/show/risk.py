@@ -6,14 +6,14 @@ from holdfast.data.schema import Target
 from holdfast.evidence.outcome_at import LeafOutcome
 from holdfast.text.lines import shortened
 from holdfast.text.numbers import percent_range, told_apart
-from holdfast.tree.wording import class_names
+from holdfast.tree.wording import format_class_names
 
 LONGEST_NAME = 16  # letters of a class in a heading
 
 
 def probability_name(target: Target, place: int | None) -> str:
     """What the probability is of: p, or with the positive class p(died)."""
-    return "p" if place is None else f"p({shortened(class_names(target)[place], LONGEST_NAME)})"
+    return "p" if place is None else f"p({shortened(format_class_names(target)[place], LONGEST_NAME)})"
 
 
 def told_probability(fractions: Sequence[float], place: int | None, predicted: int) -> float:

@@ -25,9 +25,9 @@ from holdfast.text.numbers import (
     told_apart,
 )
 from holdfast.tree.positive import positive_class, risk
-from holdfast.tree.rule import Condition, Rule, conditions_by_node, count_rows, tree_rules
+from holdfast.tree.rule import Condition, Rule, count_rows, iterate_conditions, tree_rules
 from holdfast.tree.tree import LEAF, Tree
-from holdfast.tree.wording import all_notes, class_names, warnings_of
+from holdfast.tree.wording import format_class_names, list_notes, list_warnings
 
 WIDTH = 80  # columns of rules_text
 MARGIN = 5  # of them for IF, AND, THEN
@@ -59,10 +59,10 @@ def rules_text(
     ]
     notes = [
         "\n".join(_indented("NOTE ", printable(note)))
-        for note in (*all_notes(tree), *direction_lines(tree), *support_lines(tree))
+        for note in (*list_notes(tree), *direction_lines(tree), *support_lines(tree))
     ]
     edits = ["\n".join(_indented("EDIT ", line)) for line in edit_lines(tree)]
-    first = ["\n".join(wrap(printable(note), WIDTH)) for note in warnings_of(tree)]
+    first = ["\n".join(wrap(printable(note), WIDTH)) for note in list_warnings(tree)]
     return "\n\n".join(first + blocks + notes + edits)
 
 
@@ -94,7 +94,7 @@ def leaf_conditions(
         node: texts.of(
             (count_rows(tree, node, *each) for each in islice(conditions.items(), first)), marks[node]
         )
-        for node, conditions in enumerate(conditions_by_node(tree))
+        for node, conditions in enumerate(iterate_conditions(tree))
         if tree.feature[node] == LEAF
     }
 
@@ -131,7 +131,7 @@ class _Texts:
 def rule_outcome_text(rule: Rule) -> str:
     """The class, the mean, or the quantile with its name, that the rule predicts."""
     if rule.target.is_classes:
-        return class_names(rule.target)[rule.target.classes.index(rule.outcome)]
+        return format_class_names(rule.target)[rule.target.classes.index(rule.outcome)]
     return f"{rule.statistic} {number_text(rule.value[0], 4)}".strip()
 
 
@@ -143,7 +143,7 @@ def other_classes_text(rule: Rule, most: int | None = None) -> str:
     order = np.argsort(-fractions, kind="stable").tolist()
     own = target.classes.index(rule.outcome)
     seen = [index for index in order if fractions[index] > 0 and index != own]
-    names = class_names(target)
+    names = format_class_names(target)
     return ", ".join(
         cut_list([f"{names[index]} {probability_text(rule.value[index])}" for index in seen], most)
     )

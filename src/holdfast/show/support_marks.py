@@ -3,7 +3,7 @@
 from holdfast.show.edits import edit_marks
 from holdfast.text.lines import NO_BREAK
 from holdfast.text.numbers import rounded_percent
-from holdfast.tree.support import LEAST_SUPPORT, weak_splits
+from holdfast.tree.support import LEAST_SUPPORT, find_weak_splits
 from holdfast.tree.tree import Tree
 
 SIGN = "†"
@@ -15,7 +15,7 @@ def node_marks(tree: Tree, *, at_answers: bool) -> dict[int, str]:
     `at_answers`: in a drawing whose lines are answers, a split is marked at the two nodes below it.
     """
     marks = edit_marks(tree, at_answers=at_answers)
-    for node, support in weak_splits(tree).items():
+    for node, support in find_weak_splits(tree).items():
         for each in (int(tree.left[node]), int(tree.right[node])) if at_answers else (node,):
             marks[each] = f"{_mark(support)}{marks.get(each, '')}"
     return marks
@@ -23,7 +23,7 @@ def node_marks(tree: Tree, *, at_answers: bool) -> dict[int, str]:
 
 def condition_marks(tree: Tree) -> list[dict[str, str]]:
     """For every node, the marks of the conditions that lead to it, by the names of the features."""
-    weak, least = weak_splits(tree), [dict[str, float]()]
+    weak, least = find_weak_splits(tree), [dict[str, float]()]
     for node in range(1, tree.n_nodes):
         parent = int(tree.parent[node])
         found = least[parent]
@@ -40,7 +40,7 @@ def _mark(support: float) -> str:
 
 def support_lines(tree: Tree) -> list[str]:
     """The sentence that explains the marks; none where there are none."""
-    if not weak_splits(tree):
+    if not find_weak_splits(tree):
         return []
     least = rounded_percent(LEAST_SUPPORT)
     return [
@@ -51,7 +51,7 @@ def support_lines(tree: Tree) -> list[str]:
 
 def support_sentence(tree: Tree, node: int) -> str:
     """The support of a split in words, where it is low."""
-    support = weak_splits(tree).get(node)
+    support = find_weak_splits(tree).get(node)
     return "" if support is None else same_rows_words(support)
 
 

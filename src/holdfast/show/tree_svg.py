@@ -41,7 +41,7 @@ from holdfast.text.lines import printable
 from holdfast.text.numbers import number_text
 from holdfast.tree.rule import fraction_of_rows
 from holdfast.tree.tree import Tree
-from holdfast.tree.wording import all_notes, class_names, warnings_of
+from holdfast.tree.wording import format_class_names, list_notes, list_warnings
 
 SWATCHES = 5  # of a scale of colours
 NEWS = darker(RED, 0.75)  # of letters on a light ground
@@ -72,7 +72,7 @@ def tree_svg(
     tree_width = extent(boxes)
     heading, full_width, top = _heading(texts, tree_width, title)
     bottom = top + max(box.y + box.height for box in boxes)
-    noted = [*map(printable, warnings_of(tree)), *(f"Note: {printable(note)}" for note in all_notes(tree))]
+    noted = [*map(printable, list_warnings(tree)), *(f"Note: {printable(note)}" for note in list_notes(tree))]
     below = [texts.key(), *direction_lines(tree, signs=True), *support_lines(tree), *noted, *edit_lines(tree)]
     notes = [line for text in below if text for line in wrapped(text, full_width - 2 * MARGIN)]
     height = bottom + MARGIN + (LINE * len(notes) + 8 if notes else 0)
@@ -129,7 +129,7 @@ _Items = list[tuple[str, str]]  # labels and colours; a label without a colour i
 def _legend(texts: NodeTexts) -> list[_Items]:
     """What each colour stands for, in groups that stand on one line."""
     target = texts.tree.schema.target
-    names = [fitted(name, WIDEST, SMALL) for name in class_names(target)]
+    names = [fitted(name, WIDEST, SMALL) for name in format_class_names(target)]
     if texts.positive is not None:
         marks = np.linspace(0.0, highest_risk(texts), SWATCHES).tolist()
         scale = [(f"{100 * mark:.3g} %", colour_of_risk(texts, mark)) for mark in marks]

@@ -17,9 +17,15 @@ from holdfast.text.lines import CUT, left_out_text, printable, shortened, unbrea
 from holdfast.text.numbers import count_text, percent_text, probability_text, rows_text
 from holdfast.text.table import table_lines
 from holdfast.tree.positive import positive_class
-from holdfast.tree.rule import Condition, fraction_of_rows, known_before
+from holdfast.tree.rule import Condition, find_known_values, fraction_of_rows
 from holdfast.tree.tree import LEAF, Tree
-from holdfast.tree.wording import all_notes, outcome_text, quantile_words, value_text, warnings_of
+from holdfast.tree.wording import (
+    format_leaf_statistic,
+    format_outcome,
+    format_value,
+    list_notes,
+    list_warnings,
+)
 
 WIDTH = 100  # columns
 NARROWEST = 28  # columns of the conditions
@@ -58,9 +64,9 @@ def drawing(
     # An indent of more than its columns begins with the sign, too.
     if any(CUT in line[1:] for line in lines):
         lines += ["", *wrap(left_out_text(whole), width)]
-    for note in (*all_notes(tree), *direction_lines(tree), *support_lines(tree)):
+    for note in (*list_notes(tree), *direction_lines(tree), *support_lines(tree)):
         lines += wrap(f"Note: {printable(note)}", width)
-    first = [line for note in warnings_of(tree) for line in wrap(printable(note), width)]
+    first = [line for note in list_warnings(tree) for line in wrap(printable(note), width)]
     return "\n".join([*first, *lines, *wrapped_edits(tree, width)])
 
 
@@ -68,7 +74,7 @@ def _columns(tree: Tree, leaves: list[int], positive: int | None) -> list[str]:
     """A heading and one line per leaf, in columns."""
     target = tree.schema.target
     is_classes = target.is_classes
-    words = quantile_words(tree)
+    words = format_leaf_statistic(tree)
     name = f"{words} of {printable(target.name)}" if words else printable(target.name)
     rows = [[name, probability_name(target, positive), "rows", "of all"]]
     for leaf in leaves:
@@ -76,7 +82,7 @@ def _columns(tree: Tree, leaves: list[int], positive: int | None) -> list[str]:
         if is_classes:
             of_class = probability_text(told_probability(tree.value[leaf], positive, int(tree.outcome[leaf])))
         support = [count_text(float(tree.count[leaf])), percent_text(fraction_of_rows(tree, leaf))]
-        said = outcome_text(tree, leaf) if is_classes else value_text(tree, leaf)
+        said = format_outcome(tree, leaf) if is_classes else format_value(tree, leaf)
         rows.append([said, of_class, *support])
     if not is_classes:
         rows = [[outcome, *support] for outcome, _, *support in rows]
@@ -89,7 +95,7 @@ def _stems(tree: Tree, width: int, missing: bool, sets: dict[str, int]) -> list[
     """For every node: the guide lines down to it, and the condition that leads to it, in lines."""
     # Deep trees get narrower steps, so that conditions keep room to be read.
     dashes = "─" * max(0, min(2, WIDEST_INDENT // max(tree.depth, 1) - 1))
-    known, marks = known_before(tree), node_marks(tree, at_answers=True)
+    known, marks = find_known_values(tree), node_marks(tree, at_answers=True)
     stems, indents = [[rows_text(float(tree.count[0])) + marks.get(0, "")]], [""]
     for node in range(1, tree.n_nodes):
         parent = int(tree.parent[node])

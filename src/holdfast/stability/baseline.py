@@ -70,7 +70,7 @@ def baseline_test(rows: PreparedRows, metric: Metric, parts: Parts) -> BaselineT
     for held_out, trees in parts:
         if held_out.all() or not trees:
             continue
-        part = table.taken(held_out)
+        part = table.subset(held_out)
         mean = np.mean([tree.value[tree.apply(part)] for tree in trees], axis=0)
         said[held_out] += mean
         # Within each part: a constant that lacks the rows held out is negatively correlated with them.
@@ -80,7 +80,7 @@ def baseline_test(rows: PreparedRows, metric: Metric, parts: Parts) -> BaselineT
     if not fractions or (table.target == table.target[0]).all():
         return None
     known = times > 0
-    true_values = TrueValues.of(table, rows.groups).taken(known)
+    true_values = TrueValues.of(table, rows.groups).subset(known)
     said, centred = said[known] / times[known, None], centred[known] / times[known, None]
     if metric.by_labels and target.is_classes:
         said = np.eye(said.shape[1])[said.argmax(axis=1)]

@@ -80,7 +80,7 @@ def choose(frontier: Frontier, metric: Metric, rule: SelectionRule) -> Choice:
         return constant
     places, whole = _allowed(frontier, rule), frontier
     if len(places) < len(frontier):
-        frontier = frontier.taken(places)
+        frontier = frontier.subset(places)
     rules = {
         "best-score": _best_score,
         "most-stable": _most_stable,
@@ -365,7 +365,7 @@ def _compared(frontier: Frontier, metric: Metric, candidate: int, among: LongArr
     """The figures of the candidate, and how much nearer it is than the best of those that are compared."""
     best, within = _best(frontier), ""
     if best not in among and candidate in among:
-        best, within = int(among[_best(frontier.taken(among))]), " within the tolerance"
+        best, within = int(among[_best(frontier.subset(among))]), " within the tolerance"
     d, a = float(frontier.instability[candidate]), float(frontier.score[candidate])
     top_d = float(frontier.instability[best])
     known = f"{metric.title} {score_text(metric, a)}, {_leaves_text(frontier, candidate)}"

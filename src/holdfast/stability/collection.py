@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from holdfast.arrays import BoolArray, IntArray, LongArray, frozen
-from holdfast.backends.tasks import ROWS_PER_TASK, batches, check_jobs, run_all
+from holdfast.backends.tasks import ROWS_PER_TASK, check_jobs, make_batches, run_all
 from holdfast.data.split.resampling import Units, all_counts
 from holdfast.errors import GrowthWarning
 from holdfast.growth.learner import Combination, Learner
@@ -94,7 +94,7 @@ def grow_collection(
     tasks = [
         (place, run)
         for place in range(n_combinations)
-        for run in batches(number[combination == place].tolist(), size)
+        for run in make_batches(number[combination == place].tolist(), size)
     ]
     parts = run_all(task, tasks, n_jobs, progress=progress, kept="Trees")
     grown = {

@@ -8,7 +8,7 @@ import numpy as np
 
 from holdfast._check import check_fraction, is_integer
 from holdfast.arrays import BoolArray, KeyArray, LongArray
-from holdfast.data.split.folds import report_fewer_folds
+from holdfast.data.split.folds import warn_fewer_folds
 from holdfast.data.split.row_keys import unit_keys
 from holdfast.data.split.row_positions import below, folds_of, random_positions, strata_of
 from holdfast.data.split.stages import early_stages
@@ -73,7 +73,7 @@ def divide(table: Table, settings: StabilitySettings, info: RowInfo = NOTHING_KN
             f"X_holdout is for method='paper', and method={settings.method!r} holds rows out by itself, as "
             "validation says: leave it out, and test the chosen tree on these rows."
         )
-    strata, keys = strata_of(table, info.stage), unit_keys(table, info.groups)
+    strata, keys = assign_strata(table, info.stage), unit_keys(table, info.groups)
     early = _early(strata, keys, settings, info.stage)
     groups = info.groups
     n_units = table.n_rows if groups is None else len(np.unique(groups))
@@ -88,12 +88,16 @@ def divide(table: Table, settings: StabilitySettings, info: RowInfo = NOTHING_KN
     if not n_folds:
         return Division(
             early,
-            (below(random_positions(strata, keys, (settings.seed, Branch.VALIDATION_ROWS)), fraction),),
+            (
+                select_below(
+                    random_positions(strata, keys, (settings.seed, Branch.VALIDATION_ROWS)), fraction
+                ),
+            ),
         )
     flags, n_made = _folds_in_turn(strata, keys, n_folds, settings.seed)
     asked = settings.validation
     if groups is not None and isinstance(asked, Integral) and min(n_made) < int(asked):
-        report_fewer_folds(int(asked), n_made, groups)
+        warn_fewer_folds(int(asked), n_made, groups)
     return Division(early, flags)
 
 
@@ -103,7 +107,9 @@ def _early(
     check_fraction("early_fraction", settings.early_fraction)
     if stage is not None:
         return early_stages(stage, settings.early_fraction)
-    return below(random_positions(strata, keys, (settings.seed, Branch.EARLY_ROWS)), settings.early_fraction)
+    return select_below(
+        random_positions(strata, keys, (settings.seed, Branch.EARLY_ROWS)), settings.early_fraction
+    )
 
 
 def _folds_in_turn(
@@ -113,7 +119,7 @@ def _folds_in_turn(
     flags: list[BoolArray] = []
     n_made: list[int] = []
     for repeat in range(REPEATS):
-        fold = folds_of(random_positions(strata, keys, (seed, Branch.VALIDATION_ROWS, repeat)), n_folds)
+        fold = assign_folds(random_positions(strata, keys, (seed, Branch.VALIDATION_ROWS, repeat)), n_folds)
         flags += [fold == number for number in np.unique(fold)]
         n_made.append(len(np.unique(fold)))
     return tuple(flags), n_made
@@ -125,7 +131,9 @@ def hold_out(
     """The rows to test by: nothing that chooses a tree may see them."""
     check_fraction("test", fraction)
     keys = unit_keys(table, groups)
-    return below(random_positions(strata_of(table, stage), keys, (seed, Branch.TEST_ROWS)), fraction)
+    return select_below(
+        random_positions(assign_strata(table, stage), keys, (seed, Branch.TEST_ROWS)), fraction
+    )
 
 
 def _validation(validation: Any, n_rows: int, n_units: int) -> tuple[int, float]:

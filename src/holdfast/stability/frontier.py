@@ -110,7 +110,7 @@ class Frontier:
         """The numbers of leaves that centred trees were looked for with, the least first; else none."""
         return [] if self.max_leaf_nodes is None else np.unique(self.max_leaf_nodes).tolist()
 
-    def taken(self, places: LongArray) -> "Frontier":
+    def subset(self, places: LongArray) -> "Frontier":
         """The frontier of some of the candidates, which are compared among themselves alone."""
         columns: dict[str, Any] = {name: getattr(self, name)[places] for name in self._arrays}
         columns["efficient"] = pareto_frontier(columns["instability"], columns["score"])

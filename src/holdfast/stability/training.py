@@ -6,14 +6,14 @@ import numpy as np
 
 from holdfast.arrays import BoolArray, FloatArray, LongArray
 from holdfast.data.canonical_order import canonical
-from holdfast.data.split.groups import of_rows
+from holdfast.data.split.groups import subset_groups
 from holdfast.data.split.row_keys import copies_as_groups
 from holdfast.data.table import Table
 from holdfast.distance.distances import distances_between
-from holdfast.distance.settings import DistanceSettings, checked_outcome
+from holdfast.distance.settings import DistanceSettings, check_outcome
 from holdfast.errors import ParameterError
-from holdfast.growth.honest import rows_asked, with_honest_values
-from holdfast.scoring.metric import Metric, metric_of
+from holdfast.growth.honest import draw_structure_rows, set_honest_values
+from holdfast.scoring.metric import Metric, make_metric
 from holdfast.stability.centring.names import MOST_LEAVES
 from holdfast.stability.collection import Collection
 from holdfast.stability.division import Division, RowInfo
@@ -114,9 +114,9 @@ def train_divided(
 ) -> StableTrees:
     """Stable trees on rows whose roles are given."""
     target = table.schema.target
-    method, metric = method_of(settings.method), metric_of(settings.scoring, target)
+    method, metric = method_of(settings.method), make_metric(settings.scoring, target)
     # Before the work: what is out of range should not show after minutes of growing.
-    outcome = checked_outcome(target, settings.matching, settings.label_weight, settings.outcome)
+    outcome = check_outcome(target, settings.matching, settings.label_weight, settings.outcome)
     _check_leaf_values(settings)
     rows = PreparedRows(table, division, groups)
     honest = settings.leaf_values == "honest"
@@ -145,15 +145,15 @@ def train_divided(
 
 def _grown_honestly(rows: PreparedRows, settings: StabilitySettings, metric: Metric) -> Grown:
     """All of it on half of the rows; then the leaves of the candidates say what the other half was."""
-    asked = rows_asked(rows.table, rows.groups, settings.seed)
+    asked = draw_structure_rows(rows.table, rows.groups, settings.seed)
     division = Division(rows.division.early[asked], tuple(each[asked] for each in rows.division.validation))
-    half = PreparedRows(rows.table.taken(asked), division, of_rows(rows.groups, asked))
+    half = PreparedRows(rows.table.subset(asked), division, subset_groups(rows.groups, asked))
     grown = method_of(settings.method).grow(half, replace(settings, leaf_values="labels"), metric)
-    others = rows.table.taken(~asked)
+    others = rows.table.subset(~asked)
     rules = settings.rules
     if not rules.says_quantiles:
         rules = rules.replace(criterion="gini" if others.schema.target.is_classes else "squared_error")
-    trees = [with_honest_values(tree, others, rules) for tree in grown.candidates.trees]
+    trees = [set_honest_values(tree, others, rules) for tree in grown.candidates.trees]
     return grown._replace(candidates=replace(grown.candidates, trees=tuple(trees)))
 
 

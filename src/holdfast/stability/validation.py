@@ -11,16 +11,16 @@ import numpy as np
 
 from holdfast.arrays import BoolArray, FloatArray, LongArray, without_last_digits
 from holdfast.backends.tasks import LEAST_SHARED, run_all
-from holdfast.data.split.groups import of_rows
-from holdfast.data.split.row_positions import below, random_positions, strata_of
+from holdfast.data.split.groups import subset_groups
+from holdfast.data.split.row_positions import assign_strata, random_positions, select_below
 from holdfast.data.table import Table
 from holdfast.errors import DataWarning
 from holdfast.growth.leaf_values import refit_all_leaf_values
 from holdfast.growth.sample import FixedPointSample
-from holdfast.growth.shrinkage import shared_strength, shrunk
+from holdfast.growth.shrinkage import shared_strength, shrink_tree
 from holdfast.random_streams import Branch
 from holdfast.scoring.metric import Metric, Score, TrueValues
-from holdfast.scoring.predictions import predictions_for
+from holdfast.scoring.predictions import predict_for_metric
 from holdfast.stability.collection import Collection
 from holdfast.stability.division import Division
 from holdfast.stability.rows import PreparedRows
@@ -112,7 +112,7 @@ def _measure_all(candidates: Collection, rows: PreparedRows, scoring: Scoring) -
     found: dict[int, _Measured] = {}
     for number, own, trees in _by_division(candidates, rows, scoring):
         if scoring.strength is not None:
-            trees = [shrunk(tree, scoring.strength) for tree in trees]
+            trees = [shrink_tree(tree, scoring.strength) for tree in trees]
         found |= zip(own, _measure_division(trees, rows, number, scoring), strict=True)
     return [found[place] for place in range(len(candidates))]
 
@@ -148,9 +148,9 @@ def _measure_division(
 ) -> list[_Measured]:
     """The scores of the trees that belong to one division."""
     held_out = rows.division.validation[number]
-    table, groups = rows.table.taken(held_out), of_rows(rows.groups, held_out)
+    table, groups = rows.table.subset(held_out), subset_groups(rows.groups, held_out)
     stream = (scoring.seed, Branch.VALIDATION_HALVES, number)
-    half = below(random_positions(strata_of(table), rows.units.keys[held_out], stream), 0.5)
+    half = select_below(random_positions(assign_strata(table), rows.units.keys[held_out], stream), 0.5)
     part = _part(table, groups, half)
     n_jobs = scoring.n_jobs if part.table.n_rows >= LEAST_SHARED else 1
     return run_all(partial(_measured, part, scoring.metric), trees, n_jobs)
@@ -159,12 +159,15 @@ def _measure_division(
 def _part(table: Table, groups: LongArray | None, half: BoolArray) -> _Part:
     true_values = TrueValues.of(table, groups)
     return _Part(
-        table, true_values, half, None if half.all() else (true_values.taken(half), true_values.taken(~half))
+        table,
+        true_values,
+        half,
+        None if half.all() else (true_values.subset(half), true_values.subset(~half)),
     )
 
 
 def _measured(part: _Part, metric: Metric, tree: Tree) -> _Measured:
-    predicted = predictions_for(metric, tree, part.table)
+    predicted = predict_for_metric(metric, tree, part.table)
     whole = metric.score(predicted, part.true_values)
     if part.halves is None or metric.formula is None:  # a scorer that others wrote may need all the rows
         return _Measured(whole, (nan, nan))

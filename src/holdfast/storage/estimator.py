@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.backends.tasks import check_jobs
-from holdfast.data.input.columns import as_label
+from holdfast.data.input.columns import to_label
 from holdfast.data.schema import Label
 from holdfast.ensembles.importance_table import Spread
 from holdfast.ensembles.importances import importances
@@ -249,7 +249,7 @@ def _class_array(classes: tuple[Label, ...], label_type: str) -> NDArray[Any]:
         found = label_array(classes) if label_type == "str" else np.array(classes, label_type)
     except (ValueError, OverflowError, TypeError):
         found = np.array((), object)
-    if tuple(map(as_label, found.tolist())) != classes:
+    if tuple(map(to_label, found.tolist())) != classes:
         raise ModelFileError(f"at estimator.label_type: classes cannot be of the type {label_type!r}.")
     return found
 

@@ -279,7 +279,7 @@ def sound_tree(tree: Tree, sizes: SetSizes) -> Tree:
     if not tree.schema.target.is_classes and (outcome == -1).all():
         tree = tree.replace(given_outcome=None)
     check_nodes(tree, sizes)
-    return tree if tree.given_outcome is None else with_outcome(tree, outcome)
+    return tree if tree.given_outcome is None else set_outcome(tree, outcome)
 
 
 def _sets_in(

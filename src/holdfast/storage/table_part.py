@@ -12,7 +12,7 @@ from holdfast.ensembles.max_features import MaxFeaturesTable
 from holdfast.ensembles.out_of_bag import Curve
 from holdfast.errors import ModelFileError, ParameterError
 from holdfast.growth.size.table import SizeTable
-from holdfast.scoring.metric import Metric, metric_of
+from holdfast.scoring.metric import Metric, make_metric
 from holdfast.stability.centring.size_choice import SizeChoice
 from holdfast.stability.frontier import Frontier
 from holdfast.storage.document import MetricPart, TablePart
@@ -101,7 +101,7 @@ def metric_part(metric: Metric) -> MetricPart:
 def metric_in(part: MetricPart, target: Target) -> Metric:
     """The metric of that name; one that others wrote has its name and no formula."""
     try:
-        return metric_of(part.name, target)
+        return make_metric(part.name, target)
     except ParameterError:
         return Metric(part.name, part.title, part.is_loss)
 

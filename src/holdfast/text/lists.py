@@ -44,7 +44,7 @@ class RowLabels:
         labels = getattr(native, "index", None)
         return None if labels is None or callable(labels) else cls(labels)
 
-    def taken(self, rows: BoolArray | LongArray) -> "RowLabels":
+    def subset(self, rows: BoolArray | LongArray) -> "RowLabels":
         """The names of the rows with a flag, or of these numbers."""
         return RowLabels(self.labels[rows], self.noun)
 

@@ -9,13 +9,13 @@ from holdfast.arrays import BoolArray, FloatArray, IntArray, LongArray
 from holdfast.data.schema import Schema
 from holdfast.errors import BrokenTreeError
 from holdfast.tree.check import check_features, check_outcome, check_tree
-from holdfast.tree.outcome import with_outcome
+from holdfast.tree.outcome import set_outcome
 from holdfast.tree.tree import LEAF, Tree
 
 
 @dataclass(frozen=True, eq=False)
 class Nodes:
-    """The nodes of one tree, the root first and the others in any order; the fields are those of a Tree."""
+    """The nodes of one tree, root first, the others in any order, with the fields of a Tree."""
 
     feature: IntArray  # LEAF at a leaf, where thresholds and children are not looked at
     threshold: FloatArray  # not looked at where the split is a set of categories
@@ -37,13 +37,15 @@ class Nodes:
     split_support: FloatArray | None = None
 
 
-def preorder(nodes: Nodes, schema: Schema, criterion: str = "gini", notes: tuple[str, ...] = ()) -> Tree:
-    """The tree that the nodes make, numbered in preorder, with every one of them in it.
+def build_preorder(
+    nodes: Nodes, schema: Schema, criterion: str = "gini", notes: tuple[str, ...] = ()
+) -> Tree:
+    """Build a tree from linked nodes, renumbered in preorder.
 
     A BrokenTreeError says what is wrong if they make no tree.
     """
     check_features(schema, nodes.feature)
-    order = visits(nodes.feature, nodes.left, nodes.right)
+    order = list_visits(nodes.feature, nodes.left, nodes.right)
     place = np.empty(len(order) + 1, np.int32)
     place[order] = np.arange(len(order))
     place[LEAF] = LEAF  # the entry after the last
@@ -75,13 +77,13 @@ def preorder(nodes: Nodes, schema: Schema, criterion: str = "gini", notes: tuple
     check_tree(tree)
     if nodes.outcome is None:
         return tree
-    tree = with_outcome(tree, nodes.outcome[order])
+    tree = set_outcome(tree, nodes.outcome[order])
     check_outcome(tree)
     return tree
 
 
-def visits(features: IntArray, lefts: IntArray, rights: IntArray) -> LongArray:
-    """The nodes in the order of a walk that goes left first; a BrokenTreeError if they make no tree."""
+def list_visits(features: IntArray, lefts: IntArray, rights: IntArray) -> LongArray:
+    """List the nodes in preorder; a BrokenTreeError if they do not form a tree."""
     feature, left, right = features.tolist(), lefts.tolist(), rights.tolist()
     seen = [False] * len(feature)
     order, waiting = [], [0]

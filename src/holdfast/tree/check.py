@@ -13,7 +13,7 @@ from holdfast.arrays import BoolArray, FloatArray, IntArray, LongArray
 from holdfast.data.expressions.question import parse_questions
 from holdfast.data.schema import Feature, Kind, Label, Schema, Target
 from holdfast.errors import BrokenTreeError, QuestionError
-from holdfast.tree.outcome import class_merits
+from holdfast.tree.outcome import score_classes
 from holdfast.tree.tree import LEAF, Tree
 
 TOLERANCE = 1e-6  # of sums of fractions and weights: other libraries keep theirs in single precision
@@ -295,7 +295,7 @@ def check_outcome(tree: Tree) -> None:
         raise BrokenTreeError(f"given_outcome holds {given.dtype} {given.shape}: it has an int32 per node.")
     outside = (given < 0) | (given >= len(classes))
     _refuse(outside, "outcome", given, f"the target has {len(classes)} classes")
-    merit = class_merits(tree.value, tree.loss_matrix)
+    merit = score_classes(tree.value, tree.loss_matrix)
     worse = merit[np.arange(tree.n_nodes), given] < merit.max(axis=1)
     why = "is more frequent" if tree.loss_matrix is None else "costs less"
     _refuse(worse, "outcome", given, f"another class {why} at the node")

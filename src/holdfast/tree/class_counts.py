@@ -9,12 +9,20 @@ ALIKE = 1e-6  # rows: counts that are this near to those that the values tell
 
 
 def class_counts(tree: Tree) -> FloatArray:
-    """Rows of each class at every node, as (nodes, classes): of the rows that the leaf values were fitted to.
+    """Return the number of rows of each class at every node.
 
-    They are numbers of rows, whatever the rows weigh and whatever a teacher says of them. After an update
-    they are of the earlier rows and the new ones. Of a tree from elsewhere they are what its fractions and
-    counts tell.
+    Parameters
+    ----------
+    tree : Tree
 
+    Returns
+    -------
+    ndarray of shape (n_nodes, n_classes)
+        Numbers of rows, whatever their weights or a teacher's predictions. After an update they include
+        earlier rows. For a tree of another library they follow from its fractions and counts.
+
+    Examples
+    --------
     >>> from holdfast import Table, grow
     >>> class_counts(grow(Table.from_arrays([[1.0], [2.0], [2.0]], ["no", "no", "yes"])))[0]
     array([2., 1.])
@@ -24,15 +32,15 @@ def class_counts(tree: Tree) -> FloatArray:
     return frozen(tree.value * tree.count[:, None])
 
 
-def with_class_counts(tree: Tree, counts: FloatArray) -> Tree:
-    """The tree with these rows of each class at its nodes, kept only where its values do not tell them."""
+def set_class_counts(tree: Tree, counts: FloatArray) -> Tree:
+    """Set the class counts of the nodes; stored only where the values do not imply them."""
     told = tree.value * tree.count[:, None]
     is_told = bool((np.abs(told - counts) <= ALIKE).all())
     return tree.replace(observed=None if is_told else counts)
 
 
-def with_own_counts(tree: Tree) -> Tree:
-    """The tree with what its rows were written down, before its values become others than theirs."""
+def keep_own_counts(tree: Tree) -> Tree:
+    """Store the class counts before the values are changed."""
     if tree.schema.target.is_classes:
         return tree.replace(observed=class_counts(tree))
     return tree.replace(rows_mean=tree.observed_mean)

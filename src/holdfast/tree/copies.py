@@ -7,8 +7,8 @@ from holdfast.tree.tree import LEAF, Tree
 DECIMALS = 12  # of what leaves say: sums in another order differ beyond
 
 
-def tree_key(tree: Tree) -> bytes:
-    """What two trees have in common if they ask the same and say the same."""
+def make_tree_key(tree: Tree) -> bytes:
+    """Make a key that is equal for trees with the same splits and predictions."""
     parts = (
         *(tree.feature, tree.threshold, tree.left, tree.missing_left, tree.set_start, tree.in_set),
         tree.value[tree.feature == LEAF].round(DECIMALS) + 0.0,  # -0.0 is 0.0
@@ -16,9 +16,9 @@ def tree_key(tree: Tree) -> bytes:
     return b"|".join(part.tobytes() for part in parts)
 
 
-def distinct_trees(trees: Iterable[Tree]) -> dict[bytes, Tree]:
-    """The trees of which no two are copies, in their order, by their keys."""
+def drop_copies(trees: Iterable[Tree]) -> dict[bytes, Tree]:
+    """Return the distinct trees by their keys, in order."""
     found: dict[bytes, Tree] = {}
     for tree in trees:
-        found.setdefault(tree_key(tree), tree)
+        found.setdefault(make_tree_key(tree), tree)
     return found

@@ -19,7 +19,7 @@ STALE = "Counts and values below an edited node are from before the edit: no row
 
 @dataclass(frozen=True)
 class Edit:
-    """One change that a person made to a tree: of what, from what to what, by whom and why."""
+    """A manual change of a tree: what was changed from what to what, by whom and why."""
 
     kind: EditKind
     path: str  # from the root to the node: L for each yes, R for each no; the root has none
@@ -35,20 +35,29 @@ class Edit:
 
 
 def edited_nodes(tree: Tree) -> tuple[int, ...]:
-    """The nodes at which an edit still holds: they ask, or say, what a person made of them.
+    """List the nodes that still are as a person edited them.
 
-    An edit holds no longer where the node is gone, or was changed again.
+    Parameters
+    ----------
+    tree : Tree
 
+    Returns
+    -------
+    tuple of int
+        Without nodes that were removed or changed again.
+
+    Examples
+    --------
     >>> from holdfast import Table, grow
     >>> tree = grow(Table.from_arrays([[20.0], [30.0], [50.0], [60.0]], ["no", "no", "yes", "yes"]))
     >>> edited_nodes(tree), edited_nodes(tree.with_threshold(0, 45, by="Ada"))
     ((), (0,))
     """
-    return tuple(sorted({node for node, _ in held_edits(tree)}))
+    return tuple(sorted({node for node, _ in find_valid_edits(tree)}))
 
 
-def held_edits(tree: Tree) -> Iterator[tuple[int, Edit]]:
-    """The edits that still hold, each with its node."""
+def find_valid_edits(tree: Tree) -> Iterator[tuple[int, Edit]]:
+    """List the edits that are still in force, each with its node."""
     for edit in tree.edits:
         node = _node_on(tree, edit.path)
         if node is not None and _holds(tree, node, edit):
@@ -58,11 +67,11 @@ def held_edits(tree: Tree) -> Iterator[tuple[int, Edit]]:
 def _holds(tree: Tree, node: int, edit: Edit) -> bool:
     if edit.kind == "pruned":  # rows may have given it another value
         return bool(tree.feature[node] == LEAF)
-    return node_at(tree, node) == edit.after
+    return describe_node(tree, node) == edit.after
 
 
 def _node_on(tree: Tree, path: str) -> int | None:
-    """The node at the end of the path; None if the tree ends before."""
+    """Return the node at the end of the path; None if the tree ends before it."""
     node = 0
     for letter in path:
         if tree.feature[node] == LEAF:
@@ -71,8 +80,8 @@ def _node_on(tree: Tree, path: str) -> int | None:
     return node
 
 
-def path_of(tree: Tree, node: int) -> str:
-    """The way from the root to the node, as in `Edit.path`."""
+def trace_path(tree: Tree, node: int) -> str:
+    """Return the path from the root to the node, as in `Edit.path`."""
     letters = []
     while (parent := int(tree.parent[node])) != -1:
         letters.append(YES if tree.left[parent] == node else NO)
@@ -80,8 +89,8 @@ def path_of(tree: Tree, node: int) -> str:
     return "".join(reversed(letters))
 
 
-def node_at(tree: Tree, node: int) -> "Node":
-    """What the node asks or, of a leaf, what it says, by names: so it means the same on any schema."""
+def describe_node(tree: Tree, node: int) -> "Node":
+    """Describe a split, or the value of a leaf, by names, independently of the schema."""
     from holdfast.tree.node import Node
 
     if tree.feature[node] == LEAF:
@@ -103,24 +112,24 @@ def _value_at(tree: Tree, node: int) -> Any:
     return dict(zip(classes, value, strict=True)) if classes else value[0]
 
 
-def carried(edits: tuple[Edit, ...], old: Tree, new: Tree) -> tuple[Edit, ...]:
-    """The edits of a tree whose nodes are the same, but are put in other words: those that held still do."""
-    held = {id(edit): node for node, edit in held_edits(old)}
+def carry_edits(edits: tuple[Edit, ...], old: Tree, new: Tree) -> tuple[Edit, ...]:
+    """Translate edits that are in force to a tree with the same nodes on another schema."""
+    held = {id(edit): node for node, edit in find_valid_edits(old)}
     return tuple(
-        replace(edit, after=node_at(new, held[id(edit)]))
+        replace(edit, after=describe_node(new, held[id(edit)]))
         if id(edit) in held and edit.kind != "pruned"
         else edit
         for edit in edits
     )
 
 
-def with_edit(tree: Tree, edit: Edit) -> Tree:
-    """The tree with one more edit on record, and with a note if an edit left numbers behind it."""
-    return with_notes(tree.replace(edits=(*tree.edits, edit)))
+def record_edit(tree: Tree, edit: Edit) -> Tree:
+    """Append an edit to the record, with a note if it left outdated numbers."""
+    return update_edit_notes(tree.replace(edits=(*tree.edits, edit)))
 
 
-def with_notes(tree: Tree) -> Tree:
-    """The tree with the note on stale numbers if an edit that holds has left some, and else without."""
-    is_stale = any(edit.stale for _, edit in held_edits(tree))
+def update_edit_notes(tree: Tree) -> Tree:
+    """Add or remove the note on outdated numbers, as the edits in force require."""
+    is_stale = any(edit.stale for _, edit in find_valid_edits(tree))
     others = tuple(note for note in tree.notes if note != STALE)
     return tree.replace(notes=(*others, STALE) if is_stale else others)

@@ -11,25 +11,25 @@ from holdfast.tree.tree import Tree
 
 
 def check_edits(tree: Tree) -> None:
-    """Raise a BrokenTreeError that names the edit and the value, unless all edits are sound."""
+    """Raise a BrokenTreeError that names the edit and the value, unless all edits are valid."""
     for position, edit in enumerate(tree.edits):
         place = f"edits[{position}]"
         if not isinstance(edit, Edit):
             raise BrokenTreeError(f"{place} is a {type(edit).__name__}: it must be an Edit.")
-        _check_edit(place, edit)
-
-
-def _check_edit(place: str, edit: Edit) -> None:
-    if edit.kind not in get_args(EditKind):
-        raise BrokenTreeError(f"{place}.kind is {edit.kind!r}: it is one of {', '.join(get_args(EditKind))}.")
-    for name in ("path", "by", "why", "when"):
-        check_text(f"{place}.{name}", getattr(edit, name))
-    if strange := set(edit.path) - {YES, NO}:
-        raise BrokenTreeError(f"{place}.path has {min(strange)!r}: a path is written with {YES} and {NO}.")
-    if not isinstance(edit.stale, bool):
-        raise BrokenTreeError(f"{place}.stale is {edit.stale!r}: it must be True or False.")
-    for name in ("before", "after"):
-        _check_node(f"{place}.{name}", getattr(edit, name))
+        if edit.kind not in get_args(EditKind):
+            raise BrokenTreeError(
+                f"{place}.kind is {edit.kind!r}: it is one of {', '.join(get_args(EditKind))}."
+            )
+        for name in ("path", "by", "why", "when"):
+            check_text(f"{place}.{name}", getattr(edit, name))
+        if strange := set(edit.path) - {YES, NO}:
+            raise BrokenTreeError(
+                f"{place}.path has {min(strange)!r}: a path is written with {YES} and {NO}."
+            )
+        if not isinstance(edit.stale, bool):
+            raise BrokenTreeError(f"{place}.stale is {edit.stale!r}: it must be True or False.")
+        for name in ("before", "after"):
+            _check_node(f"{place}.{name}", getattr(edit, name))
 
 
 def _check_node(place: str, node: Any) -> None:

@@ -4,20 +4,20 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack, cast
 
 if TYPE_CHECKING:
     from holdfast.data.table import Table
-    from holdfast.tree.editing import Editing
+    from holdfast.tree.editing import TreeEditor
     from holdfast.tree.tree import Tree
 
 
-class Said(TypedDict, total=False):
-    """What a person says of an edit, to be kept with it."""
+class EditInfo(TypedDict, total=False):
+    """Author, reason and date that are recorded with an edit."""
 
     by: str  # who makes it
     why: str
     when: str
 
 
-class Editable:
-    """What can be done to a tree by hand."""
+class EditMixin:
+    """Manual edits of a tree."""
 
     def edit(
         self,
@@ -25,9 +25,9 @@ class Editable:
         *,
         rules: Any = None,
         keep_values: bool = False,
-        **said: Unpack[Said],
-    ) -> "Editing":
-        """The tree to be edited in several steps, which share the rows, a name and a reason.
+        **said: Unpack[EditInfo],
+    ) -> "TreeEditor":
+        """Edit the tree in several steps that share rows, author and reason.
 
         Each verb below is one of its methods, and `tree` is what came of them. With a `table`, counts and
         weights of all nodes become those of its rows, and values and impurities those below an edited
@@ -43,23 +43,23 @@ class Editable:
         └─ x0 > 55 [1]   yes  1.00       1  25.0 %
         [1] x0 <= 40 became x0 <= 55 (Ada: the guideline)
         """
-        from holdfast.tree.editing import Editing
+        from holdfast.tree.editing import TreeEditor
 
-        return Editing(cast("Tree", self), table, rules, keep_values, **said)
+        return TreeEditor(cast("Tree", self), table, rules, keep_values, **said)
 
     def with_threshold(
-        self, node: int, threshold: float, table: "Table | None" = None, **said: Unpack[Said]
+        self, node: int, threshold: float, table: "Table | None" = None, **said: Unpack[EditInfo]
     ) -> "Tree":
-        """The tree with another threshold at the node; children and the side of missing values stay.
+        """Change the threshold of a node; children and the side of missing values stay.
 
         Without rows, counts and values below the node are those from before, and a note says so.
         """
         return self.edit(table, **said).with_threshold(node, threshold).tree
 
     def with_categories(
-        self, node: int, categories: Any, table: "Table | None" = None, **said: Unpack[Said]
+        self, node: int, categories: Any, table: "Table | None" = None, **said: Unpack[EditInfo]
     ) -> "Tree":
-        """The tree that sends these categories left at the node. See `with_threshold`."""
+        """Change the categories that go left at the node. See `with_threshold`."""
         return self.edit(table, **said).with_categories(node, categories).tree
 
     def with_question(
@@ -71,30 +71,30 @@ class Editable:
         categories: Any = None,
         missing_left: bool | None = None,
         table: "Table | None" = None,
-        **said: Unpack[Said],
+        **said: Unpack[EditInfo],
     ) -> "Tree":
-        """The tree that asks another question at the node, whose children stay. See `with_threshold`.
+        """Change the split at the node, whose children stay. See `with_threshold`.
 
         Missing values go where they went, unless `missing_left` says otherwise.
         """
         question = {"threshold": threshold, "categories": categories, "missing_left": missing_left}
         return self.edit(table, **said).with_question(node, feature, **question).tree
 
-    def pruned_at(self, node: int, table: "Table | None" = None, **said: Unpack[Said]) -> "Tree":
-        """The tree that ends at the node, with the value that the node had."""
+    def pruned_at(self, node: int, table: "Table | None" = None, **said: Unpack[EditInfo]) -> "Tree":
+        """Make the node a leaf with the value it had."""
         return self.edit(table, **said).pruned_at(node).tree
 
-    def grown_at(self, node: int, table: "Table", rules: Any = None, **said: Unpack[Said]) -> "Tree":
-        """The tree with what the rules grow, in place of the node, on the rows that reach it.
+    def grown_at(self, node: int, table: "Table", rules: Any = None, **said: Unpack[EditInfo]) -> "Tree":
+        """Replace the node by a subtree grown by the rules on the rows that reach it.
 
         The rules speak of these rows and of the subtree: max_depth counts from the node.
         """
         return self.edit(table, rules=rules, **said).grown_at(node).tree
 
     def with_leaf_value(
-        self, node: int, value: Any, table: "Table | None" = None, **said: Unpack[Said]
+        self, node: int, value: Any, table: "Table | None" = None, **said: Unpack[EditInfo]
     ) -> "Tree":
-        """The tree whose leaf says this: the probability of the positive of two classes, a mapping, a number.
+        """Set a leaf's value: the probability of the positive class, a mapping, or a number.
 
         A mapping has the fractions of the classes; of one class, what is left to 1. No later fit to rows
         changes the value.

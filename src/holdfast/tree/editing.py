@@ -15,12 +15,21 @@ from holdfast.errors import BrokenTreeError, EditError, SchemaMismatch
 from holdfast.grown import grown
 from holdfast.text.lists import listed
 from holdfast.tree.check import TOLERANCE
-from holdfast.tree.class_counts import with_own_counts
-from holdfast.tree.edit import Edit, EditKind, carried, held_edits, node_at, path_of, with_edit, with_notes
-from holdfast.tree.edits import asking, grafted, saying
-from holdfast.tree.monotone import in_order, violations
-from holdfast.tree.node import Node, plain_label, split_of
-from holdfast.tree.prune import cut_back
+from holdfast.tree.class_counts import keep_own_counts
+from holdfast.tree.edit import (
+    Edit,
+    EditKind,
+    carry_edits,
+    describe_node,
+    find_valid_edits,
+    record_edit,
+    trace_path,
+    update_edit_notes,
+)
+from holdfast.tree.edits import replace_split, replace_subtree, set_leaf_values
+from holdfast.tree.monotone import count_violations, enforce_monotonicity
+from holdfast.tree.node import Node, make_split, to_python_label
+from holdfast.tree.prune import prune_at
 from holdfast.tree.tree import LEAF, Tree
 
 NUMBERS = "tree.numbered(), or holdfast show --nodes"  # where the numbers of nodes are to be seen
@@ -28,8 +37,8 @@ _QUESTIONS = ("threshold", "categories", "question", "grown")  # edits after whi
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Editing:
-    """A tree that is being edited: each verb gives the next one, and `tree` is what came of them.
+class TreeEditor:
+    """A tree under edit: each method returns the next editor, `tree` is the result.
 
     Nodes go by their numbers in `tree` as it is at that step: `tree.numbered()` shows them.
     """
@@ -51,13 +60,13 @@ class Editing:
 
     # -- what is asked ------------------------------------------------------------------------------------
 
-    def with_threshold(self, node: int, threshold: float) -> "Editing":
-        """Another threshold at the node."""
+    def with_threshold(self, node: int, threshold: float) -> "TreeEditor":
+        """Change the threshold of the node."""
         feature = self._feature_at(node)
         return self._asking("threshold", node, Node(feature.name, threshold=threshold))
 
-    def with_categories(self, node: int, categories: Any) -> "Editing":
-        """Other categories that go left at the node."""
+    def with_categories(self, node: int, categories: Any) -> "TreeEditor":
+        """Change the categories that go left at the node."""
         feature = self._feature_at(node)
         return self._asking("categories", node, Node(feature.name, categories=categories))
 
@@ -69,33 +78,33 @@ class Editing:
         threshold: float | None = None,
         categories: Any = None,
         missing_left: bool | None = None,
-    ) -> "Editing":
-        """Another question at the node; its children stay."""
+    ) -> "TreeEditor":
+        """Change the split at the node; its children stay."""
         self._feature_at(node)
         question = Node(feature, threshold=threshold, categories=categories)
         return self._asking("question", node, question, missing_left)
 
     def _asking(
         self, kind: EditKind, node: int, question: Node, missing_left: bool | None = None
-    ) -> "Editing":
+    ) -> "TreeEditor":
         try:
-            split = split_of(self.tree.schema, f"node {node}", replace(question, left=0, right=0))
+            split = make_split(self.tree.schema, f"node {node}", replace(question, left=0, right=0))
         except BrokenTreeError as error:
             raise EditError(f"Cannot edit {error}") from error
         assert split is not None
         if missing_left is None:
             missing_left = bool(self.tree.missing_left[node])
-        return self._recorded(kind, node, asking(self.tree, node, split, bool(missing_left)))
+        return self._recorded(kind, node, replace_split(self.tree, node, split, bool(missing_left)))
 
     # -- what stands below --------------------------------------------------------------------------------
 
-    def pruned_at(self, node: int) -> "Editing":
-        """No questions from the node on: it becomes a leaf with the value that it has."""
+    def pruned_at(self, node: int) -> "TreeEditor":
+        """Make the node a leaf with the value it has."""
         self._feature_at(node)
-        return self._recorded("pruned", node, cut_back(self.tree, np.arange(self.tree.n_nodes) == node))
+        return self._recorded("pruned", node, prune_at(self.tree, np.arange(self.tree.n_nodes) == node))
 
-    def grown_at(self, node: int) -> "Editing":
-        """What the growth rules grow on the rows that reach the node, in its place."""
+    def grown_at(self, node: int) -> "TreeEditor":
+        """Replace the node by a subtree grown on the rows that reach it."""
         _check_node(self.tree, node)
         if self.table is None:
             raise EditError(f"Cannot grow node {node} without rows: give a table.")
@@ -104,25 +113,25 @@ class Editing:
             raise EditError(
                 f"Nothing grows at node {node}: the rules find no split for the rows that reach it."
             )
-        changed = grafted(self.tree, node, subtree)
+        changed = replace_subtree(self.tree, node, subtree)
         return self._recorded("grown", node, changed.replace(notes=(*changed.notes, *subtree.notes)))
 
     # -- what is said -------------------------------------------------------------------------------------
 
-    def with_leaf_value(self, node: int, value: Any) -> "Editing":
-        """Another value at a leaf."""
+    def with_leaf_value(self, node: int, value: Any) -> "TreeEditor":
+        """Change the value of a leaf."""
         _check_node(self.tree, node)
         if self.tree.feature[node] != LEAF:
             raise EditError(f"Node {node} asks a question, and only leaves are given values: prune it first.")
         is_node = np.arange(self.tree.n_nodes) == node
         line = _value_line(node, value, self.tree.schema.target)
         values = np.tile(line, (len(is_node), 1))
-        return self._recorded("value", node, saying(with_own_counts(self.tree), is_node, values))
+        return self._recorded("value", node, set_leaf_values(keep_own_counts(self.tree), is_node, values))
 
     # -- what all edits have in common --------------------------------------------------------------------
 
     def _feature_at(self, node: int) -> Feature:
-        """The feature that the node asks about; an EditError if it is a leaf."""
+        """Return the feature that the node splits on; an EditError if it is a leaf."""
         _check_node(self.tree, node)
         if self.tree.feature[node] == LEAF:
             raise EditError(
@@ -131,29 +140,29 @@ class Editing:
             )
         return self.tree.schema.features[int(self.tree.feature[node])]
 
-    def _recorded(self, kind: EditKind, node: int, changed: Tree) -> "Editing":
-        """The next step: numbers fitted to the rows, if there are any, and the edit on record."""
+    def _recorded(self, kind: EditKind, node: int, changed: Tree) -> "TreeEditor":
+        """Refit numbers to the rows, if there are any, and record the edit."""
         edit = Edit(
             kind,
-            path_of(self.tree, node),
-            before=node_at(self.tree, node),
-            after=node_at(changed, node),
+            trace_path(self.tree, node),
+            before=describe_node(self.tree, node),
+            after=describe_node(changed, node),
             by=_text("by", self.by),
             why=_text("why", self.why),
             when=_text("when", self.when),
             stale=self.table is None and kind in _QUESTIONS,
         )
-        new = with_edit(changed, edit)
+        new = record_edit(changed, edit)
         if self.table is not None:
             new = self._refitted(new, node if kind in _QUESTIONS else None)
         return replace(self, tree=_kept_in_order(new, kind, node))
 
     def _refitted(self, tree: Tree, edited: int | None) -> Tree:
-        """Counts and weights of the rows everywhere; values below this edit and those made without rows.
+        """Refit counts and weights everywhere, and values below this edit and earlier ones without rows.
 
         Elsewhere the same rows arrive as before, and the values may be others than theirs: a teacher's.
         """
-        held = list(held_edits(tree))
+        held = list(find_valid_edits(tree))
         below = np.zeros(tree.n_nodes, np.bool_)
         for node in {edited, *(node for node, edit in held if edit.stale)} - {None}:
             below[node : tree.subtree_end[node]] = True
@@ -161,20 +170,20 @@ class Editing:
             if edit.kind == "value":
                 below[node] = False
         fitted = grown("refitted_at", tree, self.table, below, self.rules, self.keep_values)
-        edits = tuple(replace(edit, stale=False) for edit in carried(tree.edits, tree, fitted))
-        return with_notes(fitted.replace(edits=edits))
+        edits = tuple(replace(edit, stale=False) for edit in carry_edits(tree.edits, tree, fitted))
+        return update_edit_notes(fitted.replace(edits=edits))
 
 
 def _kept_in_order(tree: Tree, kind: EditKind, node: int) -> Tree:
-    """The tree with its values in the order that it promises; an EditError if a person's value breaks it."""
-    if kind == "value" and (n_broken := violations(tree)):
+    """Enforce monotone constraints; an EditError if a value set by a person violates them."""
+    if kind == "value" and (n_broken := count_violations(tree)):
         assert tree.monotone is not None
         features = listed([name for name, _ in tree.monotone.directions])
         raise EditError(
             f"The value of node {node} breaks what the tree promises of {features}: {n_broken} pairs of "
             "leaves would be out of order. Give a value between those of the leaves on either side."
         )
-    return in_order(tree)
+    return enforce_monotonicity(tree)
 
 
 def _check_node(tree: Tree, node: Any) -> None:
@@ -188,12 +197,12 @@ def _check_node(tree: Tree, node: Any) -> None:
 
 def _text(name: str, given: Any) -> str:
     if not isinstance(given, str):
-        raise EditError(f"{name}={given!r} is no text: write it as one.")
+        raise EditError(f"{name}={given!r} must be a text.")
     return given
 
 
 def _fitting(schema: Schema, table: Any) -> Table:
-    """The table on the tree's schema; a SchemaMismatch if its columns, categories or classes are others."""
+    """Return the table on the tree's schema; a SchemaMismatch if they differ."""
     if not isinstance(table, Table):
         raise TypeError(
             f"The rows are a {type(table).__name__}: make a table of them, "
@@ -226,7 +235,7 @@ def _code(feature: Feature) -> tuple[object, ...]:
 
 
 def _value_line(node: int, given: Any, target: Target) -> FloatArray:
-    """Fractions of the classes, or the mean; an EditError if they are none."""
+    """Read fractions of the classes, or the mean; an EditError if they are invalid."""
     if not target.is_classes:
         return np.array([_number(node, given)])
     if not isinstance(given, Mapping):
@@ -236,7 +245,7 @@ def _value_line(node: int, given: Any, target: Target) -> FloatArray:
                 "classes: give a mapping from classes to fractions."
             )
         given = {target.classes[1] if target.positive is None else target.positive: given}
-    amounts = {plain_label(label): _number(node, amount) for label, amount in given.items()}
+    amounts = {to_python_label(label): _number(node, amount) for label, amount in given.items()}
     if unknown := [label for label in amounts if label not in target.classes]:
         raise EditError(
             f"The value for node {node} names {listed(unknown)}: the classes of {target.name!r} are "

@@ -9,18 +9,18 @@ from holdfast.errors import EditError
 from holdfast.shown import shown
 from holdfast.text.lists import listed
 from holdfast.text.numbers import number_text
-from holdfast.tree.builder import Nodes, preorder
+from holdfast.tree.builder import Nodes, build_preorder
 from holdfast.tree.node import Split
-from holdfast.tree.outcome import majority, with_outcome
-from holdfast.tree.prune import cut_back
-from holdfast.tree.rule import Condition, answer, conditions_at, conditions_by_node
+from holdfast.tree.outcome import majority, set_outcome
+from holdfast.tree.prune import prune_at
+from holdfast.tree.rule import Condition, iterate_conditions, list_conditions, split_condition
 from holdfast.tree.tree import KNOWN, LEAF, Tree
 
 # -- another question -------------------------------------------------------------------------------------
 
 
-def asking(tree: Tree, node: int, split: Split, missing_left: bool) -> Tree:
-    """The tree that asks something else at an inner node, if known values can still go both ways below it."""
+def replace_split(tree: Tree, node: int, split: Split, missing_left: bool) -> Tree:
+    """Replace the split of an inner node; known values must still reach both of its sides."""
     loose = _loose(tree)
     feature, threshold, missing = loose.feature.copy(), loose.threshold.copy(), loose.missing_left.copy()
     feature[node], threshold[node], missing[node] = split.feature, split.threshold, missing_left
@@ -36,7 +36,7 @@ def asking(tree: Tree, node: int, split: Split, missing_left: bool) -> Tree:
 
 
 def _support_elsewhere(tree: Tree, node: int) -> FloatArray | None:
-    """The support of the splits that an edit of a node leaves the rows they had."""
+    """Return the support of the splits that keep their rows after an edit of the node."""
     if tree.split_support is None:
         return None
     support = tree.split_support.copy()
@@ -45,8 +45,8 @@ def _support_elsewhere(tree: Tree, node: int) -> FloatArray | None:
 
 
 def _check_reach(old: Tree, new: Tree, node: int) -> None:
-    """Raise an EditError if there is an answer that no known value can give now, and some could before."""
-    dead = sorted(unreachable(new) - unreachable(old))
+    """Raise an EditError if a side that known values could reach becomes unreachable."""
+    dead = sorted(find_unreachable(new) - find_unreachable(old))
     if not dead:
         return
     where, side = dead[0]
@@ -64,27 +64,27 @@ def _check_reach(old: Tree, new: Tree, node: int) -> None:
 
 
 def _reaching_text(tree: Tree, node: int) -> str:
-    """The values of the node's feature that can reach it."""
+    """Describe the values of the node's feature that can reach it."""
     feature = tree.schema.features[tree.feature[node]]
-    reaching = conditions_at(tree, node).get(int(tree.feature[node]), Condition(feature))
+    reaching = list_conditions(tree, node).get(int(tree.feature[node]), Condition(feature))
     if feature.kind == "numeric":
         low, high = reaching.bounds
         return f"{feature.name!r} from {number_text(low)} to {number_text(high)}"
     return f"{feature.name!r} in {listed(reaching.categories or feature.categories)}"
 
 
-def unreachable(tree: Tree) -> set[tuple[int, bool]]:
-    """The nodes and sides, True for yes, that no known value within the schema can come to.
+def find_unreachable(tree: Tree) -> set[tuple[int, bool]]:
+    """List nodes and sides (True for yes) that no known value within the schema can reach.
 
     Where a node asks whether the value is known, the missing ones have a side of their own.
     """
     found = set()
-    for node, conditions in enumerate(conditions_by_node(tree)):
+    for node, conditions in enumerate(iterate_conditions(tree)):
         if tree.feature[node] == LEAF:
             continue
         before = conditions.get(int(tree.feature[node]))
         for side in (True, False):
-            condition = answer(tree, node, side)
+            condition = split_condition(tree, node, side)
             if tree.threshold[node] >= KNOWN and condition.missing:
                 continue
             if not _is_possible(condition if before is None else condition.within(before)):
@@ -93,7 +93,7 @@ def unreachable(tree: Tree) -> set[tuple[int, bool]]:
 
 
 def _is_possible(condition: Condition) -> bool:
-    """True if the schema's range, or its categories, have a known value that the condition allows."""
+    """Return True if a known value within the schema meets the condition."""
     feature = condition.feature
     if feature.kind != "numeric":
         return bool(condition.categories)
@@ -103,21 +103,21 @@ def _is_possible(condition: Condition) -> bool:
 # -- another value ----------------------------------------------------------------------------------------
 
 
-def saying(tree: Tree, changed: BoolArray, value: FloatArray) -> Tree:
-    """The tree with other values at the flagged nodes; the others predict what they did."""
+def set_leaf_values(tree: Tree, changed: BoolArray, value: FloatArray) -> Tree:
+    """Set the values of the flagged nodes; predictions of other leaves stay."""
     values = np.where(changed[:, None], value, tree.value)
     new = tree.replace(value=values, given_outcome=None)
     if tree.given_outcome is None:
         return new
-    return with_outcome(new, np.where(changed, majority(new), tree.given_outcome))
+    return set_outcome(new, np.where(changed, majority(new), tree.given_outcome))
 
 
 # -- another subtree --------------------------------------------------------------------------------------
 
 
-def grafted(tree: Tree, node: int, subtree: Tree) -> Tree:
-    """The tree with another one, on the same schema, in place of a node; counts and weights are all 0."""
-    trunk = cut_back(tree, np.arange(tree.n_nodes) == node)
+def replace_subtree(tree: Tree, node: int, subtree: Tree) -> Tree:
+    """Replace a node by another tree on the same schema; counts and weights become 0."""
+    trunk = prune_at(tree, np.arange(tree.n_nodes) == node)
     above, below = (
         replace(_loose(_uncounted(each)), outcome=each.outcome if each.schema.target.is_classes else None)
         for each in (trunk, subtree)
@@ -185,7 +185,7 @@ def _loose(tree: Tree) -> Nodes:
 
 
 def _built(tree: Tree, nodes: Nodes) -> Tree:
-    """The nodes as a tree, checked in full, with all else that the tree knows."""
-    return preorder(nodes, tree.schema, tree.criterion, tree.notes).replace(
+    """Build and check the tree, keeping everything else that the original knows."""
+    return build_preorder(nodes, tree.schema, tree.criterion, tree.notes).replace(
         edits=tree.edits, monotone=tree.monotone
     )

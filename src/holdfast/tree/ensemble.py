@@ -12,8 +12,8 @@ from holdfast.arrays import FloatArray, IntArray, frozen, unscaled
 from holdfast.data.schema import Schema
 from holdfast.errors import ParameterError, SchemaMismatch
 from holdfast.tree.ensemble_check import Link, check_ensemble
-from holdfast.tree.outcome import class_merits
-from holdfast.tree.packed_ensemble import Packed
+from holdfast.tree.outcome import score_classes
+from holdfast.tree.packed_ensemble import PackedEnsemble
 from holdfast.tree.tree import Tree, fractions_of, label_array
 
 NUMBERS_AT_A_TIME = (
@@ -24,7 +24,7 @@ LARGEST_EXPONENT = 709.0  # its exponential is finite
 
 @dataclass(frozen=True, eq=False)
 class Ensemble:
-    """Trees whose leaf values add up, and what turns the sum into a prediction.
+    """Trees whose leaf values add up to scores, and the link from scores to predictions.
 
     The scores of a row are `start` plus, for every tree, its weight times the value of the leaf that the row
     reaches, added to the columns from `outputs` on. The link makes class fractions or a number: "mean"
@@ -56,7 +56,7 @@ class Ensemble:
             object.__setattr__(self, "schema", replace(self.schema, target=target))
 
     def _root_prediction(self) -> FloatArray:
-        """The fractions of the classes that the roots of the trees predict together."""
+        """Class fractions that the roots of the trees predict together."""
         scores = self.start.copy()
         for tree, weight, output in zip(
             self.trees, self.weights.tolist(), self.outputs.tolist(), strict=True
@@ -90,21 +90,21 @@ class Ensemble:
 
     @property
     def n_outputs(self) -> int:
-        """Number of scores of a row."""
+        """Number of scores per row."""
         return len(self.start)
 
     @cached_property
     def trees_per_round(self) -> int:
-        """Number of trees that are grown together: one, or one for each class."""
+        """Number of trees per round: one, or one for each class."""
         return len(np.unique(self.outputs))
 
     @property
     def n_rounds(self) -> int:
-        """Number of rounds in which the trees were grown."""
+        """Number of rounds."""
         return -(-len(self.trees) // self.trees_per_round)
 
     def first(self, n_rounds: int) -> "Ensemble":
-        """The ensemble of the trees of the first rounds."""
+        """Return the ensemble of the first rounds."""
         if not 1 <= n_rounds <= self.n_rounds:
             raise ParameterError(
                 f"n_rounds={n_rounds} is out of range: it must be from 1 to {self.n_rounds}."
@@ -114,7 +114,7 @@ class Ensemble:
 
     @cached_property
     def importances(self) -> FloatArray:
-        """Fraction of what all splits gained that each feature brought; they sum to 1, or to 0.
+        """Impurity decrease by feature as fractions, which sum to 1 (or 0 without splits).
 
         Trees that are averaged or vote count alike, or by their weights; trees that add up to a score count
         by what they gain.
@@ -136,7 +136,7 @@ class Ensemble:
     def leaves(
         self, X: Any, *, unknown: str = "missing", missing: str = "learned", n_jobs: int | None = None
     ) -> IntArray:
-        """The leaf that each row reaches in each tree: one row per row of X, one column per tree.
+        """Return the leaf of each row in each tree, (rows, trees).
 
         `unknown` and `missing` are as in `Tree.apply`.
         """
@@ -145,11 +145,11 @@ class Ensemble:
     def scores(
         self, X: Any, *, unknown: str = "missing", missing: str = "learned", n_jobs: int | None = None
     ) -> FloatArray:
-        """The sums before the link: one row per row of X, one column per output."""
+        """Return the scores before the link, (rows, outputs)."""
         return self._scores_of(self._packed.rows(X, unknown, missing), n_jobs)
 
     def added(self, X: Any, scores: FloatArray, **policy: Any) -> FloatArray:
-        """The given scores of the rows with what the trees say of them added, tree after tree.
+        """Add the values of the trees to the given scores, tree by tree.
 
         All else is as in `scores`.
         """
@@ -157,7 +157,7 @@ class Ensemble:
         return self._packed.added(rows, scores, range(len(self.trees)), n_jobs)
 
     def values(self, X: Any, **policy: Any) -> FloatArray:
-        """The scores after the link: a column of probabilities for each class, or one column of numbers.
+        """Return the scores after the link: class probabilities, or one column of numbers.
 
         All are as in `scores`.
         """
@@ -168,11 +168,11 @@ class Ensemble:
         return blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
 
     def linked(self, scores: FloatArray) -> FloatArray:
-        """What the link makes of the scores: a column for each class, or one column of numbers."""
+        """Apply the link to the scores: a column for each class, or one column of numbers."""
         return linked(self.link, scores, float(self.weights.sum()))
 
     def predict(self, X: Any, **policy: Any) -> Any:
-        """The class with the highest value, or least expected loss, the first in a tie; or the number."""
+        """Predict the most likely class, or that of least expected loss; or the number."""
         if not self.schema.target.is_classes:
             return self.values(X, **policy)[:, 0]
         rows, n_jobs = self._rows(X, **policy)
@@ -180,11 +180,11 @@ class Ensemble:
         return label_array(self.schema.target.classes)[np.concatenate(places)]
 
     def decided(self, values: FloatArray) -> IntArray:
-        """Index of the class that such values ask for: the most likely, or that of least expected loss."""
-        return np.asarray(class_merits(values, self.loss_matrix).argmax(axis=1), np.int32)
+        """Return the class index for these values: the most likely, or that of least expected loss."""
+        return np.asarray(score_classes(values, self.loss_matrix).argmax(axis=1), np.int32)
 
     def predict_proba(self, X: Any, **policy: Any) -> FloatArray:
-        """The probabilities of the classes, in the order of the schema."""
+        """Return class probabilities in the order of the schema."""
         if not self.schema.target.is_classes:
             raise SchemaMismatch(f"The target {self.schema.target.name!r} is a number: use predict.")
         return self.values(X, **policy)
@@ -198,7 +198,7 @@ class Ensemble:
         missing: str = "learned",
         n_jobs: int | None = None,
     ) -> Iterator[FloatArray]:
-        """The values after the first `step`, 2 `step`, ... rounds: the same as those of `first(n_rounds)`."""
+        """Iterate over the values after every `step` rounds, equal to those of `first(n_rounds)`."""
         if step < 1:
             raise ParameterError(f"step={step} is out of range: it must be at least 1.")
         if self.spare_bits:
@@ -215,7 +215,7 @@ class Ensemble:
 
     @cached_property
     def spare_bits(self) -> int:
-        """By how many bits values must shrink, lest the sum that a mean divides be infinite; mostly 0."""
+        """Number of bits by which values must be scaled down so that the sum of a mean stays finite."""
         greatest = max(float(np.abs(tree.value).max()) for tree in self.trees)
         total = float(np.abs(self.weights).sum())
         if self.link != "mean" or math.isfinite(greatest * max(total, 1.0)):
@@ -224,7 +224,7 @@ class Ensemble:
 
     @cached_property
     def _shrunk(self) -> "Ensemble":
-        """The ensemble with smaller values."""
+        """Scale the values of the ensemble down."""
         shrunk = (tree.replace(value=np.ldexp(tree.value, -self.spare_bits)) for tree in self.trees)
         return self.replace(trees=tuple(shrunk), start=np.ldexp(self.start, -self.spare_bits))
 
@@ -247,19 +247,19 @@ class Ensemble:
         return np.tile(self.start, (len(rows), 1))
 
     @cached_property
-    def _packed(self) -> Packed:
-        return Packed.of(self)
+    def _packed(self) -> PackedEnsemble:
+        return PackedEnsemble.of(self)
 
     def __repr__(self) -> str:
         return f"<Ensemble: {len(self.trees)} trees, {self.link}, {self.schema.target.name!r}>"
 
     def replace(self, **changes: Any) -> "Ensemble":
-        """The same ensemble with some of its fields changed."""
+        """Return a copy with some fields changed."""
         return replace(self, **changes)
 
 
 def linked(link: Link, scores: FloatArray, total_weight: float) -> FloatArray:
-    """What a link makes of the scores; "mean" divides them by the total weight of the trees."""
+    """Apply a link to the scores; "mean" divides them by the total weight of the trees."""
     match link:
         case "mean":
             return np.divide(scores, total_weight)

@@ -8,7 +8,6 @@ import numpy as np
 from holdfast.errors import BrokenTreeError
 from holdfast.text.lists import listed
 from holdfast.tree.check import check_losses
-from holdfast.tree.tree import Tree
 
 if TYPE_CHECKING:
     from holdfast.tree.ensemble import Ensemble
@@ -27,15 +26,6 @@ def check_ensemble(ensemble: "Ensemble") -> None:
         raise BrokenTreeError("trees is empty: an ensemble has at least one tree.")
     if ensemble.link not in get_args(Link):
         raise BrokenTreeError(f"link is {ensemble.link!r}: it is one of {listed(get_args(Link))}.")
-    _check_arrays(ensemble)
-    _check_notes(ensemble)
-    _check_outputs(ensemble)
-    _check_link(ensemble)
-    _check_sums(ensemble)
-    check_losses(ensemble.loss_matrix, ensemble.schema.target)
-
-
-def _check_arrays(ensemble: "Ensemble") -> None:
     for name in ("weights", "outputs", "start"):
         array = getattr(ensemble, name)
         if array.ndim != 1:
@@ -44,9 +34,6 @@ def _check_arrays(ensemble: "Ensemble") -> None:
             raise BrokenTreeError(f"{name} has {len(array)} numbers: there are {len(ensemble.trees)} trees.")
         if not np.isfinite(array).all():
             raise BrokenTreeError(f"{name} holds {array[~np.isfinite(array)][0]}: numbers must be finite.")
-
-
-def _check_notes(ensemble: "Ensemble") -> None:
     for position, note in enumerate(ensemble.notes):
         if not isinstance(note, str):
             raise BrokenTreeError(f"notes[{position}] is {note!r}: it must be text.")
@@ -54,6 +41,10 @@ def _check_notes(ensemble: "Ensemble") -> None:
             raise BrokenTreeError(
                 f"notes[{position}] is {note!r}: half of a surrogate pair cannot be written to a file."
             )
+    _check_outputs(ensemble)
+    _check_link(ensemble)
+    _check_sums(ensemble)
+    check_losses(ensemble.loss_matrix, ensemble.schema.target)
 
 
 def _check_outputs(ensemble: "Ensemble") -> None:
@@ -99,7 +90,7 @@ def _check_link(ensemble: "Ensemble") -> None:
 
 
 def _check_sums(ensemble: "Ensemble") -> None:
-    """No sum can overflow, nor a mean of shares be anything else."""
+    """Check that sums cannot overflow and that means of fractions are fractions."""
     weights, start = ensemble.weights, ensemble.start
     if (weights < 0).any():
         raise BrokenTreeError(f"weights holds {weights[weights < 0][0]}: a weight is not negative.")
@@ -113,7 +104,10 @@ def _check_sums(ensemble: "Ensemble") -> None:
         if start.any():
             raise BrokenTreeError(f'start holds {start[start != 0][0]}: under the link "mean" it is 0.')
         return  # a mean of numbers is a number, for which its sum is scaled
-    largest = [1.0 if ensemble.votes else _largest(tree) for tree in ensemble.trees]
+    largest = [
+        1.0 if ensemble.votes else max(float(tree.value.max()), -float(tree.value.min()))
+        for tree in ensemble.trees
+    ]
     with np.errstate(over="ignore"):
         reach = np.abs(start).max() + (weights * largest).sum()
     if not reach <= float_info.max / 4:  # twice the score, and a difference of two, must be finite too
@@ -121,7 +115,3 @@ def _check_sums(ensemble: "Ensemble") -> None:
             f"the scores of a row could reach {reach:.3g}: start and the weights times the values of the "
             f"trees must sum to less than {float_info.max / 4:.3g}."
         )
-
-
-def _largest(tree: Tree) -> float:
-    return max(float(tree.value.max()), -float(tree.value.min()))

@@ -11,16 +11,16 @@ from holdfast.arrays import scaled, unscaled
 from holdfast.data.schema import Label, Target
 from holdfast.errors import DataError
 from holdfast.shown import shown
-from holdfast.tree.quantile import quantile_of
-from holdfast.tree.rule import Condition, fraction_of_rows, known_before
+from holdfast.tree.quantile import parse_quantile
+from holdfast.tree.rule import Condition, find_known_values, fraction_of_rows
 from holdfast.tree.tree import LEAF, Tree
-from holdfast.tree.wording import class_names
+from holdfast.tree.wording import format_class_names
 
 BACKENDS = ("pandas", "polars", "pyarrow")  # in the order in which they are tried
 
 
 def node_columns(tree: Tree) -> dict[str, list[Any]]:
-    """The columns of the table, one entry per node.
+    """Return the columns of the node table.
 
     `question` is the condition for the left child and `condition` the one that leads to the node itself; a
     column that says nothing at a node has None there, and -1 stands for "no such node". `fraction` is of all
@@ -30,7 +30,7 @@ def node_columns(tree: Tree) -> dict[str, list[Any]]:
     """
     nodes = range(tree.n_nodes)
     is_leaf = (tree.feature == LEAF).tolist()
-    known = known_before(tree)
+    known = find_known_values(tree)
     return {
         "node": list(nodes),
         "depth": tree.node_depth.tolist(),
@@ -53,7 +53,7 @@ def node_columns(tree: Tree) -> dict[str, list[Any]]:
 
 
 def node_frame(tree: Tree, backend: str | None = None) -> Any:
-    """The table as a pandas, polars or pyarrow frame: the first that is installed, or the one asked for."""
+    """Return the node table as a pandas, polars or pyarrow frame: the first installed, or the one named."""
     import narwhals as nw
 
     columns = node_columns(tree)
@@ -65,7 +65,7 @@ def node_frame(tree: Tree, backend: str | None = None) -> Any:
 
 
 def frame_from(columns: dict[str, list[Any]], types: dict[str, Any], backend: str | None = None) -> Any:
-    """The columns, of these narwhals types, as a pandas, polars or pyarrow frame: the first installed."""
+    """Make a pandas, polars or pyarrow frame (the first installed) of columns of these narwhals types."""
     import narwhals as nw
 
     library = installed_library(backend)
@@ -77,11 +77,11 @@ def frame_from(columns: dict[str, list[Any]], types: dict[str, Any], backend: st
 
 def _condition(tree: Tree, node: int, known: Mapping[int, Condition]) -> str | None:
     parent = int(tree.parent[node])
-    return None if parent == -1 else _answer(tree, parent, bool(tree.left[parent] == node), known)
-
-
-def _answer(tree: Tree, node: int, side: bool, known: Mapping[int, Condition]) -> str:
-    return shown("answer_text", tree, node, side, known=known)
+    return (
+        None
+        if parent == -1
+        else shown("answer_text", tree, parent, bool(tree.left[parent] == node), known=known)
+    )
 
 
 def _question(tree: Tree, node: int, known: Mapping[int, Condition]) -> str:
@@ -99,7 +99,7 @@ def _outcomes(tree: Tree) -> list[Label]:
     target = tree.schema.target
     if not target.is_classes:
         return list(tree.value[:, 0].tolist())
-    labels: tuple[Label, ...] = target.classes if _is_uniform(target) else class_names(target)
+    labels: tuple[Label, ...] = target.classes if _is_uniform(target) else format_class_names(target)
     return [labels[place] for place in tree.outcome]
 
 
@@ -117,15 +117,15 @@ def _is_uniform(target: Target) -> bool:
 
 
 def _probabilities(tree: Tree) -> dict[str, list[float]]:
-    names = class_names(tree.schema.target)  # none for regression
+    names = format_class_names(tree.schema.target)  # none for regression
     return {f"p({name})": tree.value[:, place].tolist() for place, name in enumerate(names)}
 
 
 def _observed(tree: Tree) -> dict[str, list[float]]:
     """Fractions of the classes among the rows of every node, or their mean; none of a quantile."""
-    if quantile_of(tree.criterion) is not None:
+    if parse_quantile(tree.criterion) is not None:
         return {}
-    names = [f"observed({name})" for name in class_names(tree.schema.target)] or ["observed"]
+    names = [f"observed({name})" for name in format_class_names(tree.schema.target)] or ["observed"]
     return {name: tree.observed_mean[:, place].tolist() for place, name in enumerate(names)}
 
 

@@ -8,19 +8,19 @@ import numpy as np
 from holdfast.arrays import FloatArray, IntArray
 from holdfast.data.schema import Schema, Target
 from holdfast.errors import BrokenTreeError
-from holdfast.tree.builder import Nodes, preorder, visits
+from holdfast.tree.builder import Nodes, build_preorder, list_visits
 from holdfast.tree.check import TOLERANCE, check_schema
-from holdfast.tree.node import Node, amount_of, as_node, split_of, value_of
+from holdfast.tree.node import Node, as_node, make_amount, make_split, make_value
 from holdfast.tree.tree import LEAF, Tree
 
 
 def tree_from_nodes(schema: Schema, nodes: Any) -> Tree:
-    """The tree of the nodes, see `Tree.from_nodes`; a BrokenTreeError names the node that is wrong."""
+    """Build a tree from nodes, see `Tree.from_nodes`; a BrokenTreeError names an invalid node."""
     check_schema(schema)
     entries, left, right = _entries(nodes)
-    splits = [split_of(schema, name, node) for name, node in entries]
+    splits = [make_split(schema, name, node) for name, node in entries]
     feature = np.array([LEAF if split is None else split.feature for split in splits], np.int32)
-    order = visits(feature, left, right)
+    order = list_visits(feature, left, right)
     numbers = _Numbers(schema.target, entries, left, right)
     for place in reversed(order.tolist()):  # children before their parents
         numbers.fill(place)
@@ -40,7 +40,7 @@ def tree_from_nodes(schema: Schema, nodes: Any) -> Tree:
             if split is not None and split.goes_left is not None
         },
     )
-    return preorder(loose, schema, "gini" if schema.target.is_classes else "squared_error")
+    return build_preorder(loose, schema, "gini" if schema.target.is_classes else "squared_error")
 
 
 # -- which node is whose child ----------------------------------------------------------------------------
@@ -49,7 +49,7 @@ _Entry = tuple[str, Node]  # what the node is called in messages, and the node
 
 
 def _entries(nodes: Any) -> tuple[list[_Entry], IntArray, IntArray]:
-    """All nodes, those of the list first and nested ones after them, and the numbers of their children."""
+    """List all nodes, nested ones last, with the numbers of their children."""
     is_one = isinstance(nodes, Node | Mapping)
     if not is_one and not (isinstance(nodes, Iterable) and not isinstance(nodes, str)):
         raise TypeError(f"Nodes are a list, or the root with its children in it, not {nodes!r}.")
@@ -89,7 +89,7 @@ def _child(name: str, word: str, child: Any, n_nodes: int) -> int:
 
 
 class _Numbers:
-    """Value, count, weight and impurity of all nodes; what an inner node lacks follows from its children."""
+    """Value, count, weight and impurity of all nodes; gaps are filled from children."""
 
     def __init__(self, target: Target, entries: Sequence[_Entry], left: IntArray, right: IntArray) -> None:
         self.target, self.entries, self.left, self.right = target, entries, left, right
@@ -98,44 +98,41 @@ class _Numbers:
         self.count, self.weight, self.impurity = np.zeros((3, n_nodes))
 
     def fill(self, place: int) -> None:
-        """Fill in one node; its children, if it has any, are filled in."""
+        """Fill in one node from its children, which must be filled."""
         name, node = self.entries[place]
         is_leaf = node.feature is None
-        count, weight = (amount_of(name, word, getattr(node, word)) for word in ("count", "weight"))
+        count, weight = (make_amount(name, word, getattr(node, word)) for word in ("count", "weight"))
         if is_leaf:
             self.count[place] = (weight or 0.0) if count is None else count
             self.weight[place] = self.count[place] if weight is None else weight
         else:
-            self._add_up(place, count, weight)
+            pair = [self.left[place], self.right[place]]
+            sums = float(self.count[pair].sum()), float(self.weight[pair].sum())
+            self.count[place] = sums[0] if count is None else count
+            self.weight[place] = sums[1]
+            if weight is not None and abs(weight - sums[1]) > TOLERANCE * weight:
+                raise BrokenTreeError(
+                    f"{self.entries[place][0]}: its weight is {weight:g}, and its children's are {sums[1]:g} "
+                    "together."
+                )
         if node.value is not None:
-            self.value[place] = value_of(name, node.value, self.target)
+            self.value[place] = make_value(name, node.value, self.target)
         elif is_leaf:
             raise BrokenTreeError(f"{name} has no value: a leaf says what it predicts.")
         else:
             self.value[place] = self._mean(place, self.value)
-        impurity = amount_of(name, "impurity", node.impurity)
+        impurity = make_amount(name, "impurity", node.impurity)
         self.impurity[place] = self._impurity(place, is_leaf) if impurity is None else impurity
 
-    def _add_up(self, place: int, count: float | None, weight: float | None) -> None:
-        pair = [self.left[place], self.right[place]]
-        sums = float(self.count[pair].sum()), float(self.weight[pair].sum())
-        self.count[place] = sums[0] if count is None else count
-        self.weight[place] = sums[1]
-        if weight is not None and abs(weight - sums[1]) > TOLERANCE * weight:
-            raise BrokenTreeError(
-                f"{self.entries[place][0]}: its weight is {weight:g}, and its children's are {sums[1]:g} "
-                "together."
-            )
-
     def _mean(self, place: int, numbers: FloatArray) -> Any:
-        """The mean of the children's numbers by their weights; the plain mean if they have none."""
+        """Average the children's numbers by weight; without weights, plainly."""
         left, right = self.left[place], self.right[place]
         whole = self.weight[left] + self.weight[right]
         fraction = self.weight[left] / whole if whole > 0 else 0.5
         return fraction * numbers[left] + (1 - fraction) * numbers[right]
 
     def _impurity(self, place: int, is_leaf: bool) -> float:
-        """Gini; or the variance, which of a leaf is not known."""
+        """Compute Gini impurity; or the variance, unknown at a leaf."""
         value = self.value[place]
         if self.target.is_classes:
             return max(1 - float(np.square(value).sum()), 0.0)

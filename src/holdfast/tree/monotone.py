@@ -12,8 +12,8 @@ import numpy as np
 
 from holdfast.arrays import BoolArray, FloatArray, LongArray, frozen
 from holdfast.data.schema import Label
-from holdfast.tree.class_counts import with_own_counts
-from holdfast.tree.outcome import class_merits
+from holdfast.tree.class_counts import keep_own_counts
+from holdfast.tree.outcome import score_classes
 from holdfast.tree.tree import KNOWN, LEAF, Tree
 
 MOST_COMPARED = 128  # leaves up to which each is compared with each; more are bounded from the root down
@@ -22,23 +22,23 @@ LEAST_WEIGHT = 1e-9  # of a leaf that no row reaches, as a share of the whole
 
 @dataclass(frozen=True)
 class Monotone:
-    """Which way the value goes along features: 1 never falls as the feature rises, -1 never rises."""
+    """Monotone constraints by feature: 1 non-decreasing, -1 non-increasing."""
 
     directions: tuple[tuple[str, int], ...]  # of features by name
     outcome: Label | None = None  # the class whose fraction it is; None for a number
 
     def by_feature(self, tree: Tree) -> LongArray:
-        """The direction of every feature of the tree's schema, 0 for none."""
+        """Direction of every feature of the schema, 0 for none."""
         known = dict(self.directions)
         return np.array([known.get(feature.name, 0) for feature in tree.schema.features], np.int64)
 
     def column(self, tree: Tree) -> int:
-        """The column of the tree's values that has the directions."""
+        """Column of the tree's values that is constrained."""
         return tree.schema.target.classes.index(self.outcome) if self.outcome is not None else 0
 
 
-def in_order(tree: Tree, fixed: Sequence[int] = ()) -> Tree:
-    """The tree with leaf values in the order that it promises: the nearest ones, weight by weight.
+def enforce_monotonicity(tree: Tree, fixed: Sequence[int] = ()) -> Tree:
+    """Project leaf values to the nearest ones that meet the tree's monotone constraints.
 
     A tree that promises none, or keeps to it already, comes back as it is. The leaves `fixed` keep their
     values if they are in order among each other: the others are moved between them.
@@ -55,26 +55,26 @@ def in_order(tree: Tree, fixed: Sequence[int] = ()) -> Tree:
         new = _bounded(tree, directions, column)[leaves]
     else:
         is_fixed = np.isin(leaves, np.asarray(fixed, np.int64))
-        new = _between_fixed(value, _weights(tree, leaves), *ordered_pairs(tree, directions), is_fixed)
+        new = _between_fixed(value, _weights(tree, leaves), *find_ordered_pairs(tree, directions), is_fixed)
     if not np.array_equal(new, value):
-        tree = _with_leaf_values(with_own_counts(tree), leaves, column, new)
+        tree = _with_leaf_values(keep_own_counts(tree), leaves, column, new)
     return _with_ties_alike(tree, leaves)
 
 
-def violations(tree: Tree) -> int:
-    """The number of pairs of leaves whose values are not in the order that the tree promises."""
+def count_violations(tree: Tree) -> int:
+    """Count the pairs of leaves that violate the monotone constraints."""
     if tree.monotone is None:
         return 0
     value = tree.value[tree.feature == LEAF, tree.monotone.column(tree)]
-    lower, upper = ordered_pairs(tree, tree.monotone.by_feature(tree))
+    lower, upper = find_ordered_pairs(tree, tree.monotone.by_feature(tree))
     return int((value[lower] > value[upper]).sum())
 
 
 # -- which leaves are in order --------------------------------------------------------------------------
 
 
-def ordered_pairs(tree: Tree, directions: LongArray) -> tuple[LongArray, LongArray]:
-    """Pairs of leaves, by their position among the leaves: the value of the first is at most the second's."""
+def find_ordered_pairs(tree: Tree, directions: LongArray) -> tuple[LongArray, LongArray]:
+    """List pairs of leaves, by position: the value of the first must not exceed the second's."""
     from holdfast.kernels.growth.order import find_pairs, hand_down_boxes
 
     # Of the features that are asked alone: few of many.
@@ -106,7 +106,7 @@ def _weights(tree: Tree, leaves: LongArray) -> FloatArray:
 
 
 def _projected(value: FloatArray, weight: FloatArray, lower: LongArray, upper: LongArray) -> FloatArray:
-    """The values that keep to the order of the pairs with the least weighted sum of squared changes."""
+    """Solve weighted isotonic regression over the ordered pairs."""
     if not (value[lower] > value[upper]).any():
         return value
     from holdfast.kernels.growth.order import project, raise_to_order
@@ -120,7 +120,7 @@ def _projected(value: FloatArray, weight: FloatArray, lower: LongArray, upper: L
 def _between_fixed(
     value: FloatArray, weight: FloatArray, lower: LongArray, upper: LongArray, is_fixed: BoolArray
 ) -> FloatArray:
-    """The same with some values as they are; if these do not allow any order, all values may move."""
+    """Project with some values fixed; if that is infeasible, all values may change."""
     if not is_fixed.any() or not (value[lower] > value[upper]).any():
         return _projected(value, weight, lower, upper)
     is_free = ~is_fixed[lower] & ~is_fixed[upper]
@@ -134,7 +134,7 @@ def _between_fixed(
 
 
 def _bounded(tree: Tree, directions: LongArray, column: int) -> FloatArray:
-    """The values of all nodes, clipped to bounds that the middle of every ordered split hands down."""
+    """Clip node values to the bounds that ordered splits pass down."""
     from holdfast.kernels.growth.order import clip_downwards
 
     value = tree.value[:, column].copy()
@@ -143,7 +143,7 @@ def _bounded(tree: Tree, directions: LongArray, column: int) -> FloatArray:
 
 
 def _with_leaf_values(tree: Tree, leaves: LongArray, column: int, new: FloatArray) -> Tree:
-    """The tree with other values at its leaves; the other classes share what one leaves them, as before."""
+    """Set leaf values; the other classes share the rest in proportion."""
     value = tree.value.copy()
     if tree.schema.target.is_classes:
         new = np.clip(new, 0.0, 1.0)
@@ -159,10 +159,10 @@ def _with_leaf_values(tree: Tree, leaves: LongArray, column: int, new: FloatArra
 
 
 def _with_ties_alike(tree: Tree, leaves: LongArray) -> Tree:
-    """The tree with one class for all leaves where two are tied, lest the class go back as a value stays."""
+    """Predict one class at all tied leaves, so that the class is monotone, too."""
     if len(tree.schema.target.classes) != 2:
         return tree
-    merit = class_merits(tree.value[leaves], tree.loss_matrix)
+    merit = score_classes(tree.value[leaves], tree.loss_matrix)
     tied = leaves[merit[:, 0] == merit[:, 1]]
     if len(set(tree.outcome[tied].tolist())) < 2:
         return tree

@@ -18,7 +18,7 @@ from holdfast.tree.tree import KNOWN
 
 @dataclass(frozen=True)
 class Node:
-    """A node of a tree that is to be: a leaf if it has no feature."""
+    """A node in a description of a tree; a leaf if it has no feature."""
 
     feature: str | int | None = None  # by name, or by its number in the schema
     threshold: float | None = None  # a value of at most this goes left; infinity: every known value
@@ -36,7 +36,7 @@ _NAMES = tuple(field.name for field in fields(Node))
 
 
 def as_node(name: str, given: Any) -> Node:
-    """The node, which may be given as a dictionary."""
+    """Convert a dictionary to a node."""
     if isinstance(given, Node):
         return given
     if not isinstance(given, Mapping):
@@ -51,15 +51,15 @@ def as_node(name: str, given: Any) -> Node:
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """What a node asks: a threshold, or for each category whether it goes left."""
+    """A split: a threshold, or a flag per category for the left side."""
 
     feature: int
     threshold: float = np.nan
     goes_left: BoolArray | None = None
 
 
-def split_of(schema: Schema, name: str, node: Node) -> Split | None:
-    """What the node asks; None if it is a leaf."""
+def make_split(schema: Schema, name: str, node: Node) -> Split | None:
+    """Make the split of a node; None for a leaf."""
     asked = {word: getattr(node, word) is not None for word in ("threshold", "categories", "left", "right")}
     if node.feature is None:
         if extra := [word for word, is_there in asked.items() if is_there]:
@@ -102,7 +102,7 @@ def _flags(name: str, node: Node, feature: Feature) -> BoolArray:
 
 
 def _after(name: str, node: Node, feature: Feature) -> float:
-    """The position after the categories that go left, which are the first ones of their order."""
+    """Return the threshold after the categories that go left, which must come first in their order."""
     chosen = _known(name, node.categories or (), feature)
     first = feature.categories[: len(chosen)]
     if set(first) != chosen:
@@ -116,7 +116,7 @@ def _after(name: str, node: Node, feature: Feature) -> float:
 def _known(name: str, categories: Collection[Label], feature: Feature) -> set[Label]:
     if isinstance(categories, str) or not isinstance(categories, Iterable):
         raise BrokenTreeError(f"{name}: categories is {categories!r}: it is a list, also of one category.")
-    chosen = {plain_label(label) for label in categories}
+    chosen = {to_python_label(label) for label in categories}
     if unknown := [label for label in chosen if label not in feature.categories]:
         raise BrokenTreeError(
             f"{name}: {feature.name!r} has no categories {listed(unknown)}; it has "
@@ -136,8 +136,8 @@ def _threshold(name: str, node: Node, feature: Feature) -> float:
     return floor(threshold) + 0.5 if feature.kind == "ordered" and threshold < KNOWN else threshold
 
 
-def plain_label(label: Any) -> Label:
-    """The label as Python has it, if it comes from an array."""
+def to_python_label(label: Any) -> Label:
+    """Convert a numpy label to a Python one."""
     plain: Label = label.item() if isinstance(label, np.generic) else label
     return plain
 
@@ -145,8 +145,8 @@ def plain_label(label: Any) -> Label:
 # -- what a node says -------------------------------------------------------------------------------------
 
 
-def amount_of(name: str, word: str, given: Any) -> float | None:
-    """The count, weight or impurity; None if it is not given."""
+def make_amount(name: str, word: str, given: Any) -> float | None:
+    """Convert a count, weight or impurity; None if it is not given."""
     if given is None:
         return None
     if not isinstance(given, Real) or not isfinite(given) or given < 0:
@@ -154,16 +154,16 @@ def amount_of(name: str, word: str, given: Any) -> float | None:
     return float(given)
 
 
-def value_of(name: str, given: Any, target: Target) -> Any:
-    """Fractions of the classes, or the mean."""
+def make_value(name: str, given: Any, target: Target) -> Any:
+    """Convert class fractions or a mean."""
     if not target.is_classes:
         if not isinstance(given, Real) or not isfinite(given):
             raise BrokenTreeError(f"{name}: value is {given!r}: {target.name!r} is a number.")
         return float(given)
     if isinstance(given, str | Real):
-        given = {plain_label(given): 1.0}
+        given = {to_python_label(given): 1.0}
     if isinstance(given, Mapping):
-        amounts = {plain_label(label): amount for label, amount in given.items()}
+        amounts = {to_python_label(label): amount for label, amount in given.items()}
         if unknown := [label for label in amounts if label not in target.classes]:
             raise BrokenTreeError(
                 f"{name}: {target.name!r} has no classes {listed(unknown)}; it has {listed(target.classes)}."

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def majority(tree: "Tree") -> IntArray:
-    """Index of the most frequent class at every node; with a loss matrix, of the one that costs least.
+    """Return the index of the most frequent class of every node, or of the one of least expected loss.
 
     Of tied classes it is the one that is most frequent at the parent; of those tied there too, at its parent,
     and so on. Classes that are tied up to the root go by their order in the schema. So a name decides nothing
@@ -27,7 +27,7 @@ def majority(tree: "Tree") -> IntArray:
     >>> majority(tree.replace(loss_matrix=np.array([[0.0, 5.0], [1.0, 0.0]]))).tolist()
     [0, 0, 1]
     """
-    merit = class_merits(tree.value, tree.loss_matrix)
+    merit = score_classes(tree.value, tree.loss_matrix)
     outcome: IntArray = merit.argmax(axis=1).astype(np.int32)
     tied = _largest(merit)
     nodes = np.flatnonzero(tied.sum(axis=1) > 1)
@@ -43,26 +43,26 @@ def majority(tree: "Tree") -> IntArray:
     return outcome
 
 
-def class_merits(value: FloatArray, loss_matrix: FloatArray | None) -> FloatArray:
-    """What speaks for each class, (rows, classes): its fraction, or minus the loss expected of predicting it.
+def score_classes(value: FloatArray, loss_matrix: FloatArray | None) -> FloatArray:
+    """Score the classes, (rows, classes): by fraction, or by minus the expected loss.
 
-    >>> class_merits(np.array([[0.75, 0.25]]), np.array([[0.0, 1.0], [4.0, 0.0]]))
+    >>> score_classes(np.array([[0.75, 0.25]]), np.array([[0.0, 1.0], [4.0, 0.0]]))
     array([[-1.  , -0.75]])
     """
     return value if loss_matrix is None else without_last_digits(-expected_losses(value, loss_matrix))
 
 
 def expected_losses(value: FloatArray, loss_matrix: FloatArray) -> FloatArray:
-    """What each class is expected to cost if it is predicted, by the fractions of the classes."""
+    """Compute the expected loss of predicting each class from class fractions."""
     return np.asarray((value[:, :, np.newaxis] * loss_matrix).sum(axis=1), np.float64)
 
 
-def with_outcome(tree: "Tree", outcome: IntArray | LongArray) -> "Tree":
-    """The tree with this class at every node, one of its most frequent ones."""
+def set_outcome(tree: "Tree", outcome: IntArray | LongArray) -> "Tree":
+    """Set the predicted class of every node, which must be one of its most frequent."""
     is_majority = np.array_equal(outcome, majority(tree))
     return tree.replace(given_outcome=None if is_majority else outcome.astype(np.int32))
 
 
 def _largest(merit: FloatArray) -> BoolArray:
-    """True for the greatest number of each row, or for all that equal it."""
+    """Flag the greatest numbers of each row."""
     return np.asarray(merit == merit.max(axis=1, keepdims=True), np.bool_)

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from holdfast.arrays import BoolArray, FloatArray, IntArray, LongArray, frozen
 from holdfast.backends.tasks import LEAST_SHARED, check_jobs, run_all
-from holdfast.data.input.rows import encoded
+from holdfast.data.input.rows import encode_rows
 from holdfast.data.schema import Schema
 from holdfast.data.table import Table
-from holdfast.tree.route import table_rows
+from holdfast.tree.route import select_table_rows
 from holdfast.tree.tree import LEAF, Tree
 
 if TYPE_CHECKING:
@@ -26,16 +26,16 @@ MOST_STEPS = 2**24  # rows times trees of one call of a kernel: Ctrl-C waits for
 
 
 @dataclass(frozen=True, eq=False)
-class Packed:
-    """All trees of an ensemble in flat arrays, and the features that at least one of them asks about."""
+class PackedEnsemble:
+    """All trees of an ensemble in flat arrays, with the features that they split on."""
 
     schema: Schema
     used: tuple[int, ...]
     trees: "PackedTrees"
 
     @classmethod
-    def of(cls, ensemble: "Ensemble") -> "Packed":
-        """The trees of the ensemble with its weights and outputs."""
+    def of(cls, ensemble: "Ensemble") -> "PackedEnsemble":
+        """Pack an ensemble with its weights and outputs."""
         from holdfast.kernels.prediction.ensemble import PackedTrees, Sets
 
         asked = [np.unique(tree.feature) for tree in ensemble.trees]
@@ -55,13 +55,13 @@ class Packed:
         return cls(ensemble.schema, tuple(used.tolist()), _frozen_all(arrays))
 
     def rows(self, X: Any, unknown: str, missing: str) -> FloatArray:
-        """The columns of X that the trees ask about, X being a Table or anything that `encoded` reads."""
+        """Encode the columns of X that the trees split on."""
         if isinstance(X, Table):
-            return frozen(table_rows(self.schema, X, self.used, missing))
-        return frozen(encoded(X, self.schema, self.used, unknown=unknown, missing=missing))
+            return frozen(select_table_rows(self.schema, X, self.used, missing))
+        return frozen(encode_rows(X, self.schema, self.used, unknown=unknown, missing=missing))
 
     def added(self, rows: FloatArray, scores: FloatArray, trees: range, n_jobs: int | None) -> FloatArray:
-        """The scores with what these trees say of the rows added to them, tree after tree."""
+        """Add the values of the trees to the scores, tree by tree."""
         check_jobs(n_jobs)
         parts = _parts(len(rows), len(trees))
         task = partial(_added, self.trees, trees)
@@ -70,7 +70,7 @@ class Packed:
         return added[0] if len(added) == 1 else np.concatenate(added)
 
     def leaves(self, rows: FloatArray, n_jobs: int | None) -> IntArray:
-        """The leaf that each row reaches in each tree."""
+        """Return the leaf of each row in each tree."""
         check_jobs(n_jobs)
         parts = _parts(len(rows), len(self.trees.root))
         items = [rows[part] for part in parts]
@@ -82,7 +82,7 @@ class Packed:
 
 
 def _parts(n_rows: int, n_estimators: int) -> list[slice]:
-    """The rows of each task: all in one if they are few, or even if there are none."""
+    """Divide rows among tasks: one if they are few."""
     size = ROWS_PER_TASK if n_rows >= LEAST_SHARED else max(n_rows, 1)
     size = min(size, max(MOST_STEPS // max(n_estimators, 1), 1))
     return [slice(begin, begin + size) for begin in range(0, max(n_rows, 1), size)]
@@ -132,7 +132,7 @@ def _packed_nodes(trees: Sequence[Tree], used: LongArray, set_starts: Sequence[L
 
 
 def _packed_sets(trees: Sequence[Tree]) -> tuple[list[LongArray], BoolArray]:
-    """Where the flags of every node begin, and the flags; each set ends with the flag of missing values."""
+    """Return the start of each node's flags, and the flags; the last of a set is for missing values."""
     starts, flags = [], [np.zeros(1, np.bool_)]  # the first one is read by nodes without a set
     n_flags = 1
     for tree in trees:
@@ -153,7 +153,7 @@ def _set_sizes(schema: Schema, used: LongArray) -> FloatArray:
 
 
 def weighted_values(ensemble: "Ensemble") -> list[FloatArray]:
-    """What the nodes of each tree add to the scores: their values, or votes, times the weight of the tree."""
+    """Return what nodes add to scores: values or votes, times the weight of the tree."""
     weighted = zip(ensemble.weights.tolist(), ensemble.trees, strict=True)
     if not ensemble.votes:
         return [weight * tree.value for weight, tree in weighted]
@@ -161,7 +161,7 @@ def weighted_values(ensemble: "Ensemble") -> list[FloatArray]:
 
 
 def _votes(weight: float, tree: Tree) -> FloatArray:
-    """The weight for the most frequent class of every node, and nothing for the others."""
+    """Return the weight for the most frequent class of every node, 0 for others."""
     votes = np.zeros(tree.value.shape)
     votes[np.arange(tree.n_nodes), tree.outcome] = weight
     return votes

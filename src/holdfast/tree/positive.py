@@ -11,9 +11,18 @@ if TYPE_CHECKING:
 
 
 def positive_class(model: "Tree | Ensemble", positive: Any = None) -> int | None:
-    """Index of the positive class: the one asked for, or the one that the target remembers.
+    """Return the index of the positive class.
 
-    None unless there are two. Which one it is was chosen when the first table or tree was made: see `Target`.
+    Parameters
+    ----------
+    model : Tree or Ensemble
+    positive : label, optional
+        Default: the class stored with the target, see `Target`.
+
+    Returns
+    -------
+    int or None
+        None unless there are two classes.
     """
     place = _asked_or_kept(model, positive)
     is_density = isinstance(model, Tree) and model.criterion == "density"  # whose clusters are no outcomes
@@ -21,7 +30,7 @@ def positive_class(model: "Tree | Ensemble", positive: Any = None) -> int | None
 
 
 def risk(tree: Tree, positive: Any = None) -> FloatArray | None:
-    """What leaves are ordered by: the probability of the positive class, or the mean of a number.
+    """Return the probability of the positive class, or the mean, of every node.
 
     Of three or more classes there is none unless one is asked for, or remembered.
     """
@@ -33,15 +42,15 @@ def risk(tree: Tree, positive: Any = None) -> FloatArray | None:
     return tree.value[:, 0]
 
 
-def with_positive(tree: Tree, positive: Any) -> Tree:
-    """The tree whose target remembers this class from now on; as it is, if `positive` is None."""
+def set_positive(tree: Tree, positive: Any) -> Tree:
+    """Set the positive class of the target; the tree is unchanged if `positive` is None."""
     if positive is None:
         return tree
     return tree.replace(schema=replace(tree.schema, target=tree.schema.target.with_positive(positive)))
 
 
 def _asked_or_kept(model: "Tree | Ensemble", positive: Any) -> int | None:
-    """The class that was asked for, or that the target remembers; a ParameterError if there is no such."""
+    """Return the given or stored positive class; a ParameterError if it is unknown."""
     target = model.schema.target
     said = target.positive if positive is None else positive
     return None if said is None else target.class_place(said)

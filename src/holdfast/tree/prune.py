@@ -4,22 +4,29 @@ import numpy as np
 
 from holdfast.arrays import BoolArray, FloatArray, IntArray, LongArray
 from holdfast.tree.check import below_splits
-from holdfast.tree.monotone import in_order
+from holdfast.tree.monotone import enforce_monotonicity
 from holdfast.tree.tree import LEAF, Tree
 
 TIED = 1e-9  # costs that differ by less than this fraction are equal, and the smaller tree wins
 
 
-def cut_back(tree: Tree, is_leaf: BoolArray) -> Tree:
-    """The tree that ends at the flagged nodes; leaves may be flagged or not.
+def prune_at(tree: Tree, is_leaf: BoolArray) -> Tree:
+    """Make the flagged nodes leaves.
 
     >>> from holdfast import Table, grow
     >>> tree = grow(Table.from_arrays([[1.0], [2.0], [3.0]], ["a", "b", "c"]))
-    >>> [cut_back(tree, np.arange(5) == node).n_leaves for node in (0, 2)]
+    >>> [prune_at(tree, np.arange(5) == node).n_leaves for node in (0, 2)]
     [1, 2]
     """
     ends = is_leaf | (tree.feature == LEAF)
-    kept = _reached(tree, ends)
+    is_below = np.zeros(tree.n_nodes, np.bool_)
+    level = np.flatnonzero(ends & (tree.feature != LEAF))
+    while len(level):
+        level = np.concatenate([tree.left[level], tree.right[level]])
+        level = level[~is_below[level]]  # an end below another end
+        is_below[level] = True
+        level = level[tree.feature[level] != LEAF]
+    kept = np.flatnonzero(~is_below)
     if not (ends[kept] & (tree.feature[kept] != LEAF)).any():
         return tree
     place = np.full(tree.n_nodes + 1, LEAF, np.int32)  # LEAF is -1: the last entry
@@ -28,12 +35,12 @@ def cut_back(tree: Tree, is_leaf: BoolArray) -> Tree:
     asks = np.where(stays, kept, LEAF)
     left = place[np.where(stays, tree.left[kept], LEAF)]
     right = place[np.where(stays, tree.right[kept], LEAF)]
-    smaller = rearranged(tree, kept, asks, left, right)
+    smaller = rearrange_nodes(tree, kept, asks, left, right)
     return smaller.replace(not_recorded=_not_recorded(tree, smaller, kept), seen=_seen(tree, asks))
 
 
-def cheapest(tree: Tree, cost: FloatArray) -> Tree:
-    """The smallest subtree whose leaves cost least together, each node having its cost as a leaf."""
+def prune_to_lowest_cost(tree: Tree, cost: FloatArray) -> Tree:
+    """Find the smallest subtree whose leaves have the least total cost."""
     least = cost.tolist()
     is_leaf = np.zeros(tree.n_nodes, np.bool_)
     left, right = tree.left.tolist(), tree.right.tolist()
@@ -45,11 +52,11 @@ def cheapest(tree: Tree, cost: FloatArray) -> Tree:
             is_leaf[node] = True
         else:
             least[node] = below
-    return cut_back(tree, is_leaf)
+    return prune_at(tree, is_leaf)
 
 
-def rearranged(tree: Tree, values: LongArray, asks: LongArray, left: IntArray, right: IntArray) -> Tree:
-    """New nodes in preorder, each with the value of one node of the tree and the question of one.
+def rearrange_nodes(tree: Tree, values: LongArray, asks: LongArray, left: IntArray, right: IntArray) -> Tree:
+    """Build a tree of nodes in preorder, each with the value of one node and the split of another.
 
     `asks` is LEAF at a leaf; `left` and `right` are numbers of new nodes.
     """
@@ -80,23 +87,11 @@ def rearranged(tree: Tree, values: LongArray, asks: LongArray, left: IntArray, r
         if tree.split_support is None
         else np.where(inner, tree.split_support[asks], np.nan),
     )
-    return in_order(smaller)
-
-
-def _reached(tree: Tree, ends: BoolArray) -> LongArray:
-    """The nodes that stand below none of the ends, in preorder."""
-    is_below = np.zeros(tree.n_nodes, np.bool_)
-    level = np.flatnonzero(ends & (tree.feature != LEAF))
-    while len(level):
-        level = np.concatenate([tree.left[level], tree.right[level]])
-        level = level[~is_below[level]]  # an end below another end
-        is_below[level] = True
-        level = level[tree.feature[level] != LEAF]
-    return np.flatnonzero(~is_below)
+    return enforce_monotonicity(smaller)
 
 
 def _not_recorded(tree: Tree, smaller: Tree, kept: LongArray) -> FloatArray | None:
-    """The rows that lack a value at the leaves of a smaller tree, whose nodes are those that are kept."""
+    """Count missing values at the leaves of a smaller tree."""
     if tree.not_recorded is None:
         return None
     leaves = np.flatnonzero(smaller.feature == LEAF)
@@ -111,7 +106,7 @@ def _not_recorded(tree: Tree, smaller: Tree, kept: LongArray) -> FloatArray | No
 
 
 def _seen(tree: Tree, asks: LongArray) -> BoolArray | None:
-    """The categories seen at the nodes whose splits are kept."""
+    """Select the categories seen at the nodes whose splits are kept."""
     if tree.seen is None:
         return None
     starts = np.where(asks != LEAF, tree.set_start[asks], -1)
@@ -120,7 +115,7 @@ def _seen(tree: Tree, asks: LongArray) -> BoolArray | None:
 
 
 def _gathered_sets(tree: Tree, asks: LongArray, starts: LongArray) -> tuple[LongArray, LongArray]:
-    """Where the sets of the new nodes begin, and the places of their flags one after the other."""
+    """Return where the sets of the new nodes begin, and the places of their flags."""
     set_start = np.full(len(asks), -1, np.int64)
     nodes = np.flatnonzero(starts >= 0)
     n_categories = np.array([len(feature.categories) for feature in tree.schema.features], np.int64)

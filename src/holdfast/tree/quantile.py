@@ -14,19 +14,19 @@ QUANTILE = "quantile"
 MEDIAN = 0.5
 
 
-def quantile_name(fraction: float) -> str:
-    """The criterion of trees whose leaves say this quantile.
+def format_quantile_name(fraction: float) -> str:
+    """Return the criterion name of trees that predict this quantile.
 
-    >>> quantile_name(0.9)
+    >>> format_quantile_name(0.9)
     'quantile 0.9'
     """
     return f"{QUANTILE} {float(fraction)!r}"
 
 
-def quantile_of(criterion: str) -> float | None:
-    """The quantile that the leaves of a tree with this criterion say; None if they say something else.
+def parse_quantile(criterion: str) -> float | None:
+    """Return the quantile of a criterion name; None if it is not a quantile criterion.
 
-    >>> quantile_of("absolute_error"), quantile_of("quantile 0.9"), quantile_of("squared_error")
+    >>> parse_quantile("absolute_error"), parse_quantile("quantile 0.9"), parse_quantile("squared_error")
     (0.5, 0.9, None)
     """
     if criterion == ABSOLUTE_ERROR:
@@ -41,20 +41,20 @@ def quantile_of(criterion: str) -> float | None:
     return fraction if isfinite(fraction) and 0.0 < fraction < 1.0 else None
 
 
-def statistic_words(criterion: str) -> str:
-    """What the leaves of a tree of numbers say, in words.
+def format_statistic(criterion: str) -> str:
+    """Name the statistic that the leaves of a regression tree predict.
 
-    >>> statistic_words("squared_error"), statistic_words("absolute_error"), statistic_words("quantile 0.9")
-    ('mean', 'median', '0.9 quantile')
+    >>> format_statistic("absolute_error"), format_statistic("quantile 0.9")
+    ('median', '0.9 quantile')
     """
-    fraction = quantile_of(criterion)
+    fraction = parse_quantile(criterion)
     if fraction is None:
         return "mean"
     return "median" if fraction == MEDIAN else f"{fraction!r} quantile"
 
 
 def weighted_quantile(values: FloatArray, weight: FloatArray, fraction: float) -> float:
-    """The value up to which that fraction of the weight lies; half-way to the next if it ends there.
+    """Compute a weighted quantile, interpolated half-way where it falls between two values.
 
     The one definition of a quantile here: of leaves, of boosting, of scores. Any value between the two loses
     as little; half-way makes the median of two rows their mean.

@@ -9,14 +9,14 @@ from holdfast.arrays import BoolArray, FloatArray, IntArray, LongArray
 from holdfast.data.input.weight import are_repetitions
 from holdfast.data.table import Table
 from holdfast.tree.check import below_splits
-from holdfast.tree.rule import Condition, answer, conditions_at, conditions_by_node
+from holdfast.tree.rule import Condition, iterate_conditions, list_conditions, split_condition
 from holdfast.tree.tree import LEAF, Tree
 
 ALIKE = 1e-6  # rows: counts that differ by less are equal
 
 
-def with_recorded(tree: Tree, table: Table, before: Tree | None = None) -> Tree:
-    """Add to a tree what its training rows recorded: `not_recorded` and `seen`.
+def set_recorded(tree: Tree, table: Table, before: Tree | None = None) -> Tree:
+    """Record missing values and categories of the training rows: `not_recorded` and `seen`.
 
     `before` is the tree that this one was updated from, if any: a leaf or split that both have keeps what
     the earlier rows recorded there, as far as the tree still counts these rows. Other leaves count earlier
@@ -55,7 +55,7 @@ def with_recorded(tree: Tree, table: Table, before: Tree | None = None) -> Tree:
 
 
 def _times(table: Table) -> FloatArray:
-    """How many rows each line of the table stands for."""
+    """Count the rows that each row of the table stands for."""
     if table.weight is None:
         return np.ones(table.n_rows)
     if are_repetitions(table.weight):
@@ -66,7 +66,7 @@ def _times(table: Table) -> FloatArray:
 def _missing_at_leaves(
     tree: Tree, table: Table, leaves: IntArray, times: FloatArray
 ) -> Iterator[tuple[tuple[int, int], float]]:
-    """Leaf, feature and number of rows, wherever a value that the way to the leaf splits on is missing."""
+    """List leaf, feature and row number where a value split on above the leaf is missing."""
     for feature in np.unique(tree.feature[tree.feature != LEAF]).tolist():
         missing = np.isnan(table.rows([feature])[:, 0])
         if missing.any():
@@ -76,7 +76,7 @@ def _missing_at_leaves(
 
 
 def _seen(tree: Tree, table: Table, leaves: IntArray, times: FloatArray) -> BoolArray:
-    """For each flag of `in_set`: did a row with this category reach the node?"""
+    """Flag for each entry of `in_set` whether a row with the category reached the node."""
     seen = np.zeros(len(tree.in_set), np.bool_)
     order = np.flatnonzero(times > 0)
     order = order[np.argsort(leaves[order], kind="stable")]
@@ -91,7 +91,7 @@ def _seen(tree: Tree, table: Table, leaves: IntArray, times: FloatArray) -> Bool
 
 
 class _SharedRows:
-    """New rows by the pair of leaves that they reach, in the updated tree and in the one before."""
+    """New rows by pair of leaves, in the updated tree and the one before."""
 
     def __init__(
         self, table: Table, times: FloatArray, pairs: list[tuple[int, int]], pair: LongArray
@@ -106,13 +106,13 @@ class _SharedRows:
         self._totals: dict[int | None, dict[int, float]] = {}
 
     def missing(self, feature: int) -> dict[tuple[int, int], float]:
-        """The rows of each pair that lack the value of the feature."""
+        """Count the rows of each pair without the value of the feature."""
         if feature not in self._missing:
             self._missing[feature] = self._sums(np.isnan(self._table.rows([feature])[self._is_counted, 0]))
         return self._missing[feature]
 
     def share(self, leaf: int, place: int, feature: int | None = None) -> float:
-        """Of the new rows in a leaf of the tree before, or those without a value, the part in the leaf."""
+        """Return the share of an old leaf's new rows, or missing ones, that reach the new leaf."""
         if feature not in self._totals:
             totals: dict[int, float] = {}
             for (_, earlier), number in (self.rows if feature is None else self.missing(feature)).items():
@@ -135,7 +135,7 @@ def _joined(
     shared: _SharedRows,
     unreached: Mapping[int, int],
 ) -> tuple[FloatArray, dict[tuple[int, int], float]]:
-    """Rows and missing values of leaves, with what they count of the leaves of the tree before.
+    """Add the rows and missing values of old leaves.
 
     A leaf counts its new rows, and earlier ones as the prior of an update lends them: of every leaf of the
     tree before as large a part as of its new rows. `unreached` are leaves that both trees have, without new
@@ -154,7 +154,7 @@ def _joined(
             continue
         rows[leaf] = tree.count[leaf]
         part = min(n_carried / most, 1.0) if most else 0.0
-        for feature, condition in conditions_at(tree, leaf).items():
+        for feature, condition in list_conditions(tree, leaf).items():
             if condition.missing:
                 n_lent = sum(
                     part * _lent_missing(before, shared, (leaf, place), feature, condition, number)
@@ -174,8 +174,8 @@ def _lent_missing(
     condition: Condition,
     n_lent: float,
 ) -> float:
-    """How many of the rows that an earlier leaf lends to a leaf lack the value; NaN if nobody knows."""
-    earlier = conditions_at(before, pair[1]).get(feature)
+    """Estimate how many rows taken over from an old leaf lack the value; NaN if unknown."""
+    earlier = list_conditions(before, pair[1]).get(feature)
     if earlier is None:  # not counted there: as many as of the new rows
         return n_lent * shared.missing(feature)[pair] / shared.rows[pair]
     n_missing = before.rows_not_recorded.get((pair[1], feature), 0.0)
@@ -187,13 +187,13 @@ def _lent_missing(
 
 
 def _unreached(tree: Tree, rows: FloatArray, places: Mapping[int, int]) -> dict[int, int]:
-    """The leaves that both trees have, and no new row reaches."""
+    """List leaves of both trees that no new row reaches."""
     is_empty = (tree.feature == LEAF) & (rows == 0)
     return {leaf: place for leaf, place in places.items() if is_empty[leaf]}
 
 
 def _seen_before(tree: Tree, before: Tree, seen: BoolArray, places: Mapping[int, int]) -> BoolArray:
-    """The categories that were seen, with those of the tree before at the splits that both have."""
+    """Return categories seen, with those of the old tree at common splits."""
     seen = seen.copy()
     for node, place in places.items():
         if tree.set_start[node] >= 0:
@@ -204,25 +204,25 @@ def _seen_before(tree: Tree, before: Tree, seen: BoolArray, places: Mapping[int,
 
 
 def _places_before(tree: Tree, before: Tree) -> dict[int, int]:
-    """The nodes that both trees have: the number in the one, and in the tree before."""
+    """Map nodes of the tree to the same nodes of the old tree."""
     places = {key: node for node, key in enumerate(_keys(before))}
     return {node: places[key] for node, key in enumerate(_keys(tree)) if key in places}
 
 
 def _inherited(tree: Tree, before: Tree, pairs: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """Leaf and feature wherever earlier rows that a leaf stands for lacked the value.
+    """List leaf and feature where earlier rows of a leaf lacked the value.
 
     A leaf stands for those of an earlier leaf if a new row lies in both.
     """
     for leaf, earlier in pairs:
-        conditions = conditions_at(tree, leaf)
+        conditions = list_conditions(tree, leaf)
         for place, feature in before.rows_not_recorded:
             if place == earlier and feature in conditions and conditions[feature].missing:
                 yield leaf, feature
 
 
 def _keys(tree: Tree) -> Iterator[tuple[object, ...]]:
-    """For every node, what leads to it and what it asks: equal in trees that have the same node."""
-    for node, conditions in enumerate(conditions_by_node(tree)):
-        asks = None if tree.feature[node] == LEAF else answer(tree, node, True)
+    """Make keys of path and split of all nodes, equal for equal nodes of two trees."""
+    for node, conditions in enumerate(iterate_conditions(tree)):
+        asks = None if tree.feature[node] == LEAF else split_condition(tree, node, True)
         yield frozenset(conditions.items()), asks

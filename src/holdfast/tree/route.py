@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from holdfast.arrays import BoolArray, FloatArray, IntArray, LongArray, frozen
-from holdfast.data.input.rows import encoded
+from holdfast.data.input.rows import encode_rows
 from holdfast.data.schema import Feature, Schema
 from holdfast.data.table import Table
 from holdfast.errors import DataError, SchemaMismatch
@@ -19,22 +19,22 @@ if TYPE_CHECKING:
 MOST_ROWS = 2**21  # of one call of a kernel: Ctrl-C waits for it
 
 
-def leaves_of(tree: Tree, X: Any, *, unknown: str = "missing", missing: str = "learned") -> IntArray:
-    """The leaf that each row of X reaches, X being a Table or anything that `encoded` reads.
+def find_leaves(tree: Tree, X: Any, *, unknown: str = "missing", missing: str = "learned") -> IntArray:
+    """Return the leaf that each row of X reaches; X is a Table or anything `encode_rows` accepts.
 
     Only the columns that the tree asks about are encoded; `unknown` and `missing` are as in `Tree.apply`.
     """
     used = np.unique(tree.feature[tree.feature != LEAF])
     if isinstance(X, Table):
-        rows = table_rows(tree.schema, X, used.tolist(), missing)
+        rows = select_table_rows(tree.schema, X, used.tolist(), missing)
     else:
-        rows = encoded(X, tree.schema, used.tolist(), unknown=unknown, missing=missing)
+        rows = encode_rows(X, tree.schema, used.tolist(), unknown=unknown, missing=missing)
     return Routes.of(tree, used).leaves(frozen(rows), frozen(np.arange(len(rows), dtype=np.int32)))
 
 
 @dataclass(frozen=True, eq=False)
 class Routes:
-    """The nodes as the kernel reads them: the rows hold only the features that the tree asks about."""
+    """Nodes in the form of the routing kernel, for rows with only the features split on."""
 
     feature: IntArray  # the column of the rows; LEAF at a leaf
     threshold: FloatArray
@@ -47,7 +47,7 @@ class Routes:
 
     @classmethod
     def of(cls, tree: Tree, used: LongArray) -> "Routes":
-        """The nodes of a tree; `used` are the features that the columns of the rows will hold."""
+        """Make the routes of a tree; `used` are the features of the row columns."""
         column = np.where(tree.feature == LEAF, LEAF, np.searchsorted(used, tree.feature)).astype(np.int32)
         return cls(
             column,
@@ -61,7 +61,7 @@ class Routes:
         )
 
     def leaves(self, X: FloatArray, rows: IntArray, top: int = 0) -> IntArray:
-        """The leaf that each of these rows of X reaches from the node `top`."""
+        """Return the leaf that each row reaches from the node `top`."""
         from holdfast.kernels.prediction.route import route
 
         # Read-only, contiguous and of the same types for every caller: then the kernel is compiled just once.
@@ -82,8 +82,8 @@ class Routes:
         return leaves
 
 
-def passed_nodes(tree: Tree, leaves: IntArray) -> "csr_array":
-    """A sparse matrix, rows by nodes, with a 1 for every node from the root to each row's leaf."""
+def find_passed_nodes(tree: Tree, leaves: IntArray) -> "csr_array":
+    """Return a sparse matrix (rows, nodes) with a 1 for every node on each row's path."""
     from scipy.sparse import csr_array
 
     lengths = tree.node_depth[leaves] + 1
@@ -99,8 +99,8 @@ def passed_nodes(tree: Tree, leaves: IntArray) -> "csr_array":
     return csr_array((np.ones(len(nodes), np.int64), nodes, ends), shape=(len(leaves), tree.n_nodes))
 
 
-def table_rows(schema: Schema, table: Table, used: Sequence[int], missing: str) -> FloatArray:
-    """The columns of a table that a model on the schema asks about, if they are what it takes them for."""
+def select_table_rows(schema: Schema, table: Table, used: Sequence[int], missing: str) -> FloatArray:
+    """Select the columns of a table that a model splits on, if their codes agree with its schema."""
     for index in used:
         feature = schema.features[index]
         if index >= table.n_features or _code(feature) != _code(table.schema.features[index]):
@@ -120,12 +120,12 @@ def table_rows(schema: Schema, table: Table, used: Sequence[int], missing: str) 
 
 
 def _code(feature: Feature) -> tuple[object, ...]:
-    """What fixes the meaning of the numbers in the feature's column; its range does not."""
+    """Return what defines the numbers in the feature's column, apart from its range."""
     return feature.name, feature.kind, feature.categories
 
 
 def _categories_of_nodes(tree: Tree) -> IntArray:
-    """Number of categories of the feature that each node asks about; 0 at a leaf."""
+    """Count the categories of each node's feature; 0 at a leaf."""
     counts = np.zeros(tree.n_nodes, np.int32)
     for index in np.unique(tree.feature[tree.feature != LEAF]):
         counts[tree.feature == index] = len(tree.schema.features[index].categories)

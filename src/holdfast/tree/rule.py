@@ -11,12 +11,12 @@ from math import inf
 from holdfast.data.schema import Feature, Label, Target
 from holdfast.shown import shown
 from holdfast.tree.tree import KNOWN, LEAF, Tree
-from holdfast.tree.wording import quantile_words
+from holdfast.tree.wording import format_leaf_statistic
 
 
 @dataclass(frozen=True, repr=False)
 class Condition:
-    """The values of one feature that are allowed.
+    """The allowed values of one feature.
 
     >>> age = Condition(Feature("age", low=18.0, high=90.0), low=30.0)
     >>> age, age.bounds
@@ -39,7 +39,7 @@ class Condition:
 
     @property
     def name(self) -> str:
-        """The name of the feature."""
+        """Name of the feature."""
         return self.feature.name
 
     @property
@@ -56,29 +56,29 @@ class Condition:
 
     @cached_property
     def allows_all(self) -> bool:
-        """True if every value is allowed, missing ones included."""
+        """True if every value is allowed, missing values included."""
         return self.missing and self.is_whole
 
     @cached_property
     def bounds(self) -> tuple[float, float]:
-        """Low and high inside the range of a numeric or ordered feature, where distances are measured."""
+        """Lower and upper bound within the range of a numeric or ordered feature."""
         least, most = self.feature.low, self.feature.high
         return min(max(self.low, least), most), min(max(self.high, least), most)
 
     @property
     def has_missing_rows(self) -> bool:
-        """True if a missing value is allowed, and some training row is known to have lacked the value."""
+        """True if missing values are allowed and a training row lacked the value."""
         return self.missing and self.n_missing is not None and self.n_missing != 0
 
     @property
     def restricts(self) -> bool:
-        """True if it leaves out a part of the schema's range, or categories: only then has it a distance."""
+        """True if it excludes part of the schema's range or categories, and so counts in distances."""
         if self.feature.is_subset:
             return not self.is_whole
         return self.bounds != (self.feature.low, self.feature.high)
 
     def within(self, outer: "Condition") -> "Condition":
-        """The values that both allow. An interval without values has its place inside the outer one."""
+        """Intersect two conditions; an empty interval keeps a place inside the outer one."""
         categories = self.categories
         if categories:
             allowed = set(outer.categories)
@@ -100,7 +100,7 @@ class Condition:
 
 @dataclass(frozen=True, repr=False)
 class Rule:
-    """What one leaf says, and of which rows. The paper on distances calls it a path."""
+    """A root-to-leaf conjunction of conditions with its prediction; "path" in the paper on distances."""
 
     conditions: tuple[Condition, ...]  # one for each feature that is restricted, in the order of asking
     target: Target
@@ -120,16 +120,16 @@ class Rule:
 
     @property
     def predicted(self) -> int:
-        """Index of the predicted class; 0 of a number."""
+        """Index of the predicted class; 0 for a number."""
         return self.target.classes.index(self.outcome) if self.target.is_classes else 0
 
     def condition(self, name: str) -> Condition | None:
-        """The condition on the feature of this name; None if any value is allowed."""
+        """Return the condition on the feature of this name; None if it is unrestricted."""
         return self._by_name.get(name)
 
     @cached_property
     def restrictions(self) -> dict[str, Condition]:
-        """The conditions that count in distances, by the names of their features."""
+        """Conditions that count in distances, by feature name."""
         return {each.feature.name: each for each in self.conditions if each.restricts}
 
     @cached_property
@@ -138,8 +138,19 @@ class Rule:
 
 
 def tree_rules(tree: Tree) -> tuple[Rule, ...]:
-    """The rules of a tree, the all-yes leaf first and the all-no leaf last.
+    """List the rules of a tree.
 
+    Parameters
+    ----------
+    tree : Tree
+
+    Returns
+    -------
+    tuple of Rule
+        One per leaf, from the all-yes leaf to the all-no leaf.
+
+    Examples
+    --------
     >>> from holdfast import Table, grow
     >>> tree = grow(Table.from_arrays([[20.0], [30.0], [50.0], [60.0]], ["no", "no", "yes", "yes"]))
     >>> [(rule.condition("x0").bounds, rule.outcome) for rule in tree_rules(tree)]
@@ -148,7 +159,7 @@ def tree_rules(tree: Tree) -> tuple[Rule, ...]:
     is_leaf = (tree.feature == LEAF).tolist()
     return tuple(
         _rule(tree, node, conditions)
-        for node, conditions in enumerate(conditions_by_node(tree))
+        for node, conditions in enumerate(iterate_conditions(tree))
         if is_leaf[node]
     )
 
@@ -170,20 +181,20 @@ def _rule(tree: Tree, leaf: int, conditions: Mapping[int, Condition]) -> Rule:
         count=float(tree.count[leaf]),
         weight=float(tree.weight[leaf]),
         fraction=fraction_of_rows(tree, leaf),
-        statistic=quantile_words(tree),
+        statistic=format_leaf_statistic(tree),
     )
 
 
 def fraction_of_rows(tree: Tree, node: int) -> float:
-    """Fraction of all rows that reached the node; 0 if the tree has seen none."""
+    """Return the fraction of all rows that reached the node; 0 if the tree has no counts."""
     return float(tree.count[node]) / float(tree.count[0]) if tree.count[0] else 0.0
 
 
 # -- conditions at nodes ----------------------------------------------------------------------------------
 
 
-def answer(tree: Tree, node: int, side: bool) -> Condition:
-    """The condition that the question of an inner node makes on its yes side (True, left) or its no side."""
+def split_condition(tree: Tree, node: int, side: bool) -> Condition:
+    """Return the condition of an inner node's split on its yes (left) or no side."""
     index = int(tree.feature[node])
     feature, child = tree.schema.features[index], (tree.left if side else tree.right)[node]
     missing = bool(tree.missing_left[node]) == side
@@ -201,7 +212,7 @@ def answer(tree: Tree, node: int, side: bool) -> Condition:
 
 
 def count_rows(tree: Tree, node: int, feature: int, condition: Condition) -> Condition:
-    """The condition on a feature with the rows of the node that have a value, and those that lack it."""
+    """Add counts of known and missing values at the node to the condition."""
     if tree.not_recorded is None or not condition.missing:
         return condition
     n_missing = tree.rows_not_recorded.get((node, feature), 0.0)
@@ -211,7 +222,7 @@ def count_rows(tree: Tree, node: int, feature: int, condition: Condition) -> Con
 
 
 def _seen(tree: Tree, node: int, feature: Feature) -> tuple[Label, ...] | None:
-    """The categories of the rows that reached the node; None where the tree does not know."""
+    """Return the categories of the rows that reached the node; None if unknown."""
     if tree.seen is None:
         return None
     start = int(tree.set_start[node])
@@ -219,21 +230,21 @@ def _seen(tree: Tree, node: int, feature: Feature) -> tuple[Label, ...] | None:
     return tuple(label for label, is_seen in zip(feature.categories, flags, strict=True) if is_seen)
 
 
-def conditions_at(tree: Tree, node: int) -> dict[int, Condition]:
-    """What can reach the node, for each feature asked about on the way, in the order of asking."""
+def list_conditions(tree: Tree, node: int) -> dict[int, Condition]:
+    """List the conditions on the way to the node, one per feature, in order of first use."""
     way = []
     while (parent := int(tree.parent[node])) != -1:
         way.append((parent, bool(tree.left[parent] == node)))
         node = parent
     conditions: dict[int, Condition] = {}
     for ancestor, side in reversed(way):
-        feature, condition = int(tree.feature[ancestor]), answer(tree, ancestor, side)
+        feature, condition = int(tree.feature[ancestor]), split_condition(tree, ancestor, side)
         conditions[feature] = condition.within(conditions[feature]) if feature in conditions else condition
     return conditions
 
 
-def conditions_by_node(tree: Tree) -> Iterator[Mapping[int, Condition]]:
-    """As `conditions_at` for all nodes, one after the other. Each is good until the next is asked for."""
+def iterate_conditions(tree: Tree) -> Iterator[Mapping[int, Condition]]:
+    """Iterate over the conditions of all nodes; each result is valid until the next."""
     conditions: dict[int, Condition] = {}
     # For each question on the way: its feature, and what was known of it before.
     undone: list[tuple[int, Condition | None]] = []
@@ -248,16 +259,16 @@ def conditions_by_node(tree: Tree) -> Iterator[Mapping[int, Condition]]:
                 conditions[feature] = before
         parent = parents[node]
         feature = features[parent]
-        condition = answer(tree, parent, lefts[parent] == node)
+        condition = split_condition(tree, parent, lefts[parent] == node)
         before = conditions.get(feature)
         undone.append((feature, before))
         conditions[feature] = condition.within(before) if before is not None else condition
         yield conditions
 
 
-def known_before(tree: Tree) -> dict[int, Condition]:
-    """For every node that asks about a feature again: what of the feature can reach it."""
-    asked = zip(tree.feature.tolist(), conditions_by_node(tree), strict=True)
+def find_known_values(tree: Tree) -> dict[int, Condition]:
+    """For nodes that split on a feature again, find which of its values can reach them."""
+    asked = zip(tree.feature.tolist(), iterate_conditions(tree), strict=True)
     return {
         node: conditions[feature]
         for node, (feature, conditions) in enumerate(asked)

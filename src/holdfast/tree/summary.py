@@ -8,7 +8,7 @@ import numpy as np
 from holdfast.arrays import FloatArray, scaled, unscaled
 from holdfast.shown import shown
 from holdfast.tree.tree import LEAF, Tree
-from holdfast.tree.wording import warnings_of
+from holdfast.tree.wording import list_warnings
 
 # From the impurity of a row to its deviance, where the criterion has one.
 _FACTORS = {"squared_error": 1.0, "friedman_mse": 1.0, "poisson": 2.0}
@@ -16,7 +16,7 @@ _FACTORS = {"squared_error": 1.0, "friedman_mse": 1.0, "poisson": 2.0}
 
 @dataclass(frozen=True)
 class TreeSummary:
-    """Size and fit of a tree, on the rows that gave it its values."""
+    """Size and fit of a tree on the rows that gave it its values."""
 
     features: tuple[str, ...]  # those it asks about
     n_leaves: int
@@ -29,13 +29,13 @@ class TreeSummary:
 
     @property
     def residual_mean_deviance(self) -> float:
-        """Deviance per degree of freedom: rows minus leaves. NaN if there are no more rows than leaves."""
+        """Deviance per degree of freedom (rows minus leaves); NaN if there is none."""
         freedom = self.n_rows - self.n_leaves
         return self.deviance / freedom if freedom > 0 else nan
 
     @property
     def misclassification_rate(self) -> float | None:
-        """Fraction of the rows that the tree takes for another class; None for numbers, NaN without rows."""
+        """Fraction of misclassified rows; None for regression, NaN without rows."""
         if self.n_errors is None:
             return None
         return self.n_errors / self.n_rows if self.n_rows > 0 else nan
@@ -45,7 +45,7 @@ class TreeSummary:
 
 
 def summary(tree: Tree) -> TreeSummary:
-    """The figures of a tree; rows with weights count as if they had been as many as there are rows."""
+    """Summarise size and fit of a tree; weights are scaled to the number of rows."""
     with np.errstate(over="ignore"):  # of a deviance that is too large to tell
         return _summary(tree)
 
@@ -77,7 +77,7 @@ def _summary(tree: Tree) -> TreeSummary:
         deviance=deviance,
         n_errors=n_errors,
         by_weight=not np.array_equal(tree.count, tree.weight),
-        warnings=warnings_of(tree),
+        warnings=list_warnings(tree),
     )
 
 

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from holdfast.tree.tree import Tree
 
 
-def add_upwards(tree: Tree, sums: NDArray[Any]) -> None:
-    """Add what every node holds, one line each, to all nodes above it, in place."""
+def add_to_ancestors(tree: Tree, sums: NDArray[Any]) -> None:
+    """Add the numbers of every node to all nodes above it, in place."""
     by_depth = np.argsort(tree.node_depth, kind="stable")
     ends = np.cumsum(np.bincount(tree.node_depth))
     for level in range(tree.depth, 0, -1):

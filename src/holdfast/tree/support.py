@@ -7,8 +7,8 @@ from holdfast.tree.tree import Tree
 LEAST_SUPPORT = 0.1  # share of the reference trees below which a split is marked
 
 
-def weak_splits(tree: Tree) -> dict[int, float]:
-    """The support of the splits where it is known to be low, by node."""
+def find_weak_splits(tree: Tree) -> dict[int, float]:
+    """Return the support of splits where it is low, by node."""
     if tree.split_support is None:
         return {}
     nodes = np.flatnonzero(tree.split_support < LEAST_SUPPORT)  # NaN is not

@@ -14,7 +14,7 @@ from holdfast.arrays import BoolArray, FloatArray, IntArray, LongArray, frozen, 
 from holdfast.data.schema import Label, Schema
 from holdfast.errors import SchemaMismatch
 from holdfast.shown import shown
-from holdfast.tree.editable import Editable
+from holdfast.tree.editable import EditMixin
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -30,7 +30,7 @@ NOTHING = 2.0**-40  # a gain below this fraction of a node's impurity is roundin
 
 
 @dataclass(frozen=True, eq=False)
-class Tree(Editable):
+class Tree(EditMixin):
     """Nodes in preorder: the root is 0, a node's left subtree comes before its right one.
 
     A row goes left at a node if its answer is yes: `x <= threshold`, or the category is in the node's set,
@@ -245,9 +245,9 @@ class Tree(Editable):
 
     def with_schema(self, schema: Schema) -> "Tree":
         """The same tree measured on another schema, which holds all its features, categories and classes."""
-        from holdfast.tree.with_schema import remeasured
+        from holdfast.tree.with_schema import project_to_schema
 
-        return remeasured(self, schema)
+        return project_to_schema(self, schema)
 
     # -- prediction -----------------------------------------------------------------------------------
 
@@ -257,9 +257,9 @@ class Tree(Editable):
         `unknown="error"` refuses categories that the schema does not hold, instead of treating them as
         missing with a warning; `missing="error"` refuses missing values in columns that the tree asks about.
         """
-        from holdfast.tree.route import leaves_of
+        from holdfast.tree.route import find_leaves
 
-        return leaves_of(self, X, unknown=unknown, missing=missing)
+        return find_leaves(self, X, unknown=unknown, missing=missing)
 
     def predict(self, X: Any, **policy: str) -> Any:
         """The class, or the mean, of the leaf that each row reaches."""
@@ -282,9 +282,9 @@ class Tree(Editable):
 
     def decision_path(self, X: Any, **policy: str) -> "csr_array":
         """A sparse matrix with a 1 for every node that each row passes."""
-        from holdfast.tree.route import passed_nodes
+        from holdfast.tree.route import find_passed_nodes
 
-        return passed_nodes(self, self.apply(X, **policy))
+        return find_passed_nodes(self, self.apply(X, **policy))
 
     # -- reading --------------------------------------------------------------------------------------
 

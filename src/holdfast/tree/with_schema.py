@@ -8,15 +8,15 @@ from holdfast.arrays import BoolArray, FloatArray, IntArray, LongArray
 from holdfast.data.schema import Label, Schema, Target
 from holdfast.errors import SchemaMismatch
 from holdfast.text.lists import listed
-from holdfast.tree.edit import carried
-from holdfast.tree.outcome import with_outcome
+from holdfast.tree.edit import carry_edits
+from holdfast.tree.outcome import set_outcome
 from holdfast.tree.tree import KNOWN, LEAF, Tree
 
 _WIDEN = "Measure it on a schema that holds both: tree.with_schema(schema.widened(tree.schema))."
 
 
-def remeasured(tree: Tree, schema: Schema) -> Tree:
-    """The tree with its features, categories and classes numbered as in the schema, asking what it asked.
+def project_to_schema(tree: Tree, schema: Schema) -> Tree:
+    """Renumber features, categories and classes by another schema; splits stay the same.
 
     The schema may hold more of each, in any order, as long as ordered categories keep theirs. A category that
     the tree has not seen goes where missing values go; in an ordered feature it goes where its place says.
@@ -44,18 +44,18 @@ def remeasured(tree: Tree, schema: Schema) -> Tree:
         rows_mean=None if tree.rows_mean is None else _by_class(tree, schema.target, tree.rows_mean),
         teacher_mean=None if tree.teacher_mean is None else _by_class(tree, schema.target, tree.teacher_mean),
     )
-    moved_tree = moved_tree.replace(edits=carried(tree.edits, tree, moved_tree))
+    moved_tree = moved_tree.replace(edits=carry_edits(tree.edits, tree, moved_tree))
     if not schema.target.is_classes:
         return moved_tree
     # Classes that are tied up to the root go by their order, and the new one may be another.
-    return with_outcome(moved_tree, _places(tree.schema.target.classes, schema.target.classes)[tree.outcome])
+    return set_outcome(moved_tree, _places(tree.schema.target.classes, schema.target.classes)[tree.outcome])
 
 
 # -- what moves -----------------------------------------------------------------------------------------
 
 
 def _thresholds(tree: Tree, schema: Schema, feature: IntArray) -> FloatArray:
-    """Thresholds on ordered features right after the category they followed; the others as they are."""
+    """Place thresholds on ordered features after the category they followed."""
     threshold = tree.threshold.copy()
     for node in np.flatnonzero((threshold >= 0) & (threshold < KNOWN)):
         old, new = tree.schema.features[tree.feature[node]], schema.features[feature[node]]
@@ -66,7 +66,7 @@ def _thresholds(tree: Tree, schema: Schema, feature: IntArray) -> FloatArray:
 
 
 def _sets(tree: Tree, schema: Schema, feature: IntArray) -> tuple[LongArray, BoolArray]:
-    """Where each node's categories begin among the flags, and the flags."""
+    """Return where each node's categories begin among the flags, and the flags."""
     has_set = tree.set_start >= 0
     sizes = np.array([len(schema.features[each].categories) if each != LEAF else 0 for each in feature])
     ends = np.cumsum(np.where(has_set, sizes, 0))
@@ -76,7 +76,7 @@ def _sets(tree: Tree, schema: Schema, feature: IntArray) -> tuple[LongArray, Boo
 def _moved_flags(
     tree: Tree, schema: Schema, feature: IntArray, flags: BoolArray, *, is_seen: bool = False
 ) -> BoolArray:
-    """Flags of categories in their new places; a new category goes as missing values do, and is unseen."""
+    """Reorder category flags; new categories go with missing values and count as unseen."""
     moved: list[BoolArray] = [np.empty(0, np.bool_)]
     for node in np.flatnonzero(tree.set_start >= 0).tolist():
         old, new = tree.schema.features[tree.feature[node]], schema.features[feature[node]]
@@ -88,7 +88,7 @@ def _moved_flags(
 
 
 def _moved_entries(tree: Tree, moved: IntArray) -> FloatArray | None:
-    """The rows that lack values, with the features numbered as in the new schema."""
+    """Renumber the features of missing-value counts."""
     if tree.not_recorded is None:
         return None
     leaf, feature, rows = tree.not_recorded.T
@@ -97,7 +97,7 @@ def _moved_entries(tree: Tree, moved: IntArray) -> FloatArray | None:
 
 
 def _by_class(tree: Tree, target: Target, numbers: FloatArray) -> FloatArray:
-    """The numbers of the classes in their new places, 0 for new ones; or the means as they are."""
+    """Reorder class numbers, 0 for new classes; means stay."""
     if not target.is_classes:
         return numbers
     moved = np.zeros((tree.n_nodes, len(target.classes)))
@@ -106,7 +106,7 @@ def _by_class(tree: Tree, target: Target, numbers: FloatArray) -> FloatArray:
 
 
 def _losses(tree: Tree, target: Target) -> FloatArray | None:
-    """The losses in their new places; an error about a new class costs as much as the dearest of them."""
+    """Reorder losses; an error about a new class costs as much as the greatest."""
     if tree.loss_matrix is None:
         return None
     losses = float(tree.loss_matrix.max()) * (1.0 - np.eye(len(target.classes)))
@@ -116,7 +116,7 @@ def _losses(tree: Tree, target: Target) -> FloatArray | None:
 
 
 def _places(old: Sequence[Label], new: Sequence[Label]) -> LongArray:
-    """Where each of the old labels stands among the new ones."""
+    """Find the positions of the old labels among the new ones."""
     place = {label: index for index, label in enumerate(new)}
     return np.array([place[label] for label in old], np.int64)
 
@@ -125,7 +125,7 @@ def _places(old: Sequence[Label], new: Sequence[Label]) -> LongArray:
 
 
 def _check_fits(old: Schema, new: Schema, asked: Collection[str]) -> None:
-    """Nothing, or a SchemaMismatch with all that the new schema lacks and the ways out."""
+    """Raise a SchemaMismatch that lists what the new schema lacks and what to do."""
     misfits = [*_column_misfits(old, new, asked), *_target_misfits(old.target, new.target)]
     if misfits:
         problems = [f"  {problem}" for problem, _ in misfits]

@@ -8,54 +8,54 @@ from holdfast.data.schema import Label, Target
 from holdfast.text.lines import label_text
 from holdfast.text.numbers import number_text, probability_text
 from holdfast.tree.positive import positive_class
-from holdfast.tree.quantile import quantile_of, statistic_words
-from holdfast.tree.threshold import threshold_of
+from holdfast.tree.quantile import format_statistic, parse_quantile
+from holdfast.tree.threshold import compute_threshold
 from holdfast.tree.tree import Tree
 
 if TYPE_CHECKING:
     from holdfast.tree.ensemble import Ensemble
 
 
-def outcome_text(tree: Tree, node: int) -> str:
-    """The class, the mean, or the quantile with its name, that the node predicts, as in "median 3.5"."""
+def format_outcome(tree: Tree, node: int) -> str:
+    """Format the prediction of the node: class, mean or named quantile, as in "median 3.5"."""
     if tree.schema.target.is_classes:
-        return class_names(tree.schema.target)[int(tree.outcome[node])]
-    return f"{quantile_words(tree)} {value_text(tree, node)}".strip()
+        return format_class_names(tree.schema.target)[int(tree.outcome[node])]
+    return f"{format_leaf_statistic(tree)} {format_value(tree, node)}".strip()
 
 
-def value_text(tree: Tree, node: int) -> str:
-    """The number that the node of a tree of numbers predicts."""
+def format_value(tree: Tree, node: int) -> str:
+    """Format the number that a node predicts."""
     return number_text(float(tree.value[node, 0]), 4)
 
 
-def quantile_words(tree: Tree) -> str:
-    """What the leaves say where it is a quantile: "median" or "0.9 quantile"; nothing where it is not."""
-    if tree.schema.target.is_classes or quantile_of(tree.criterion) is None:
+def format_leaf_statistic(tree: Tree) -> str:
+    """Name the quantile that leaves predict: "median" or "0.9 quantile"; empty for means."""
+    if tree.schema.target.is_classes or parse_quantile(tree.criterion) is None:
         return ""
-    return statistic_words(tree.criterion)
+    return format_statistic(tree.criterion)
 
 
 WARNING = "Warning: "  # a note that begins with it stands before the tree
 
 
-def warnings_of(model: "Tree | Ensemble") -> tuple[str, ...]:
-    """The notes that the reader must see first."""
+def list_warnings(model: "Tree | Ensemble") -> tuple[str, ...]:
+    """List the notes that readers must see first."""
     return tuple(note for note in model.notes if note.startswith(WARNING))
 
 
-def all_notes(model: "Tree | Ensemble") -> tuple[str, ...]:
-    """What stands below the model, how it decides included, if not by the greatest probability."""
+def list_notes(model: "Tree | Ensemble") -> tuple[str, ...]:
+    """List all notes below the model, with its decision rule if it is not the default."""
     notes = tuple(note for note in model.notes if not note.startswith(WARNING))
-    decides = decision_text(model)
+    decides = format_decision(model)
     return (*notes, decides) if decides else notes
 
 
-def decision_text(model: "Tree | Ensemble", positive: Label | None = None) -> str:
-    """From which probability on which class is predicted; nothing of a model that takes the most likely one.
+def format_decision(model: "Tree | Ensemble", positive: Label | None = None) -> str:
+    """Describe the probability threshold; empty if the most likely class is predicted.
 
     >>> from holdfast import TreeClassifier
     >>> model = TreeClassifier(threshold=0.25).fit([[1.0], [1.0], [2.0]], ["a", "b", "b"])
-    >>> decision_text(model.tree_)
+    >>> format_decision(model.tree_)
     'a is predicted where its probability is at least 0.25.'
     """
     losses, target = model.loss_matrix, model.schema.target
@@ -65,11 +65,11 @@ def decision_text(model: "Tree | Ensemble", positive: Label | None = None) -> st
         return "Errors cost different amounts: the class of least expected loss is predicted."
     place = positive_class(model, positive)
     assert place is not None  # of two classes
-    threshold = probability_text(threshold_of(losses, place))
-    return f"{class_names(target)[place]} is predicted where its probability is at least {threshold}."
+    threshold = probability_text(compute_threshold(losses, place))
+    return f"{format_class_names(target)[place]} is predicted where its probability is at least {threshold}."
 
 
-def class_names(target: Target) -> tuple[str, ...]:
-    """The classes as text: all different, even where 1 and "1" are two classes."""
+def format_class_names(target: Target) -> tuple[str, ...]:
+    """Format the classes as distinct texts, even if 1 and "1" are two classes."""
     names = tuple(label_text(label) for label in target.classes)
     return names if len(set(names)) == len(names) else tuple(map(repr, target.classes))

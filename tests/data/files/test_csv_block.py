@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.data.files import csv_text
-from holdfast.data.files.csv_block import csv_block, end_of_rows
-from holdfast.data.files.distinct import first_alike, words_of
+from holdfast.data.files.csv_block import find_end_of_rows, parse_block
+from holdfast.data.files.distinct import find_first_equal, pack_words
 from holdfast.data.files.reading import read_file
 from holdfast.errors import DataError
 
@@ -45,7 +45,7 @@ def cells_by_csv(text: str) -> list[list[str]]:
 
 
 def cells_by_arrays(text: str, n_columns: int) -> list[list[str]] | None:
-    block = csv_block(text, ",", n_columns, 1)
+    block = parse_block(text, ",", n_columns, 1)
     if block is None:
         return None
     columns = []
@@ -74,25 +74,25 @@ def test_ordinary_rows_are_found_by_arrays(text: str) -> None:
     "text", ["1\n", "1,2,3\n", 'a"b,1\n', '"a"b,1\n', '"a,1\n', "1\r2,3\n", "1,\0\n", " ,1\n 2\n", ""]
 )
 def test_odd_rows_are_left_alone(text: str) -> None:
-    assert csv_block(text, ",", 2, 1) is None
+    assert parse_block(text, ",", 2, 1) is None
 
 
 def test_a_row_is_known_by_the_line_on_which_it_begins() -> None:
-    block = csv_block('1,"a\nb"\n\n2,c\r\n', ",", 2, 10)
+    block = parse_block('1,"a\nb"\n\n2,c\r\n', ",", 2, 10)
     assert block is not None
     assert (block.lines.tolist(), block.n_lines) == ([10, 13], 4)
 
 
 @pytest.mark.parametrize(("text", "end"), [("1,2\n3,", 4), ('1,2\n3,"a\nb', 4), ("1,2", 0), ('"a\n""\nb', 0)])
 def test_a_block_ends_where_a_row_does(text: str, end: int) -> None:
-    assert end_of_rows(text) == end
+    assert find_end_of_rows(text) == end
 
 
 @given(st.lists(st.text(alphabet="abé", max_size=20), min_size=1, max_size=60))
 def test_like_cells_are_found(cells: list[str]) -> None:
     ends = np.cumsum([len(cell.encode()) for cell in cells])
-    words = words_of("".join(cells).encode() + bytes(200), np.append(0, ends[:-1]), ends)
-    assert first_alike(words).tolist() == [cells.index(cell) for cell in cells]
+    words = pack_words("".join(cells).encode() + bytes(200), np.append(0, ends[:-1]), ends)
+    assert find_first_equal(words).tolist() == [cells.index(cell) for cell in cells]
 
 
 def outcome(path: Path) -> Any:
@@ -122,5 +122,5 @@ def test_both_readers_say_the_same(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(csv_text, "LETTERS_AT_ONCE", letters)
         by_arrays = outcome(path)
-        patch.setattr(csv_text, "csv_block", lambda *_: None)
+        patch.setattr(csv_text, "parse_block", lambda *_: None)
         assert outcome(path) == by_arrays

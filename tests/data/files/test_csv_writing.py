@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from holdfast.data.files.csv_writing import guarded, write_csv
+from holdfast.data.files.csv_writing import escape_formula, write_csv
 from holdfast.data.files.writing import write_file
 
 FORMULAS = [
@@ -28,12 +28,12 @@ HARMLESS = ["", "-", "=", "-3.5", "+4", "-1e-5", "-1.234,50", "-12 %", "-inf", "
 
 @pytest.mark.parametrize("text", FORMULAS)
 def test_what_a_spreadsheet_would_run_gets_an_apostrophe(text: str) -> None:
-    assert guarded(text) == f"'{text}"
+    assert escape_formula(text) == f"'{text}"
 
 
 @pytest.mark.parametrize("cell", [*HARMLESS, -3.5, -1, None, True, np.float64(-2.0)])
 def test_numbers_and_other_text_stay_as_they_are(cell: Any) -> None:
-    assert guarded(cell) is cell
+    assert escape_formula(cell) is cell
 
 
 def written(columns: dict[str, Any], **how: Any) -> list[list[str]]:

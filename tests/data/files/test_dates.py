@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 
 from holdfast.data.files.dates import (
     DateColumn,
-    date_columns,
-    date_source,
+    find_date_source,
     is_ambiguous,
-    moment_of,
+    parse_date_columns,
+    parse_moment,
     possible_orders,
 )
-from holdfast.errors import DataError
+from holdfast.errors import ParameterError
 
 DAYS = "seen (days since 2000-01-01)"
 
@@ -26,10 +26,10 @@ def test_every_way_to_write_a_day_is_read(moment: dt.datetime) -> None:
     day = dt.datetime(moment.year, moment.month, moment.day)
     parts = f"{day.year:04}", f"{day.month:02}", f"{day.day:02}"
     for mark in "-/.":
-        assert moment_of(mark.join(parts)) == day
-        assert moment_of(mark.join(reversed(parts))) == day
-        assert moment_of(mark.join((parts[1], parts[2], parts[0])), "mdy") == day
-    assert moment_of(moment.isoformat()) == moment
+        assert parse_moment(mark.join(parts)) == day
+        assert parse_moment(mark.join(reversed(parts))) == day
+        assert parse_moment(mark.join((parts[1], parts[2], parts[0])), "mdy") == day
+    assert parse_moment(moment.isoformat()) == moment
 
 
 @given(st.datetimes(dt.datetime(1700, 1, 1), dt.datetime(2200, 1, 1)))
@@ -49,8 +49,10 @@ def test_days_and_parts_are_those_of_pandas(moment: dt.datetime) -> None:
 def test_a_zone_counts() -> None:
     noon = dt.datetime(2011, 1, 31, 12)
     for text in ("2011-01-31 12:00Z", "2011-01-31T13:00:00+01:00", "2011-01-31T06:30-0530"):
-        assert moment_of(text) == noon
-    assert moment_of(noon.replace(tzinfo=dt.timezone(dt.timedelta(hours=-1)))) == noon + dt.timedelta(hours=1)
+        assert parse_moment(text) == noon
+    assert parse_moment(noon.replace(tzinfo=dt.timezone(dt.timedelta(hours=-1)))) == noon + dt.timedelta(
+        hours=1
+    )
 
 
 @pytest.mark.parametrize(
@@ -58,8 +60,8 @@ def test_a_zone_counts() -> None:
     ["", "today", "2011-02-30", "32.01.2011", "31.01.11", "2011-01", "2011-01-31 25:00", "1.5", "2011-01/31"],
 )
 def test_what_is_no_date_is_none(text: str) -> None:
-    assert moment_of(text, "dmy") is None
-    assert moment_of(text, "mdy") is None
+    assert parse_moment(text, "dmy") is None
+    assert parse_moment(text, "mdy") is None
 
 
 def test_cells_tell_the_day_from_the_month_or_do_not() -> None:
@@ -73,19 +75,21 @@ def test_cells_tell_the_day_from_the_month_or_do_not() -> None:
 
 def test_a_column_is_named_with_what_is_made_of_it() -> None:
     names = ["seen", "a:b", "left:parts"]
-    assert date_columns(["seen", "seen:parts", "a:b:mdy", "left:parts", "left:parts:dmy:parts"], names) == (
+    assert parse_date_columns(
+        ["seen", "seen:parts", "a:b:mdy", "left:parts", "left:parts:dmy:parts"], names
+    ) == (
         DateColumn("seen"),
         DateColumn("seen", "parts"),
         DateColumn("a:b", "days", "mdy"),
         DateColumn("left:parts"),
         DateColumn("left:parts", "parts", "dmy"),
     )
-    with pytest.raises(DataError, match="--date 'seen:weeks' ends in 'weeks'"):
-        date_columns(["seen:weeks"], names)
+    with pytest.raises(ParameterError, match="date='seen:weeks' ends in 'weeks'"):
+        parse_date_columns(["seen:weeks"], names)
 
 
 @pytest.mark.parametrize("form", ["days", "parts"])
 def test_a_derived_name_tells_its_source(form: str) -> None:
     column = DateColumn("seen (first)", form)  # type: ignore[arg-type]
-    assert [date_source(name) for name in column.derived] == [column] * len(column.derived)
-    assert date_source("seen (first)") is None
+    assert [find_date_source(name) for name in column.derived] == [column] * len(column.derived)
+    assert find_date_source("seen (first)") is None

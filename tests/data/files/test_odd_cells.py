@@ -13,11 +13,11 @@ import pytest
 
 from holdfast.data.files import parquet
 from holdfast.data.files.numerals import Numerals
-from holdfast.data.files.reading import Choices, read_file
+from holdfast.data.files.reading import ColumnChoices, read_file
 from holdfast.data.files.reading_options import ReadingOptions
 from holdfast.data.input.frame import Frame
 from holdfast.data.table import Table
-from holdfast.errors import DataError, DataWarning
+from holdfast.errors import DataError, DataWarning, ParameterError
 
 Written = Callable[..., Path]
 
@@ -59,8 +59,8 @@ def numbers_and(*odd: str, n_numbers: int = 960) -> str:
 
 def test_one_word_among_numbers_is_named_with_its_line(written: Written) -> None:
     assert error_of(written(numbers_and("hemolysed"))) == (
-        "column 'chol' holds 960 numbers, but also 'hemolysed' at line 14: --coerce reads such cells as "
-        "missing, --categorical chol all as categories; or correct them."
+        "column 'chol' holds 960 numbers, but also 'hemolysed' at line 14: coerce=True reads such cells as "
+        "missing, categorical='chol' all as categories; or correct them."
     )
     assert "'hemolysed' at line 14 and 2 more such cells" in error_of(
         written(numbers_and(*["hemolysed"] * 3))
@@ -75,7 +75,7 @@ def test_a_rare_word_among_few_numbers_is_named_too(written: Written) -> None:
 def test_words_among_numbers_are_missing_on_request(written: Written) -> None:
     path = written(numbers_and("hemolysed", "lost"))
     with pytest.warns(
-        DataWarning, match="2 cells that are no number are read as missing, 'hemolysed', 'lost'"
+        DataWarning, match="2 cells that are not a number are read as missing, 'hemolysed', 'lost'"
     ):
         frame = read_file(path, rules=ReadingOptions(coerce=True))
     values = frame.column("chol")
@@ -94,7 +94,7 @@ def test_postcodes_and_text_with_some_numbers_are_no_surprise(written: Written) 
 def test_numbers_are_demanded_where_a_model_knows_them(written: Written) -> None:
     path = written("age,y\n41,1\nold,1\nyoung,1\n")
     with pytest.raises(DataError, match="holds numbers in the model, and here 'old' at line 3"):
-        read_file(path, choices=Choices(numeric=["age"]))
+        read_file(path, choices=ColumnChoices(numeric=["age"]))
 
 
 # -- numbers written in another way --------------------------------------------------------------------------
@@ -103,8 +103,8 @@ def test_numbers_are_demanded_where_a_model_knows_them(written: Written) -> None
 def test_other_ways_to_write_numbers_are_offered_and_read(written: Written) -> None:
     path = written("a;b;c\n1,5;x;0,1\n2,25;y;7\n")
     assert error_of(path) == (
-        "columns 'a', 'c' hold numbers with a decimal comma, as '1,5' at line 2 of column 'a': --decimal , "
-        "reads them as numbers, --categorical a --categorical c as text."
+        "columns 'a', 'c' hold numbers with a decimal comma, as '1,5' at line 2 of column 'a': decimal=',' "
+        "reads them as numbers, categorical=['a', 'c'] as text."
     )
     frame = read_file(path, rules=ReadingOptions(numerals=Numerals(",")))
     assert (column(frame, "a"), column(frame, "c")) == ([1.5, 2.25], [0.1, 7.0])
@@ -113,7 +113,7 @@ def test_other_ways_to_write_numbers_are_offered_and_read(written: Written) -> N
 def test_a_comma_that_may_mean_two_things_is_asked_about(written: Written) -> None:
     path = written('a,b\n"1,234",1.5\n"12",2.5\n')
     assert (
-        "--thousands , reads it as 1234, --decimal , reads it as 1.234, --categorical a as text"
+        "thousands=',' reads it as 1234, decimal=',' reads it as 1.234, categorical='a' as text"
         in error_of(path)
     )
     assert column(read_file(path, rules=ReadingOptions(numerals=Numerals(".", ","))), "a") == [1234.0, 12.0]
@@ -121,7 +121,7 @@ def test_a_comma_that_may_mean_two_things_is_asked_about(written: Written) -> No
 
 def test_points_between_thousands_need_a_decimal_comma(written: Written) -> None:
     path = written("a;b\n1.234,5;1\n7,5;2\n")
-    assert "--decimal , --thousands . reads them as numbers" in error_of(path)
+    assert "decimal=',' and thousands='.' reads them as numbers" in error_of(path)
     assert "with points between thousands" in error_of(path, numerals=Numerals(","))
     path = written("a;b\n1.5;1\n7.5;2\n")
     assert "numbers with a decimal point, as '1.5' at line 2" in error_of(path, numerals=Numerals(","))
@@ -130,7 +130,7 @@ def test_points_between_thousands_need_a_decimal_comma(written: Written) -> None
 def test_all_that_is_wrong_is_told_at_once(written: Written) -> None:
     text = error_of(written('a;b;c\n1,5;2011-01-31;"1 234"\n2,5;2011-02-01;"5"\n'))
     assert text.count(" Also, ") == 2
-    for option in ("--decimal ,", "--date b ", "--thousands ' '"):
+    for option in ("decimal=','", "date='b' ", "thousands=' '"):
         assert option in text
 
 
@@ -157,8 +157,8 @@ def test_dates_become_numbers(written: Written) -> None:
 
 def test_a_day_that_could_be_a_month_is_asked_about(written: Written) -> None:
     path = written("seen,y\n03/04/2020,1\n05/06/2020,1\n")
-    assert "say --date seen:dmy or --date seen:mdy" in error_of(path, dates=("seen",))
-    assert "say --date seen:parts:dmy or" in error_of(path, dates=("seen:parts",))
+    assert "use date='seen:dmy' or date='seen:mdy'" in error_of(path, dates=("seen",))
+    assert "use date='seen:parts:dmy' or" in error_of(path, dates=("seen:parts",))
     frame = read_file(path, rules=ReadingOptions(dates=("seen:parts:mdy",)))
     assert column(frame, "seen (month)") == [3, 5]
 
@@ -167,7 +167,7 @@ def test_what_is_no_date_is_named_or_missing_on_request(written: Written) -> Non
     path = written("seen,y\n31.01.2020,1\nlast week,1\n")
     assert "'last week' (line 3) is none" in error_of(path, dates=("seen",))
     with pytest.warns(
-        DataWarning, match="1 cell that is no date is read as missing, 'last week', first at line 3"
+        DataWarning, match="1 cell that is not a date is read as missing, 'last week', first at line 3"
     ):
         frame = read_file(path, rules=ReadingOptions(dates=("seen",), coerce=True))
     assert column(frame, frame.names[0]) == [7335.0, None]
@@ -179,7 +179,7 @@ def test_words_do_not_keep_days_from_being_told_from_months(written: Written) ->
         frame = read_file(path, rules=ReadingOptions(dates=("seen",), coerce=True))
     assert column(frame, frame.names[0]) == [7335.0, None]
     path = written("seen,y\n01/02/2020,1\nlast week,1\n")
-    assert "say --date seen:dmy" in error_of(path, dates=("seen",), coerce=True)
+    assert "use date='seen:dmy'" in error_of(path, dates=("seen",), coerce=True)
 
 
 def test_a_date_that_is_not_there_or_whose_name_is_taken_raises_an_error(written: Written) -> None:
@@ -202,8 +202,8 @@ def test_long_digits_in_text_do_not_run_together(written: Written) -> None:
 
 def test_decimal_commas_are_not_coerced(written: Written) -> None:
     path = written("dose;y\n1,5;1\n2,5;1\n")
-    for choices in (Choices(), Choices(numeric=["dose"])):
-        with pytest.raises(DataError, match="--decimal ,"):
+    for choices in (ColumnChoices(), ColumnChoices(numeric=["dose"])):
+        with pytest.raises(DataError, match="decimal=','"):
             read_file(path, choices=choices, rules=ReadingOptions(coerce=True))
 
 
@@ -224,9 +224,9 @@ def test_other_encodings_are_read_on_request(encoding: str, written: Written) ->
 
 def test_an_encoding_that_is_wrong_or_unknown_raises_an_error(written: Written) -> None:
     path = written("größe\n7\n".encode("latin-1"))
-    assert "it is not ascii, as --encoding says" in error_of(path, encoding="ascii")
+    assert "it is not ascii: leave out encoding='ascii'" in error_of(path, encoding="ascii")
     for name in ("utf-9", "base64", "rot13"):
-        with pytest.raises(DataError, match=f"--encoding '{name}' is unknown"):
+        with pytest.raises(ParameterError, match=f"encoding='{name}' is unknown"):
             ReadingOptions(encoding=name)
 
 
@@ -249,11 +249,11 @@ def test_none_in_text_is_told_of(written: Written) -> None:
 def test_identifiers_are_left_out_on_request_with_a_sentence(written: Written) -> None:
     path = written("id,name,age\n" + "".join(f"{n},Ms {n},{n}\n" for n in range(40)))
     assert read_file(path).names == ("id", "name", "age")
-    with pytest.warns(DataWarning, match="left out, since .* --keep-ids keeps such columns") as caught:
+    with pytest.warns(DataWarning, match="left out, since .* keep_ids=True keeps such columns") as caught:
         frame = read_file(path, rules=ReadingOptions(keep_ids=False))
     assert frame.names == ("age",)
     assert [str(each.message).split(" is ")[0] for each in caught] == ["column 'id'", "column 'name'"]
-    choices = Choices(categorical=["name"], roles=["id"])
+    choices = ColumnChoices(categorical=["name"], roles=["id"])
     assert read_file(path, choices=choices, rules=ReadingOptions(keep_ids=False)).names == (
         "id",
         "name",
@@ -293,7 +293,7 @@ def test_identifiers_in_parquet_are_left_out_too(tmp_path: Path) -> None:
     names = [f"Ms {number}" for number in range(40)]
     columns = {"id": list(range(40)), "name": names, "age": [number % 7 for number in range(40)]}
     pq.write_table(pa.table(columns), tmp_path / "data.parquet")
-    with pytest.warns(DataWarning, match="--keep-ids"):
+    with pytest.warns(DataWarning, match="keep_ids=True"):
         frame = read_file(tmp_path / "data.parquet", rules=ReadingOptions(keep_ids=False))
     assert frame.names == ("age",)
 

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from holdfast.data.files.reading import Choices, opened, read_file
+from holdfast.data.files.reading import ColumnChoices, open_source, read_file
 from holdfast.data.files.reading_options import ReadingOptions
 from holdfast.errors import DataError
 
@@ -30,9 +30,9 @@ def test_a_csv_file_is_named_and_read_by_one_opening(tmp_path: Path, openings: l
     path = tmp_path / "patients.csv"
     path.write_text("age,ward\n41,a\n63,b\n")
     openings.clear()
-    with opened(path) as source:
+    with open_source(path) as source:
         assert source.names == ("age", "ward")
-        frame = source.read(Choices(drop=["ward"]), ReadingOptions())
+        frame = source.read(ColumnChoices(drop=["ward"]), ReadingOptions())
     assert openings == ["patients.csv"]
     assert (frame.names, frame.column("age").tolist()) == (("age",), [41.0, 63.0])
 
@@ -41,16 +41,18 @@ def test_a_parquet_file_is_named_and_read_by_one_opening(tmp_path: Path, opening
     path = tmp_path / "patients.parquet"
     pd.DataFrame({"age": [41.0, 63.0], "ward": ["a", "b"]}).to_parquet(path)
     openings.clear()
-    with opened(path) as source:
+    with open_source(path) as source:
         assert source.names == ("age", "ward")
-        assert list(source.read(Choices(), ReadingOptions()).column("ward")) == ["a", "b"]
+        assert list(source.read(ColumnChoices(), ReadingOptions()).column("ward")) == ["a", "b"]
     assert openings == ["patients.parquet"]
 
 
 def test_a_frame_is_read_like_a_file() -> None:
-    with opened(pd.DataFrame({"age": [41.0, np.nan]})) as source:
+    with open_source(pd.DataFrame({"age": [41.0, np.nan]})) as source:
         assert source.is_typed
-        np.testing.assert_array_equal(source.read(Choices(), ReadingOptions()).column("age"), [41.0, np.nan])
+        np.testing.assert_array_equal(
+            source.read(ColumnChoices(), ReadingOptions()).column("age"), [41.0, np.nan]
+        )
 
 
 @pytest.mark.parametrize(
@@ -60,7 +62,7 @@ def test_a_frame_is_read_like_a_file() -> None:
         ("latin.csv", b"age,ward\n41,caf\xe9\n", "it is not UTF-8 at line 2"),
         ("wide.csv", b"age,ward\n41,a,b\n", "line 2 has 3 cells and the header has 2"),
         ("foreign.csv", b"PAR1....", "it is a Parquet file"),
-        ("broken.csv.gz", b"\x1f\x8b nothing", "it is no gzip file"),
+        ("broken.csv.gz", b"\x1f\x8b nothing", "it is not a valid gzip file"),
     ],
 )
 def test_errors_are_those_of_reading_at_once(name: str, content: bytes, message: str, tmp_path: Path) -> None:
@@ -70,8 +72,8 @@ def test_errors_are_those_of_reading_at_once(name: str, content: bytes, message:
     with pytest.raises(DataError, match=message) as error:
         read_file(path)
     errors.append(str(error.value))
-    with pytest.raises(DataError, match=message) as error, opened(path) as source:
-        source.read(Choices(), ReadingOptions())
+    with pytest.raises(DataError, match=message) as error, open_source(path) as source:
+        source.read(ColumnChoices(), ReadingOptions())
     errors.append(str(error.value))
     assert errors[0] == errors[1]
     assert errors[0].startswith(f"Cannot read '{path}': ")

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from holdfast.data.files import csv_text, parquet
-from holdfast.data.files.reading import Choices, read_file
+from holdfast.data.files.reading import ColumnChoices, read_file
 from holdfast.data.files.reading_options import ReadingOptions
 from holdfast.data.input.frame import Frame
 from holdfast.data.table import Table
@@ -114,7 +114,7 @@ def test_a_column_of_gaps_is_numeric_and_a_category_that_is_known_is_no_gap(writ
     path = written("test,empty,y\nNone,NA,1\nNone,,1\n")
     assert column(read_file(path), "test") == [None, None]
     assert read_file(path).column("empty").dtype == np.float64
-    choices = Choices(categorical=["test"], known={"test": ("None", "some")})
+    choices = ColumnChoices(categorical=["test"], known={"test": ("None", "some")})
     assert column(read_file(path, choices=choices), "test") == ["None", "None"]
 
 
@@ -157,9 +157,9 @@ def test_a_date_raises_an_error_unless_it_is_left_out_or_named_as_text(cell: str
     with pytest.raises(DataError) as error:
         read_file(path)
     assert str(error.value) == (
-        f"Cannot read '{path}': column 'admit_date' holds dates, as {cell!r} at line 2: --date admit_date "
-        "reads them as days since 2000-01-01, --date admit_date:parts as year, month and weekday, "
-        "--categorical admit_date as text, and --drop admit_date leaves them out."
+        f"Cannot read '{path}': column 'admit_date' holds dates, as {cell!r} at line 2: date='admit_date' "
+        "reads them as days since 2000-01-01, date='admit_date:parts' as year, month and weekday, "
+        "categorical='admit_date' as text, and drop='admit_date' leaves them out."
     )
     assert read_file(path, drop=["admit_date"]).names == ("y",)
     assert column(read_file(path, categorical=["admit_date"]), "admit_date") == [cell, None]
@@ -171,7 +171,7 @@ def test_what_is_almost_a_date_is_text(cell: str, written: Written) -> None:
 
 
 def test_the_option_that_leaves_a_column_out_is_quoted_for_the_shell(written: Written) -> None:
-    with pytest.raises(DataError, match=r"--date 'admit date:parts' as .* --drop 'admit date' leaves"):
+    with pytest.raises(DataError, match=r"date='admit date:parts' as .* drop='admit date' leaves"):
         read_file(written("admit date,y\n2011-01-31,1\n"))
 
 
@@ -253,22 +253,28 @@ def zipped() -> bytes:
         (b"age,sex\n41,f\n63\n", "line 3 has 1 cell and the header has 2, separated by ','"),
         (b'age,sex\n41,"f\n\nm"\n63,f,5\n', "line 5 has 3 cells and the header has 2"),
         (b"age,age,sex,sex\n1,2,3,4\n", "several columns have the same name: 'age', 'sex'"),
-        (b'age,sex\n41,f\n63,"m\n50,f\n', "the row that begins at line 3 is no CSV"),
-        (b'age,sex\n41,"f"m\n', "the row that begins at line 2 is no CSV"),
+        (b'age,sex\n41,f\n63,"m\n50,f\n', "the row that begins at line 3 is not valid CSV"),
+        (b'age,sex\n41,"f"m\n', "the row that begins at line 2 is not valid CSV"),
         (
             "age,größe\n1,2\n".encode("latin-1"),
-            r"it is not UTF-8 at line 1 \(byte 0xf6\). With --encoding latin-1 the place reads 'größe'",
+            r"it is not UTF-8 at line 1 \(byte 0xf6\). With encoding='latin-1' the place reads 'größe'",
         ),
         (b"age,x\n" + b"41,a\n" * 9000 + b"1,\xe9\n", r"it is not UTF-8 at line 9002 \(byte 0xe9\)"),
-        ("age,x\n1,“a”\n".encode("cp1252"), "With --encoding cp1252 the place reads '“a”'"),
-        ("age,x\n1,2\n".encode("utf-16-le"), "NUL byte at line 1. If it is UTF-16, say --encoding utf-16-le"),
-        ("age,x\n1,2\n".encode("utf-16-be"), "NUL byte at line 1. If it is UTF-16, say --encoding utf-16-be"),
-        (b"age,x\n1,2\n1,\x00\n", "it is no text: there is a NUL byte at line 3"),
+        ("age,x\n1,“a”\n".encode("cp1252"), "With encoding='cp1252' the place reads '“a”'"),
+        (
+            "age,x\n1,2\n".encode("utf-16-le"),
+            "NUL byte at line 1. If it is UTF-16, read it with encoding='utf-16-le'",
+        ),
+        (
+            "age,x\n1,2\n".encode("utf-16-be"),
+            "NUL byte at line 1. If it is UTF-16, read it with encoding='utf-16-be'",
+        ),
+        (b"age,x\n1,2\n1,\x00\n", "it is not text: there is a NUL byte at line 3"),
         (zipped(), "it is a zip archive or a spreadsheet"),
         (pickle.dumps({"a": 1}), "it looks like a pickle"),
         (b"PAR1\x15\x04", r"it is a Parquet file: let its name end in \.parquet"),
         (gzip.compress(b"a,b\n1,2\n"), r"it is compressed with gzip: let its name end in \.gz"),
-        (b"a,b\n1," + b"x" * 200_000 + b"\n", "the row that begins at line 2 is no CSV"),
+        (b"a,b\n1," + b"x" * 200_000 + b"\n", "the row that begins at line 2 is not valid CSV"),
     ],
     ids=lambda value: "" if isinstance(value, bytes) else value[:40],
 )
@@ -280,13 +286,13 @@ def test_what_is_no_table_raises_an_error_in_one_line(content: bytes, message: s
 
 @pytest.mark.parametrize("content", [b"age,x\n1,2\n", b"\x1f\x8b" + b"?" * 40], ids=["plain text", "noise"])
 def test_what_is_no_gzip_file_raises_an_error(content: bytes, written: Written) -> None:
-    with pytest.raises(DataError, match="it is no gzip file, or a broken one"):
+    with pytest.raises(DataError, match="it is not a valid gzip file"):
         read_file(written(content, "data.csv.gz"))
 
 
 def test_a_cut_off_gzip_file_raises_an_error(written: Written) -> None:
     rows = "".join(f"{number},{number * number}\n" for number in range(5000))
-    with pytest.raises(DataError, match="it is no gzip file, or a broken one"):
+    with pytest.raises(DataError, match="it is not a valid gzip file"):
         read_file(written(gzip.compress(b"x,y\n" + rows.encode())[:-2000], "data.csv.gz"))
 
 
@@ -371,10 +377,10 @@ def test_an_order_written_by_pandas_is_kept_or_its_loss_is_told(library: str, tm
 def test_dates_and_lists_in_parquet_raise_an_error(library: str, tmp_path: Path) -> None:
     when = pd.to_datetime(["2011-01-31", None])
     pq.write_table(pa.table({"when": when, "codes": [[1], [2, 3]], "y": [1, 2]}), tmp_path / "data.parquet")
-    with pytest.raises(DataError, match=r"column 'when' holds dates, as '2011-01-31.* --drop when leaves"):
+    with pytest.raises(DataError, match=r"column 'when' holds dates, as '2011-01-31.* drop='when' leaves"):
         read_file(tmp_path / "data.parquet")
     if library != "pandas":  # to which lists are objects like any other
-        with pytest.raises(DataError, match=r"column 'codes' holds values of the type .* --drop codes "):
+        with pytest.raises(DataError, match=r"column 'codes' holds values of the type .* drop='codes'"):
             read_file(tmp_path / "data.parquet", drop=["when"])
     frame = read_file(tmp_path / "data.parquet", drop=["codes"], categorical=["when"])
     assert column(frame, "when") == ["2011-01-31 00:00:00", None]
@@ -386,7 +392,7 @@ def test_dates_and_lists_in_parquet_raise_an_error(library: str, tmp_path: Path)
 def test_a_broken_parquet_file_raises_an_error_in_one_line(
     content: bytes, library: str, written: Written
 ) -> None:
-    with pytest.raises(DataError, match=r"Cannot read '.*': it is no Parquet file, or a broken one") as error:
+    with pytest.raises(DataError, match=r"Cannot read '.*': it is not a valid Parquet file") as error:
         read_file(written(content, "data.parquet"))
     assert "\n" not in str(error.value)
 

@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from holdfast.data.input.columns import read_column
-from holdfast.data.input.encoded import encoded
+from holdfast.data.input.encoded import encode_series
 
 TOWNS = ["Ulm", "Bonn", None, "", "Ulm", "Köln", None, "Bonn"]
 
@@ -50,7 +50,7 @@ def test_a_column_is_the_same_in_every_container(make, values):
 
 @pytest.mark.parametrize("make", CONTAINERS.values(), ids=CONTAINERS)
 def test_a_category_that_no_row_has_is_not_there(make):
-    own = encoded(series_of(make, TOWNS))
+    own = encode_series(series_of(make, TOWNS))
     assert own is not None
     assert sorted(own.values) == ["", "Bonn", "Köln", "Ulm"]
     assert [None if code < 0 else own.values[code] for code in own.codes] == TOWNS
@@ -58,7 +58,7 @@ def test_a_category_that_no_row_has_is_not_there(make):
 
 def test_objects_of_several_kinds_are_read_one_by_one():
     mixed = nw.from_native(pd.Series([True, 1, "1", None], dtype=object), series_only=True)
-    assert encoded(mixed) is None
+    assert encode_series(mixed) is None
 
 
 def test_a_strange_category_is_named_with_its_row():

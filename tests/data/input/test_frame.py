@@ -20,7 +20,7 @@ from holdfast import (
     StableTreeClassifier,
     TreeClassifier,
 )
-from holdfast.data.input.frame import frame_of, stacked
+from holdfast.data.input.frame import make_frame, stack_frames
 from holdfast.data.table import Table
 from holdfast.errors import DataError
 from holdfast.text.lists import row_name
@@ -102,21 +102,21 @@ def test_what_a_mask_hides_is_missing():
 
 
 def test_rows_that_are_taken_keep_their_names():
-    frame = frame_of(pd.DataFrame({"a": [1, 2, 3]}, index=["x", "y", "z"]))
-    taken = frame.without([]).taken(np.array([False, True, True]))
+    frame = make_frame(pd.DataFrame({"a": [1, 2, 3]}, index=["x", "y", "z"]))
+    taken = frame.without([]).subset(np.array([False, True, True]))
     assert [row_name(place, taken.rows) for place in range(2)] == ["row 'y'", "row 'z'"]
-    assert frame_of(np.ones((2, 2))).rows is None
+    assert make_frame(np.ones((2, 2))).rows is None
     for frame in (pl.DataFrame({"a": [1]}), pa.table({"a": [1]})):
-        assert frame_of(frame).rows is None
+        assert make_frame(frame).rows is None
 
 
 @pytest.mark.parametrize(
     "data", [pd.DataFrame({"x0": [1, 2, 3]}), pl.DataFrame({"x0": [1, 2, 3]}), np.array([[1], [2], [3]])]
 )
 def test_rows_are_taken_by_flags_or_in_the_order_of_their_numbers(data):
-    frame = replace(frame_of(data), names=("a",))
+    frame = replace(make_frame(data), names=("a",))
     for rows, values in ((np.array([2, 0, 2]), [3, 1, 3]), (np.array([True, False, True]), [1, 3])):
-        taken = frame.taken(rows)
+        taken = frame.subset(rows)
         assert (taken.names, taken.n_rows) == (("a",), len(values))
         assert list(taken.column("a")) == values
         if frame.rows is not None:  # the labels of pandas
@@ -129,13 +129,13 @@ def test_names_that_are_only_positions_are_no_names():
     named = [pd.DataFrame({"a": [1, 2]}), pl.DataFrame({"a": [1, 2]}).lazy(), pa.table({"a": [1, 2]})]
     unnamed = [np.ones((2, 1)), [[1.0], [2.0]], pd.DataFrame([[1.0], [2.0]])]
     for data, is_named in [*((each, True) for each in named), *((each, False) for each in unnamed)]:
-        frame = frame_of(data)
+        frame = make_frame(data)
         assert frame.is_named is is_named
-        assert frame.taken(np.array([0])).is_named is is_named
-        assert frame_of(frame) is frame
-    both = frame_of(pd.DataFrame({"a": [1], "b": [2]}))
+        assert frame.subset(np.array([0])).is_named is is_named
+        assert make_frame(frame) is frame
+    both = make_frame(pd.DataFrame({"a": [1], "b": [2]}))
     assert both.without(["b"]).is_named
-    assert stacked(both, both, ("X0", "X")).is_named
+    assert stack_frames(both, both, ("X0", "X")).is_named
 
 
 def test_a_fit_and_a_prediction_read_a_lazy_frame_once():

@@ -20,7 +20,7 @@ def test_a_column_with_an_order_keeps_it_and_all_its_categories() -> None:
 
 
 def test_some_of_its_rows_have_the_same_order() -> None:
-    taken = frame("high", "low", None, "low").taken(np.array([True, False, True, False]))
+    taken = frame("high", "low", None, "low").subset(np.array([True, False, True, False]))
     assert taken.n_rows == 2
     assert Table.from_arrays(taken, ["a", "b"]).schema.features[0].categories == ORDER
 

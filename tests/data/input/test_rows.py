@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from holdfast.data.input.rows import encoded
+from holdfast.data.input.rows import encode_rows
 from holdfast.data.schema import Feature, Schema
 from holdfast.data.table import Table
 from holdfast.errors import DataError, DataWarning, SchemaMismatch
@@ -36,39 +36,39 @@ CODES = [[60, 0, 1, 1, 1], [30, 1, nan, nan, 1]]
 
 
 def test_a_whole_float_array_is_returned_as_it_is():
-    assert encoded(X, NUMBERS, [0, 1, 2]) is X
+    assert encode_rows(X, NUMBERS, [0, 1, 2]) is X
 
 
 @pytest.mark.parametrize("make", [np.asfortranarray, lambda array: array.astype("f4"), np.ndarray.tolist])
 @pytest.mark.parametrize("features", [[0, 1, 2], [2, 0], [1], []])
 def test_features_are_taken_in_the_asked_for_order(make, features):
-    matrix = encoded(make(X), NUMBERS, features)
+    matrix = encode_rows(make(X), NUMBERS, features)
     assert matrix.flags.c_contiguous
     assert matrix.dtype == np.float64
     assert_array_equal(matrix, X[:, features])
 
 
 def test_integers_are_numbers():
-    assert_array_equal(encoded(np.array([[1, 2, 3]]), NUMBERS, [2, 1]), [[3.0, 2.0]])
+    assert_array_equal(encode_rows(np.array([[1, 2, 3]]), NUMBERS, [2, 1]), [[3.0, 2.0]])
 
 
 @pytest.mark.parametrize("width", [2, 4])
 def test_an_array_must_have_as_many_columns_as_the_schema(width):
     message = f"X has {width} features, but Tree is expecting 3 features as input."
     with pytest.raises(ValueError, match=message):
-        encoded(np.zeros((1, width)), NUMBERS, [0])
+        encode_rows(np.zeros((1, width)), NUMBERS, [0])
 
 
 def test_infinity_in_an_asked_for_column_raises_an_error_by_name():
     rows = np.array([[1.0, 2.0, 3.0], [inf, -inf, 6.0]])
     with pytest.raises(ValueError, match="column 'b' contains infinity, first at row 1"):
-        encoded(rows, NUMBERS, [2, 1])
-    assert_array_equal(encoded(rows, NUMBERS, [2]), [[3.0], [6.0]])
+        encode_rows(rows, NUMBERS, [2, 1])
+    assert_array_equal(encode_rows(rows, NUMBERS, [2]), [[3.0], [6.0]])
 
 
 def test_an_array_of_objects_may_hold_text():
     rows = np.array([[60, "er", True, "I"], [30, "icu", None, None]], dtype=object)
-    assert_array_equal(encoded(rows, PATIENTS, range(5)), CODES)
+    assert_array_equal(encode_rows(rows, PATIENTS, range(5)), CODES)
 
 
 @pytest.mark.parametrize(
@@ -77,21 +77,21 @@ def test_an_array_of_objects_may_hold_text():
 )
 def test_new_rows_get_the_standard_messages_too(rows, message):
     with pytest.raises(ValueError, match=message):
-        encoded(rows, NUMBERS, [0])
+        encode_rows(rows, NUMBERS, [0])
 
 
 # -- frames -----------------------------------------------------------------------------------------------
 
 
 def test_columns_of_a_frame_are_matched_by_name_in_any_order(as_frame):
-    matrix = encoded(as_frame(NEW), PATIENTS, range(5))
+    matrix = encode_rows(as_frame(NEW), PATIENTS, range(5))
     assert matrix.flags.c_contiguous
     assert_array_equal(matrix, CODES)
 
 
 @pytest.mark.parametrize("features", [[4], [3, 1], [0, 4, 2], []])
 def test_only_the_asked_for_features_of_a_frame_are_encoded(as_frame, features):
-    assert_array_equal(encoded(as_frame(NEW), PATIENTS, features), np.array(CODES)[:, features])
+    assert_array_equal(encode_rows(as_frame(NEW), PATIENTS, features), np.array(CODES)[:, features])
 
 
 @pytest.mark.parametrize("asked", [2, 4])
@@ -101,28 +101,28 @@ def test_missing_columns_that_are_asked_for_are_listed_with_those_that_are_extra
     with pytest.raises(
         SchemaMismatch, match=rf"(?s)columns missing +{missing}\n +columns not in the schema +'bed'"
     ):
-        encoded(frame, PATIENTS, [1, asked])
+        encode_rows(frame, PATIENTS, [1, asked])
 
 
 def test_only_columns_that_are_asked_for_are_needed(as_frame):
     frame = as_frame({"bed": [1], "ward": ["er"], "age": [60]})
-    assert_array_equal(encoded(frame, PATIENTS, [1, 4]), [[0, 1]])
-    assert encoded(as_frame({"bed": [1]}), PATIENTS, []).shape == (1, 0)
+    assert_array_equal(encode_rows(frame, PATIENTS, [1, 4]), [[0, 1]])
+    assert encode_rows(as_frame({"bed": [1]}), PATIENTS, []).shape == (1, 0)
 
 
 def test_rows_of_pandas_are_known_by_their_labels():
     frame = pd.DataFrame({"a": [1.0, inf], "b": [None, 2.0], "c": [3, "?"]}, index=["ann", "bob"])
     with pytest.raises(DataError, match="column 'a' contains infinity, first at row 'bob'"):
-        encoded(frame, NUMBERS, [0])
+        encode_rows(frame, NUMBERS, [0])
     with pytest.raises(DataError, match="column 'b' has 1 missing values, first at row 'ann'"):
-        encoded(frame, NUMBERS, [1], missing="error")
+        encode_rows(frame, NUMBERS, [1], missing="error")
     with pytest.raises(SchemaMismatch, match=r"text '\?', first at row 'bob'"):
-        encoded(frame, NUMBERS, [2])
+        encode_rows(frame, NUMBERS, [2])
 
 
 def test_duplicate_columns_raise_an_error():
     with pytest.raises(DataError, match="same name: 'a'"):
-        encoded(pd.DataFrame(X, columns=["a", "b", "a"]), NUMBERS, [0])
+        encode_rows(pd.DataFrame(X, columns=["a", "b", "a"]), NUMBERS, [0])
 
 
 @pytest.mark.parametrize("age", [["60", "30"], ["old", None]])
@@ -130,44 +130,44 @@ def test_text_is_never_read_as_a_number(age):
     with pytest.raises(
         SchemaMismatch, match=f"column 'age': numeric in the schema, and here the text '{age[0]}'"
     ):
-        encoded(pl.DataFrame({**NEW, "age": age}), PATIENTS, [0])
+        encode_rows(pl.DataFrame({**NEW, "age": age}), PATIENTS, [0])
 
 
 def test_text_among_numbers_is_shown_with_its_row():
     rows = np.array([[1, 2, 3], [1, "?", 3]], dtype=object)
     with pytest.raises(SchemaMismatch, match=r"column 'b'.* text '\?', first at row 1"):
-        encoded(rows, NUMBERS, [1])
+        encode_rows(rows, NUMBERS, [1])
 
 
 def test_numbers_are_never_read_as_text():
     with pytest.raises(
         SchemaMismatch, match="column 'ward': nominal of text in the schema, and here the number 3"
     ):
-        encoded(pl.DataFrame({**NEW, "ward": [3, 4]}), PATIENTS, [1])
+        encode_rows(pl.DataFrame({**NEW, "ward": [3, 4]}), PATIENTS, [1])
 
 
 def test_a_column_that_is_not_asked_for_may_hold_anything():
     frame = pl.DataFrame({**NEW, "smoker": [dt.date(2020, 1, 1)] * 2})
-    assert_array_equal(encoded(frame, PATIENTS, [0]), [[60], [30]])
+    assert_array_equal(encode_rows(frame, PATIENTS, [0]), [[60], [30]])
 
 
 def test_flags_may_come_as_zeros_and_ones():
-    assert_array_equal(encoded(pl.DataFrame({**NEW, "smoker": [1.0, 0.0]}), PATIENTS, [2]), [[1], [0]])
+    assert_array_equal(encode_rows(pl.DataFrame({**NEW, "smoker": [1.0, 0.0]}), PATIENTS, [2]), [[1], [0]])
 
 
 def test_flags_are_numbers_where_the_schema_has_numbers():
-    assert_array_equal(encoded(pl.DataFrame({**NEW, "age": [True, False]}), PATIENTS, [0]), [[1], [0]])
+    assert_array_equal(encode_rows(pl.DataFrame({**NEW, "age": [True, False]}), PATIENTS, [0]), [[1], [0]])
 
 
 def test_numeric_categories_are_matched_by_value():
     schema = Schema((Feature("zone", "nominal", categories=(1, 2, 2.5)),))
-    assert_array_equal(encoded(np.array([[2.0], [2.5], [1.0]]), schema, [0]), [[1], [2], [0]])
-    assert_array_equal(encoded(pl.DataFrame({"zone": [2, None, 1]}), schema, [0]), [[1], [nan], [0]])
+    assert_array_equal(encode_rows(np.array([[2.0], [2.5], [1.0]]), schema, [0]), [[1], [2], [0]])
+    assert_array_equal(encode_rows(pl.DataFrame({"zone": [2, None, 1]}), schema, [0]), [[1], [nan], [0]])
 
 
 def test_a_column_without_any_value_fits_every_kind():
     frame = pl.DataFrame({name: [None] for name in NEW})
-    assert np.isnan(encoded(frame, PATIENTS, range(5))).all()
+    assert np.isnan(encode_rows(frame, PATIENTS, range(5))).all()
 
 
 # -- unknown categories -----------------------------------------------------------------------------------
@@ -178,7 +178,7 @@ def test_unknown_categories_count_as_missing_with_one_warning(as_frame):
         {"age": [1, 2, 3], "smoker": [True] * 3, "stage": ["I"] * 3, "ward": ["ccu", "er", "ccu"]}
     )
     with pytest.warns(DataWarning, match=r"count as missing: column 'ward': 'ccu' \(2 rows\)") as caught:
-        matrix = encoded(frame, PATIENTS, [1])
+        matrix = encode_rows(frame, PATIENTS, [1])
     assert len(caught) == 1
     assert_array_equal(matrix, [[nan], [0], [nan]])
 
@@ -186,20 +186,20 @@ def test_unknown_categories_count_as_missing_with_one_warning(as_frame):
 def test_unknown_categories_raise_an_error_on_request():
     frame = pl.DataFrame({**NEW, "ward": ["ccu", "er"]})
     with pytest.raises(SchemaMismatch, match=r"new categories +column 'ward': 'ccu'"):
-        encoded(frame, PATIENTS, [1], unknown="error")
+        encode_rows(frame, PATIENTS, [1], unknown="error")
 
 
 def test_unknown_categories_elsewhere_do_not_matter():
     frame = pl.DataFrame({**NEW, "ward": ["ccu", "er"]})
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        encoded(frame, PATIENTS, [0, 2], unknown="error")
+        encode_rows(frame, PATIENTS, [0, 2], unknown="error")
 
 
 def test_an_unknown_category_leaves_a_question_open():
     frame = pl.DataFrame({**NEW, "ward": ["ccu", "ccu"]})
     with pytest.warns(DataWarning, match="'ccu'"):
-        assert_array_equal(encoded(frame, PATIENTS, [4]), [[1], [nan]])
+        assert_array_equal(encode_rows(frame, PATIENTS, [4]), [[1], [nan]])
 
 
 # -- missing values ---------------------------------------------------------------------------------------
@@ -208,19 +208,19 @@ def test_an_unknown_category_leaves_a_question_open():
 @pytest.mark.parametrize("rows", [X, pl.DataFrame(X, schema=["a", "b", "c"])])
 def test_missing_values_raise_an_error_on_request_where_asked_for(rows):
     with pytest.raises(DataError, match="column 'b' has 1 missing values, first at row 1"):
-        encoded(rows, NUMBERS, [0, 1], missing="error")
-    assert_array_equal(encoded(rows, NUMBERS, [0, 2], missing="error"), X[:, [0, 2]])
+        encode_rows(rows, NUMBERS, [0, 1], missing="error")
+    assert_array_equal(encode_rows(rows, NUMBERS, [0, 2], missing="error"), X[:, [0, 2]])
 
 
 def test_missing_values_behind_a_question_raise_an_error_too():
     with pytest.raises(DataError, match="column 'age' has 1 missing values"):
-        encoded(pl.DataFrame({**NEW, "age": [None, 30]}), PATIENTS, [4], missing="error")
+        encode_rows(pl.DataFrame({**NEW, "age": [None, 30]}), PATIENTS, [4], missing="error")
 
 
 @pytest.mark.parametrize("policy", [{"unknown": "ignore"}, {"missing": "drop"}])
 def test_a_policy_that_does_not_exist_raises_an_error(policy):
     with pytest.raises(DataError, match="must be one of"):
-        encoded(X, NUMBERS, [0], **policy)
+        encode_rows(X, NUMBERS, [0], **policy)
 
 
 # -- agreement with the table -----------------------------------------------------------------------------
@@ -237,4 +237,4 @@ cells = st.tuples(
 def test_the_rows_a_table_was_read_from_are_encoded_as_its_columns(as_frame, rows):
     columns = dict(zip(["number", "text", "flag"], map(list, zip(*rows, strict=True)), strict=True))
     table = Table.from_arrays(as_frame(columns), [0] * len(rows), questions=["number > 1"])
-    assert_array_equal(encoded(as_frame(columns), table.schema, range(4)), table.rows(range(4)))
+    assert_array_equal(encode_rows(as_frame(columns), table.schema, range(4)), table.rows(range(4)))

@@ -5,7 +5,7 @@ import pytest
 
 from holdfast import DataWarning, Table
 from holdfast.arrays import LongArray
-from holdfast.data.split.folds import Fold, drawn_folds, given_folds, steady_folds
+from holdfast.data.split.folds import Fold, draw_folds, draw_stable_folds, read_folds
 from holdfast.stability.division import RowInfo, divide
 from holdfast.stability.settings import StabilitySettings
 
@@ -25,20 +25,20 @@ def rows_of(sizes: list[int]) -> tuple[Table, LongArray]:
 def test_rows_to_learn_from_and_rows_held_out_are_flags() -> None:
     table, groups = rows_of([2] * 10)
     folds = [
-        *drawn_folds(table, None, 4, SEED),
-        *drawn_folds(table, groups, 0.3, SEED),
-        *steady_folds(table, groups, 4, SEED),
-        *given_folds(table, None, [(range(15), range(15, 20))]),
+        *draw_folds(table, None, 4, SEED),
+        *draw_folds(table, groups, 0.3, SEED),
+        *draw_stable_folds(table, groups, 4, SEED),
+        *read_folds(table, None, [(range(15), range(15, 20))]),
     ]
     for fold in folds:
         assert fold.training.dtype == fold.held_out.dtype == np.bool_
         assert (fold.training ^ fold.held_out).all()
-        assert table.taken(fold.training).n_rows + table.taken(fold.held_out).n_rows == 20
+        assert table.subset(fold.training).n_rows + table.subset(fold.held_out).n_rows == 20
 
 
 def test_a_row_named_twice_is_flagged_once_and_counted_twice() -> None:
     table, _ = rows_of([2] * 3)
-    (fold,) = given_folds(table, None, [([0, 3, 3], [5])])
+    (fold,) = read_folds(table, None, [([0, 3, 3], [5])])
     assert np.flatnonzero(fold.training).tolist() == [0, 3]
     assert fold.times.tolist() == [1, 0, 0, 2, 0, 0]
 
@@ -53,7 +53,7 @@ def test_a_fold_of_some_rows_is_spread_over_all() -> None:
 # -- fewer than asked -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("draw", [drawn_folds, steady_folds])
+@pytest.mark.parametrize("draw", [draw_folds, draw_stable_folds])
 def test_fewer_folds_than_asked_for_are_reported_with_the_reason(draw) -> None:  # type: ignore[no-untyped-def]
     table, groups = rows_of([80, 5, 5, 5, 5])
     with pytest.warns(DataWarning, match=r"5 folds were asked for and (\d) can be made") as said:
@@ -70,9 +70,9 @@ def test_as_many_folds_as_asked_for_need_no_word() -> None:
     table, groups = rows_of([4] * 25)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert len(drawn_folds(table, groups, 5, SEED)) == 5
-        assert len(drawn_folds(table, None, 5, SEED)) == 5
-        assert len(drawn_folds(table, groups, 0.2, SEED)) == 1
+        assert len(draw_folds(table, groups, 5, SEED)) == 5
+        assert len(draw_folds(table, None, 5, SEED)) == 5
+        assert len(draw_folds(table, groups, 0.2, SEED)) == 1
         divide(table, StabilitySettings(method="bootstrap", validation=5), RowInfo(groups=groups))
         table, groups = rows_of([80, 5, 5, 5, 5])
         divide(table, StabilitySettings(method="bootstrap"), RowInfo(groups=groups))  # none were asked for

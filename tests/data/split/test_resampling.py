@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from holdfast.data.split.resampling import Units, all_draws, bootstrap_counts, bootstrap_draws, n_groups_there
+from holdfast.data.split.resampling import Units, all_draws, bootstrap_counts, bootstrap_draws, count_groups
 from holdfast.data.split.row_keys import STEP, lowest, poisson_counts, row_keys, uniforms
 from holdfast.data.table import Table
 
@@ -87,4 +87,4 @@ def test_without_replacement_all_rows_are_taken_once():
 
 
 def test_groups_with_a_row_that_counts_are_counted():
-    assert n_groups_there(np.array([0, 1, 0, 0], np.int32), np.array([9, 9, 2, 5])) == 1
+    assert count_groups(np.array([0, 1, 0, 0], np.int32), np.array([9, 9, 2, 5])) == 1

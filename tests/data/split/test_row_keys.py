@@ -124,7 +124,7 @@ def test_many_rows_are_hashed_as_a_few():
     X = np.random.default_rng(0).normal(size=(20_000, 2))
     table = Table.from_arrays(X, (X[:, 0] > 0).astype(int))
     some = np.arange(0, 20_000, 997)
-    assert (row_hashes(table)[some] == row_hashes(table.taken(some))).all()
+    assert (row_hashes(table)[some] == row_hashes(table.subset(some))).all()
     assert len(np.unique(row_keys(table))) == 20_000
 
 
@@ -133,7 +133,7 @@ def test_a_table_may_have_the_identity_of_other_rows():
     student = Table.from_arrays([[1.0], [2.0], [3.0]], [0.2, 0.9, 0.4])
     student = Table(student.schema, student.columns, student.target, None, row_keys(teacher))
     assert (row_keys(student) == row_keys(teacher)).all()
-    assert (row_keys(student.taken(np.array([2, 0]))) == row_keys(teacher)[[2, 0]]).all()
+    assert (row_keys(student.subset(np.array([2, 0]))) == row_keys(teacher)[[2, 0]]).all()
 
 
 def test_the_names_of_the_classes_change_no_key():

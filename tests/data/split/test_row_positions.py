@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.data.split.row_positions import below, folds_of, random_positions, strata_of
+from holdfast.data.split.row_positions import assign_folds, assign_strata, random_positions, select_below
 from holdfast.data.table import Table
 
 FRACTIONS = (0.1, 0.25, 1 / 3, 0.5, 0.67, 0.9)
@@ -89,7 +89,7 @@ def test_rows_that_stay_hardly_move():
     )
     moved = np.abs(before - after)
     assert np.minimum(moved, 1 - moved).max() < 0.02
-    assert np.count_nonzero(folds_of(before, 5) != folds_of(after, 5)) < 30
+    assert np.count_nonzero(assign_folds(before, 5) != assign_folds(after, 5)) < 30
     # In whatever order they come, and whichever stratum is the rarer.
     turned = random_positions(1 - strata[::-1], keys[::-1], (0,))[::-1]
     assert (turned == random_positions(strata, keys, (0,))).all()
@@ -106,18 +106,18 @@ def test_a_row_alone_in_its_stratum_keeps_its_position():
 
 
 def test_strata_are_classes_with_the_rarest_first():
-    assert strata_of(classes_table("aaabbc")).tolist() == [2, 2, 2, 1, 1, 0]
+    assert assign_strata(classes_table("aaabbc")).tolist() == [2, 2, 2, 1, 1, 0]
 
 
 def test_stages_divide_the_classes():
-    strata = strata_of(classes_table("aabb"), np.array([0, 1, 0, 0]))
+    strata = assign_strata(classes_table("aabb"), np.array([0, 1, 0, 0]))
     assert Counter(strata.tolist()) == {0: 1, 1: 1, 2: 2}
     assert strata[2] == strata[3] == 2
 
 
 def test_numbers_are_divided_into_ten_bins_of_one_size():
     y = np.random.default_rng(0).permutation(200) / 7
-    strata = strata_of(Table.from_arrays(np.arange(200.0)[:, None], y))
+    strata = assign_strata(Table.from_arrays(np.arange(200.0)[:, None], y))
     assert sorted(Counter(strata.tolist()).values()) == [20] * 10
     for stratum in range(10):
         inside = y[strata == stratum]
@@ -125,12 +125,12 @@ def test_numbers_are_divided_into_ten_bins_of_one_size():
 
 
 def test_few_numbers_are_one_stratum():
-    assert set(strata_of(Table.from_arrays([[1.0], [2.0], [3.0]], [0.5, 1.5, 2.5])).tolist()) == {0}
+    assert set(assign_strata(Table.from_arrays([[1.0], [2.0], [3.0]], [0.5, 1.5, 2.5])).tolist()) == {0}
 
 
 def test_below_takes_at_least_the_first_and_never_all():
     place = np.array([0.4, 0.6, 0.8])
-    assert below(place, 0.5).tolist() == [True, False, False]
-    assert below(place, 0.01).tolist() == [True, False, False]
-    assert below(place, 0.99).tolist() == [True, True, False]
-    assert below(np.array([0.3]), 0.5).tolist() == [True]
+    assert select_below(place, 0.5).tolist() == [True, False, False]
+    assert select_below(place, 0.01).tolist() == [True, False, False]
+    assert select_below(place, 0.99).tolist() == [True, True, False]
+    assert select_below(np.array([0.3]), 0.5).tolist() == [True]

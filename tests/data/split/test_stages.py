@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from holdfast.data.split.stages import (
     early_stages,
-    joined_stages,
+    join_small_stages,
     late_stages,
-    places_in_order,
+    list_stage_labels,
+    rank_stages,
     read_stage,
-    stage_labels,
 )
 from holdfast.errors import DataError
 
@@ -152,15 +152,15 @@ def test_stages_written_as_text_are_in_the_order_of_their_numbers():
 
 def test_small_stages_are_joined_with_the_next_and_what_is_left_with_the_last() -> None:
     stage = np.repeat([0, 1, 2, 3, 4], [3, 1, 2, 5, 2])
-    assert joined_stages(stage, 3).tolist() == [0] * 3 + [1] * 3 + [2] * 7
-    assert joined_stages(stage, 1).tolist() == stage.tolist()
-    assert joined_stages(stage, 100).tolist() == [0] * 13
+    assert join_small_stages(stage, 3).tolist() == [0] * 3 + [1] * 3 + [2] * 7
+    assert join_small_stages(stage, 1).tolist() == stage.tolist()
+    assert join_small_stages(stage, 100).tolist() == [0] * 13
 
 
 @given(st.lists(st.integers(1, 9), min_size=1, max_size=8), st.integers(1, 12))
 def test_joined_stages_are_runs_of_neighbours_that_are_large_enough(sizes: list[int], least: int) -> None:
     stage = np.repeat(np.arange(len(sizes)), sizes)
-    joint = joined_stages(stage, least)
+    joint = join_small_stages(stage, least)
     assert (np.diff(joint) >= 0).all()
     assert (np.diff(joint)[np.diff(stage) == 0] == 0).all()
     n_rows = np.bincount(joint)
@@ -169,11 +169,11 @@ def test_joined_stages_are_runs_of_neighbours_that_are_large_enough(sizes: list[
 
 def test_stages_are_called_what_the_data_calls_them() -> None:
     days = np.array(["2001-02-03", "2001-02-03T06:00"], "datetime64[ns]")
-    assert stage_labels(days, np.array([0, 1])) == ("2001-02-03", "2001-02-03T06:00:00")
-    assert stage_labels(pd.Series([2.0, 1.0]), np.array([1, 0])) == ("1", "2")
-    assert stage_labels([date(2001, 2, 3)], np.array([0])) == ("2001-02-03",)
+    assert list_stage_labels(days, np.array([0, 1])) == ("2001-02-03", "2001-02-03T06:00:00")
+    assert list_stage_labels(pd.Series([2.0, 1.0]), np.array([1, 0])) == ("1", "2")
+    assert list_stage_labels([date(2001, 2, 3)], np.array([0])) == ("2001-02-03",)
 
 
 def test_an_order_that_lacks_a_stage_is_refused() -> None:
     with pytest.raises(DataError, match="stage has 'late', and stage_order='early' does not"):
-        places_in_order(["early", "late"], ["early"])
+        rank_stages(["early", "late"], ["early"])

@@ -19,7 +19,7 @@ from holdfast import (
     Target,
     tree_diff,
 )
-from holdfast.distance.diff.rows import RowChanges, interval, row_changes
+from holdfast.distance.diff.rows import RowChanges, interval, measure_row_changes
 from holdfast.tree.tree import Tree
 from reference.trees import PAIN, leaf, split, tree_of
 
@@ -215,15 +215,15 @@ def test_a_table_is_read_by_name_and_by_value() -> None:
     table = Table.from_arrays(
         pd.DataFrame({"x": [1.0, 2.0, 3.0], "pain": ["other", "none", "new"]}), ["yes", "no", "yes"]
     )
-    rows = row_changes(old, new, table)  # categories stand elsewhere, and one is not known
+    rows = measure_row_changes(old, new, table)  # categories stand elsewhere, and one is not known
     assert (rows.flips, rows.negative_flips, rows.n_rows) == (pytest.approx(1 / 3), pytest.approx(1 / 3), 3)
-    assert row_changes(old, new, table, describe=False).groups == ()
+    assert measure_row_changes(old, new, table, describe=False).groups == ()
 
 
 def test_trees_of_two_schemas_are_put_on_one() -> None:
     wide = at(45.5).replace(schema=replace(at(45.5).schema, features=(replace(AGE, high=120.0), DOSE, PAIN)))
     table = Table.from_arrays(frame(), SURVIVORS)
-    assert row_changes(at(40.0), wide, table).flips == 2 / 8
+    assert measure_row_changes(at(40.0), wide, table).flips == 2 / 8
 
 
 @pytest.mark.parametrize(
@@ -242,16 +242,18 @@ def test_data_that_does_not_fit_is_refused(data: Any, truth: Any, message: str) 
 
 def test_a_table_without_the_column_or_with_another_target_is_refused() -> None:
     with pytest.raises(SchemaMismatch, match="asks about 'age', and the table has no such column"):
-        row_changes(at(40.0), at(50.0), Table.from_arrays(pd.DataFrame({"dose": [1.0, 2.0]}), ["no", "yes"]))
+        measure_row_changes(
+            at(40.0), at(50.0), Table.from_arrays(pd.DataFrame({"dose": [1.0, 2.0]}), ["no", "yes"])
+        )
     numbers = Table.from_arrays(frame(), np.arange(8) / 3)
     with pytest.raises(SchemaMismatch, match="predict classes of 'survived'"):
-        row_changes(at(40.0), at(50.0), numbers)
+        measure_row_changes(at(40.0), at(50.0), numbers)
     others = Table.from_arrays(frame(), ["no", "maybe"] * 4)
     with pytest.raises(SchemaMismatch, match="the classes 'maybe', and the trees know 'no', 'yes'"):
-        row_changes(at(40.0), at(50.0), others)
+        measure_row_changes(at(40.0), at(50.0), others)
     text = Table.from_arrays(pd.DataFrame({"age": ["young", "old"]}), ["no", "yes"])
     with pytest.raises(SchemaMismatch, match="the numeric feature 'age', which is nominal in the table"):
-        row_changes(at(40.0), at(50.0), text)
+        measure_row_changes(at(40.0), at(50.0), text)
 
 
 def test_a_column_that_no_tree_asks_about_may_be_anything() -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from holdfast.data.schema import Feature, Target
-from holdfast.distance.diff.splits import SplitChange, split_changes
+from holdfast.distance.diff.splits import SplitChange, compare_splits
 from holdfast.tree.tree import Tree
 from reference.trees import PAIN, SLOPE, Node, leaf, split, tree_of
 
@@ -18,7 +18,7 @@ def grown(root: Node) -> Tree:
 
 
 def changes(old: Node, new: Node) -> tuple[SplitChange, ...]:
-    return split_changes(grown(old), grown(new))
+    return compare_splits(grown(old), grown(new))
 
 
 def test_a_threshold_at_the_root_is_told_once_whatever_hangs_below() -> None:

@@ -10,7 +10,7 @@ from sklearn.base import clone
 from holdfast.data.table import Table
 from holdfast.errors import QuestionError
 from holdfast.estimators.density import DensityTree
-from holdfast.growth.density.rows import unlabelled
+from holdfast.growth.density.rows import prepare_rows
 from holdfast.growth.density.tree import DensityRules, grow_density
 from reference import density as reference
 
@@ -43,7 +43,7 @@ def test_the_gain_of_a_question_is_that_of_the_rows_it_divides() -> None:
     frame, _ = slanted_groups(30)
     asked = "height + width <= 9"
     table = Table.from_arrays(frame, np.zeros(60), task="regression", questions=[asked])
-    data = unlabelled(table)
+    data = prepare_rows(table)
     assert data.rows.numbers.shape == (60, 2)
     assert data.rows.codes.shape == (60, 0)
     density = grow_density(table, DensityRules(validation=None, max_leaf_nodes=2))

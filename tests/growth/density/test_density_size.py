@@ -12,7 +12,7 @@ from holdfast.data.split.row_keys import row_keys
 from holdfast.data.table import Table
 from holdfast.estimators.density import DensityTree
 from holdfast.growth.density.groups import STRAYS
-from holdfast.growth.density.rows import held_out, unlabelled
+from holdfast.growth.density.rows import draw_holdout, prepare_rows
 from holdfast.growth.density.tree import Density, DensityRules, grow_density
 from holdfast.tree.tree import LEAF, Tree
 
@@ -32,7 +32,7 @@ def grown(X: FloatArray, seed: int = 0, weight: FloatArray | None = None, **rule
 
 def log_likelihoods(tree: Tree, X: FloatArray, is_held: BoolArray) -> FloatArray:
     """Of every row: the mixture down the tree, fitted to the rows that are not held out, by definition."""
-    data = unlabelled(Table.from_arrays(X, np.zeros(len(X)), task="regression"))
+    data = prepare_rows(Table.from_arrays(X, np.zeros(len(X)), task="regression"))
     step, scale = data.units.measurement_variance, data.units.scale
     columns = np.column_stack(data.table.columns)
 
@@ -61,7 +61,7 @@ def test_every_line_is_the_likelihood_of_the_tree_of_that_size(seed: int) -> Non
     assert table is not None
     assert table.n_clusters.tolist() == list(range(1, len(table) + 1))
     assert (density.tree.n_leaves, table.chosen) == (3, 2)
-    is_held = held_out(unlabelled(Table.from_arrays(X, np.zeros(len(X)), task="regression")), 0.3, seed)
+    is_held = draw_holdout(prepare_rows(Table.from_arrays(X, np.zeros(len(X)), task="regression")), 0.3, seed)
     before = None
     for n_clusters in (1, 2, 3):
         shallow = {"validation": 0.3, "max_leaf_nodes": n_clusters} if n_clusters > 1 else {"evidence": 1e9}

@@ -15,8 +15,8 @@ from holdfast import load, save, tree_distance
 from holdfast.data.table import Table
 from holdfast.errors import ParameterError
 from holdfast.growth.density.groups import STRAYS
-from holdfast.growth.density.model import Family, sums_of
-from holdfast.growth.density.rows import held_out, unlabelled
+from holdfast.growth.density.model import Family, add_up_groups
+from holdfast.growth.density.rows import draw_holdout, prepare_rows
 from holdfast.growth.density.search import Search
 from holdfast.growth.density.tree import Density, DensityRules, grow_density
 from holdfast.kernels.growth.density import DensityRows, best_thresholds
@@ -93,7 +93,7 @@ def test_sets_of_few_categories_are_tried_one_and_all(seed: int) -> None:
     generator = np.random.default_rng(seed)
     frame = pd.DataFrame({"x": generator.normal(size=24), "site": generator.choice(list("abcd"), 24)})
     frame.loc[generator.random(24) < 0.1, "site"] = None
-    data = unlabelled(table_of(frame))
+    data = prepare_rows(table_of(frame))
     search = Search(data, Family(data.units.measurement_variance, data.units.start), 2)
     question = search._best_of_sets(1, np.arange(24, dtype=np.int32), 0.0)
     site = data.rows.codes[:, 0]
@@ -109,8 +109,8 @@ def test_both_ways_of_summing_give_one_likelihood() -> None:
     family = Family(rows.measurement_variance, np.array([0, 3, 6]))
     everything = np.arange(len(rows.weight), dtype=np.int32)
     group = everything.astype(np.int64) % 2
-    total = family.log_likelihood(sums_of(rows, everything, group, 2, full=False)).sum()
-    alone = family.log_likelihood(sums_of(rows, everything, group * 0, 1, full=False)).sum()
+    total = family.log_likelihood(add_up_groups(rows, everything, group, 2, full=False)).sum()
+    alone = family.log_likelihood(add_up_groups(rows, everything, group * 0, 1, full=False)).sum()
     assert total - alone == pytest.approx(reference.gain(twin_of(rows), group == 0), abs=1e-9)
 
 
@@ -119,10 +119,10 @@ def test_both_ways_of_summing_give_one_likelihood() -> None:
 
 def test_the_likelihood_of_correlated_rows_is_that_of_one_gaussian() -> None:
     X = np.random.default_rng(0).normal(size=(40, 3)) @ np.array([[1, 0.8, 0], [0, 1, 0.5], [0, 0, 1]])
-    data = unlabelled(table_of(X))
+    data = prepare_rows(table_of(X))
     family = Family(data.units.measurement_variance * 0 + 1e-12, data.units.start, full=True, shrinkage=0.0)
     everything, half = np.arange(40, dtype=np.int32), np.arange(40) % 2
-    found = family.log_likelihood(sums_of(data.rows, everything, half, 2, full=True))
+    found = family.log_likelihood(add_up_groups(data.rows, everything, half, 2, full=True))
     for side in (0, 1):
         numbers = data.rows.numbers[half == side]
         covariance = np.cov(numbers.T, bias=True)
@@ -140,7 +140,7 @@ def test_correlations_shrink_by_their_uncertainty() -> None:
     rows = DensityRows(
         np.column_stack([x, y]), np.empty((5, 0), np.int32), 0, np.ones(5), np.ones(5, np.int64), np.zeros(2)
     )
-    sums = sums_of(rows, np.arange(5, dtype=np.int32), np.zeros(5, np.int64), 1, full=True)
+    sums = add_up_groups(rows, np.arange(5, dtype=np.int32), np.zeros(5, np.int64), 1, full=True)
     family = Family(np.zeros(2), np.zeros(1, np.int64), full=True)
     assert family.intensity(sums, np.full((1, 2), 2.0)) == pytest.approx([0.5625])
     covariance = family.models(sums)[0].covariance
@@ -189,7 +189,7 @@ def test_whole_numbers_are_no_clusters_because_they_are_whole() -> None:
 def test_a_step_between_two_values_neither_gains_nor_loses() -> None:
     # 0 and 1 in steps of 1: variance 1/4 + 1/12 = 1/3 together, 1/12 apart. Per row the gain of the sides is
     # log(1/3 / (1/12)) / 2 = log 2, just what their fractions cost.
-    data = unlabelled(table_of(np.tile([[0.0], [1.0]], (50, 1))))
+    data = prepare_rows(table_of(np.tile([[0.0], [1.0]], (50, 1))))
     assert (data.units.measurement_variance * data.units.scale**2).tolist() == pytest.approx([1 / 12])
     question = Search(data, Family(data.units.measurement_variance, data.units.start), 5).best_question(
         np.argsort(data.ranks, kind="stable").astype(np.int32)
@@ -270,8 +270,10 @@ def test_an_ordered_column_is_asked_by_its_order_and_counted_by_its_categories()
 def test_the_evidence_is_the_likelihood_of_rows_that_the_search_did_not_see() -> None:
     X = np.concatenate([np.random.default_rng(0).normal(centre, 1.0, 100) for centre in (0, 9)])[:, None]
     density = grown(X, seed=4)
-    data = unlabelled(table_of(X))
-    is_held = held_out(data, 0.3, 4)  # no row lies in the gap, so that moving the threshold changes nothing
+    data = prepare_rows(table_of(X))
+    is_held = draw_holdout(
+        data, 0.3, 4
+    )  # no row lies in the gap, so that moving the threshold changes nothing
     assert is_held.sum() == 60
     (evidence,) = density.evidence
     z, measurement_variance = data.rows.numbers[:, 0], data.units.measurement_variance[0]
@@ -309,7 +311,7 @@ def test_repeated_rows_are_no_evidence() -> None:
 
 def test_rows_of_few_categories_are_observations_and_no_copies() -> None:
     frame = pd.DataFrame({"a": list("pq") * 100, "b": list("pq") * 100})
-    assert unlabelled(table_of(frame)).table.n_rows == 200
+    assert prepare_rows(table_of(frame)).table.n_rows == 200
     assert grown(frame).tree.n_leaves == 2
 
 

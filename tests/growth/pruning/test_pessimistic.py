@@ -19,7 +19,7 @@ from holdfast.growth.grow import grow
 from holdfast.growth.pruning.pessimistic import error_bound, prune_pessimistic
 from holdfast.growth.rules import C45, GrowthRules
 from holdfast.storage.model_file import load, save, tree_to_json
-from holdfast.tree.builder import Nodes, preorder
+from holdfast.tree.builder import Nodes, build_preorder
 from holdfast.tree.check import check_tree
 from holdfast.tree.tree import LEAF, Tree
 from reference.grower import Oracle
@@ -134,7 +134,7 @@ def asking(table: Table, question: Question) -> Tree:
     feature, left, right, rows = zip(*nodes, strict=True)
     value = np.array([np.bincount(table.target[own], minlength=2) / len(own) for own in rows])
     count = np.array([float(len(own)) for own in rows])
-    return preorder(
+    return build_preorder(
         Nodes(
             np.array(feature, np.int32),
             np.where(np.array(feature) == LEAF, np.nan, 0.5),

@@ -217,7 +217,7 @@ def test_an_alpha_belongs_to_the_subtree_from_whose_alpha_on_it_is_the_best() ->
 def test_rows_in_another_order_give_the_same_path_of_classes() -> None:
     table = table_for("gini")
     order = np.random.default_rng(1).permutation(table.n_rows)
-    one, other = (pruning_path(grow(each)) for each in (table, table.taken(order)))
+    one, other = (pruning_path(grow(each)) for each in (table, table.subset(order)))
     assert one.alphas.tolist() == other.alphas.tolist()
     assert one.n_leaves.tolist() == other.n_leaves.tolist()
 

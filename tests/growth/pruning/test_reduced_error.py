@@ -118,7 +118,7 @@ def old_and_new(draw: Any, tables: Any) -> tuple[Table, Table]:
         is_new[-1] = True
     weight = np.ones(table.n_rows) if table.weight is None else table.weight
     old = ~is_new if weight[~is_new].any() else np.ones(table.n_rows, bool)
-    return table.taken(old), table.taken(is_new if is_new.any() else old)
+    return table.subset(old), table.subset(is_new if is_new.any() else old)
 
 
 @given(old_and_new(class_tables(of_a_row=whole_weights)), rules(**SMALL))
@@ -161,7 +161,7 @@ def test_few_rows_speak_for_few_splits_of_numbers(n_new: int, seed: int) -> None
     X = random.normal(size=(150, 3))
     counts = random.poisson(np.exp(2 + X[:, 0] / 2 + X[:, 1] / 3)).astype(float) + 1
     table = Table.from_arrays(X, counts, task="regression")
-    old, new = table.taken(np.arange(90)), table.taken(np.arange(90, 90 + n_new))
+    old, new = table.subset(np.arange(90)), table.subset(np.arange(90, 90 + n_new))
     for criterion, losses in (("squared_error", twin.squared_losses), ("poisson", twin.poisson_losses)):
         tree = grow(old, GrowthRules(criterion, max_depth=3))
         assert_smallest_of_the_best(tree, new, losses(tree, new))
@@ -179,12 +179,12 @@ def test_weight_two_is_a_row_twice() -> None:
     random = np.random.default_rng(0)
     X, y = random.normal(size=(300, 3)), random.normal(size=300)
     table = Table.from_arrays(X, X[:, 0] + y, task="regression")
-    tree = grow(table.taken(np.arange(150)), GrowthRules("squared_error"))
+    tree = grow(table.subset(np.arange(150)), GrowthRules("squared_error"))
     weight = random.integers(0, 4, 150)
     once = Table(
         table.schema, tuple(c[150:] for c in table.columns), table.target[150:], weight.astype(float)
     )
-    often = table.taken(150 + np.repeat(np.arange(150), weight))
+    often = table.subset(150 + np.repeat(np.arange(150), weight))
     one, other = prune_reduced_error(tree, once), prune_reduced_error(tree, often)
     assert tree_to_json(one) == tree_to_json(other)
     assert 1 < one.n_leaves < tree.n_leaves

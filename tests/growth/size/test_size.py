@@ -18,16 +18,16 @@ from holdfast.errors import DataError, DataWarning, HoldfastError, ParameterErro
 from holdfast.growth.grow import grow
 from holdfast.growth.pruning.path import PruningPath, depth_path, leaves_path, prune, pruning_path
 from holdfast.growth.rules import CART, GrowthRules
-from holdfast.growth.size.scores import HeldOut, subtree_scores
+from holdfast.growth.size.scores import subtree_scores
 from holdfast.growth.size.search import (
-    Sized,
+    SizeChoice,
     SizeSearch,
     choose_size,
     sizes_to_score,
     values_between,
 )
 from holdfast.growth.size.table import SizeTable
-from holdfast.scoring.metric import TrueValues, metric_of
+from holdfast.scoring.metric import TrueValues, make_metric
 from holdfast.storage.model_file import tree_to_json
 from holdfast.tree.tree import LEAF, Tree
 
@@ -49,7 +49,9 @@ def numbers(n_rows: int = 150, seed: int = 0, weight: Any = None) -> Table:
     return Table.from_arrays(X, X[:, 0] + random.normal(size=n_rows), weight, task="regression")
 
 
-def sized(table: Table, growth: GrowthRules = CART, parameter: Any = "ccp_alpha", **evidence: Any) -> Sized:
+def sized(
+    table: Table, growth: GrowthRules = CART, parameter: Any = "ccp_alpha", **evidence: Any
+) -> SizeChoice:
     groups = evidence.pop("groups", None)
     if not table.schema.target.is_classes and growth is CART:
         growth = SQUARES
@@ -62,7 +64,7 @@ def pairs_of(n_rows: int, n_folds: int = 3) -> list[tuple[np.ndarray, np.ndarray
     return [(np.flatnonzero(fold != number), np.flatnonzero(fold == number)) for number in range(n_folds)]
 
 
-def assert_same(one: Sized, other: Sized, tolerance: float = 0.0) -> None:
+def assert_same(one: SizeChoice, other: SizeChoice, tolerance: float = 0.0) -> None:
     """The same sizes, the same scores, the same choice."""
     assert one.sizes.scores == pytest.approx(other.sizes.scores, rel=tolerance, abs=tolerance)
     assert one.sizes.values == pytest.approx(other.sizes.values, rel=tolerance, abs=tolerance)
@@ -100,10 +102,10 @@ def test_a_fold_is_scored_by_the_tree_that_grows_without_its_rows(
     found = sized(table, growth, parameter, cv=pairs, scoring="log_loss").sizes
     unlimited = replace(growth, **{parameter: 0.0 if parameter == "ccp_alpha" else None})
     path = PATHS[parameter](grow(table, unlimited))
-    metric = metric_of("log_loss", table.schema.target)
+    metric = make_metric("log_loss", table.schema.target)
     for number, (train, test) in enumerate(pairs):
-        own = PATHS[parameter](grow(table.taken(train), unlimited))
-        held_out = table.taken(test)
+        own = PATHS[parameter](grow(table.subset(train), unlimited))
+        held_out = table.subset(test)
         trees = [own.tree_at(value) for value in values_between(path).tolist()]
         scores = [metric.value(tree.value[tree.apply(held_out)], TrueValues.of(held_out)) for tree in trees]
         assert found.scores[:, number] == pytest.approx(scores, rel=1e-12)
@@ -154,7 +156,7 @@ def table_of(scores: Any, rule: str = "cv", error: Any = None, scoring: str = "a
         error = scores.std(axis=1, ddof=1) / np.sqrt(scores.shape[1])
     target = classes().schema.target
     leaves, alphas = np.arange(n, 0, -1), np.arange(float(n))
-    metric = metric_of(scoring, target)
+    metric = make_metric(scoring, target)
     return SizeTable("ccp_alpha", alphas, leaves, alphas, scores, np.array(error, float), rule, metric)
 
 
@@ -313,7 +315,7 @@ def test_the_order_of_the_rows_does_not_matter(cv: Any, parameter: str) -> None:
         shuffled = None if groups is None else groups[order]
         assert_same(
             sized(table, parameter=parameter, cv=cv, groups=groups),
-            sized(table.taken(order), parameter=parameter, cv=cv, groups=shuffled),
+            sized(table.subset(order), parameter=parameter, cv=cv, groups=shuffled),
             1e-9,
         )
 
@@ -323,7 +325,7 @@ def test_a_row_twice_is_a_row_of_weight_two_and_weight_zero_is_no_row(scoring: s
     table = classes(100)
     weight = np.random.default_rng(2).integers(0, 4, 100)
     once = Table(table.schema, table.columns, table.target, weight.astype(float))
-    often = table.taken(np.repeat(np.arange(100), weight))
+    often = table.subset(np.repeat(np.arange(100), weight))
     assert_same(sized(once, cv=5, scoring=scoring), sized(often, cv=5, scoring=scoring), 1e-12)
 
 
@@ -331,11 +333,11 @@ def test_rows_of_weight_zero_are_neither_learnt_from_nor_scored_on() -> None:
     table, weight = numbers(), np.random.default_rng(3).uniform(0.5, 2.0, 150)
     weight[::3] = 0.0
     whole = Table(table.schema, table.columns, table.target, weight)
-    assert_same(sized(whole, cv=5), sized(whole.taken(weight > 0), cv=5), 1e-12)
+    assert_same(sized(whole, cv=5), sized(whole.subset(weight > 0), cv=5), 1e-12)
     pairs = pairs_of(150)
     kept = np.cumsum(weight > 0) - 1
     fewer = [tuple(kept[rows[weight[rows] > 0]] for rows in pair) for pair in pairs[1:]]
-    assert_same(sized(whole, cv=pairs[1:]), sized(whole.taken(weight > 0), cv=fewer), 1e-12)
+    assert_same(sized(whole, cv=pairs[1:]), sized(whole.subset(weight > 0), cv=fewer), 1e-12)
 
 
 @settings(max_examples=15)
@@ -365,11 +367,11 @@ def test_another_seed_divides_the_rows_otherwise() -> None:
 @pytest.mark.parametrize("with_error", [False, True])
 def test_subtrees_are_scored_as_if_each_were_cut_out_and_asked(scoring: str, with_error: bool) -> None:
     table, new = classes(), classes(80, 7, np.random.default_rng(0).integers(0, 3, 80).astype(float))
-    metric = metric_of(scoring, table.schema.target)
+    metric = make_metric(scoring, table.schema.target)
     for make_path in PATHS.values():
         path = make_path(grow(table))
         values = path.values[:: max(1, len(path) // 5)]
-        scores = subtree_scores(path, values, HeldOut.of(new), metric, with_error=with_error)
+        scores = subtree_scores(path, values, new, metric, with_error=with_error)
         for score, value in zip(scores, values.tolist(), strict=True):
             tree = path.tree_at(value)
             shares = tree.predict_proba(new)
@@ -384,8 +386,8 @@ def test_subtrees_are_scored_as_if_each_were_cut_out_and_asked(scoring: str, wit
 def test_the_auc_of_every_subtree_is_that_of_its_predictions(whole: bool) -> None:
     random = np.random.default_rng(3)
     table, new = classes(600), classes(300, 7, random.integers(0, 3, 300) if whole else random.random(300))
-    metric, path = metric_of("auc", table.schema.target), pruning_path(grow(table))
-    scores = subtree_scores(path, path.values, HeldOut.of(new), metric)
+    metric, path = make_metric("auc", table.schema.target), pruning_path(grow(table))
+    scores = subtree_scores(path, path.values, new, metric)
     expected = [metric.value(tree.predict_proba(new), TrueValues.of(new)) for tree in path]
     assert len(path) > 10
     # Whole weights are added without rounding, in whatever order.
@@ -394,8 +396,8 @@ def test_the_auc_of_every_subtree_is_that_of_its_predictions(whole: bool) -> Non
 
 def test_values_may_come_in_any_order() -> None:
     table = classes()
-    path, held_out = pruning_path(grow(table)), HeldOut.of(classes(80, 7))
-    metric = metric_of("auc", table.schema.target)
+    path, held_out = pruning_path(grow(table)), classes(80, 7)
+    metric = make_metric("auc", table.schema.target)
     there = subtree_scores(path, path.values, held_out, metric)
     assert subtree_scores(path, path.values[::-1].copy(), held_out, metric) == there[::-1]
 
@@ -550,9 +552,9 @@ def test_a_row_named_twice_to_learn_from_counts_twice_or_is_refused() -> None:
         return
     weight = np.r_[np.full(40, 2.0), np.ones(110)]
     heavy = Table(table.schema, table.columns, table.target, weight)
-    tree = grow(heavy.taken(HALF))
-    metric = metric_of(None, table.schema.target)
-    held_out = table.taken(HALF + 75)
+    tree = grow(heavy.subset(HALF))
+    metric = make_metric(None, table.schema.target)
+    held_out = table.subset(HALF + 75)
     expected = metric.value(tree.value[tree.apply(held_out)], TrueValues.of(held_out))
     assert found.sizes.scores[0, 0] == pytest.approx(expected)
 
@@ -593,7 +595,7 @@ def test_a_size_at_the_very_edge_of_the_standard_error_is_within() -> None:
     # Two folds: the best mean less its standard error is the lower of its two scores, by their meaning.
     scores = np.array([[0.3, 0.7], [0.3, 0.3]]) + 0.1 / 3
     error = scores.std(axis=1, ddof=1) / np.sqrt(2)
-    metric = metric_of("accuracy", classes().schema.target)
+    metric = make_metric("accuracy", classes().schema.target)
     table = SizeTable(
         "ccp_alpha", np.arange(2.0), np.array([2, 1]), np.ones(2), scores, error, "cv-1se", metric
     )

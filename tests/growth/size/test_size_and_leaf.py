@@ -44,7 +44,7 @@ def test_it_is_the_best_of_the_trees_that_folds_choose_for_each_smallest_leaf(mo
 def test_the_given_smallest_leaf_is_the_least_that_is_tried() -> None:
     found = choose_size_and_leaf(TABLE, GrowthRules(min_samples_leaf=7), search=SEARCH)
     assert list(found.by_leaf) == [7, 10, 20, 50]
-    few = choose_size_and_leaf(TABLE.taken(np.arange(240) < 30), search=SEARCH)
+    few = choose_size_and_leaf(TABLE.subset(np.arange(240) < 30), search=SEARCH)
     assert list(few.by_leaf) == [1, 5]
 
 

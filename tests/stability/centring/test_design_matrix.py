@@ -60,7 +60,7 @@ def test_kernel_features_do_not_depend_on_zeros(classes: Table, monkeypatch: pyt
 def test_other_rows_are_standardised_by_the_rows_of_the_design(classes: Table) -> None:
     part = np.arange(40)
     design = DesignMatrix.of(classes)
-    assert (design.dense(classes.taken(part)) == design.dense(classes)[part]).all()
+    assert (design.dense(classes.subset(part)) == design.dense(classes)[part]).all()
 
 
 @pytest.mark.parametrize("teacher", ["linear", "kernel"])

@@ -13,7 +13,7 @@ from holdfast.evidence.leaf_evidence import node_interval
 from holdfast.growth.rules import GrowthRules
 from holdfast.scoring.intervals import wilson_interval
 from holdfast.stability.centring.posterior import with_posterior_values
-from holdfast.tree.threshold import threshold_losses, with_losses
+from holdfast.tree.threshold import make_threshold_losses, set_losses
 from holdfast.tree.tree import LEAF, Tree
 
 RNG = np.random.default_rng(5)
@@ -67,7 +67,7 @@ def test_the_class_is_the_teachers_unless_the_rows_are_clear():
     assert wilson_interval(35, 60)[0] < 0.5 < wilson_interval(9, 10)[0]
     assert probabilities == pytest.approx([0.495, 0.505])
     tree, table = stump(labels(("no", 66), ("yes", 4)), [[0.9, 0.1], [0.84, 0.16]])
-    with_threshold = with_losses(tree, threshold_losses(0.2, positive=1))
+    with_threshold = set_losses(tree, make_threshold_losses(0.2, positive=1))
     # (4 + 6.4) / 50 = .208 would reach the threshold, and 4 of 10 leave it open.
     assert leaves_of(with_threshold, table)[1, 1] == pytest.approx(0.195, abs=1e-6)
 

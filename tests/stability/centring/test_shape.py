@@ -13,8 +13,8 @@ from holdfast import StableTreeClassifier, StableTreeRegressor, Table, explain_r
 from holdfast.arrays import FloatArray
 from holdfast.stability.centring.search import TeacherFit
 from holdfast.stability.centring.shape import ReferenceSplits, explained_at, undo_weak_splits
-from holdfast.tree.prune import cut_back
-from holdfast.tree.support import weak_splits
+from holdfast.tree.prune import prune_at
+from holdfast.tree.support import find_weak_splits
 from holdfast.tree.tree import LEAF, Tree
 from reference.centring import SmallSearch
 
@@ -81,7 +81,7 @@ class Unsupported(SmallSearch):
     """A student whose splits no reference makes but for the first."""
 
     def undone(self, most_lost: float, held: frozenset[int] = frozenset()) -> Tree:
-        stump = cut_back(self.student, self.student.node_depth == 1)
+        stump = prune_at(self.student, self.student.node_depth == 1)
         splits = ReferenceSplits.of([stump] * 3, self.table, self.lesson.weight)
         return undo_weak_splits(self.student, splits, self.lesson, self.fit, most_lost, held)
 
@@ -90,7 +90,7 @@ class Unsupported(SmallSearch):
         return self.search.fit
 
     def loss(self, tree: Tree) -> float:
-        most = self.squared_loss(cut_back(self.student, np.ones(self.student.n_nodes, np.bool_)))
+        most = self.squared_loss(prune_at(self.student, np.ones(self.student.n_nodes, np.bool_)))
         own = self.squared_loss(self.student)
         return (self.squared_loss(tree) - own) / (most - own)
 
@@ -102,10 +102,10 @@ def test_every_weak_split_that_is_left_adds_something_or_is_needed(n_classes: in
         small = Unsupported(seed, n_classes=n_classes)
         tree = small.undone(most_lost)
         assert small.loss(tree) <= most_lost + 1e-9
-        for node in weak_splits(tree):
+        for node in find_weak_splits(tree):
             below = [int(tree.left[node]), int(tree.right[node])]
             if (tree.feature[below] == LEAF).all():
-                smaller = cut_back(tree, np.arange(tree.n_nodes) == node)
+                smaller = prune_at(tree, np.arange(tree.n_nodes) == node)
                 added = small.loss(smaller) - small.loss(tree)
                 assert added > 0.01 - 1e-9 or small.loss(smaller) > most_lost - 1e-9
 
@@ -118,7 +118,7 @@ def test_no_weak_split_is_left_between_leaves_that_are_alike_or_in_the_wrong_ord
         rows = np.eye(n_classes)[target] if n_classes else target[:, None]
         passed = tree.decision_path(small.table).toarray()
         observed = passed.T @ rows / passed.sum(axis=0)[:, None]
-        for node in weak_splits(tree):
+        for node in find_weak_splits(tree):
             left, right = tree.left[node], tree.right[node]
             if tree.feature[left] == tree.feature[right] == LEAF:
                 apart = tree.value[left] - tree.value[right]
@@ -138,11 +138,11 @@ def test_what_nodes_explain_is_what_the_search_measures() -> None:
 def test_a_split_that_adds_nothing_is_undone_unless_it_is_prescribed() -> None:
     small = Unsupported(0)
     flat = replace(small.lesson, answers=np.full_like(small.answers, 0.5))
-    leaf = cut_back(small.student, small.student.node_depth == 0)
+    leaf = prune_at(small.student, small.student.node_depth == 0)
     splits = ReferenceSplits.of([leaf] * 3, small.table, small.lesson.weight)
     assert undo_weak_splits(small.student, splits, flat, small.fit, 2.0).n_leaves == 1
     stump = undo_weak_splits(small.student, splits, flat, small.fit, 2.0, held={1})
-    assert weak_splits(stump) == {0: 0.0}
+    assert find_weak_splits(stump) == {0: 0.0}
     assert stump.n_leaves == 2
 
 
@@ -175,18 +175,18 @@ def test_marks_stand_in_every_text_and_picture_and_survive_a_file(n_classes: int
 def test_support_goes_where_the_split_goes() -> None:
     tree = marked(fitted(2).tree_)
     wider = tree.with_schema(tree.schema)
-    assert weak_splits(wider) == {0: 0.04}
-    smaller = cut_back(tree, tree.node_depth == 1)
+    assert find_weak_splits(wider) == {0: 0.04}
+    smaller = prune_at(tree, tree.node_depth == 1)
     assert smaller.split_support is not None
     assert smaller.split_support[0] == 0.04
     assert np.isnan(smaller.split_support[1:]).all()
     edited = tree.pruned_at(int(tree.left[0]))
-    assert weak_splits(edited) == {0: 0.04}
+    assert find_weak_splits(edited) == {0: 0.04}
     X, y = patients(2)
     grown = tree.grown_at(int(tree.left[0]), Table.from_arrays(X, y))
-    assert weak_splits(grown) == {0: 0.04}
+    assert find_weak_splits(grown) == {0: 0.04}
     moved = tree.with_threshold(0, float(tree.threshold[0]) + 0.1)
-    assert weak_splits(moved) == {}
+    assert find_weak_splits(moved) == {}
     assert np.isnan(moved.split_support).all()
 
 

@@ -50,9 +50,9 @@ def test_what_is_explained_and_its_paired_error_are_those_of_rows_not_seen(weigh
     weight = np.where(X[:, 1] > 0, 2.0, 1.0) if weighted else None
     rows = prepare(Table.from_arrays(X, y, weight), StabilitySettings())
     held_out = rows.division.validation[0]
-    trees = [grow(rows.table.taken(~held_out), CART.replace(max_leaf_nodes=size)) for size in SIZES]
+    trees = [grow(rows.table.subset(~held_out), CART.replace(max_leaf_nodes=size)) for size in SIZES]
     choice = choose_size(rows, [(held_out, trees)])
-    part, training = rows.table.taken(held_out), rows.table.taken(~held_out)
+    part, training = rows.table.subset(held_out), rows.table.subset(~held_out)
     counts = np.ones(part.n_rows) if part.weight is None else part.weight
     base = np.average(training.target, weights=training.weight)
     squares = [(tree.value[tree.apply(part), 1] - part.target) ** 2 for tree in trees]

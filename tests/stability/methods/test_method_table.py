@@ -26,7 +26,7 @@ def test_a_method_gives_reference_trees_and_candidates_that_each_have_a_score(na
     table, criterion = TARGETS[target]
     settings = StabilitySettings(GrowthRules(criterion, max_depth=3), method=name, n_estimators=7)
     rows = prepare(table, settings)
-    grown = method_of(name).grow(rows, settings, metric_of(None, table.schema.target))
+    grown = method_of(name).grow(rows, settings, make_metric(None, table.schema.target))
     assert len(grown.references) == 7
     n_sizes = 1 if grown.sizes is None else len(np.unique(grown.sizes.max_leaf_nodes))
     assert 1 <= len(grown.candidates) <= 7 * n_sizes

@@ -44,7 +44,7 @@ def all_bits(trained: StableTrees) -> list[Any]:
 def by_hand(table: Table, rows: np.ndarray, branch: int, number: int) -> Tree:
     """Tree `number` of a collection: grown on a table of the rows that were drawn for it."""
     counts = bootstrap_counts(rows.astype(np.int32), Units.of(table), (PAPER.seed, branch, number))
-    return grow(table.taken(np.repeat(np.arange(table.n_rows), counts)), RULES)
+    return grow(table.subset(np.repeat(np.arange(table.n_rows), counts)), RULES)
 
 
 def in_order(holdout: np.ndarray) -> tuple[Table, np.ndarray]:
@@ -126,7 +126,7 @@ def test_stages_say_which_rows_are_early():
 
 def test_the_order_of_the_rows_does_not_matter():
     order = np.random.default_rng(1).permutation(N_ROWS)
-    turned = train(TABLE.taken(order), PAPER, holdout=HOLDOUT[order])
+    turned = train(TABLE.subset(order), PAPER, holdout=HOLDOUT[order])
     assert all_bits(turned) == all_bits(train(TABLE, PAPER, holdout=HOLDOUT))
 
 

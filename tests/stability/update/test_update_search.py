@@ -8,7 +8,7 @@ from holdfast.stability.methods.centred import centred_trees, distance_settings,
 from holdfast.stability.settings import StabilitySettings
 from holdfast.stability.update.search import UpdateSearch
 from holdfast.tree.check import check_tree
-from holdfast.tree.paths import paths_above, paths_of, same_question, subtree_sizes
+from holdfast.tree.paths import find_paths_above, is_same_split, number_paths, subtree_sizes
 from holdfast.tree.tree import LEAF, Tree
 
 SETTINGS = StabilitySettings(teacher="linear", n_estimators=10, validation=None)
@@ -37,7 +37,7 @@ def search_of(
     after = Table(schema, after.columns, after.target)
     taught = taught_by(after, None, SETTINGS)
     student = taught.lesson.grow(taught.repeats)
-    held = paths_above(old, frozen)
+    held = find_paths_above(old, frozen)
     return UpdateSearch(taught, old, student, distance_settings(SETTINGS, [old]), held=held)
 
 
@@ -88,21 +88,21 @@ def test_the_nearest_tree_is_no_farther_than_the_starts_and_fits(seed: int) -> N
 def test_frozen_nodes_keep_their_questions_all_the_way() -> None:
     free = search_of(shift=1.5)
     frozen = search_of(shift=1.5, frozen=(0,))
-    assert any(not same_question(free.deployed, 0, tree, 0) for tree in free.steps(0.0))
+    assert any(not is_same_split(free.deployed, 0, tree, 0) for tree in free.steps(0.0))
     for tree in frozen.steps(0.0):
-        assert same_question(frozen.deployed, 0, tree, 0)
+        assert is_same_split(frozen.deployed, 0, tree, 0)
     nearest = frozen.nearest(10.0, frozen.steps(0.0))
-    assert nearest is None or same_question(frozen.deployed, 0, nearest, 0)
+    assert nearest is None or is_same_split(frozen.deployed, 0, nearest, 0)
 
 
 def test_paths_number_the_nodes_from_the_root() -> None:
     tree = search_of().deployed
-    path = paths_of(tree)
+    path = number_paths(tree)
     assert path[1] == 0
     for number, node in path.items():
         if tree.feature[node] != LEAF:
             assert path[2 * number] == tree.left[node]
             assert path[2 * number + 1] == tree.right[node]
     deepest = int(np.argmax(tree.node_depth))
-    assert len(paths_above(tree, [deepest])) == tree.depth + 1
+    assert len(find_paths_above(tree, [deepest])) == tree.depth + 1
     assert subtree_sizes(tree)[0] == tree.n_nodes

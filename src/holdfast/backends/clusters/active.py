@@ -18,12 +18,12 @@ PATIENCE = 10.0  # seconds until a scheduler has answered
 
 
 def is_cluster(backend: Any) -> bool:
-    """True if tasks of this backend of joblib go to a cluster."""
+    """Return True if tasks of this joblib backend go to a cluster."""
     return type(backend).__name__ in _KINDS
 
 
-def cluster_of(backend: Any) -> Cluster | None:
-    """A run on the cluster of the backend; None where this is one of its workers."""
+def connect_cluster(backend: Any) -> Cluster | None:
+    """Open a run on the cluster of the backend; None within one of its workers."""
     module, name = _KINDS[type(backend).__name__]
     kind = import_module(module)
     return None if kind.is_within() else getattr(kind, name)(backend)
@@ -31,7 +31,7 @@ def cluster_of(backend: Any) -> Cluster | None:
 
 @contextmanager
 def use_cluster(address: str) -> Iterator[None]:
-    """Within it, all that takes `n_jobs` runs on a cluster; one core of this process keeps it busy.
+    """Run everything with `n_jobs` on a cluster; one core of this process drives it.
 
     The address is that of a scheduler of dask.distributed, such as "tcp://10.0.0.5:8786"; or "ray", for the
     cluster that RAY_ADDRESS names or that runs on this machine; or "ray://10.0.0.5:10001". Results have the

@@ -7,29 +7,29 @@ from uuid import uuid4
 from weakref import WeakKeyDictionary
 
 from holdfast.arrays import ByteArray
-from holdfast.backends.clusters.packing import packed
+from holdfast.backends.clusters.packing import pack
 from holdfast.backends.shared import Shared
 
 
 class LostError(Exception):
-    """The cluster lost a tile, or what it needs, and it has to be sent once more."""
+    """The cluster lost a tile or its inputs; it has to be sent again."""
 
 
 class Cluster(Protocol):
-    """One run on a cluster of some kind."""
+    """A run on a cluster."""
 
-    sent: "Sent"
+    sent: "SentValues"
 
     def n_slots(self) -> int:
-        """How many tiles can run at the same time."""
+        """Number of tiles that can run at the same time."""
         ...
 
     def put(self, blob: ByteArray) -> Any:
-        """Send the bytes to the cluster, once for all workers; a handle of them."""
+        """Send bytes to the cluster, once for all workers; return their handle."""
         ...
 
     def submit(self, order: bytes, handles: list[Any]) -> Hashable:
-        """Let a worker do `run_tile` with the order and the bytes of the handles; a future of its reply."""
+        """Submit `run_tile` with an order and handles; return a future."""
         ...
 
     def next_done(self) -> Hashable:
@@ -37,16 +37,16 @@ class Cluster(Protocol):
         ...
 
     def reply(self, future: Any) -> bytes:
-        """The reply of a future that is done; a LostError or a ClusterError if there is none."""
+        """Return the reply of a finished future; a LostError or ClusterError if there is none."""
         ...
 
     def stop(self, run: str, futures: list[Any]) -> None:
-        """Let nobody work on these futures of the run any more."""
+        """Cancel these futures of the run."""
         ...
 
 
 class Part(NamedTuple):
-    """A value that lies on the cluster, after those that it holds."""
+    """A value on the cluster, after the values that it contains."""
 
     key: str
     handle: Any
@@ -55,22 +55,22 @@ class Part(NamedTuple):
     state: frozenset[str]  # what had been worked out of the value when it was sent
 
     def flat(self) -> dict[str, Any]:
-        """The handles of all parts, by key, each after those that it holds."""
+        """Handles of all parts by key, in order of dependence."""
         return {key: handle for part in self.holds for key, handle in part.flat().items()} | {
             self.key: self.handle
         }
 
 
 @dataclass(eq=False)
-class Sent:
-    """The values that lie on a cluster, for as long as they are alive in this process."""
+class SentValues:
+    """Values on a cluster, for as long as they live in this process."""
 
     parts: WeakKeyDictionary[Any, dict[str, Part]] = field(default_factory=WeakKeyDictionary)
     n_bytes: int = 0  # in all so far
     times_lost: int = 0
 
     def part(self, value: Any, put: Callable[[ByteArray], Any]) -> Part:
-        """The part of a value; it is sent unless it was before, and nothing more was worked out of it since.
+        """Return the part of a value; send it unless it was sent unchanged before.
 
         Methods are known by the value that they are bound to: each look at one is a new object.
         """
@@ -95,11 +95,11 @@ class Sent:
             holds[part.key] = part
             return part.key
 
-        blob = packed(value, key_of)
+        blob = pack(value, key_of)
         self.n_bytes += blob.nbytes
         return Part(uuid4().hex, put(blob), blob.nbytes, tuple(holds.values()), state)
 
     def forget(self) -> None:
-        """Send all anew: the cluster has lost something."""
+        """Forget all parts, so that they are sent again."""
         self.parts.clear()
         self.times_lost += 1

@@ -6,18 +6,18 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from holdfast.arrays import ByteArray
-from holdfast.backends.clusters.cluster import LostError, Sent
+from holdfast.backends.clusters.cluster import LostError, SentValues
 from holdfast.backends.clusters.tile import run_tile, stop_run
 from holdfast.backends.interruption import GRACE
 from holdfast.errors import ClusterError
 
 WAIT = 30  # seconds for a first worker
 
-_sent: WeakKeyDictionary[Any, Sent] = WeakKeyDictionary()  # by client
+_sent: WeakKeyDictionary[Any, SentValues] = WeakKeyDictionary()  # by client
 
 
 def is_within() -> bool:
-    """True in a task of a worker, which must neither scatter nor wait for others: all workers could wait."""
+    """Return True within a task of a worker, which must neither scatter nor wait for others."""
     from distributed import get_worker
 
     try:
@@ -28,7 +28,7 @@ def is_within() -> bool:
 
 
 class DaskCluster:
-    """One run on the workers of a client.
+    """A run on the workers of a client.
 
     It talks to the client itself. The way through joblib's backend scatters arguments by guesses of its own,
     sends what tasks share with each of them, and cannot tell a worker to stop.
@@ -39,7 +39,7 @@ class DaskCluster:
 
         self._client = backend.client
         self._done = as_completed(loop=self._client.loop)
-        self.sent = _sent.setdefault(self._client, Sent())
+        self.sent = _sent.setdefault(self._client, SentValues())
         self._wait_for_workers()
 
     def _wait_for_workers(self) -> None:
@@ -53,12 +53,12 @@ class DaskCluster:
             ) from error
 
     def n_slots(self) -> int:
-        """Threads of all workers: compiled loops release the lock of the interpreter."""
+        """Threads of all workers: compiled loops release the interpreter lock."""
         n_threads = int(sum(self._client.nthreads().values()))
         return max(n_threads, 1)
 
     def put(self, blob: ByteArray) -> Any:
-        """A copy for every worker that there is; one that comes later gets it from another."""
+        """Copy to every present worker; later workers copy from these."""
         self._wait_for_workers()  # the last one may have died a moment ago
         try:
             return self._client.scatter(blob, broadcast=True, hash=False, direct=False, timeout=WAIT)
@@ -66,18 +66,18 @@ class DaskCluster:
             raise ClusterError(f"No worker of the cluster takes the data: {error}.") from error
 
     def submit(self, order: bytes, handles: list[Any]) -> Hashable:
-        """A task of the scheduler, which gives it to another worker if the first one dies."""
+        """Submit a task, which is rescheduled if its worker dies."""
         future: Hashable = self._client.submit(run_tile, order, *handles, pure=False)
         self._done.add(future)
         return future
 
     def next_done(self) -> Hashable:
-        """The next future that is done."""
+        """Return the next finished future."""
         future: Hashable = next(self._done)
         return future
 
     def reply(self, future: Any) -> bytes:
-        """The reply; what is not an error of the task itself is one of the cluster."""
+        """Return the reply; errors other than the task's own are cluster errors."""
         from distributed import CancelledError, KilledWorker
 
         try:
@@ -94,7 +94,7 @@ class DaskCluster:
             raise ClusterError(f"A worker cannot load what it needs: {error}. Install it there.") from error
 
     def stop(self, run: str, futures: list[Any]) -> None:
-        """Take back what has not begun, and tell the workers to leave what has."""
+        """Cancel waiting tasks, and tell workers to stop running ones."""
         self._client.cancel(futures)
         # In a thread: a worker that does not answer must not hold up whoever pressed Ctrl-C.
         thread = threading.Thread(target=self._client.run, args=(stop_run, run), daemon=True)

@@ -19,8 +19,8 @@ ALIGNMENT = 64  # bytes: compiled loops want arrays to begin where the processor
 _local = threading.local()
 
 
-def packed(value: Any, key_of: Callable[[Shared], str]) -> ByteArray:
-    """The value as one array of bytes, in which a shared value within it is only a key.
+def pack(value: Any, key_of: Callable[[Shared], str]) -> ByteArray:
+    """Pickle a value to one array of bytes, with keys in place of shared values.
 
     First come the number of pieces and their sizes, then the pieces: a pickle, and the arrays that it speaks
     of. Functions and classes of a notebook are sent with their source.
@@ -52,21 +52,21 @@ def _pickler() -> Any:
 
         def reducer_override(self, value: Any) -> Any:
             if isinstance(value, Shared) and value is not self.whole:
-                return shared_value, (self.key_of(value),)
+                return get_shared_value, (self.key_of(value),)
             return super().reducer_override(value)
 
     return Pickler
 
 
-def unpacked(blob: ByteArray, parts: Mapping[str, Any]) -> Any:
-    """The value of the bytes, with the shared values of these keys; its arrays are views of the bytes."""
+def unpack(blob: ByteArray, parts: Mapping[str, Any]) -> Any:
+    """Restore a value from bytes with the shared values of these keys; arrays are views."""
     pickled, *buffers = _pieces(blob)
     with _parts_at_hand(parts):
         return pickle.loads(pickled, buffers=buffers)
 
 
-def shared_value(key: str) -> Any:
-    """The shared value of the key, while a value that holds it is unpacked."""
+def get_shared_value(key: str) -> Any:
+    """Return the shared value of the key while a value that contains it is unpacked."""
     return _local.parts[key]
 
 
@@ -100,7 +100,7 @@ def _pieces(blob: ByteArray) -> list[memoryview]:
 
 
 def _starts(head: Any) -> list[int]:
-    """Where each piece begins, and where all end."""
+    """Return where each piece begins, and where all end."""
     starts = [-(-head.nbytes // ALIGNMENT) * ALIGNMENT]
     for size in head[1:].tolist():
         starts.append(starts[-1] + -(-size // ALIGNMENT) * ALIGNMENT)

@@ -5,7 +5,7 @@ from functools import cache
 from typing import Any
 
 from holdfast.arrays import ByteArray
-from holdfast.backends.clusters.cluster import Sent
+from holdfast.backends.clusters.cluster import SentValues
 from holdfast.backends.clusters.tile import run_tile
 from holdfast.backends.interruption import GRACE
 from holdfast.errors import ClusterError
@@ -13,18 +13,18 @@ from holdfast.errors import ClusterError
 ATTEMPTS = 5  # to interrupt a task
 RETRIES = 3  # times that a task is given to another worker
 
-_sent: dict[str, Sent] = {}  # of the one cluster that this process is connected to
+_sent: dict[str, SentValues] = {}  # of the one cluster that this process is connected to
 
 
 def is_within() -> bool:
-    """True in a task of a worker, where the cores are taken already."""
+    """Return True within a task of a worker, where the cores are taken already."""
     import ray
 
     return bool(ray.is_initialized() and ray.get_runtime_context().worker.mode == ray.WORKER_MODE)
 
 
 class RayCluster:
-    """One run on Ray. The workers of a machine share the arrays of a value: they see them where they lie."""
+    """A run on Ray, whose workers on one machine share arrays without copies."""
 
     def __init__(self, backend: Any = None) -> None:
         import ray
@@ -40,23 +40,23 @@ class RayCluster:
         return max(int(self._ray.cluster_resources().get("CPU", 1)), 1)
 
     def put(self, blob: ByteArray) -> Any:
-        """One copy in the store of this machine; another one gets its own when a task there needs it."""
+        """Store one copy on this machine; others fetch it when a task needs it."""
         return self._ray.put(blob)
 
     def submit(self, order: bytes, handles: list[Any]) -> Hashable:
-        """A task of Ray, which gives it to another worker if the first one dies."""
+        """Submit a task, which is rescheduled if its worker dies."""
         future: Hashable = _remote_tile().remote(order, *handles)
         self._under_way.add(future)
         return future
 
     def next_done(self) -> Hashable:
-        """The next future that is done."""
+        """Return the next finished future."""
         (future,), _ = self._ray.wait(list(self._under_way), num_returns=1)
         self._under_way.discard(future)
         return future  # type: ignore[no-any-return]
 
     def reply(self, future: Any) -> bytes:
-        """The reply; what is not an error of the task itself is one of the cluster."""
+        """Return the reply; errors other than the task's own are cluster errors."""
         from ray.exceptions import RayError
 
         try:
@@ -68,7 +68,7 @@ class RayCluster:
             ) from error
 
     def stop(self, run: str, futures: list[Any]) -> None:
-        """Take back what has not begun; the others get a KeyboardInterrupt, as by Ctrl-C.
+        """Cancel waiting tasks; running ones get a KeyboardInterrupt.
 
         Ray may lose one that comes as a task begins. A worker that does not heed several is ended.
         """
@@ -87,8 +87,8 @@ def _remote_tile() -> Any:
     return ray.remote(num_cpus=1, max_retries=RETRIES)(run_tile)
 
 
-def _sent_to(job: str) -> Sent:
+def _sent_to(job: str) -> SentValues:
     if job not in _sent:
         _sent.clear()  # handles of a connection that is closed mean nothing any more
-        _sent[job] = Sent()
+        _sent[job] = SentValues()
     return _sent[job]

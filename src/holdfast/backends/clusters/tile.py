@@ -12,31 +12,31 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from holdfast.arrays import ByteArray
-from holdfast.backends.clusters.packing import unpacked
-from holdfast.backends.clusters.versions import differences, versions
+from holdfast.backends.clusters.packing import unpack
+from holdfast.backends.clusters.versions import compare_versions, list_versions
 from holdfast.backends.interruption import TaskGroup
 from holdfast.errors import ClusterError
 
 
-class Reply(NamedTuple):
-    """What comes back of a tile."""
+class TileReply(NamedTuple):
+    """The reply of a tile."""
 
     results: list[Any]
     seconds: float
     error: BaseException | None = None
 
 
-def order_of(run: str, keys: Sequence[str], items: Sequence[Any]) -> bytes:
-    """What a worker is told, besides the values of the keys, of which the last is the task."""
+def make_order(run: str, keys: Sequence[str], items: Sequence[Any]) -> bytes:
+    """Make the order for a worker; the last key is the task."""
     import cloudpickle
 
     # Plain values outside, so that a worker with another version of holdfast can read as far as that.
-    order: bytes = pickle.dumps((versions(), run, tuple(keys), cloudpickle.dumps(items)))
+    order: bytes = pickle.dumps((list_versions(), run, tuple(keys), cloudpickle.dumps(items)))
     return order
 
 
 def run_tile(order: bytes, *blobs: ByteArray) -> bytes:
-    """The reply to an order, pickled: the results of the task on all of its items, or the error of one.
+    """Run the task on all items of an order; return the pickled results, or the error.
 
     It runs in the thread that calls it, and so does all that the task would share among several jobs: the
     cluster has a task for every core.
@@ -44,8 +44,8 @@ def run_tile(order: bytes, *blobs: ByteArray) -> bytes:
     import cloudpickle
 
     wanted, run, keys, pickled = pickle.loads(order)
-    if found := differences(wanted, versions()):
-        return pickle.dumps(Reply([], 0.0, ClusterError(_other_versions(found))))
+    if found := compare_versions(wanted, list_versions()):
+        return pickle.dumps(TileReply([], 0.0, ClusterError(_other_versions(found))))
     task, items = _loaded(keys, blobs), pickle.loads(pickled)
     reply = _replied(run, task, items)
     try:
@@ -53,7 +53,9 @@ def run_tile(order: bytes, *blobs: ByteArray) -> bytes:
         return sent
     except Exception as error:  # of a class of the user's
         what = f"{type(error).__name__}: {error}"
-        return pickle.dumps(Reply([], 0.0, ClusterError(f"A worker cannot send what a task gave: {what}")))
+        return pickle.dumps(
+            TileReply([], 0.0, ClusterError(f"A worker cannot send what a task gave: {what}"))
+        )
 
 
 def _other_versions(found: str) -> str:
@@ -64,7 +66,7 @@ def _other_versions(found: str) -> str:
     )
 
 
-def _replied(run: str, task: Any, items: Sequence[Any]) -> Reply:
+def _replied(run: str, task: Any, items: Sequence[Any]) -> TileReply:
     from joblib import parallel_config
 
     results: list[Any] = []
@@ -76,12 +78,12 @@ def _replied(run: str, task: Any, items: Sequence[Any]) -> Reply:
                     break
                 results.append(group.call(task, item))
         except Exception as error:
-            return Reply([], time.perf_counter() - start, _with_story(error))
-    return Reply(results, time.perf_counter() - start)
+            return TileReply([], time.perf_counter() - start, _with_story(error))
+    return TileReply(results, time.perf_counter() - start)
 
 
 def _with_story(error: Exception) -> Exception:
-    """The error with where it came from, which does not travel by itself; a ClusterError if it cannot."""
+    """Attach the traceback, which is not pickled; a ClusterError if the error cannot be pickled."""
     import cloudpickle
 
     story = "".join(traceback.format_exception(error)).rstrip()
@@ -100,12 +102,12 @@ _at_hand: dict[str, Any] = {}
 
 
 def _loaded(keys: Sequence[str], blobs: Sequence[ByteArray]) -> Any:
-    """The value of the last key. Those of this tile are kept for the next one, and no others."""
+    """Load the value of the last key; values of this tile are cached for the next."""
     with _lock:
         known = {key: _at_hand[key] for key in keys if key in _at_hand}
         for key, blob in zip(keys, blobs, strict=True):
             if key not in known:
-                known[key] = unpacked(blob, known)
+                known[key] = unpack(blob, known)
         _at_hand.clear()
         _at_hand.update(known)
         return known[keys[-1]]
@@ -135,7 +137,7 @@ def _stoppable(run: str) -> Iterator[TaskGroup]:
 
 
 def stop_run(run: str) -> None:
-    """Stop what this process does for a run, now and later."""
+    """Stop the tasks of a run in this process, now and later."""
     _stopped.append(run)
     with _lock:
         groups = list(_running.get(run, ()))
@@ -144,5 +146,5 @@ def stop_run(run: str) -> None:
 
 
 def running_tiles() -> int:
-    """How many tiles this process is at work on."""
+    """Count the tiles that this process is running."""
     return sum(map(len, _running.values()))

@@ -4,11 +4,11 @@ import pickle
 from collections import deque
 from collections.abc import Callable, Generator, Hashable, Sequence
 from math import ceil
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 from uuid import uuid4
 
 from holdfast.backends.clusters.cluster import Cluster, LostError
-from holdfast.backends.clusters.tile import Reply, order_of
+from holdfast.backends.clusters.tile import TileReply, make_order
 from holdfast.errors import ClusterError
 
 TILE_SECONDS = 0.05  # the least that a tile should take: sending one costs some milliseconds
@@ -23,50 +23,45 @@ _R = TypeVar("_R")
 def run_tiles(
     cluster: Cluster, task: Callable[[_T], _R], items: Sequence[_T], n_jobs: int | None
 ) -> Generator[tuple[int, _R], None, None]:
-    """The place and the result of every item, as they come in.
+    """Iterate over places and results as they arrive.
 
     The task, and what it shares with others, is sent once. Its items go out in tiles whose length follows
     from how long the last ones took. A tile that gets lost with a worker is sent again.
     """
     run, n_slots = uuid4().hex, n_jobs if n_jobs is not None and n_jobs > 0 else cluster.n_slots()
-    waiting, under_way, size, losses = deque(range(len(items))), dict[Hashable, _Tile](), 1, 0
+    waiting, under_way, size, losses = deque(range(len(items))), dict[Hashable, tuple[list[int], int]](), 1, 0
     try:
         while waiting or under_way:
             while waiting and len(under_way) < AHEAD * n_slots:
                 places = [waiting.popleft() for _ in range(min(size, len(waiting)))]
                 future = _submitted(cluster, run, task, [items[place] for place in places])
-                under_way[future] = _Tile(places, cluster.sent.times_lost)
+                under_way[future] = places, cluster.sent.times_lost
             future = cluster.next_done()
-            tile = under_way.pop(future)
+            places, times_lost = under_way.pop(future)
             try:
                 reply = _reply(cluster, future)
             except LostError as error:
-                waiting.extendleft(reversed(tile.places))
-                if tile.times_lost == cluster.sent.times_lost:  # or else all has been sent again already
+                waiting.extendleft(reversed(places))
+                if times_lost == cluster.sent.times_lost:  # or else all has been sent again already
                     losses += 1
                     _check_losses(losses, error)
                     cluster.sent.forget()
                 continue
-            losses, size = 0, _tile_size(reply.seconds / len(tile.places), len(waiting), n_slots)
-            yield from zip(tile.places, reply.results, strict=True)
+            losses, size = 0, _tile_size(reply.seconds / len(places), len(waiting), n_slots)
+            yield from zip(places, reply.results, strict=True)
     finally:
         if under_way:
             cluster.stop(run, list(under_way))
 
 
-class _Tile(NamedTuple):
-    places: list[int]  # of its items
-    times_lost: int  # how often the cluster had lost things when it was sent
-
-
 def _submitted(cluster: Cluster, run: str, task: Any, items: Sequence[Any]) -> Hashable:
     parts = cluster.sent.part(task, cluster.put).flat()
-    return cluster.submit(order_of(run, list(parts), items), list(parts.values()))
+    return cluster.submit(make_order(run, list(parts), items), list(parts.values()))
 
 
-def _reply(cluster: Cluster, future: Any) -> Reply:
-    """What came back of a tile; the error of its task, if there was one, is raised here."""
-    reply: Reply = pickle.loads(cluster.reply(future))
+def _reply(cluster: Cluster, future: Any) -> TileReply:
+    """Return the reply of a tile; raise the error of its task."""
+    reply: TileReply = pickle.loads(cluster.reply(future))
     if reply.error is not None:
         raise reply.error
     return reply
@@ -80,7 +75,7 @@ def _check_losses(losses: int, error: LostError) -> None:
 
 
 def _tile_size(seconds: float, n_waiting: int, n_slots: int) -> int:
-    """How many items to send next: enough to be worth it, and few enough that no worker runs out of work.
+    """Choose the number of items of the next tile: worth its cost, but no worker runs idle.
 
     >>> _tile_size(0.01, 1000, 2), _tile_size(0.01, 1000, 100), _tile_size(3.0, 1000, 2)
     (5, 5, 1)

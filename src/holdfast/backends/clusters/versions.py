@@ -10,8 +10,8 @@ PACKAGES = ("numpy", "scipy", "numba", "scikit-learn")
 
 
 @cache
-def versions() -> dict[str, str]:
-    """The versions in this process of all that results depend on."""
+def list_versions() -> dict[str, str]:
+    """List the versions of everything that results depend on."""
     python = ".".join(platform.python_version_tuple()[:2])
     return {"python": python, "holdfast": __version__} | {name: _version(name) for name in PACKAGES}
 
@@ -23,10 +23,10 @@ def _version(name: str) -> str:
         return "none"
 
 
-def differences(theirs: dict[str, str], ours: dict[str, str]) -> str:
-    """How their versions differ from ours, in words; nothing if they do not.
+def compare_versions(theirs: dict[str, str], ours: dict[str, str]) -> str:
+    """Describe differences between versions; empty if there are none.
 
-    >>> differences({"python": "3.11", "numpy": "2.1.0"}, {"python": "3.11", "numpy": "2.2.0"})
+    >>> compare_versions({"python": "3.11", "numpy": "2.1.0"}, {"python": "3.11", "numpy": "2.2.0"})
     'numpy 2.2.0, not 2.1.0'
     """
     return ", ".join(

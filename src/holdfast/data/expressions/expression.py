@@ -11,31 +11,31 @@ from holdfast.arrays import FloatArray
 
 
 class Expression(Protocol):
-    """Anything that gives one number per row; 1 and 0 stand for true and false."""
+    """An expression with one number per row; 1 and 0 stand for true and false."""
 
     def values(self, columns: Sequence[FloatArray]) -> FloatArray:
-        """One number per row, or a single one where no column is involved; NaN where it is unknown."""
+        """Evaluate to one number per row, or a scalar if no column is involved; NaN if unknown."""
 
 
 @dataclass(frozen=True)
 class Column:
-    """The column at a position among those the question reads."""
+    """A column, by its position among the columns that the question reads."""
 
     position: int
 
     def values(self, columns: Sequence[FloatArray]) -> FloatArray:
-        """The column itself."""
+        """Return the column."""
         return columns[self.position]
 
 
 @dataclass(frozen=True)
 class Constant:
-    """A number the author wrote. It is a float from the start, so that `9**9**9` overflows at once."""
+    """A number literal, stored as a float so that `9**9**9` overflows at once."""
 
     value: float
 
     def values(self, columns: Sequence[FloatArray]) -> FloatArray:
-        """The number, as an array without dimensions."""
+        """Return the number as a zero-dimensional array."""
         return np.array(self.value, np.float64)
 
 
@@ -47,7 +47,7 @@ class Lookup:
     table: tuple[float, ...]
 
     def values(self, columns: Sequence[FloatArray]) -> FloatArray:
-        """The number of each row's category; unknown where the category is."""
+        """Map the category of each row to its number; NaN for an unknown category."""
         codes = columns[self.position]
         known = (codes >= 0) & (codes < len(self.table))
         table = np.array([*self.table, np.nan])
@@ -56,13 +56,13 @@ class Lookup:
 
 @dataclass(frozen=True)
 class Operation:
-    """An operation of the language, by its name, and what it works on."""
+    """An operation, by name, and its operands."""
 
     name: str
     operands: tuple[Expression, ...]
 
     def values(self, columns: Sequence[FloatArray]) -> FloatArray:
-        """The result; unknown where it is not finite or, except for `and` and `or`, where an operand is."""
+        """Evaluate; NaN where the result is not finite or, except in `and` and `or`, an operand is NaN."""
         operands = [operand.values(columns) for operand in self.operands]
         if self.name in _LOGIC:
             return _LOGIC[self.name](operands)

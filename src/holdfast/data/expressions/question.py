@@ -12,7 +12,7 @@ import numpy as np
 from holdfast.arrays import FloatArray
 from holdfast.data.expressions.expression import Column, Constant, Expression, Lookup, Operation
 from holdfast.data.expressions.question_columns import QuestionColumns
-from holdfast.data.expressions.syntax import FUNCTIONS, QuestionText, suggestion, written
+from holdfast.data.expressions.syntax import FUNCTIONS, QuestionText, quote_name, suggest_names
 from holdfast.data.schema import Feature, Label
 from holdfast.text.lists import joined
 
@@ -52,14 +52,14 @@ _HINTS = {
 
 @dataclass(frozen=True)
 class Question:
-    """A yes/no question about the columns of the data, as its author wrote it."""
+    """A yes/no question about the columns, as its author wrote it."""
 
     text: str
     columns: tuple[int, ...]  # indices of the columns it reads, in the order in which `answers` takes them
     expression: Expression
 
     def answers(self, columns: Sequence[FloatArray]) -> FloatArray:
-        """1 for yes, 0 for no, NaN where something unknown leaves the answer open.
+        """Evaluate to 1 for yes, 0 for no, NaN where an unknown value leaves the answer open.
 
         Columns are encoded as in a table: a category is its index in `Feature.categories`.
         """
@@ -68,7 +68,7 @@ class Question:
 
 
 def parse_question(text: str, features: Sequence[Feature]) -> Question:
-    """The question that the text asks about these features.
+    """Parse a question about these features.
 
     >>> question = parse_question("bmi ** 2 < 900", [Feature("age"), Feature("bmi")])
     >>> question.columns
@@ -80,7 +80,7 @@ def parse_question(text: str, features: Sequence[Feature]) -> Question:
 
 
 def parse_questions(texts: Iterable[str], features: Sequence[Feature]) -> Iterator[Question]:
-    """The questions that the texts ask about these features, whose names and categories are listed once."""
+    """Parse several questions about the same features."""
     if not (texts := list(texts)):
         return
     columns = QuestionColumns(features)
@@ -88,14 +88,14 @@ def parse_questions(texts: Iterable[str], features: Sequence[Feature]) -> Iterat
         reading = _Reading(text, columns)
         expression = reading.boolean(reading.text.syntax())
         if not reading.positions:
-            names = joined([written(name) for name in columns.indices])
+            names = joined([quote_name(name) for name in columns.indices])
             raise reading.text.error("it asks about no column", f"The columns are {names}.")
         yield Question(text, tuple(reading.positions), expression)
 
 
 @dataclass(frozen=True)
 class _Categories:
-    """A column of categories among those the question reads."""
+    """A categorical column read by the question."""
 
     feature: Feature
     position: int
@@ -103,7 +103,7 @@ class _Categories:
 
 @dataclass(frozen=True)
 class _Term:
-    """One piece of a question, and what it is."""
+    """A parsed piece of a question with its type."""
 
     node: ast.expr
     kind: Literal["number", "boolean", "category", "text"]
@@ -113,7 +113,7 @@ class _Term:
 
 
 class _Reading:
-    """One reading of a text, and the columns met so far."""
+    """Parser of one question; collects the columns it reads."""
 
     def __init__(self, text: str, columns: QuestionColumns) -> None:
         self.text = QuestionText(text)
@@ -125,7 +125,7 @@ class _Reading:
     # -- what is asked for ----------------------------------------------------------------------------
 
     def boolean(self, node: ast.expr) -> Expression:
-        """A piece that must be true or false."""
+        """Parse a piece that must be true or false."""
         term = self.term(node)
         if term.kind == "boolean":
             return term.expression
@@ -137,11 +137,11 @@ class _Reading:
         )
 
     def number(self, node: ast.expr) -> Expression:
-        """A piece that must be a number."""
+        """Parse a piece that must be a number."""
         return self._as_number(self.term(node)).expression
 
     def term(self, node: ast.expr) -> _Term:
-        """A piece of any kind."""
+        """Parse a piece of any type."""
         match node:
             case ast.Constant():
                 return self._constant(node)
@@ -179,7 +179,9 @@ class _Reading:
     def _column(self, node: ast.Name) -> _Term:
         name = self.text.piece(node).removeprefix("`").removesuffix("`")
         if name not in self.indices:
-            raise self.error_at(node, "is not a column", suggestion(name, "columns", self.indices, written))
+            raise self.error_at(
+                node, "is not a column", suggest_names(name, "columns", self.indices, quote_name)
+            )
         index = self.indices[name]
         position = self.positions.setdefault(index, len(self.positions))
         if self.features[index].kind == "numeric":
@@ -224,7 +226,13 @@ class _Reading:
 
     def _link(self, left: _Term, name: str, right: _Term) -> Expression:
         if left.column and right.column:
-            return self._between_columns(left.node, left.column, name, right.column)
+            pair = self.columns.pair(left.column.feature, right.column.feature)
+            if name not in ("==", "!=") and not pair.is_ordered:
+                problem = f"and {quote_name(right.column.feature.name)} have no order in common"
+                raise self.error_at(left.node, problem, "Compare the two with == or !=.")
+            return Operation(
+                name, (Lookup(left.column.position, pair.left), Lookup(right.column.position, pair.right))
+            )
         if left.column:
             right = self._as_category(right, left.column.feature, name)
         elif right.column:
@@ -233,16 +241,6 @@ class _Reading:
             # Never booleans: a chain of chains of them would double the work at every level.
             left, right = self._as_number(left), self._as_number(right)
         return Operation(name, (left.expression, right.expression))
-
-    def _between_columns(
-        self, node: ast.expr, left: _Categories, name: str, right: _Categories
-    ) -> Expression:
-        """Categories compared by value, in whatever order each column lists them."""
-        pair = self.columns.pair(left.feature, right.feature)
-        if name not in ("==", "!=") and not pair.is_ordered:
-            problem = f"and {written(right.feature.name)} have no order in common"
-            raise self.error_at(node, problem, "Compare the two with == or !=.")
-        return Operation(name, (Lookup(left.position, pair.left), Lookup(right.position, pair.right)))
 
     def _membership(self, node: ast.Compare) -> Expression:
         if len(node.ops) > 1:
@@ -269,15 +267,15 @@ class _Reading:
         return term
 
     def _as_category(self, term: _Term, feature: Feature, name: str) -> _Term:
-        """The constant as the index of a category, which is what the column holds."""
-        column = written(feature.name)
+        """Return the index of the category that the constant names."""
+        column = quote_name(feature.name)
         if term.literal is None:
             raise self.error_at(
                 term.node, f"is {_KINDS[term.kind]}, not a category of {column}", _HINTS["category"]
             )
         codes = self.columns.codes(feature)
         if term.literal not in codes:
-            remedy = suggestion(term.literal, "categories", feature.categories, repr)
+            remedy = suggest_names(term.literal, "categories", feature.categories, repr)
             raise self.error_at(term.node, f"is not a category of {column}", remedy)
         if name not in ("==", "!=", "in") and feature.kind != "ordered":
             problem = f"is compared by {name}, and the categories of {column} have no order"
@@ -291,5 +289,5 @@ class _Reading:
                 node, "has a sign that is not allowed", f"Write `{_MEANT[type(sign)]}` instead."
             )
         if piece in self.indices:
-            raise self.error_at(node, "is not allowed", f"Write the column as {written(piece)}.")
+            raise self.error_at(node, "is not allowed", f"Write the column as {quote_name(piece)}.")
         raise self.error_at(node, "is not allowed")

@@ -8,7 +8,7 @@ from holdfast.data.schema import Feature, Label
 
 @dataclass(frozen=True)
 class Pair:
-    """Numbers for the categories of two columns: the same for the same category."""
+    """Numbers for the categories of two columns, equal for equal categories."""
 
     left: tuple[float, ...]
     right: tuple[float, ...]
@@ -16,7 +16,7 @@ class Pair:
 
 
 class QuestionColumns:
-    """The columns of the data, among features that may be questions too."""
+    """The columns of the data that questions may read."""
 
     def __init__(self, features: Sequence[Feature]) -> None:
         self.features = features
@@ -25,13 +25,13 @@ class QuestionColumns:
         self._pairs: dict[tuple[str, str], Pair] = {}
 
     def codes(self, feature: Feature) -> Mapping[Label, float]:
-        """The position of each category of the feature."""
+        """Return the position of each category of the feature."""
         if feature.name not in self._codes:
             self._codes[feature.name] = _positions(feature.categories)
         return self._codes[feature.name]
 
     def pair(self, left: Feature, right: Feature) -> Pair:
-        """The categories of two columns as numbers that can be compared."""
+        """Number the categories of two columns so that they can be compared."""
         names = left.name, right.name
         if names not in self._pairs:
             codes = _positions(dict.fromkeys((*left.categories, *right.categories)))

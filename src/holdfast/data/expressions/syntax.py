@@ -28,12 +28,12 @@ _PIECES = re.compile(r"""'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|`[^`]*`|\s|\#""", r
 
 @dataclass(frozen=True)
 class QuestionText:
-    """The text as its author wrote it."""
+    """The text of a question and its syntax tree."""
 
     text: str
 
     def syntax(self) -> ast.expr:
-        """The syntax tree. Nothing in it is ever run."""
+        """The syntax tree, which is never executed."""
         if len(self.text) > LONGEST_TEXT:
             raise self.error(
                 f"it has {len(self.text):,} characters and at most {LONGEST_TEXT:,} are read",
@@ -54,19 +54,19 @@ class QuestionText:
         return tree
 
     def piece(self, node: ast.expr) -> str:
-        """What is written at a node. Python would normalise names, and take the micro sign for a Greek mu."""
+        """Return the source text of a node; Python would normalise names (micro sign to Greek mu)."""
         return self.text[self._character(node.col_offset) : self._character(node.end_col_offset)]
 
     def error(self, problem: str, remedy: str = ALLOWED) -> QuestionError:
-        """The error that says what is wrong with the whole text."""
-        return QuestionError(f"Cannot ask {clipped(self.text)!r}: {problem}. {remedy}")
+        """Make an error about the whole text."""
+        return QuestionError(f"Cannot ask {clip_text(self.text)!r}: {problem}. {remedy}")
 
     def error_at(self, node: ast.expr, problem: str, remedy: str = ALLOWED) -> QuestionError:
-        """The error that says what is wrong with one piece of the text, and where the piece is."""
+        """Make an error about one piece of the text, with its place."""
         return self._error_from(self._character(node.col_offset), self.piece(node), problem, remedy)
 
     def _error_from(self, begin: int, piece: str, problem: str, remedy: str = ALLOWED) -> QuestionError:
-        return self.error(f"{clipped(piece)!r} at character {begin + 1} {problem}", remedy)
+        return self.error(f"{clip_text(piece)!r} at character {begin + 1} {problem}", remedy)
 
     def _syntax_error(self, error: SyntaxError) -> QuestionError:
         begin = min(self._indent + max(error.offset or 1, 1) - 1, len(self.text))
@@ -86,7 +86,7 @@ class QuestionText:
 
     @cached_property
     def _source(self) -> str:
-        """The text as Python can parse it, character by character in the same places."""
+        """Make the text parsable by Python without moving any character."""
         return _PIECES.sub(self._parsable, self.text)
 
     @property
@@ -106,18 +106,18 @@ class QuestionText:
         return " " if piece.isspace() else piece
 
 
-def clipped(text: str) -> str:
-    """The text, or its beginning if it is long."""
+def clip_text(text: str) -> str:
+    """Clip a long text."""
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-def written(name: str) -> str:
-    """The name of a column as a question has to write it."""
+def quote_name(name: str) -> str:
+    """Quote the name of a column as questions must write it."""
     return name if name.isidentifier() and not iskeyword(name) else f"`{name}`"
 
 
-def suggestion(wrong: Label, kind: str, names: Collection[Label], spelling: Callable[[Any], str]) -> str:
-    """A sentence with the names closest to a wrong one, or with all of them if none is close."""
+def suggest_names(wrong: Label, kind: str, names: Collection[Label], spelling: Callable[[Any], str]) -> str:
+    """Suggest the names closest to a wrong one, or list all if none is close."""
     spelt = {str(name).lower(): spelling(name) for name in names}
     close = get_close_matches(str(wrong).lower(), spelt, n=3)
     if close:

@@ -1,4 +1,4 @@
-"""The cells of one column of a CSV file: which of them are missing, and whether the others are numbers."""
+"""Cells of one CSV column: missing values, numbers, dates and categories."""
 
 import re
 from array import array
@@ -8,7 +8,6 @@ from functools import cached_property
 from itertools import compress, count, filterfalse
 from math import nan
 from operator import not_
-from shlex import quote
 from typing import Any
 
 import numpy as np
@@ -22,14 +21,14 @@ from holdfast.data.files.dates import (
     ambiguity_error,
     is_ambiguous,
     is_date,
-    moment_of,
     no_date_error,
+    parse_moment,
     possible_orders,
 )
-from holdfast.data.files.numerals import Numerals, other_numerals
+from holdfast.data.files.numerals import Numerals, guess_numerals
 from holdfast.data.files.problems import Problem, UnreadableColumn
 from holdfast.data.files.reading_options import ReadingOptions
-from holdfast.data.input.columns import infinity_error, merged_note
+from holdfast.data.input.columns import infinity_error, note_merged_integers
 from holdfast.text.lists import RowLabels, first_rows, listed, row_name
 
 _DIGITS = re.compile(r"[0-9]+")  # with a zero in front, a postcode
@@ -42,13 +41,13 @@ MOST_ODD = 0.2
 MOST_ODD_ROWS = 0.05
 MOST_DIGITS = 15  # of an integer: with more of them, neighbours may run together as floats
 DATES_WAY_OUT = (
-    f"--date {{}} reads them as {DAYS}, --date {{}}:parts as year, month and weekday, --categorical {{}} as "
-    "text, and --drop {} leaves them out"
+    f"date={{}} reads them as {DAYS}, date={{}}:parts as year, month and weekday, categorical={{}} as text, "
+    "and drop={} leaves them out"
 )
 
 
 class Cells:
-    """The cells of one column, each distinct text kept once: most columns repeat a few."""
+    """Cells of one column, each distinct text stored once."""
 
     def __init__(self, name: str, rules: ReadingOptions | None = None) -> None:
         self.name = name
@@ -58,7 +57,7 @@ class Cells:
         self._codes = array("q")  # of each row, the position of its cell among the distinct ones
 
     def extend(self, cells: Iterable[str], which: LongArray | None = None) -> None:
-        """Add some more rows: each has a cell of its own, or the one of `cells` whose place `which` says."""
+        """Append rows: one cell each, or the cell of `cells` that `which` numbers."""
         codes = map(self._index.__getitem__, cells)
         if which is None:
             self._codes.extend(codes)
@@ -68,36 +67,43 @@ class Cells:
     # -- as what they are read ------------------------------------------------------------------------------
 
     def as_text(self, known: Collection[Any] = ()) -> NDArray[Any]:
-        """The cells as they are written, None where missing; a `known` category is never missing."""
+        """Return the cells as text, None where missing; a `known` category is never missing."""
         texts = np.array(list(self._index), object)
         gaps = compress(enumerate(self._index), self._are_missing)
         texts[[code for code, cell in gaps if cell not in known]] = None
         return self._spread(texts)
 
     def as_column(self, names: RowLabels | None) -> NDArray[Any]:
-        """The cells as float64 with NaN for gaps if they are numbers, else as text with None for gaps.
+        """Return float64 with NaN for gaps if the cells are numbers, else text with None for gaps.
 
         `names` has what messages call the rows. Infinity among numbers, dates, numbers that are
         written in another way, and a few words among many numbers raise a DataError.
         """
-        odd = self._rules.numerals.unread(self._known)
+        odd = self._rules.numerals.find_unreadable(self._known)
         is_plain = not odd or (len(odd) < len(self._known) and all(map(_INFINITY.fullmatch, odd)))
         if is_plain:
             return self._numbers(names)
         if all(map(_DIGITS.fullmatch, odd)):
             return self.as_text()
-        self._raise_for_other_numerals(odd, names, ", --categorical {} as text")
+        self._raise_for_other_numerals(odd, names, ", categorical={} as text")
         self._raise_for_dates(names)
         if not self._are_few(odd):
-            self._note_none()
+            words = [cell for cell in dict.fromkeys(self._cells) if cell.lower() == "none"]
+            if words:
+                count = int(self._rows(words).sum())
+                rows = f"{count} row" if count == 1 else f"{count} rows"
+                self.notes.append(
+                    f"column {self.name!r}: the word {words[0]!r}, in {rows}, is read as missing. If that "
+                    "is a category of its own, give it another name in the file, such as 'no'."
+                )
             return self.as_text()
         if not self._rules.coerce:
             raise UnreadableColumn(self._few_words(odd, names))
         return self._coerced(odd, names, "number")
 
     def as_numbers(self, names: RowLabels | None) -> FloatArray:
-        """The cells as numbers, whatever most of them look like; a DataError names the first that is none."""
-        odd = list(filterfalse(_INFINITY.fullmatch, self._rules.numerals.unread(self._known)))
+        """Return the cells as numbers; a DataError names the first that is not one."""
+        odd = list(filterfalse(_INFINITY.fullmatch, self._rules.numerals.find_unreadable(self._known)))
         if not odd:
             return self._numbers(names)
         self._raise_for_other_numerals(odd, names, "")
@@ -105,14 +111,14 @@ class Cells:
             return self._coerced(odd, names, "number")
         example = f"and here {self._place(odd, names)}"
         raise UnreadableColumn(
-            Problem(self.name, "numbers in the model, ", example, "--coerce reads such cells as missing")
+            Problem(self.name, "numbers in the model, ", example, "coerce=True reads such cells as missing")
         )
 
     def as_dates(self, column: DateColumn, names: RowLabels | None) -> dict[str, FloatArray]:
-        """The columns of numbers made of these cells; a DataError names the first that is no date."""
+        """Return the numeric columns derived from dates; a DataError names the first cell that is not one."""
         dates = list(filter(is_date, self._known))
         order = column.order or (*possible_orders(dates), ORDERS[0])[0]
-        odd = [cell for cell in self._known if moment_of(cell, order) is None]
+        odd = [cell for cell in self._known if parse_moment(cell, order) is None]
         if odd and not self._rules.coerce:
             raise no_date_error(column, *self._first(odd, names))
         if column.order is None and is_ambiguous(dates):
@@ -120,7 +126,7 @@ class Cells:
         if odd:
             self._note_coerced(odd, names, "date")
         cells = zip(self._cells, self._are_missing, strict=True)
-        moments = [None if is_gap else moment_of(cell, order) for cell, is_gap in cells]
+        moments = [None if is_gap else parse_moment(cell, order) for cell, is_gap in cells]
         return {name: self._spread(values) for name, values in column.numbers(moments).items()}
 
     # -- what is known of them ------------------------------------------------------------------------------
@@ -132,15 +138,15 @@ class Cells:
 
     @property
     def n_distinct(self) -> int:
-        """Number of different cells that are not missing."""
+        """Number of distinct cells that are not missing."""
         return len(self._known)
 
     @property
     def merged_note(self) -> str:
-        """What to say if different integers become one as floats; empty if they do not."""
+        """A note if distinct integers become equal as floats, else an empty text."""
         long = [cell for cell in self._known if len(cell) > MOST_DIGITS and _WHOLE.fullmatch(cell)]
-        way_out = f"--categorical {quote(self.name)} keeps them apart"
-        return merged_note(map(int, long), f"column {self.name!r}", way_out)
+        way_out = f"categorical={self.name!r} keeps them apart"
+        return note_merged_integers(map(int, long), f"column {self.name!r}", way_out)
 
     @cached_property
     def _cells(self) -> list[str]:
@@ -152,16 +158,16 @@ class Cells:
 
     @cached_property
     def _known(self) -> list[str]:
-        """The different cells that are not missing, in the order in which the file has them."""
+        """Distinct cells that are not missing, in the order of the file."""
         return list(dict.fromkeys(compress(self._cells, map(not_, self._are_missing))))
 
     def _rows(self, cells: Collection[str]) -> NDArray[np.bool_]:
-        """The rows that have one of these cells."""
+        """Flag the rows that have one of these cells."""
         chosen = set(cells)
         return self._spread(np.array([cell in chosen for cell in self._cells]))
 
     def _first(self, cells: Sequence[str], names: RowLabels | None) -> tuple[str, str]:
-        """The cell of these that comes first in the file, and its row."""
+        """Return the first of these cells in the file, and its row."""
         row = int(self._rows(cells).argmax())
         return self._cells[self._codes[row]], row_name(row, names)
 
@@ -179,8 +185,8 @@ class Cells:
     # -- what raises an error --------------------------------------------------------------------------------
 
     def _raise_for_other_numerals(self, odd: Sequence[str], names: RowLabels | None, other_way: str) -> None:
-        ways = other_numerals(self._known, self._rules.numerals, 1 - MOST_ODD)
-        readable = [cell for cell in odd if any(way.reads(cell) for way in ways)]
+        ways = guess_numerals(self._known, self._rules.numerals, 1 - MOST_ODD)
+        readable = [cell for cell in odd if any(way.matches_number(cell) for way in ways)]
         if not readable:
             return
         cell, where = self._first(readable, names)
@@ -201,28 +207,19 @@ class Cells:
             self.name,
             f"{n_numbers} numbers, but also ",
             self._place(odd, names),
-            "--coerce reads such cells as missing, --categorical {} all as categories; or correct them",
+            "coerce=True reads such cells as missing, categorical={} all as categories; or correct them",
         )
 
     def _coerced(self, odd: Sequence[str], names: RowLabels | None, noun: str) -> FloatArray:
         self._note_coerced(odd, names, noun)
         return self._numbers(names, frozenset(odd))
 
-    def _note_none(self) -> None:
-        """In text, None may be a category: of these tests, none was done."""
-        words = [cell for cell in dict.fromkeys(self._cells) if cell.lower() == "none"]
-        if words:
-            count = int(self._rows(words).sum())
-            rows = f"{count} row" if count == 1 else f"{count} rows"
-            self.notes.append(
-                f"column {self.name!r}: the word {words[0]!r}, in {rows}, is read as missing. If that "
-                "is a category of its own, give it another name in the file, such as 'no'."
-            )
-
     def _note_coerced(self, odd: Sequence[str], names: RowLabels | None, noun: str) -> None:
         rows = self._rows(odd)
         n_cells = int(rows.sum())
-        cells = f"{n_cells} cells that are no {noun} are" if n_cells > 1 else f"1 cell that is no {noun} is"
+        cells = (
+            f"{n_cells} cells that are not a {noun} are" if n_cells > 1 else f"1 cell that is not a {noun} is"
+        )
         self.notes.append(
             f"column {self.name!r}: {cells} read as missing, {listed(odd, 3)}, {first_rows(rows, names)}."
         )
@@ -254,7 +251,7 @@ def _written(ways: Sequence[Numerals]) -> str:
 
 def _numerals_way_out(ways: Sequence[Numerals], cell: str) -> str:
     if len(ways) > 1:
-        return ", ".join(f"{way.options} reads it as {way.number(cell):.15g}" for way in ways)
-    if not ways[0].options:
-        return "write all numbers of the file with one decimal mark; without --decimal these are read"
-    return f"{ways[0].options} reads them as numbers"
+        return ", ".join(f"{way.parameters} reads it as {way.number(cell):.15g}" for way in ways)
+    if not ways[0].parameters:
+        return "write all numbers of the file with one decimal mark; without decimal=',' these are read"
+    return f"{ways[0].parameters} reads them as numbers"

@@ -12,14 +12,14 @@ from typing import Any, cast
 import numpy as np
 
 from holdfast.arrays import BoolArray, ByteArray, LongArray
-from holdfast.data.files.distinct import WIDEST, first_alike, words_of
+from holdfast.data.files.distinct import WIDEST, find_first_equal, pack_words
 
 _QUOTE, _NEWLINE, _RETURN = ord('"'), ord("\n"), ord("\r")
 
 
 @dataclass(frozen=True, eq=False)
 class CsvBlock:
-    """The cells of some rows, as places in the text."""
+    """A block of rows, its cells stored as positions in the text."""
 
     lines: LongArray  # on which each row begins
     n_lines: int  # in all
@@ -28,14 +28,14 @@ class CsvBlock:
     _ends: LongArray
 
     def column(self, index: int) -> tuple[list[str], LongArray | None]:
-        """Cells of a column in the order in which they come, and of each row, which it has; None: its own.
+        """Return the distinct cells of a column and the number of each row's cell; None: one cell per row.
 
         A cell may come twice, as one that is written with quotes and without does.
         """
         starts, ends = self._starts[index], self._ends[index]
         if int((ends - starts).max()) > WIDEST:
             return self._texts(starts, ends), None
-        first = first_alike(words_of(self._data, starts, ends))
+        first = find_first_equal(pack_words(self._data, starts, ends))
         rows = np.flatnonzero(first == np.arange(len(first)))
         codes = np.empty(len(first), np.int64)
         codes[rows] = np.arange(len(rows))
@@ -49,8 +49,8 @@ class CsvBlock:
         return list(map(_unquoted, texts)) if '"' in joined else texts
 
 
-def csv_block(text: str, separator: str, n_columns: int, line: int) -> CsvBlock | None:
-    """The rows of the text, the first of which begins at this line; None if anything in it is odd.
+def parse_block(text: str, separator: str, n_columns: int, line: int) -> CsvBlock | None:
+    """Split the text into rows, the first of which begins at this line; None if anything is irregular.
 
     The text ends where a row ends.
     """
@@ -68,8 +68,8 @@ def csv_block(text: str, separator: str, n_columns: int, line: int) -> CsvBlock 
     return CsvBlock(line + np.searchsorted(newlines, starts[0]), len(newlines), padded, starts, ends)
 
 
-def end_of_rows(text: str) -> int:
-    """Where the last row that is complete ends in the text, which begins with a row; 0 if there is none."""
+def find_end_of_rows(text: str) -> int:
+    """Find where the last complete row of the text ends; 0 if there is none."""
     end = text.rfind("\n")
     while '"' in text and end >= 0 and text.count('"', 0, end) % 2:  # a line break inside quotes
         end = text.rfind("\n", 0, text.rfind('"', 0, end))
@@ -77,7 +77,7 @@ def end_of_rows(text: str) -> int:
 
 
 def _ends(data: ByteArray, separator: str, *, has_quotes: bool) -> LongArray | None:
-    """Where cells end; None if there is a quotation mark where none belongs."""
+    """Find where cells end; None if a quotation mark is misplaced."""
     is_mark = (data == ord(separator)) | (data == _NEWLINE)
     if not has_quotes:
         return np.flatnonzero(is_mark)
@@ -90,7 +90,7 @@ def _ends(data: ByteArray, separator: str, *, has_quotes: bool) -> LongArray | N
 
 
 def _is_quoted_well(data: ByteArray, quotes: LongArray, separator: str) -> bool:
-    """True if every cell with a quotation mark in it begins and ends with one, and those within are doubled.
+    """Check that quoted cells begin and end with a mark and that marks within are doubled.
 
     Every second mark closes. Two side by side inside a cell close it and open it again at once.
     """
@@ -103,7 +103,7 @@ def _is_quoted_well(data: ByteArray, quotes: LongArray, separator: str) -> bool:
 
 
 def _places(data: ByteArray, ends: LongArray, n_columns: int) -> tuple[LongArray, LongArray] | None:
-    """Where the cells begin and end, column by column; None unless all rows are as wide as the header."""
+    """Return begin and end of each cell, column by column; None unless all rows are as wide as the header."""
     starts = np.append(0, ends[:-1] + 1)
     is_last = data[ends] == _NEWLINE
     empty = _are_empty_lines(data, starts, ends, is_last)

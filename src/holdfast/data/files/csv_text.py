@@ -1,4 +1,4 @@
-"""The text of a CSV file: its encoding, its separator, the names of its columns and the cells of its rows."""
+"""Read CSV text: detect encoding and separator, then split the header and the rows."""
 
 import csv
 import gzip
@@ -16,7 +16,7 @@ from typing import BinaryIO, Self, cast
 import numpy as np
 
 from holdfast.arrays import LongArray
-from holdfast.data.files.csv_block import CsvBlock, csv_block, end_of_rows
+from holdfast.data.files.csv_block import CsvBlock, find_end_of_rows, parse_block
 from holdfast.data.files.filetype import is_zipped
 from holdfast.errors import DataError
 from holdfast.files import check_is_file
@@ -44,23 +44,23 @@ Row = tuple[int, list[str]]  # the line on which it begins, and its cells
 
 @dataclass(frozen=True)
 class RowList:
-    """Some rows, read one by one."""
+    """Rows that were parsed one by one."""
 
     rows: list[Row]
 
     @property
     def lines(self) -> LongArray:
-        """The lines on which they begin."""
+        """The lines on which the rows begin."""
         return np.array([line for line, _ in self.rows], np.int64)
 
     def column(self, index: int) -> tuple[list[str], None]:
-        """The cells of a column, one for each row."""
+        """Return the cells of a column, one per row."""
         return [row[index] for _, row in self.rows], None
 
 
 @dataclass(frozen=True)
 class CsvText:
-    """The names of the columns, and the rows that follow: they can be read once, in either way."""
+    """Column names and the rows that follow, which can be read once."""
 
     names: tuple[str, ...]
     nameless: frozenset[str]  # the names that were made up
@@ -71,13 +71,13 @@ class CsvText:
     _line: int  # on which that text begins
 
     def blocks(self) -> Iterator[CsvBlock | RowList]:
-        """The rows, many at a time, all as wide as the header; from the first that is odd on, a few."""
+        """Iterate over blocks of rows, parsed together until an irregular row, then one by one."""
         text, line, is_over = self._begun, self._line, False
         while not is_over:
             piece = self._read()
             text, is_over = text + piece, not piece
-            end = len(text) if is_over else end_of_rows(text)
-            block = csv_block(text[:end], self.separator, len(self.names), line)
+            end = len(text) if is_over else find_end_of_rows(text)
+            block = parse_block(text[:end], self.separator, len(self.names), line)
             if block is None:
                 lines = chain(io.StringIO(text + self._rest.readline(), newline=""), self._rest)
                 yield from self._lists(_rows(_Lines(lines, line), self.separator))
@@ -89,19 +89,15 @@ class CsvText:
         try:
             return self._rest.read(LETTERS_AT_ONCE)
         except (UnicodeError, *UNZIPPING):
-            self._raise_for_rows()
+            encoding, content = self._rest.encoding, cast(BinaryIO, self._rest.detach())
+            content.seek(0)
+            text = io.TextIOWrapper(content, encoding, newline="")
+            try:
+                for _ in self._lists(_csv_text(text).rows):
+                    pass
+            finally:
+                text.detach()  # or it would close the file
             raise
-
-    def _raise_for_rows(self) -> None:
-        """Begin again row by row: what is wrong with a row in front of the broken place is told first."""
-        encoding, content = self._rest.encoding, cast(BinaryIO, self._rest.detach())
-        content.seek(0)
-        text = io.TextIOWrapper(content, encoding, newline="")
-        try:
-            for _ in self._lists(_csv_text(text).rows):
-                pass
-        finally:
-            text.detach()  # or it would close the file
 
     def _lists(self, rows: Iterable[Row]) -> Iterator[RowList]:
         some = []
@@ -124,12 +120,14 @@ class CsvText:
 
 
 @contextmanager
-def csv_text(path: Path, encoding: str | None = None) -> Iterator[CsvText]:
-    """The text of the file while it is open; a DataError if it is no such text, even half-way."""
+def open_csv(path: Path, encoding: str | None = None) -> Iterator[CsvText]:
+    """Open a CSV file; a DataError if it is not one, even if found later."""
     with _opened(path) as content:
         try:
             start = content.read(8)
-            _raise_for_foreign(start)
+            for pattern, reason in _FOREIGN:
+                if pattern.match(start):
+                    raise DataError(f"{reason}.")
             content.seek(0)
             text = io.TextIOWrapper(content, encoding or _encoding(start), newline="")
             yield _csv_text(text)
@@ -137,7 +135,7 @@ def csv_text(path: Path, encoding: str | None = None) -> Iterator[CsvText]:
             content.seek(0)
             raise _encoding_error(content, start, encoding) from error
         except UNZIPPING as error:
-            raise DataError(f"it is no gzip file, or a broken one ({error}).") from error
+            raise DataError(f"it is not a valid gzip file ({error}).") from error
 
 
 def _opened(path: Path) -> BinaryIO:
@@ -169,21 +167,15 @@ def _raise_for_repeated(names: Sequence[str]) -> None:
 # -- the encoding -----------------------------------------------------------------------------------------
 
 
-def _raise_for_foreign(start: bytes) -> None:
-    for pattern, reason in _FOREIGN:
-        if pattern.match(start):
-            raise DataError(f"{reason}.")
-
-
 def _encoding(start: bytes) -> str:
-    """UTF-16 if the file begins with its mark; else UTF-8, with a mark or without."""
+    """Return UTF-16 if the file begins with its byte order mark, else UTF-8."""
     return "utf-16" if start.startswith(UTF_16) else "utf-8-sig"
 
 
 def _encoding_error(content: Iterable[bytes], start: bytes, encoding: str | None) -> DataError:
-    """Where the text stops being what it should be, and which encoding makes sense of the place."""
+    """Make the error that locates the undecodable byte and suggests an encoding."""
     if encoding is not None:
-        return DataError(f"it is not {encoding}, as --encoding says: leave the option out, or give another.")
+        return DataError(f"it is not {encoding}: leave out encoding={encoding!r}, or give another.")
     if start.startswith(UTF_16):
         return DataError("it begins as UTF-16, and is broken further on: save it again, as UTF-8.")
     for number, line in enumerate(content, start=1):
@@ -193,14 +185,14 @@ def _encoding_error(content: Iterable[bytes], start: bytes, encoding: str | None
             guess = _likely_encoding(b"".join(chain([line], content)))
             word = _word_at(line, error.start).decode(guess, "replace")
             return DataError(
-                f"it is not UTF-8 at line {number} (byte {line[error.start]:#04x}). With --encoding {guess} "
+                f"it is not UTF-8 at line {number} (byte {line[error.start]:#04x}). With encoding={guess!r} "
                 f"the place reads {word!r}; or save the file as UTF-8."
             )
     return DataError("it is broken off in the middle of a letter.")
 
 
 def _likely_encoding(text: bytes) -> str:
-    """Latin-1, unless letters that only Windows prints make sense of the text."""
+    """Guess Windows-1252 if letters that only it prints occur, else Latin-1."""
     try:
         text.decode("cp1252")
     except UnicodeDecodeError:
@@ -209,7 +201,7 @@ def _likely_encoding(text: bytes) -> str:
 
 
 def _word_at(line: bytes, place: int) -> bytes:
-    """The letters around a place, up to blanks, quotes and separators."""
+    """Return the word around a position."""
     marks = b' \t\r\n;|,"'
     begin = max((line.rfind(bytes([mark]), 0, place) for mark in marks), default=-1) + 1
     ends = [end for mark in marks if (end := line.find(bytes([mark]), place)) >= 0]
@@ -220,7 +212,7 @@ def _word_at(line: bytes, place: int) -> bytes:
 
 
 def _opening(text: Iterator[str]) -> list[str]:
-    """The lines up to the first that is not empty."""
+    """Return the lines up to the first that is not empty."""
     opening = []
     for line in text:
         opening.append(line.removeprefix(_MARK))
@@ -235,7 +227,7 @@ def _separator(header: str) -> str:
 
 
 def _rows(lines: "_Lines", separator: str) -> Iterator[Row]:
-    """Each row that is not empty, with the line on which it begins: a quoted cell can hold line breaks."""
+    """Iterate over rows that are not empty, with the line on which each begins."""
     reader = csv.reader(lines, delimiter=separator, strict=True)
     line = lines.next_number
     try:
@@ -245,13 +237,13 @@ def _rows(lines: "_Lines", separator: str) -> Iterator[Row]:
             line = lines.next_number
     except csv.Error as error:
         raise DataError(
-            f"the row that begins at line {line} is no CSV ({error}). Is a quotation mark missing, or one "
-            "too many?"
+            f"the row that begins at line {line} is not valid CSV ({error}). Is a quotation mark missing, or "
+            "one too many?"
         ) from error
 
 
 class _Lines:
-    """The lines of a text, counted; a DataError where there is a NUL byte."""
+    """Lines of a text, counted; a DataError at a NUL byte."""
 
     def __init__(self, text: Iterable[str], first: int = 1) -> None:
         self.next_number = first
@@ -270,8 +262,8 @@ class _Lines:
 
 def _nul_error(line: str, number: int) -> DataError:
     wide = next((name for name, gap in _WIDE if line.find("\0") % 2 == gap and number == 1), None)
-    way_out = f" If it is UTF-16, say --encoding {wide} to read it." if wide else ""
-    return DataError(f"it is no text: there is a NUL byte at line {number}.{way_out}")
+    way_out = f" If it is UTF-16, read it with encoding={wide!r}." if wide else ""
+    return DataError(f"it is not text: there is a NUL byte at line {number}.{way_out}")
 
 
 _WIDE = (("utf-16-le", 1), ("utf-16-be", 0))  # on which side of a letter the NUL byte stands

@@ -17,12 +17,15 @@ _NUMBER = re.compile(r"[+-]?(?:[0-9.,]*[0-9][0-9.,]*(?:e[+-]?[0-9]+)?\s?%?|inf|i
 def write_csv(
     file: TextIO, columns: Mapping[str, Sequence[Any]], separator: str = ",", *, raw: bool = False
 ) -> None:
-    """Write a line with the names of the columns and one per row; None and NaN become empty cells.
+    """Write a header and one line per row; None and NaN become empty cells.
 
     Text that a spreadsheet would take for a formula gets an apostrophe in front, unless it is to be `raw`.
     """
-    names = list(columns) if raw else list(map(guarded, columns))
-    cells = [plain(values) if raw else list(map(guarded, plain(values))) for values in columns.values()]
+    names = list(columns) if raw else list(map(escape_formula, columns))
+    cells = [
+        to_python_values(values) if raw else list(map(escape_formula, to_python_values(values)))
+        for values in columns.values()
+    ]
     # Outside quotes a carriage return ends a line for many readers, and csv does not quote it by itself.
     has_returns = any(isinstance(cell, str) and "\r" in cell for cell in chain(names, *cells))
     lines = csv.writer(
@@ -35,10 +38,10 @@ def write_csv(
     lines.writerows(zip(*cells, strict=True))
 
 
-def guarded(cell: Any) -> Any:
-    """The cell with an apostrophe in front if a spreadsheet would take it for a formula.
+def escape_formula(cell: Any) -> Any:
+    """Prefix an apostrophe if a spreadsheet would take the cell for a formula.
 
-    >>> guarded("=1+1"), guarded("-3.5"), guarded(-3.5), guarded("-")
+    >>> escape_formula("=1+1"), escape_formula("-3.5"), escape_formula(-3.5), escape_formula("-")
     ("'=1+1", '-3.5', -3.5, '-')
     """
     if not isinstance(cell, str) or len(cell) < 2 or cell[0] not in _STARTS or _NUMBER.fullmatch(cell):
@@ -46,7 +49,7 @@ def guarded(cell: Any) -> Any:
     return f"'{cell}"
 
 
-def plain(values: Sequence[Any]) -> list[Any]:
-    """The values as Python has them, None for a gap."""
+def to_python_values(values: Sequence[Any]) -> list[Any]:
+    """Convert values to Python objects, None for gaps."""
     listed = values.tolist() if isinstance(values, np.ndarray) else list(values)
     return [None if isinstance(value, float) and value != value else value for value in listed]

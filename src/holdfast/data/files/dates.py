@@ -1,17 +1,16 @@
-"""Dates as numbers: the days since a fixed day, or the year, the month and the day of the week."""
+"""Dates as numbers: days since a fixed day, or year, month and weekday."""
 
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from math import nan
-from shlex import quote
 from typing import Any, Literal
 
 import numpy as np
 
 from holdfast.arrays import FloatArray
-from holdfast.errors import DataError
+from holdfast.errors import DataError, ParameterError
 
 Form = Literal["days", "parts"]
 Order = Literal["dmy", "mdy"]
@@ -29,7 +28,7 @@ _YEAR_LAST = re.compile(r"(\d{1,2})([-/.])(\d{1,2})\2(\d{4})" + _TIME, re.ASCII)
 
 @dataclass(frozen=True)
 class DateColumn:
-    """A column of dates, and what is made of it."""
+    """A column of dates and the form of the numbers derived from it."""
 
     name: str
     form: Form = "days"
@@ -37,11 +36,11 @@ class DateColumn:
 
     @property
     def derived(self) -> tuple[str, ...]:
-        """The names of the columns of numbers that are made of it."""
+        """Names of the numeric columns derived from the dates."""
         return tuple(f"{self.name} ({part})" for part in ((DAYS,) if self.form == "days" else PARTS))
 
     def numbers(self, moments: Sequence[datetime | None]) -> dict[str, FloatArray]:
-        """The columns that are made of these moments, NaN for None."""
+        """Derive the numeric columns from these moments, NaN for None."""
         rows = [self._row(moment) for moment in moments]
         columns = np.array(rows, np.float64).reshape(-1, len(self.derived)).T
         return dict(zip(self.derived, columns, strict=True))
@@ -54,10 +53,10 @@ class DateColumn:
         return moment.year, moment.month, moment.isoweekday()
 
 
-def date_columns(texts: Iterable[str], names: Sequence[str]) -> tuple[DateColumn, ...]:
-    """The columns that the texts ask for: admitted, admitted:parts, admitted:mdy or admitted:parts:mdy.
+def parse_date_columns(texts: Iterable[str], names: Sequence[str]) -> tuple[DateColumn, ...]:
+    """Parse texts such as admitted, admitted:parts, admitted:mdy or admitted:parts:mdy.
 
-    >>> date_columns(["admitted:parts"], ["admitted", "age"])
+    >>> parse_date_columns(["admitted:parts"], ["admitted", "age"])
     (DateColumn(name='admitted', form='parts', order=None),)
     """
     return tuple(_date_column(text, names) for text in texts)
@@ -72,17 +71,17 @@ def _date_column(text: str, names: Sequence[str]) -> DateColumn:
         elif word in ORDERS:
             order = word
         else:
-            raise DataError(
-                f"--date {text!r} ends in {word!r}: it must be a column, or a column and :days, :parts, :dmy "
+            raise ParameterError(
+                f"date={text!r} ends in {word!r}: it must be a column, or a column and :days, :parts, :dmy "
                 "or :mdy."
             )
     return DateColumn(name, form, order)  # type: ignore[arg-type]
 
 
-def date_source(feature: str) -> DateColumn | None:
-    """The column of dates that a feature of this name was made of; None if it was not.
+def find_date_source(feature: str) -> DateColumn | None:
+    """Find the date column that a derived feature comes from; None if there is none.
 
-    >>> date_source("admitted (month)")
+    >>> find_date_source("admitted (month)")
     DateColumn(name='admitted', form='parts', order=None)
     """
     for form in FORMS:
@@ -92,10 +91,10 @@ def date_source(feature: str) -> DateColumn | None:
     return None
 
 
-def moment_of(value: Any, order: Order = "dmy") -> datetime | None:
-    """The moment that a text or a date stands for, in UTC where it names a zone; None if it is no date."""
+def parse_moment(value: Any, order: Order = "dmy") -> datetime | None:
+    """Parse a text or date, converted to UTC if it names a zone; None if it is not a date."""
     if isinstance(value, datetime):
-        return _in_utc(value)
+        return value if value.tzinfo is None else value.astimezone(UTC).replace(tzinfo=None)
     if isinstance(value, date):
         return datetime(value.year, value.month, value.day)
     text = str(value).strip()
@@ -114,7 +113,7 @@ def moment_of(value: Any, order: Order = "dmy") -> datetime | None:
 
 
 def possible_orders(cells: Iterable[str]) -> tuple[Order, ...]:
-    """The orders of day and month in which all cells are dates; with points it is day, month, year.
+    """List the orders of day and month in which all cells are dates; points mean day, month, year.
 
     >>> possible_orders(["03/04/2020", "31/01/2020"]), possible_orders(["03/04/2020"])
     (('dmy',), ('dmy', 'mdy'))
@@ -124,38 +123,38 @@ def possible_orders(cells: Iterable[str]) -> tuple[Order, ...]:
     return tuple(
         order
         for order in (ORDERS[:1] if has_points else ORDERS)
-        if all(moment_of(cell, order) is not None for cell in cells)
+        if all(parse_moment(cell, order) is not None for cell in cells)
     )
 
 
 def is_date(cell: str) -> bool:
-    """True if the cell is a date in one order of day and month or the other."""
-    return any(moment_of(cell, order) is not None for order in ORDERS)
+    """Return True if the cell is a date in either order of day and month."""
+    return any(parse_moment(cell, order) is not None for order in ORDERS)
 
 
 def is_ambiguous(cells: Iterable[str]) -> bool:
-    """True if day and month can be exchanged in every cell, and that makes a difference."""
+    """Return True if swapping day and month gives other valid dates in every cell."""
     cells = list(cells)
     if len(possible_orders(cells)) < 2:
         return False
-    return any(moment_of(cell, "dmy") != moment_of(cell, "mdy") for cell in cells)
+    return any(parse_moment(cell, "dmy") != parse_moment(cell, "mdy") for cell in cells)
 
 
 def ambiguity_error(column: DateColumn, cell: str, where: str) -> DataError:
-    """The error that asks for the order of day and month."""
+    """Make the error that asks for the order of day and month."""
     stem = column.name if column.form == "days" else f"{column.name}:{column.form}"
-    ways = " or ".join(f"--date {quote(f'{stem}:{order}')}" for order in ORDERS)
+    ways = " or ".join(f"date={f'{stem}:{order}'!r}" for order in ORDERS)
     return DataError(
         f"column {column.name!r} has dates such as {cell!r} ({where}), and no cell tells the day from the "
-        f"month: say {ways} in the command."
+        f"month: use {ways}."
     )
 
 
 def no_date_error(column: DateColumn, cell: str, where: str) -> DataError:
-    """The error that names a cell that is no date."""
+    """Make the error that names a cell that is not a date."""
     return DataError(
-        f"column {column.name!r} is to be read as dates, and {cell!r} ({where}) is none: write it as "
-        "2011-01-31 or 31.01.2011, or let --coerce read such cells as missing."
+        f"column {column.name!r} is to be read as dates, and {cell!r} ({where}) is not one: write it as "
+        "2011-01-31 or 31.01.2011, or let coerce=True read such cells as missing."
     )
 
 
@@ -170,7 +169,3 @@ def _at(day: datetime, clock: Sequence[str | None]) -> datetime:
     digits = zone[1:].replace(":", "")
     offset = timedelta(hours=int(digits[:2]), minutes=int(digits[2:]))
     return moment + offset if zone[0] == "-" else moment - offset
-
-
-def _in_utc(moment: datetime) -> datetime:
-    return moment if moment.tzinfo is None else moment.astimezone(UTC).replace(tzinfo=None)

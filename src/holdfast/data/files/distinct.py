@@ -13,8 +13,8 @@ _FURTHER = np.uint64(2**32)  # to the next factor
 _HALF = np.uint64(32)
 
 
-def words_of(data: bytes, starts: LongArray, ends: LongArray) -> KeyArray:
-    """The bytes from each start to its end as numbers, (words, cells), zeros behind the end.
+def pack_words(data: bytes, starts: LongArray, ends: LongArray) -> KeyArray:
+    """Pack the bytes of each cell into machine words, (words, cells), padded with zeros.
 
     There must be no zeros among the bytes themselves, and `WIDEST` more of them after the last start.
     """
@@ -28,10 +28,10 @@ def words_of(data: bytes, starts: LongArray, ends: LongArray) -> KeyArray:
     return words
 
 
-def first_alike(words: KeyArray) -> LongArray:
-    """Of each cell, the place of the first cell that is the same.
+def find_first_equal(words: KeyArray) -> LongArray:
+    """For each cell, find the first equal cell.
 
-    >>> first_alike(np.array([[7, 5, 7, 5, 9]], np.uint64)).tolist()
+    >>> find_first_equal(np.array([[7, 5, 7, 5, 9]], np.uint64)).tolist()
     [0, 1, 0, 1, 4]
     """
     n_bits = words.shape[1].bit_length() + 1
@@ -49,14 +49,14 @@ def first_alike(words: KeyArray) -> LongArray:
 
 
 def _first_in_slot(slots: LongArray, cells: LongArray, n_bits: int) -> LongArray:
-    """Of each cell, the first that has the same slot."""
+    """For each cell, find the first with the same slot."""
     table = np.empty(2**n_bits, np.int64)
     table[slots[::-1]] = cells[::-1]  # of those that are written to one place, the last one stays
     return table[slots]
 
 
 def _hashed(words: KeyArray, factor: np.uint64, n_bits: int) -> LongArray:
-    """A slot for each cell, the same for the same words."""
+    """Hash each cell to a slot."""
     mixed = words[0] * factor
     for word in words[1:]:
         mixed = (mixed ^ (mixed >> _HALF) ^ word) * factor

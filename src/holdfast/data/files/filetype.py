@@ -10,7 +10,7 @@ PARQUET_ENDINGS = (".parquet", ".pq")
 
 
 def is_parquet(path: PurePath) -> bool:
-    """True if the name says Parquet, False if it says CSV; a DataError if it says neither.
+    """Return True for the name of a Parquet file, False for CSV; a DataError for anything else.
 
     >>> is_parquet(PurePath("patients.csv.gz")), is_parquet(PurePath("patients.pq"))
     (False, True)
@@ -27,5 +27,5 @@ def is_parquet(path: PurePath) -> bool:
 
 
 def is_zipped(path: PurePath) -> bool:
-    """True if the name says that the file is compressed with gzip."""
+    """Return True if the name ends as a gzip file's."""
     return path.name.lower().endswith(".gz")

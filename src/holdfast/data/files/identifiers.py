@@ -1,4 +1,4 @@
-"""Columns that only tell rows apart: names, free text, numbers of patients."""
+"""Detect identifier columns: names, free text, patient numbers."""
 
 import re
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.arrays import BoolArray, FloatArray
+from holdfast.arrays import BoolArray
 
 NEARLY_ALL = 0.9  # of the rows with a text of their own: it is a name, not a property
 LEAST_ROWS = 20  # among fewer, different values are no surprise
@@ -34,13 +34,13 @@ _MADE_UP = frozenset(("unnamed", "column"))
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
 
 
-def why_identifier(name: str, column: Any, n_distinct: int) -> str:
-    """Why the column is one that only tells rows apart, in words; empty if it is not.
+def identifier_reason(name: str, column: Any, n_distinct: int) -> str:
+    """Explain why the column is an identifier; an empty text if it is not.
 
     Text is, if nearly every row has its own. Numbers are measurements, unless they are whole, all different,
     and have more than 15 digits or a name that says so, as "patient_id" and "case no" do.
 
-    >>> why_identifier("case no", np.arange(1.0, 31.0), 30)
+    >>> identifier_reason("case no", np.arange(1.0, 31.0), 30)
     'every row has a number of its own'
     """
     if not isinstance(column, np.ndarray):
@@ -55,11 +55,7 @@ def why_identifier(name: str, column: Any, n_distinct: int) -> str:
         return "nearly every row has a text of its own" if is_text else ""
     if n_distinct < len(column) or (column != np.floor(column)).any():
         return ""
-    return _why_numbers(name, column)
-
-
-def _why_numbers(name: str, numbers: FloatArray) -> str:
-    if np.abs(numbers).max() >= LONGEST:
+    if np.abs(column).max() >= LONGEST:
         return "every row has a long number of its own"
     if _is_called_identifier(name):
         return "every row has a number of its own"
@@ -78,7 +74,7 @@ def _missing(column: NDArray[Any]) -> BoolArray:
 
 
 def _as_array(series: Any) -> NDArray[Any]:
-    """The values of a narwhals Series as numbers, or as objects with None for gaps."""
+    """Convert a narwhals Series to numbers, or to objects with None for gaps."""
     if series.dtype.is_numeric():
         return np.asarray(series.to_numpy(), np.float64)
     values = np.empty(len(series), object)

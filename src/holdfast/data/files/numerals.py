@@ -1,13 +1,12 @@
-"""How numbers are written in a file: the decimal mark, and what stands between thousands."""
+"""Number formats: decimal mark and thousands separator."""
 
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import filterfalse
-from shlex import quote
 
-from holdfast.errors import DataError
+from holdfast.errors import ParameterError
 
 # Marks that look alike in print: a plain, a hard and a narrow blank; two apostrophes.
 _ALIKE = {" ": " \u00a0\u202f", "'": "'\u2019"}
@@ -18,10 +17,10 @@ _MARK = re.compile(rf"[{''.join(''.join(_ALIKE.get(mark, mark)) for mark in THOU
 
 @dataclass(frozen=True)
 class Numerals:
-    """One way to write numbers.
+    """A number format.
 
     >>> german = Numerals(decimal=",", thousands=".")
-    >>> german.reads("1.234,5"), german.number("1.234,5"), german.reads("1,234.5")
+    >>> german.matches_number("1.234,5"), german.number("1.234,5"), german.matches_number("1,234.5")
     (True, 1234.5, False)
     """
 
@@ -30,34 +29,33 @@ class Numerals:
 
     def __post_init__(self) -> None:
         if self.decimal not in DECIMALS:
-            raise DataError(f"--decimal is {self.decimal!r}, and a decimal mark is a point or a comma.")
-        if self.thousands not in ("", *_all_alike()):
-            raise DataError(
-                f"--thousands is {self.thousands!r}, and between thousands stands a comma, a point, a blank "
-                "or an apostrophe."
+            raise ParameterError(f"decimal={self.decimal!r} must be a point or a comma.")
+        if self.thousands not in ("", *THOUSANDS, *"".join(_ALIKE.values())):
+            raise ParameterError(
+                f"thousands={self.thousands!r} must be a comma, a point, a blank or an apostrophe."
             )
         if self.decimal == self.thousands:
             other = "," if self.decimal == "." else "."
-            raise DataError(
-                f"--decimal and --thousands are both {self.decimal!r}: say --decimal {other} as well."
+            raise ParameterError(
+                f"decimal={self.decimal!r} and thousands={self.thousands!r} are equal: set decimal={other!r}."
             )
 
-    def reads(self, cell: str) -> bool:
-        """True if the cell is a number, which has no leading zeros: 01234 is a postcode."""
+    def matches_number(self, cell: str) -> bool:
+        """Return True if the cell is a number without leading zeros: 01234 is a postcode."""
         return self._pattern.fullmatch(cell) is not None
 
     def number(self, cell: str) -> float:
-        """The number that a cell writes, or the infinity that it names."""
+        """Parse a number or an infinity."""
         if self.thousands:
             cell = re.sub(f"[{self._between}]", "", cell)
         return float(cell.replace(self.decimal, "."))
 
-    def unread(self, cells: Iterable[str]) -> list[str]:
-        """The cells that are no numbers."""
+    def find_unreadable(self, cells: Iterable[str]) -> list[str]:
+        """Return the cells that are not numbers."""
         return list(filterfalse(self._pattern.fullmatch, cells))
 
     def numbers(self, cells: Iterable[str]) -> list[float]:
-        """The numbers that the cells write, or the infinities that they name."""
+        """Parse numbers or infinities."""
         return list(map(float if self == Numerals() else self.number, cells))
 
     @cached_property
@@ -74,15 +72,15 @@ class Numerals:
         return re.escape(alike)
 
     @property
-    def options(self) -> str:
-        """What to type for numbers that are written like this."""
-        decimal = f"--decimal {quote(self.decimal)}" if self.decimal != "." else ""
-        thousands = f"--thousands {quote(self.thousands)}" if self.thousands else ""
-        return " ".join(filter(None, (decimal, thousands)))
+    def parameters(self) -> str:
+        """The parameters to set for this format."""
+        decimal = f"decimal={self.decimal!r}" if self.decimal != "." else ""
+        thousands = f"thousands={self.thousands!r}" if self.thousands else ""
+        return " and ".join(filter(None, (decimal, thousands)))
 
 
-def other_numerals(cells: Sequence[str], given: Numerals, fraction: float) -> list[Numerals]:
-    """The ways to write numbers that read at least this fraction of the cells, and more of them than others.
+def guess_numerals(cells: Sequence[str], given: Numerals, fraction: float) -> list[Numerals]:
+    """List the number formats that read most of the cells, at least this fraction of them.
 
     Several, where a cell can be read in several ways: '1,234' is more than a thousand, or more than one. A
     decimal comma that is `given` stays.
@@ -104,7 +102,7 @@ def _ways(decimals: Sequence[str]) -> list[Numerals]:
 
 
 def _best(cells: Sequence[str], ways: Sequence[Numerals], fraction: float) -> list[Numerals]:
-    read = [sum(map(way.reads, cells)) for way in ways]
+    read = [sum(map(way.matches_number, cells)) for way in ways]
     most = max(read)
     best: list[Numerals] = []
     for way, count in zip(ways, read, strict=True):
@@ -113,7 +111,3 @@ def _best(cells: Sequence[str], ways: Sequence[Numerals], fraction: float) -> li
         if count == most and is_new:
             best.append(way)
     return best if most >= fraction * len(cells) else []
-
-
-def _all_alike() -> set[str]:
-    return {*THOUSANDS, *"".join(_ALIKE.values())}

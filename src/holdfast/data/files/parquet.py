@@ -14,9 +14,9 @@ from holdfast.text.lists import listed
 LIBRARIES = ("pyarrow", "polars", "pandas")
 
 
-def parquet_frame(file: BinaryIO) -> Any:
-    """What is in the Parquet file, as a frame of the first library that is installed."""
-    library = parquet_library()
+def read_parquet_frame(file: BinaryIO) -> Any:
+    """Read a Parquet file with the first library that is installed."""
+    library = find_parquet_library()
     try:
         if library == "pyarrow":
             from pyarrow.parquet import read_table
@@ -33,15 +33,15 @@ def parquet_frame(file: BinaryIO) -> Any:
     except ImportError as error:  # pandas alone cannot
         raise _none_installed() from error
     except Exception as error:
-        raise DataError(f"it is no Parquet file, or a broken one ({_first_line(error)}).") from error
+        raise DataError(f"it is not a valid Parquet file ({_first_line(error)}).") from error
 
 
-def parquet_bytes(columns: dict[str, list[Any]]) -> bytes:
-    """The content of a Parquet file with these columns; one of text and numbers mixed is all text."""
+def encode_parquet(columns: dict[str, list[Any]]) -> bytes:
+    """Encode columns as a Parquet file; a column of mixed text and numbers becomes text."""
     import narwhals as nw
 
     frame = nw.from_dict(
-        {name: _of_one_type(values) for name, values in columns.items()}, backend=parquet_library()
+        {name: _of_one_type(values) for name, values in columns.items()}, backend=find_parquet_library()
     )
     content = BytesIO()
     try:
@@ -51,8 +51,8 @@ def parquet_bytes(columns: dict[str, list[Any]]) -> bytes:
     return content.getvalue()
 
 
-def parquet_library() -> Any:
-    """The name of the library that reads Parquet here; a DataError if none does."""
+def find_parquet_library() -> Any:
+    """Name the installed library that reads Parquet; a DataError if there is none."""
     for library in LIBRARIES:
         if find_spec(library) is not None:
             return library
@@ -71,7 +71,7 @@ def _first_line(error: Exception) -> str:
 
 
 def _warn_of_lost_order(file: BinaryIO) -> None:
-    """polars reads an ordered categorical that pandas has written as one without an order."""
+    """Warn that polars drops the order of an ordered categorical written by pandas."""
     import polars
 
     notes = polars.read_parquet_metadata(file).get("pandas", "{}")

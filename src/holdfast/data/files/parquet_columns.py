@@ -10,56 +10,56 @@ from numpy.typing import NDArray
 
 from holdfast.arrays import FloatArray
 from holdfast.data.files.cells import DATES_WAY_OUT, Cells
-from holdfast.data.files.dates import DateColumn, moment_of
+from holdfast.data.files.dates import DateColumn, parse_moment
 from holdfast.data.files.filetype import is_parquet
 from holdfast.data.files.problems import Problem, UnreadableColumn
 from holdfast.data.files.reading_options import ReadingOptions
-from holdfast.data.input.columns import as_label
-from holdfast.data.input.frame import Frame, frame_of
+from holdfast.data.input.columns import to_label
+from holdfast.data.input.frame import Frame, make_frame
 from holdfast.files import check_is_file
 from holdfast.text.lists import RowLabels
 
 
-def is_typed(path: Path) -> bool:
-    """True for a Parquet file and a folder of them, False for a CSV file; a DataError for anything else."""
+def has_typed_columns(path: Path) -> bool:
+    """Return True for Parquet files and folders, False for CSV; a DataError for anything else."""
     return path.is_dir() or is_parquet(path)
 
 
-def parquet_columns(path: Path) -> Frame:
-    """The columns of a Parquet file, or of a folder of them, in the types that it gives them."""
-    from holdfast.data.files.parquet import parquet_frame
+def read_parquet_columns(path: Path) -> Frame:
+    """Read the columns of a Parquet file or folder with their types."""
+    from holdfast.data.files.parquet import read_parquet_frame
 
     if path.is_dir():
         return _folder_columns(path)
     check_is_file(path)
     with path.open("rb") as file:
-        return frame_of(parquet_frame(file))
+        return make_frame(read_parquet_frame(file))
 
 
 def _folder_columns(folder: Path) -> Frame:
-    """The columns of all Parquet files in a folder, one below the other, by the names of the files."""
-    from holdfast.data.files.parquet import parquet_frame
+    """Concatenate the Parquet files of a folder, ordered by name."""
+    from holdfast.data.files.parquet import read_parquet_frame
     from holdfast.data.files.parquet_folder import (
-        below_each_other,
         check_fits_in_memory,
         check_same_columns,
-        parquet_files,
-        parquet_head,
+        concat_frames,
+        list_parquet_files,
+        read_parquet_schema,
     )
 
-    files = parquet_files(folder)
-    heads = [parquet_head(file) for file in files]
+    files = list_parquet_files(folder)
+    heads = [read_parquet_schema(file) for file in files]
     check_same_columns(files, [names for names, _ in heads])
     check_fits_in_memory(folder, sum(n_rows for _, n_rows in heads), len(heads[0][0]))
     frames = []
     for path in files:
         with path.open("rb") as file:
-            frames.append(parquet_frame(file))
-    return frame_of(below_each_other(frames))
+            frames.append(read_parquet_frame(file))
+    return make_frame(concat_frames(frames))
 
 
 class ParquetColumn:
-    """One column, with the methods of the cells of a CSV file."""
+    """One typed column, with the interface of `Cells`."""
 
     def __init__(self, name: str, series: Any, rules: ReadingOptions) -> None:
         self.name = name
@@ -68,11 +68,11 @@ class ParquetColumn:
         self._series = series
 
     def as_text(self, known: Collection[Any] = ()) -> NDArray[Any]:
-        """The values as text, None where missing; a `known` category is never missing."""
+        """Return the values as text, None where missing; a `known` category is never missing."""
         return np.array([self._text(value, known) for value in self._values()], object)
 
     def as_column(self, names: RowLabels | None) -> Any:
-        """The values in their own type, gaps in place of the markers for missing values."""
+        """Return the values with their type, gaps in place of missing-value markers."""
         import narwhals as nw
 
         kind = self._series.dtype
@@ -80,19 +80,19 @@ class ParquetColumn:
             raise UnreadableColumn(Problem(self.name, "dates", self._first_date(), DATES_WAY_OUT))
         if kind.is_temporal() or kind.is_nested() or kind == nw.Binary:
             content = f"values of the type {kind.base_type().__name__}, no numbers or text"
-            way_out = "derive columns from them, or leave them out with --drop {} in the command"
+            way_out = "derive columns from them, or leave them out with drop={}"
             raise UnreadableColumn(Problem(self.name, content, "", way_out))
         return self._without_markers()
 
     def as_numbers(self, names: RowLabels | None) -> Any:
-        """The values in their own type: whether they are numbers is seen when they are matched."""
+        """Return the values with their type, which is checked when they are matched to a schema."""
         return self.as_column(names)
 
     def as_dates(self, column: DateColumn, names: RowLabels | None) -> dict[str, FloatArray]:
-        """The columns of numbers that are made of these dates, or of texts that write them."""
+        """Return the numeric columns derived from dates, or from texts with dates."""
         values = self._values()
         if all(value is None or isinstance(value, date) for value in values):
-            return column.numbers([None if value is None else moment_of(value) for value in values])
+            return column.numbers([None if value is None else parse_moment(value) for value in values])
         cells = Cells(self.name, self._rules)
         cells.extend(tuple("" if value is None else str(value) for value in values))
         derived = cells.as_dates(column, names)
@@ -101,16 +101,16 @@ class ParquetColumn:
 
     @property
     def n_distinct(self) -> int:
-        """Number of different values that are not missing."""
+        """Number of distinct values that are not missing."""
         return int(self._series.drop_nulls().n_unique())
 
     @property
     def merged_note(self) -> str:
-        """Nothing: the values are still integers, and are looked at when they become floats."""
+        """Always empty: integers are checked when they become floats."""
         return ""
 
     def _values(self) -> list[Any]:
-        """The values, None where missing."""
+        """Return the values, None where missing."""
         pairs = zip(self._series.to_list(), self._series.is_null().to_list(), strict=True)
         return [
             None if is_null or (isinstance(value, float) and value != value) else value
@@ -120,11 +120,11 @@ class ParquetColumn:
     def _text(self, value: Any, known: Collection[Any] = ()) -> str | None:
         if value is None or (isinstance(value, str) and value in known):
             return value
-        text = str(as_label(value))
+        text = str(to_label(value))
         return None if self._rules.is_missing(text) else text
 
     def _without_markers(self) -> Any:
-        """The column as it is if no value is a marker for missing ones, else with gaps in their place."""
+        """Replace markers for missing values by gaps."""
         import narwhals as nw
 
         if self._series.dtype == nw.String or self._series.dtype == nw.Object:

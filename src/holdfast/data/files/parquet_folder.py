@@ -6,15 +6,15 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.data.files.filetype import PARQUET_ENDINGS
-from holdfast.data.files.parquet import parquet_library
+from holdfast.data.files.parquet import find_parquet_library
 from holdfast.errors import DataError
 from holdfast.text.lists import listed
 
 BYTES_OF_VALUE = 8  # of a column in memory, at least
 
 
-def parquet_files(path: Path) -> list[Path]:
-    """The Parquet files in a folder and below it, by name; or the file itself."""
+def list_parquet_files(path: Path) -> list[Path]:
+    """List the Parquet files in a folder and below it by name; or the file itself."""
     if path.is_file():
         return [path]
     if not path.is_dir():
@@ -22,7 +22,8 @@ def parquet_files(path: Path) -> list[Path]:
     files = sorted(
         each
         for each in path.rglob("*")
-        if each.suffix.lower() in PARQUET_ENDINGS and not _is_hidden(each, path)
+        if each.suffix.lower() in PARQUET_ENDINGS
+        and not any(part.startswith((".", "_")) for part in each.relative_to(path).parts)
     )
     if not files:
         raise DataError(f"'{path}' is a folder with no Parquet file in it ({' or '.join(PARQUET_ENDINGS)}).")
@@ -45,10 +46,10 @@ def check_same_columns(files: Sequence[Path], names: Sequence[Sequence[str]]) ->
             )
 
 
-def parquet_head(file: Path) -> tuple[tuple[str, ...], int]:
-    """The columns of a Parquet file and the number of its rows, which are not read."""
+def read_parquet_schema(file: Path) -> tuple[tuple[str, ...], int]:
+    """Read the columns of a Parquet file and its number of rows, without the data."""
     try:
-        if parquet_library() == "pyarrow":
+        if find_parquet_library() == "pyarrow":
             from pyarrow.parquet import ParquetFile
 
             found = ParquetFile(file)
@@ -58,12 +59,12 @@ def parquet_head(file: Path) -> tuple[tuple[str, ...], int]:
         lazy = polars.scan_parquet(file)
         return tuple(lazy.collect_schema().names()), int(lazy.select(polars.len()).collect().item())
     except Exception as error:
-        raise DataError(f"Cannot read '{file}': it is no Parquet file, or a broken one.") from error
+        raise DataError(f"Cannot read '{file}': it is not a valid Parquet file.") from error
 
 
-def below_each_other(frames: Sequence[Any]) -> Any:
-    """Frames of the library for Parquet files as one; whole numbers give way to others."""
-    if parquet_library() == "pyarrow":
+def concat_frames(frames: Sequence[Any]) -> Any:
+    """Concatenate frames; integer columns give way to other types."""
+    if find_parquet_library() == "pyarrow":
         import pyarrow
 
         return pyarrow.concat_tables(frames, promote_options="permissive")
@@ -74,7 +75,7 @@ def below_each_other(frames: Sequence[Any]) -> Any:
 
 
 def check_fits_in_memory(folder: Path, n_rows: int, n_columns: int, memory: int | None = None) -> None:
-    """Raise a DataError if the columns alone are larger than the memory of the machine.
+    """Raise a DataError if the columns alone exceed the memory of the machine.
 
     `memory` is its size in bytes; None asks the system.
     """
@@ -95,7 +96,3 @@ def _memory_of_machine() -> int | None:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, OSError, ValueError):  # Windows knows no such names
         return None
-
-
-def _is_hidden(file: Path, folder: Path) -> bool:
-    return any(part.startswith((".", "_")) for part in file.relative_to(folder).parts)

@@ -1,4 +1,4 @@
-"""Reading data files: CSV by one rule, whatever is installed, and Parquet."""
+"""Read data files: CSV by one set of rules, whatever is installed, and Parquet."""
 
 import os
 import warnings
@@ -12,21 +12,21 @@ import numpy as np
 
 from holdfast.arrays import LongArray
 from holdfast.data.files.cells import Cells
-from holdfast.data.files.csv_text import CsvText, csv_text
-from holdfast.data.files.dates import DateColumn, date_columns
+from holdfast.data.files.csv_text import CsvText, open_csv
+from holdfast.data.files.dates import DateColumn, parse_date_columns
 from holdfast.data.files.filetype import is_parquet
-from holdfast.data.files.identifiers import why_identifier
-from holdfast.data.files.parquet_columns import ParquetColumn, parquet_columns
-from holdfast.data.files.problems import Problem, UnreadableColumn, problems_text
+from holdfast.data.files.identifiers import identifier_reason
+from holdfast.data.files.parquet_columns import ParquetColumn, read_parquet_columns
+from holdfast.data.files.problems import Problem, UnreadableColumn, format_problems
 from holdfast.data.files.reading_options import ReadingOptions
-from holdfast.data.input.frame import Frame, frame_of
+from holdfast.data.input.frame import Frame, make_frame
 from holdfast.errors import DataError, DataWarning
 from holdfast.text.lists import RowLabels, columns_text, listed
 
 
 @dataclass(frozen=True)
-class Choices:
-    """What is said of the columns of a file by name."""
+class ColumnChoices:
+    """How columns are to be read, by name."""
 
     categorical: Sequence[str] = ()  # text, whatever they look like
     numeric: Sequence[str] = ()  # numbers, whatever they look like
@@ -40,7 +40,7 @@ def read_file(
     *,
     categorical: Sequence[str] = (),
     drop: Sequence[str] = (),
-    choices: Choices | None = None,
+    choices: ColumnChoices | None = None,
     rules: ReadingOptions | None = None,
 ) -> Frame:
     """The columns of a CSV file (.csv, .tsv or .txt, perhaps with .gz) or a Parquet file (.parquet or .pq).
@@ -58,38 +58,38 @@ def read_file(
     is no such file, infinity among numbers, dates that no rule names, and a few words among many numbers
     raise a DataError. Parquet keeps its types.
     """
-    with opened(path, None if rules is None else rules.encoding) as source:
-        return source.read(choices or Choices(categorical, drop=drop), rules or ReadingOptions())
+    with open_source(path, None if rules is None else rules.encoding) as source:
+        return source.read(choices or ColumnChoices(categorical, drop=drop), rules or ReadingOptions())
 
 
 @contextmanager
-def opened(data: Any, encoding: str | None = None) -> "Iterator[CsvSource | FrameSource]":
-    """The data while it is open, to be read once its columns are known: a path, or any frame."""
+def open_source(data: Any, encoding: str | None = None) -> "Iterator[CsvSource | FrameSource]":
+    """Open a path or a frame; the columns can be read once their names are known."""
     if not isinstance(data, str | os.PathLike):
-        yield FrameSource(frame_of(data), "the frame")
+        yield FrameSource(make_frame(data), "the frame")
         return
     path = Path(data)
     if path.is_dir():
-        yield FrameSource(parquet_columns(path), f"'{path}'")
+        yield FrameSource(read_parquet_columns(path), f"'{path}'")
         return
     if is_parquet(path):
         with _named(f"'{path}'"):
-            frame = parquet_columns(path)
+            frame = read_parquet_columns(path)
         yield FrameSource(frame, f"'{path}'")
         return
     with ExitStack() as stack:
         yield CsvSource(path, encoding, stack)
 
 
-def csv_records(path: Path, encoding: str | None = None) -> Iterator[list[str]]:
-    """The rows of a CSV file with every cell as it is written, the names of the columns first."""
-    with csv_text(path, encoding) as text:
+def read_csv_records(path: Path, encoding: str | None = None) -> Iterator[list[str]]:
+    """Iterate over the rows of a CSV file as text, the header first."""
+    with open_csv(path, encoding) as text:
         yield list(text.names)
         for _, row in text.rows:
             yield row
 
 
-def _check_choices(choices: Choices, dates: Sequence[DateColumn], names: Sequence[str]) -> None:
+def _check_choices(choices: ColumnChoices, dates: Sequence[DateColumn], names: Sequence[str]) -> None:
     said = {
         "categorical": choices.categorical,
         "drop": choices.drop,
@@ -109,9 +109,9 @@ def _check_choices(choices: Choices, dates: Sequence[DateColumn], names: Sequenc
 
 
 class _Reading:
-    """Columns under the names that they get, and what keeps others from being read."""
+    """Collects columns and the problems that keep others from being read."""
 
-    def __init__(self, choices: Choices, dates: Sequence[DateColumn], rules: ReadingOptions) -> None:
+    def __init__(self, choices: ColumnChoices, dates: Sequence[DateColumn], rules: ReadingOptions) -> None:
         self._choices, self._rules = choices, rules
         self._dates = dates
         self._problems: list[Problem] = []
@@ -128,9 +128,9 @@ class _Reading:
         self._notes += column.notes
 
     def frame(self, n_rows: int, rows: RowLabels | None) -> Frame:
-        """The columns that were read; a DataError with all that went wrong."""
+        """Return the frame of all columns; a DataError lists all problems."""
         if self._problems:
-            raise DataError(problems_text(self._problems))
+            raise DataError(format_problems(self._problems))
         for note in (*self._notes, *self._left_out_notes()):
             warnings.warn(note, DataWarning, stacklevel=5)
         return Frame(tuple(self._columns), list(self._columns.values()), n_rows, rows=rows)
@@ -140,8 +140,8 @@ class _Reading:
             names = [name for name, its_reason in self._left_out.items() if its_reason == reason]
             columns = f"column {listed(names)} is" if len(names) == 1 else f"columns {listed(names)} are"
             yield (
-                f"{columns} left out, since {reason}: that tells rows apart, and nothing else. --keep-ids "
-                "keeps such columns."
+                f"{columns} left out, since {reason}: that tells rows apart, and nothing else. "
+                "keep_ids=True keeps such columns."
             )
 
     def _add(self, column: Cells | ParquetColumn, name: str, names: RowLabels | None) -> None:
@@ -164,7 +164,7 @@ class _Reading:
                 self._notes += filter(None, [column.merged_note])
 
     def _keep(self, columns: Mapping[str, Any]) -> None:
-        """Take the columns; what is made of dates must not have the name of another column."""
+        """Add the columns; those derived from dates must not have the name of another."""
         taken = [name for name in columns if name in self._columns]
         if taken:
             raise DataError(f"there are two columns {taken[0]!r}: rename one of them, or leave it out.")
@@ -173,14 +173,14 @@ class _Reading:
     def _why_left_out(self, column: Cells | ParquetColumn, values: Any) -> str:
         if self._rules.keep_ids or column.name in self._choices.roles:
             return ""
-        return why_identifier(column.name, values, column.n_distinct)
+        return identifier_reason(column.name, values, column.n_distinct)
 
 
 # -- CSV ----------------------------------------------------------------------------------------------------
 
 
 class CsvSource:
-    """A CSV file that is open: the names of its columns, and once, its cells."""
+    """An open CSV file: names of its columns and, once, its cells."""
 
     is_typed = False
 
@@ -188,19 +188,19 @@ class CsvSource:
         self.name = f"'{path}'"  # what messages call it
         self._stack = stack
         with _named(self.name):
-            self._text = stack.enter_context(csv_text(path, encoding))
+            self._text = stack.enter_context(open_csv(path, encoding))
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of its columns."""
+        """Names of the columns."""
         return self._text.names
 
-    def read(self, choices: Choices, rules: ReadingOptions) -> Frame:
-        """Its columns, read as the choices and the rules say."""
+    def read(self, choices: ColumnChoices, rules: ReadingOptions) -> Frame:
+        """Read the columns."""
         text = self._text
         with _named(self.name):
             with self._stack:
-                dates = date_columns(rules.dates, text.names)
+                dates = parse_date_columns(rules.dates, text.names)
                 _check_choices(choices, dates, text.names)
                 columns = [(index, name) for index, name in enumerate(text.names) if name not in choices.drop]
                 kept = {index: Cells(name, rules) for index, name in columns}
@@ -216,7 +216,7 @@ class CsvSource:
 
 
 def _filled(columns: Mapping[int, Cells], text: CsvText) -> LongArray:
-    """Give the columns all of their cells; the line on which each row begins."""
+    """Fill the columns with their cells; return the line on which each row begins."""
     lines = []
     for block in text.blocks():
         lines.append(block.lines)
@@ -241,7 +241,7 @@ def _warn_of_nameless(names: Sequence[str]) -> None:
 
 @dataclass(frozen=True, eq=False)
 class FrameSource:
-    """Columns that have types: of a Parquet file, or of a frame."""
+    """Typed columns of a Parquet file or a frame."""
 
     frame: Frame
     name: str  # what messages call it
@@ -250,15 +250,15 @@ class FrameSource:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of its columns."""
+        """Names of the columns."""
         return self.frame.names
 
-    def read(self, choices: Choices, rules: ReadingOptions) -> Frame:
-        """Its columns, read as the choices and the rules say."""
+    def read(self, choices: ColumnChoices, rules: ReadingOptions) -> Frame:
+        """Read the columns."""
         with _named(self.name):
             if self.frame.matrix is not None:
                 raise DataError("its columns have no names: give a frame of pandas or polars, or a path.")
-            dates = date_columns(rules.dates, self.names)
+            dates = parse_date_columns(rules.dates, self.names)
             _check_choices(choices, dates, self.names)
             kept = self.frame.without(choices.drop)
             reading = _Reading(choices, dates, rules)
@@ -269,7 +269,7 @@ class FrameSource:
 
 @contextmanager
 def _named(name: str) -> Iterator[None]:
-    """Within it, a DataError says which data cannot be read."""
+    """Prefix the name of the data to any DataError."""
     try:
         yield
     except DataError as error:

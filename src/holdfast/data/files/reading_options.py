@@ -1,11 +1,11 @@
-"""How the cells of a data file are to be understood: what the options of the terminal say of it."""
+"""Options for reading data files."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from holdfast.data.files.numerals import Numerals
-from holdfast.errors import DataError
+from holdfast.errors import ParameterError
 
 # In any case, and with blanks around them; the same in columns of numbers and of text.
 MISSING = frozenset(("", "na", "n/a", "#n/a", "nan", "null", "none", "?", "."))
@@ -13,7 +13,7 @@ MISSING = frozenset(("", "na", "n/a", "#n/a", "nan", "null", "none", "?", "."))
 
 @dataclass(frozen=True)
 class ReadingOptions:
-    """How a file is read; the same rules hold for all of its columns."""
+    """Options for reading a file, the same for all columns."""
 
     encoding: str | None = None  # None: UTF-8, or UTF-16 if its first bytes say so
     numerals: Numerals = field(default_factory=Numerals)
@@ -27,16 +27,16 @@ class ReadingOptions:
             try:
                 "".encode(self.encoding)  # some codecs, such as base64, are not for text
             except (LookupError, UnicodeError) as error:
-                raise DataError(
-                    f"--encoding {self.encoding!r} is unknown: try utf-8, latin-1, cp1252 or utf-16."
+                raise ParameterError(
+                    f"encoding={self.encoding!r} is unknown: try utf-8, latin-1, cp1252 or utf-16."
                 ) from error
 
     def is_missing(self, cell: str) -> bool:
-        """True if the cell says that there is no value."""
+        """Return True if the cell is a marker for a missing value."""
         return cell.strip().lower() in self._gaps
 
     def are_missing(self, cells: Iterable[str]) -> list[bool]:
-        """The same of many cells that have no blanks around them."""
+        """Flag missing cells; the cells must be stripped of blanks."""
         return list(map(self._gaps.__contains__, map(str.lower, cells)))
 
     @cached_property

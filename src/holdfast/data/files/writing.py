@@ -8,7 +8,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from holdfast.data.files.csv_writing import plain, write_csv
+from holdfast.data.files.csv_writing import to_python_values, write_csv
 from holdfast.data.files.filetype import is_parquet, is_zipped
 from holdfast.errors import DataError
 from holdfast.files import replace_file
@@ -17,7 +17,7 @@ from holdfast.files import replace_file
 def write_file(
     columns: Mapping[str, Sequence[Any]], path: str | os.PathLike[str], *, raw: bool = False
 ) -> None:
-    """Write the columns as CSV or Parquet, as the name of the file says, all or nothing.
+    """Write columns as CSV or Parquet, by the ending of the name, atomically.
 
     The separator is a tab for .tsv and a comma else. None and NaN become empty cells in CSV and nulls in
     Parquet; a column of text and numbers mixed is text there. In CSV, text that a spreadsheet would take for
@@ -25,12 +25,12 @@ def write_file(
     """
     target = Path(path)
     parquet = is_parquet(target)  # an error if the name ends otherwise, before any work
-    lists = {name: plain(values) for name, values in columns.items()}
+    lists = {name: to_python_values(values) for name, values in columns.items()}
     _check_lengths(lists)
     if parquet:
-        from holdfast.data.files.parquet import parquet_bytes
+        from holdfast.data.files.parquet import encode_parquet
 
-        replace_file(target, parquet_bytes(lists))
+        replace_file(target, encode_parquet(lists))
         return
     text = StringIO()
     write_csv(text, lists, "\t" if ".tsv" in target.name.lower() else ",", raw=raw)

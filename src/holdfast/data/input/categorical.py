@@ -11,13 +11,13 @@ from holdfast.errors import DataError
 from holdfast.text.lists import listed
 
 
-def readings(categorical_features: Any, names: Sequence[str]) -> list[Reading]:
-    """How to read each column.
+def choose_readings(categorical_features: Any, names: Sequence[str]) -> list[Reading]:
+    """Choose how each column is read.
 
     `categorical_features` is "from_dtype"; None for nothing that could be a number; or a list of names,
     a list of indices, or one flag per column.
 
-    >>> readings(["ward"], ["age", "ward"])
+    >>> choose_readings(["ward"], ["age", "ward"])
     ['by dtype', 'categories']
     """
     if categorical_features is None:

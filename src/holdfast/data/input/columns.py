@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.arrays import FloatArray
-from holdfast.data.input.encoded import encoded
+from holdfast.data.input.encoded import encode_series
 from holdfast.data.input.ordered import OrderedText
 from holdfast.data.schema import Feature, Label, sorted_labels
 from holdfast.errors import DataError, DataWarning
@@ -32,7 +32,7 @@ MERGING = 2**53  # beyond it, several integers are one float64
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """The values of one column: numbers, or positions in `labels`; NaN where missing."""
+    """Values of one column: numbers, or positions in `labels`; NaN where missing."""
 
     kind: Literal["numeric", "ordered", "nominal"]
     values: FloatArray
@@ -40,11 +40,11 @@ class Column:
 
     @cached_property
     def extent(self) -> tuple[float, float]:
-        """The smallest and the greatest value; both NaN if all are missing."""
+        """Smallest and greatest value; NaN if all are missing."""
         return float(np.fmin.reduce(self.values)), float(np.fmax.reduce(self.values))
 
     def feature(self, name: str) -> Feature:
-        """The feature that this column defines, with its range or categories."""
+        """Make the feature of this column, with its range or categories."""
         if self.kind == "nominal":
             return Feature(name, "nominal", categories=self.labels)
         if self.kind == "ordered":
@@ -54,7 +54,7 @@ class Column:
 
 
 def read_column(raw: Any, what: str, reading: Reading = "by dtype", rows: RowLabels | None = None) -> Column:
-    """The column held by a numpy array or a narwhals Series; `what` names it in errors, `rows` its rows.
+    """Read a numpy array or narwhals Series; `what` names it in errors, `rows` its rows.
 
     Text, categoricals and True/False are nominal, with the labels present in sorted order (True/False always
     has both); an ordered categorical keeps its own order and all its labels; numbers are numbers. A column
@@ -67,14 +67,17 @@ def read_column(raw: Any, what: str, reading: Reading = "by dtype", rows: RowLab
         column = _of_array(raw, what, reading, rows)
     else:
         column = _of_series(raw, what, reading, rows)
-    _raise_for_infinity(column, what, rows)
+    if column.kind == "numeric" and any(map(isinf, column.extent)):
+        raise infinity_error(what, first_rows(np.isinf(column.values), rows))
+    if any(isinstance(label, float) and isinf(label) for label in column.labels):
+        raise infinity_error(what, "as a category")
     if column.kind == "numeric" and max(map(abs, column.extent)) >= MERGING:
         _warn_of_merged(_integers(raw), what)
     return column if column.labels else Column("numeric", column.values)
 
 
-def as_label(value: Any) -> Label:
-    """The value as a plain Python label: whole floats become ints, so that 3.0 and 3 are one category."""
+def to_label(value: Any) -> Label:
+    """Convert a value to a Python label: whole floats become ints, so that 3.0 and 3 are one category."""
     if isinstance(value, bool | np.bool_):
         return bool(value)
     if isinstance(value, Integral):
@@ -86,14 +89,14 @@ def as_label(value: Any) -> Label:
 
 
 def infinity_error(what: str, where: str) -> DataError:
-    """The error of an infinite value."""
+    """Make the error about an infinite value."""
     return DataError(
         f"{what} contains infinity, {where}. Use a large number instead, or mark it as missing (NaN)."
     )
 
 
-def merged_note(numbers: Iterable[int], what: str, way_out: str) -> str:
-    """What to say if some of these integers are one number as floats; empty if all stay apart."""
+def note_merged_integers(numbers: Iterable[int], what: str, way_out: str) -> str:
+    """Note which integers become equal as floats; an empty text if none do."""
     merged: dict[float, int] = {}
     for number in dict.fromkeys(numbers):
         other = merged.setdefault(float(number), number)
@@ -141,8 +144,8 @@ def _of_series(series: Any, what: str, reading: Reading, rows: RowLabels | None)
 
 
 def _once_per_value(series: Any, read: Callable[[list[Any]], Column]) -> Column:
-    """The column that `read` makes of the values, each read once if the series knows which rows share it."""
-    own = encoded(series)
+    """Apply `read` to each distinct value once if the series has codes."""
+    own = encode_series(series)
     if own is None or any(_value_type(type(value)) == "other" for value in own.values):
         return read(series.to_list())  # an error names the row
     column = read(own.values)
@@ -157,7 +160,7 @@ def _of_objects(values: list[Any], what: str, reading: Reading, rows: RowLabels 
     present = {_value_type(type(value)) for value in known}
     if "text" not in present and reading != "categories" and (present != {"flag"} or reading == "numbers"):
         return _numeric(_floats(values, what))
-    labels = FLAGS if present == {"flag"} else sorted_labels({as_label(value) for value in known})
+    labels = FLAGS if present == {"flag"} else sorted_labels({to_label(value) for value in known})
     return Column("nominal", _coded(values, known, labels), labels)
 
 
@@ -173,20 +176,20 @@ def _categories_of(numbers: NDArray[Any]) -> Column:
     distinct = distinct[~np.isnan(distinct)]
     values = np.searchsorted(distinct, numbers).astype(np.float64)
     values[np.isnan(numbers)] = nan
-    return Column("nominal", values, tuple(map(as_label, distinct.tolist())))
+    return Column("nominal", values, tuple(map(to_label, distinct.tolist())))
 
 
 def _ordered(values: list[Any], order: list[Any], what: str) -> Column:
     declared = [label for label in order if not _is_missing(label)]
     _value_types(declared, what)
-    labels = tuple(map(as_label, declared))
+    labels = tuple(map(to_label, declared))
     return Column("ordered", _coded(values, declared, labels), labels)
 
 
 def _coded(values: list[Any], known: Collection[Any], labels: tuple[Label, ...]) -> FloatArray:
-    """The position of each value's label; NaN for a value that is not among the known ones."""
+    """Return the position of each label; NaN for an unknown one."""
     position = {label: float(index) for index, label in enumerate(labels)}
-    code = {value: position[as_label(value)] for value in known}
+    code = {value: position[to_label(value)] for value in known}
     return np.fromiter(map(code.get, values, repeat(nan)), np.float64, len(values))
 
 
@@ -200,7 +203,7 @@ def _floats(values: list[Any], what: str) -> FloatArray:
 
 
 def _declared_order(series: Any, dtype: Any) -> list[Any] | None:
-    """All categories of an ordered categorical in their order; None for any other column."""
+    """Return the categories of an ordered categorical in order; None for any other column."""
     import narwhals as nw
 
     if dtype == nw.Enum:
@@ -216,12 +219,12 @@ def _declared_order(series: Any, dtype: Any) -> list[Any] | None:
 
 
 def _warn_of_merged(numbers: Iterable[int], what: str) -> None:
-    if note := merged_note(numbers, what, "read it as categories to keep them apart"):
+    if note := note_merged_integers(numbers, what, "read it as categories to keep them apart"):
         warnings.warn(note, DataWarning, stacklevel=5)
 
 
 def _integers(raw: Any) -> list[int]:
-    """The integers of a column beyond 2**53, as they were before they became floats."""
+    """Return integers beyond 2**53 as they were before conversion to float."""
     if not isinstance(raw, np.ndarray):
         raw = np.array([] if raw.dtype.is_float() else raw.drop_nulls().unique().to_list(), object)
     if raw.dtype.kind in "iu":
@@ -236,7 +239,7 @@ def _integers(raw: Any) -> list[int]:
 
 
 def _value_type(kind: type) -> ValueType:
-    """What a column takes values of this Python type for."""
+    """Return the column type that holds values of this Python type."""
     if kind is type(None) or kind.__name__ in ("NAType", "NaTType"):
         return "missing"
     if issubclass(kind, str) or kind.__name__ == "Interval":  # what pandas.cut returns
@@ -253,7 +256,7 @@ def _value_type(kind: type) -> ValueType:
 
 
 def _value_types(values: Iterable[Any], what: str, rows: RowLabels | None = None) -> set[ValueType]:
-    """What the values are, all of which a column can hold; a TypeError for any other."""
+    """Return the column types of the values; a TypeError for a type that no column can hold."""
     kinds = {kind: _value_type(kind) for kind in set(map(type, values))}
     for kind, value_type in kinds.items():
         if value_type == "date":
@@ -277,10 +280,3 @@ def _is_missing(value: Any) -> bool:
 def _date_error(what: str, noun: str) -> TypeError:
     noun = "date" if noun == "datetime" else noun
     return TypeError(f"{what} is a {noun}: derive a number of days (or months, years) from it.")
-
-
-def _raise_for_infinity(column: Column, what: str, rows: RowLabels | None) -> None:
-    if column.kind == "numeric" and any(map(isinf, column.extent)):
-        raise infinity_error(what, first_rows(np.isinf(column.values), rows))
-    if any(isinstance(label, float) and isinf(label) for label in column.labels):
-        raise infinity_error(what, "as a category")

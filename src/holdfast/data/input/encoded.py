@@ -8,20 +8,20 @@ import numpy as np
 from holdfast.arrays import LongArray
 
 
-class Encoded(NamedTuple):
-    """The values of a column that some row has, and for every row which of them; -1 where missing."""
+class EncodedColumn(NamedTuple):
+    """Distinct values of a column, and the position of each row's value; -1 where missing."""
 
     codes: LongArray
     values: list[Any]
 
 
-def encoded(series: Any) -> Encoded | None:
-    """The text or categories of a narwhals Series; None where its values must be read one by one.
+def encode_series(series: Any) -> EncodedColumn | None:
+    """Encode a text or categorical Series; None if its values must be read one by one.
 
     >>> import narwhals, pandas
     >>> towns = pandas.Series(["Ulm", "Bonn", None, "Ulm"])
-    >>> encoded(narwhals.from_native(towns, series_only=True))
-    Encoded(codes=array([ 0,  1, -1,  0]), values=['Ulm', 'Bonn'])
+    >>> encode_series(narwhals.from_native(towns, series_only=True))
+    EncodedColumn(codes=array([ 0,  1, -1,  0]), values=['Ulm', 'Bonn'])
     """
     import narwhals as nw
 
@@ -37,7 +37,7 @@ def encoded(series: Any) -> Encoded | None:
     return _of_arrow(series.to_native()) if series.implementation.is_pyarrow() else None
 
 
-def _of_pandas(series: Any) -> Encoded | None:
+def _of_pandas(series: Any) -> EncodedColumn | None:
     import pandas as pd
 
     dtype = series.dtype
@@ -49,11 +49,11 @@ def _of_pandas(series: Any) -> Encoded | None:
     # Objects of one kind only: 1 and True are equal, and so would be taken for one value.
     if is_text or (series.dtype == object and pd.api.types.infer_dtype(series) == "string"):
         codes, values = pd.factorize(series)
-        return Encoded(codes.astype(np.int64, copy=False), values.tolist())
+        return EncodedColumn(codes.astype(np.int64, copy=False), values.tolist())
     return None
 
 
-def _of_arrow(array: Any) -> Encoded:
+def _of_arrow(array: Any) -> EncodedColumn:
     import pyarrow as pa
 
     is_encoded = pa.types.is_dictionary(array.type)
@@ -63,14 +63,16 @@ def _of_arrow(array: Any) -> Encoded:
         array = array.combine_chunks()
     codes = array.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
     values = array.dictionary.to_pylist()
-    return _present(codes, values) if is_encoded else Encoded(codes, values)
+    return _present(codes, values) if is_encoded else EncodedColumn(codes, values)
 
 
-def _present(codes: Any, values: list[Any]) -> Encoded:
-    """Without the values that no row has."""
+def _present(codes: Any, values: list[Any]) -> EncodedColumn:
+    """Drop the values that no row has."""
     codes = codes.astype(np.int64)
     is_used = np.bincount(codes + 1, minlength=len(values) + 1)[1:] > 0
     if is_used.all():
-        return Encoded(codes, values)
+        return EncodedColumn(codes, values)
     positions = np.append(np.cumsum(is_used) - 1, -1)  # the last for the missing ones
-    return Encoded(positions[codes], [value for value, some in zip(values, is_used, strict=True) if some])
+    return EncodedColumn(
+        positions[codes], [value for value, some in zip(values, is_used, strict=True) if some]
+    )

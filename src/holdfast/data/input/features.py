@@ -9,30 +9,34 @@ from holdfast.arrays import BoolArray, FloatArray
 from holdfast.data.expressions.question import parse_questions
 from holdfast.data.input.columns import Reading
 from holdfast.data.input.frame import Frame
-from holdfast.data.input.matching import named_by, warn_of_unknown
+from holdfast.data.input.matching import name_columns, warn_unknown_categories
 from holdfast.data.input.target import Task
-from holdfast.data.input.zero_weight import defined_column, matched_column, matched_target
+from holdfast.data.input.zero_weight import (
+    define_weighted_column,
+    match_weighted_column,
+    match_weighted_target,
+)
 from holdfast.data.schema import Feature, Label, Schema
 from holdfast.data.schema_differences import SchemaDifferences
 from holdfast.errors import DataError, SchemaMismatch
 from holdfast.text.lists import listed
 
 
-def defined_columns(
+def define_columns(
     frame: Frame, how: Sequence[Reading], questions: Sequence[str], weighted: BoolArray | None
 ) -> tuple[tuple[Feature, ...], tuple[FloatArray, ...]]:
-    """The features that rows of positive weight define, and the columns of all rows, questions last."""
+    """Define features from rows of positive weight, and read the columns of all rows, questions last."""
     columns = [
-        defined_column(raw, name, reading, weighted, frame.rows)
+        define_weighted_column(raw, name, reading, weighted, frame.rows)
         for raw, name, reading in zip(frame.columns, frame.names, how, strict=True)
     ]
     features, values = tuple(feature for feature, _ in columns), tuple(values for _, values in columns)
-    raise_for_repeated_questions(questions, frame.names)
+    check_distinct_questions(questions, frame.names)
     asked = tuple(Feature(text, "question", categories=(False, True)) for text in questions)
     return features + asked, values + _answers(questions, features, values)
 
 
-def matched_columns(
+def match_columns(
     schema: Schema,
     frame: Frame,
     vector: Any,
@@ -40,18 +44,18 @@ def matched_columns(
     weighted: BoolArray | None,
     unknown: str = "error",
 ) -> tuple[tuple[FloatArray, ...], NDArray[Any]]:
-    """The columns and the target as the schema encodes them; a SchemaMismatch shows all that does not fit.
+    """Encode columns and target by the schema; a SchemaMismatch lists all that does not fit.
 
     With `unknown="missing"` categories that the schema does not hold count as missing, with a warning.
     """
-    frame = named_by(schema, frame)
-    differences = SchemaDifferences.of_names((feature.name for feature in schema.columns), frame.names)
+    frame = name_columns(schema, frame)
+    differences = SchemaDifferences.compare_names((feature.name for feature in schema.columns), frame.names)
     columns = []
     unseen: dict[str, dict[Label, int]] = {}
     for feature in schema.columns:
         if feature.name in differences.missing:
             continue
-        match = matched_column(frame.column(feature.name), feature, weighted, frame.rows)
+        match = match_weighted_column(frame.column(feature.name), feature, weighted, frame.rows)
         columns.append(match.values)
         if match.clash:
             differences.kinds[feature.name] = match.clash
@@ -59,9 +63,9 @@ def matched_columns(
             unseen[feature.name] = match.unknown
     if unknown == "error":
         differences.categories = {name: list(counts) for name, counts in unseen.items()}
-    values = matched_target(vector, schema.target, task, weighted, differences, frame.rows)
+    values = match_weighted_target(vector, schema.target, task, weighted, differences, frame.rows)
     differences.raise_if_any()
-    warn_of_unknown(unseen, " widen=True takes them in.")
+    warn_unknown_categories(unseen, " widen=True takes them in.")
     return (*columns, *_answers(schema.questions, schema.columns, columns)), values
 
 
@@ -73,7 +77,7 @@ def _answers(
 
 
 def question_texts(questions: Any) -> tuple[str, ...]:
-    """The questions as a tuple; an error if they are no texts."""
+    """Return the questions as a tuple of texts."""
     if isinstance(questions, str):
         raise DataError(f"questions must be a list of texts: write [{questions!r}].")
     if not isinstance(questions, Iterable):
@@ -86,7 +90,7 @@ def question_texts(questions: Any) -> tuple[str, ...]:
 
 
 def check_questions(questions: Sequence[str], schema: Schema) -> None:
-    """Raise a SchemaMismatch unless these questions, if there are any, are those of the schema."""
+    """Raise a SchemaMismatch unless the questions are those of the schema."""
     if questions and questions != schema.questions:
         raise SchemaMismatch(
             f"The schema asks the questions {list(schema.questions)}, and here {list(questions)} are asked. "
@@ -94,8 +98,8 @@ def check_questions(questions: Sequence[str], schema: Schema) -> None:
         )
 
 
-def raise_for_repeated_questions(questions: Sequence[str], names: Sequence[str]) -> None:
-    """Raise a DataError if a question has the text of another, or the name of a column."""
+def check_distinct_questions(questions: Sequence[str], names: Sequence[str]) -> None:
+    """Raise a DataError if a question repeats another, or the name of a column."""
     texts = [*names, *questions]
     repeated = sorted({text for text in questions if texts.count(text) > 1})
     if repeated:

@@ -24,7 +24,7 @@ RESHAPE = (
 
 @dataclass(frozen=True, eq=False)
 class Frame:
-    """Named columns of one length, each in the dtype its owner gave it."""
+    """Named columns of one length, each with its own dtype."""
 
     names: tuple[str, ...]
     columns: Sequence[Any]  # one-dimensional numpy arrays, narwhals Series, or ordered text
@@ -38,13 +38,13 @@ class Frame:
         return {name: index for index, name in enumerate(self.names)}
 
     def column(self, name: str) -> Any:
-        """The column of that name; a DataError with the names there are if there is none."""
+        """Return the column of that name; a DataError lists the names if it is absent."""
         if name not in self._positions:
             raise DataError(f"There is no column {name!r} in the data. {columns_text([name], self.names)}")
         return self.columns[self._positions[name]]
 
     def without(self, names: Iterable[str]) -> "Frame":
-        """The same rows without the columns of these names."""
+        """Drop the columns of these names."""
         dropped = set(names)
         kept = [index for index, name in enumerate(self.names) if name not in dropped]
         _check_shape((self.n_rows, len(kept)))
@@ -52,25 +52,25 @@ class Frame:
         names = tuple(self.names[i] for i in kept)
         return Frame(names, columns, self.n_rows, is_named=self.is_named, rows=self.rows)
 
-    def taken(self, rows: BoolArray | LongArray) -> "Frame":
-        """The rows with a flag, or those of these numbers, in this order; each keeps its name."""
+    def subset(self, rows: BoolArray | LongArray) -> "Frame":
+        """Select rows by flags or numbers; each keeps its name."""
         if self.matrix is not None:
             return replace(_frame_of_matrix(self.matrix[rows]), names=self.names)
         n_rows = int(np.count_nonzero(rows)) if rows.dtype == np.bool_ else len(rows)
-        columns = [taken_vector(column, rows) for column in self.columns]
-        labels = None if self.rows is None else self.rows.taken(rows)
+        columns = [subset_vector(column, rows) for column in self.columns]
+        labels = None if self.rows is None else self.rows.subset(rows)
         return Frame(self.names, columns, n_rows, is_named=self.is_named, rows=labels)
 
 
-def taken_vector(vector: Any, rows: BoolArray | LongArray) -> Any:
-    """The entries with a flag, or of these numbers, of a numpy array, ordered text or a narwhals Series."""
+def subset_vector(vector: Any, rows: BoolArray | LongArray) -> Any:
+    """Select entries of a numpy array, ordered text or narwhals Series by flags or numbers."""
     if isinstance(vector, np.ndarray | OrderedText):
         return vector[rows]
     return vector.filter(rows.tolist()) if rows.dtype == np.bool_ else vector[rows]
 
 
-def stacked(first: Frame, second: Frame, names: tuple[str, str]) -> Frame:
-    """The rows of one frame with those of another below them; columns are matched by name."""
+def stack_frames(first: Frame, second: Frame, names: tuple[str, str]) -> Frame:
+    """Concatenate two frames; columns are matched by name."""
     missing = [name for name in second.names if name not in first.names]
     extra = [name for name in first.names if name not in second.names]
     if missing or extra:
@@ -78,12 +78,12 @@ def stacked(first: Frame, second: Frame, names: tuple[str, str]) -> Frame:
             f"{names[0]} and {names[1]} must have the same columns: {listed(missing) or 'none'} only in "
             f"{names[1]}, {listed(extra) or 'none'} only in {names[0]}."
         )
-    columns = [stacked_vectors(first.column(name), second.column(name)) for name in second.names]
+    columns = [stack_vectors(first.column(name), second.column(name)) for name in second.names]
     return Frame(second.names, columns, first.n_rows + second.n_rows, is_named=second.is_named)
 
 
-def stacked_vectors(first: Any, second: Any) -> Any:
-    """The entries of one column, a numpy array or a narwhals Series, and then those of another."""
+def stack_vectors(first: Any, second: Any) -> Any:
+    """Concatenate two columns, numpy arrays or narwhals Series."""
     if isinstance(first, OrderedText) and isinstance(second, OrderedText) and first.order == second.order:
         return OrderedText(np.concatenate([first.texts, second.texts]), first.order)
     if isinstance(first, np.ndarray) and isinstance(second, np.ndarray):
@@ -104,8 +104,8 @@ def stacked_vectors(first: Any, second: Any) -> Any:
     return both
 
 
-def frame_of(X: Any) -> Frame:
-    """The columns of X, without a copy: a 2-D array or list of rows (named x0, x1, ...), or any frame.
+def make_frame(X: Any) -> Frame:
+    """Make a frame of a 2-D array or list of rows (names x0, x1, ...), or of any data frame, without a copy.
 
     A lazy frame is collected. Columns named by integers are named by their digits.
     """
@@ -126,7 +126,7 @@ def frame_of(X: Any) -> Frame:
 
 
 def as_vector(y: Any, what: str, *, allow_column: bool = False) -> Any:
-    """One-dimensional data as a numpy array or a narwhals Series.
+    """Return one-dimensional data as a numpy array or a narwhals Series.
 
     With `allow_column`, data of shape (n, 1) is taken too, with scikit-learn's warning.
     """
@@ -143,7 +143,7 @@ def as_vector(y: Any, what: str, *, allow_column: bool = False) -> Any:
 
 
 def _as_narwhals(X: Any) -> Any:
-    """X as a narwhals DataFrame or Series, or None if it is no frame."""
+    """Return X as a narwhals DataFrame or Series; None if it is not a frame."""
     if isinstance(X, np.ndarray | list | tuple):
         return None
     import narwhals as nw

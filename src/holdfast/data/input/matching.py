@@ -18,34 +18,34 @@ from holdfast.text.numbers import counted
 
 
 @dataclass(frozen=True, eq=False)
-class Match:
-    """Values as the schema encodes them; NaN where missing, and where the schema has no such category."""
+class ColumnMatch:
+    """Values encoded by a schema; NaN where missing or where the category is unknown."""
 
     values: FloatArray
     unknown: dict[Label, int] = field(default_factory=dict)  # labels not in the schema, and their rows
     clash: str = ""  # why the column cannot be of the feature's kind; empty if it can
 
 
-def matched(raw: Any, feature: Feature, what: str, rows: RowLabels | None = None) -> Match:
-    """The column read as the feature's kind, categories matched by value.
+def match_column(raw: Any, feature: Feature, what: str, rows: RowLabels | None = None) -> ColumnMatch:
+    """Read the column as the feature's kind, with categories matched by value.
 
     A column without any value fits every kind. Text is never read as numbers, nor numbers as text.
     """
     rows = rows or RowLabels.of(raw)
     if feature.kind != "numeric":
         column = read_column(raw, what, "categories", rows)
-        return labels_matched(column, feature.kind, feature.categories, rows)
+        return match_labels(column, feature.kind, feature.categories, rows)
     column = read_column(raw, what, "numbers", rows)
     if column.kind == "numeric":
-        return Match(column.values)
+        return ColumnMatch(column.values)
     text = [isinstance(label, str) for label in column.labels]
     if any(text):
-        return Match(column.values, clash=_clash(column, "numeric", text, rows))
-    return Match(_recoded(column, [float(label) for label in column.labels]))
+        return ColumnMatch(column.values, clash=_clash(column, "numeric", text, rows))
+    return ColumnMatch(_recoded(column, [float(label) for label in column.labels]))
 
 
-def named_by(schema: Schema, frame: Frame) -> Frame:
-    """The frame with its own names, or, for an array, with those of the schema in their order."""
+def name_columns(schema: Schema, frame: Frame) -> Frame:
+    """Name the columns of an array after the schema; a frame keeps its names."""
     if frame.matrix is None:
         return frame
     names = tuple(feature.name for feature in schema.columns)
@@ -57,8 +57,8 @@ def named_by(schema: Schema, frame: Frame) -> Frame:
     return replace(frame, names=names)
 
 
-def warn_of_unknown(unseen: Mapping[str, Mapping[Label, int]], way_out: str = "") -> None:
-    """Warn that categories count as missing: by column, with the rows of each."""
+def warn_unknown_categories(unseen: Mapping[str, Mapping[Label, int]], way_out: str = "") -> None:
+    """Warn about categories that count as missing, by column, with their rows."""
     if not unseen:
         return
     columns = [
@@ -73,24 +73,24 @@ def warn_of_unknown(unseen: Mapping[str, Mapping[Label, int]], way_out: str = ""
     )
 
 
-def labels_matched(
+def match_labels(
     column: Column, kind: str, labels: tuple[Label, ...], rows: RowLabels | None = None
-) -> Match:
-    """The column with each of its labels as a position among these labels; `kind` is for the reader."""
+) -> ColumnMatch:
+    """Encode the column by these labels; `kind` is for the reader."""
     counts = np.bincount(
         column.values[~np.isnan(column.values)].astype(np.intp), minlength=len(column.labels)
     )
     present = {label: int(count) for label, count in zip(column.labels, counts, strict=True) if count}
     if present and labels and _are_text(present).isdisjoint(_are_text(labels)):
         expected = f"{kind} of {'text' if isinstance(labels[0], str) else 'numbers'}"
-        return Match(column.values, clash=_clash(column, expected, [True] * len(column.labels), rows))
+        return ColumnMatch(column.values, clash=_clash(column, expected, [True] * len(column.labels), rows))
     position = {label: float(index) for index, label in enumerate(labels)}
     values = _recoded(column, [position.get(label, nan) for label in column.labels])
-    return Match(values, {label: count for label, count in present.items() if label not in position})
+    return ColumnMatch(values, {label: count for label, count in present.items() if label not in position})
 
 
 def _recoded(column: Column, codes: Sequence[float]) -> FloatArray:
-    """The column with these codes in place of the positions of its labels."""
+    """Replace the positions of labels by these codes."""
     known = ~np.isnan(column.values)
     values = np.full(len(known), nan)
     values[known] = np.array(codes, np.float64)[column.values[known].astype(np.intp)]
@@ -102,7 +102,7 @@ def _are_text(labels: Iterable[Label]) -> set[bool]:
 
 
 def _clash(column: Column, expected: str, wrong: Sequence[bool], rows: RowLabels | None) -> str:
-    """What the schema expects, and the first value whose label is wrong."""
+    """Describe what the schema expects and the first value that contradicts it."""
     wrong_rows = np.flatnonzero(np.isin(column.values, np.flatnonzero(wrong)))
     if not len(wrong_rows):
         return f"{expected} in the schema, and categories of text here"

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True, eq=False)
 class OrderedText:
-    """Text, None where missing, and all of its categories in their order."""
+    """Text with ordered categories, None where missing."""
 
     texts: NDArray[Any]
     order: tuple[str, ...]

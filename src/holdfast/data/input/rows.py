@@ -9,15 +9,15 @@ from numpy.typing import NDArray
 from holdfast.arrays import FloatArray
 from holdfast.data.expressions.question import Question, parse_questions
 from holdfast.data.input.columns import infinity_error
-from holdfast.data.input.frame import Frame, frame_of
-from holdfast.data.input.matching import Match, matched, named_by, warn_of_unknown
+from holdfast.data.input.frame import Frame, make_frame
+from holdfast.data.input.matching import ColumnMatch, match_column, name_columns, warn_unknown_categories
 from holdfast.data.schema import Label, Schema
 from holdfast.data.schema_differences import SchemaDifferences
 from holdfast.errors import DataError
 from holdfast.text.lists import first_rows, listed
 
 
-def encoded(
+def encode_rows(
     X: Any,
     schema: Schema,
     features: Sequence[int],
@@ -25,7 +25,7 @@ def encoded(
     unknown: str = "missing",
     missing: str = "learned",
 ) -> FloatArray:
-    """A C-contiguous matrix with one row per row of X and one column per asked-for feature.
+    """Encode X as a C-contiguous matrix with one column per requested feature.
 
     Columns of a frame are matched by name, and it needs only those that are asked about; an array has all of
     them, in the order of the schema. A category that the schema does not hold counts as missing, with a
@@ -34,7 +34,7 @@ def encoded(
     """
     _check_choice("unknown", unknown, ("missing", "error"))
     _check_choice("missing", missing, ("learned", "error"))
-    frame = named_by(schema, frame_of(X))
+    frame = name_columns(schema, make_frame(X))
     matrix = _numbers_taken(frame, schema, features)
     if matrix is not None:
         if missing == "error":
@@ -43,20 +43,20 @@ def encoded(
     return _encoded_by_column(frame, schema, features, unknown, missing)
 
 
-def columns_asked(schema: Schema, features: Sequence[int]) -> tuple[str, ...]:
-    """The names of the columns that these features are, or that their questions read, in their order."""
+def required_columns(schema: Schema, features: Sequence[int]) -> tuple[str, ...]:
+    """List the columns that these features, or their questions, read."""
     read = _columns_asked(features, _questions(schema, features))
     return tuple(schema.features[index].name for index in read)
 
 
 def _columns_asked(features: Sequence[int], questions: Mapping[int, Question]) -> list[int]:
-    """The features that are columns, and the columns that the questions read, in their order."""
+    """List the features that are columns, then the columns that questions read."""
     read = {index for index in features if index not in questions}
     return sorted(read.union(*(question.columns for question in questions.values())))
 
 
 def _raise_for_absent(schema: Schema, read: Sequence[int], frame: Frame) -> None:
-    """A SchemaMismatch if a column is not there: it also names those that are there besides."""
+    """Raise a SchemaMismatch if a column is absent; it lists extra columns, too."""
     absent = {schema.features[index].name for index in read}.difference(frame.names)
     if absent:
         known = {feature.name for feature in schema.columns}
@@ -76,7 +76,7 @@ def _questions(schema: Schema, features: Sequence[int]) -> dict[int, Question]:
 
 
 def _numbers_taken(frame: Frame, schema: Schema, features: Sequence[int]) -> FloatArray | None:
-    """The columns straight from an array, if it and all the features hold numbers; else None."""
+    """Take the columns directly from a numeric array if all features are numeric; else None."""
     array = frame.matrix
     if array is None or array.dtype.kind not in "fiu":
         return None
@@ -127,14 +127,14 @@ def _encoded_by_column(
 def _matched_columns(
     frame: Frame, schema: Schema, read: Sequence[int], unknown: str
 ) -> dict[int, FloatArray]:
-    """The values of these columns as the schema encodes them."""
-    matches: dict[int, Match] = {}
+    """Encode these columns by the schema."""
+    matches: dict[int, ColumnMatch] = {}
     differences = SchemaDifferences()
     unseen: dict[str, dict[Label, int]] = {}
     for index in read:
         feature = schema.features[index]
         vector, what = frame.column(feature.name), f"column {feature.name!r}"
-        matches[index] = match = matched(vector, feature, what, frame.rows)
+        matches[index] = match = match_column(vector, feature, what, frame.rows)
         if match.clash:
             differences.kinds[feature.name] = match.clash
         elif match.unknown:
@@ -142,7 +142,7 @@ def _matched_columns(
     if unknown == "error":
         differences.categories = {name: list(counts) for name, counts in unseen.items()}
     differences.raise_if_any()
-    warn_of_unknown(unseen)
+    warn_unknown_categories(unseen)
     return {index: match.values for index, match in matches.items()}
 
 

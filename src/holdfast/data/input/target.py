@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from holdfast.arrays import BoolArray, FloatArray, IntArray
 from holdfast.data.input.columns import Column, read_column
 from holdfast.data.input.frame import as_vector
-from holdfast.data.input.matching import labels_matched, matched
+from holdfast.data.input.matching import match_column, match_labels
 from holdfast.data.schema import Feature, Label, Target
 from holdfast.data.schema_differences import SchemaDifferences
 from holdfast.errors import DataError, SchemaMismatch
@@ -20,13 +20,13 @@ MOST_CLASSES = 20  # integers with more values than this are taken for a quantit
 
 
 def check_task(task: str | None) -> None:
-    """Raise a DataError unless the task is one of the two, or None."""
+    """Raise a DataError unless the task is "classification", "regression" or None."""
     if task not in ("classification", "regression", None):
         raise DataError(f"task must be 'classification', 'regression' or None, and is {task!r}.")
 
 
 def read_vector(y: Any, n_rows: int, names: tuple[str, str] = ("X", "y")) -> Any:
-    """The target as a vector, as long as the rows."""
+    """Read the target as a vector with one entry per row."""
     if y is None:
         raise DataError("Growing a tree requires y to be passed, but the target y is None.")
     vector = as_vector(y, names[1], allow_column=True)
@@ -37,7 +37,7 @@ def read_vector(y: Any, n_rows: int, names: tuple[str, str] = ("X", "y")) -> Any
 
 
 class NamedVector(np.ndarray[Any, Any]):
-    """An array that bears the name of its column, as a series does."""
+    """An array with the name of its column."""
 
     name: str
 
@@ -45,10 +45,10 @@ class NamedVector(np.ndarray[Any, Any]):
         self.name = getattr(source, "name", "")
 
 
-def with_name(values: NDArray[Any], name: str) -> NamedVector:
-    """The values under the name of their column.
+def attach_name(values: NDArray[Any], name: str) -> NamedVector:
+    """Attach the name of the column to the values.
 
-    >>> name_of(with_name(np.array([0, 1]), "died")[1:])
+    >>> get_target_name(attach_name(np.array([0, 1]), "died")[1:])
     'died'
     """
     vector = values.view(NamedVector)
@@ -56,16 +56,16 @@ def with_name(values: NDArray[Any], name: str) -> NamedVector:
     return vector
 
 
-def name_of(y: Any) -> str:
-    """The name that a series bears, for messages and rules to speak of; else y."""
+def get_target_name(y: Any) -> str:
+    """Return the name of a series; y if it has none."""
     name = getattr(y, "name", None)
     return name if isinstance(name, str) and name else "y"
 
 
-def new_target(
+def define_target(
     vector: Any, name: str, task: Task | None, rows: RowLabels | None = None
 ) -> tuple[NDArray[Any], Target]:
-    """The target's values, and the classes or the range found in them; `rows` is for messages."""
+    """Define the target from its values: classes or range; `rows` is for messages."""
     column = _complete(vector, name, rows)
     if (task or _likely_task(column)) == "regression":
         numbers = _numbers(vector, name)
@@ -75,14 +75,14 @@ def new_target(
     return codes, Target(name, classes)
 
 
-def known_target(
+def match_target(
     vector: Any,
     target: Target,
     task: Task | None,
     differences: SchemaDifferences,
     rows: RowLabels | None = None,
 ) -> NDArray[Any]:
-    """The target's values as a schema encodes them; what does not fit is added to the differences."""
+    """Encode the target by a schema; mismatches are added to the differences."""
     if task is not None and (task == "classification") != target.is_classes:
         kind = "classes" if target.is_classes else "numbers"
         raise SchemaMismatch(
@@ -90,9 +90,9 @@ def known_target(
         )
     column = _complete(vector, target.name, rows)
     if target.is_classes:
-        match = labels_matched(_labels(vector, column, target.name), "classes", target.classes, rows)
+        match = match_labels(_labels(vector, column, target.name), "classes", target.classes, rows)
     else:
-        match = matched(vector, Feature(target.name), f"the target {target.name!r}", rows)
+        match = match_column(vector, Feature(target.name), f"the target {target.name!r}", rows)
     differences.classes = list(match.unknown)
     if match.clash:
         differences.kinds[target.name] = match.clash
@@ -102,7 +102,7 @@ def known_target(
 
 
 def _complete(vector: Any, name: str, rows: RowLabels | None) -> Column:
-    """The target as its dtype says, without any gap."""
+    """Read the target by its dtype; missing values are an error."""
     rows = RowLabels.of(vector) or rows
     column = read_column(vector, f"the target {name!r}", rows=rows)
     missing: BoolArray = np.isnan(column.values)
@@ -147,7 +147,7 @@ def _labels(vector: Any, column: Column, name: str) -> Column:
 
 
 def _present(column: Column) -> tuple[IntArray, tuple[Label, ...]]:
-    """Positions among the labels that some row has, and these labels."""
+    """Keep the labels that some row has, with positions among them."""
     codes = column.values.astype(np.int32)
     used = np.bincount(codes, minlength=len(column.labels)) > 0
     if used.all():

@@ -16,7 +16,7 @@ MOST_REPEATS = 2**31  # whole weights that add up to more are importances, not r
 
 
 def read_weight(sample_weight: Any, n_rows: int, rows: RowLabels | None = None) -> FloatArray | None:
-    """Finite weights of at least 0, one per row; None if every row counts once.
+    """Read finite weights of at least 0, one per row; None if all rows count once.
 
     A single number is the weight of every row.
     """
@@ -33,22 +33,31 @@ def read_weight(sample_weight: Any, n_rows: int, rows: RowLabels | None = None) 
     column = read_column(vector, "sample_weight", "numbers", rows)
     if column.kind != "numeric":
         raise DataError(f"sample_weight must be numbers, and holds the text {column.labels[0]!r}.")
-    _check(column.values, rows)
+    if (missing := np.isnan(column.values)).any():
+        raise DataError(f"sample_weight has {missing.sum()} missing values, {first_rows(missing, rows)}.")
+    if (negative := column.values < 0.0).any():
+        raise DataError(
+            f"sample_weight has {negative.sum()} negative values, {first_rows(negative, rows)}. "
+            "Weights must be at least 0: drop a row by the weight 0."
+        )
+    if not column.values.any():
+        raise DataError("sample_weight is zero for every row: at least one weight must be above zero.")
+    check_weight_sum(column.values)
     return None if (column.values == 1.0).all() else column.values
 
 
 def are_repetitions(weight: FloatArray) -> bool:
-    """True if the weights say how often each row is there: integers that are not too many together."""
+    """Return True if the weights are row counts: integers with a moderate sum."""
     return bool(np.all(weight == np.rint(weight)) and weight.sum() < MOST_REPEATS)
 
 
-def effective_rows(weight: FloatArray | None, n_rows: int) -> float:
-    """How many rows the weighted ones are worth: copies if the weights say how often each is there.
+def count_effective_rows(weight: FloatArray | None, n_rows: int) -> float:
+    """Return the effective number of rows; integer weights count as copies.
 
     Otherwise it is Kish's effective size, the square of the sum over the sum of squares: ten rows of the
     weight 1 and a thousand of nearly none are worth ten.
 
-    >>> effective_rows(np.array([2.0, 1.0]), 2), effective_rows(np.array([0.5, 0.5]), 2)
+    >>> count_effective_rows(np.array([2.0, 1.0]), 2), count_effective_rows(np.array([0.5, 0.5]), 2)
     (3.0, 2.0)
     """
     if weight is None:
@@ -59,28 +68,15 @@ def effective_rows(weight: FloatArray | None, n_rows: int) -> float:
     return float(share.sum() ** 2 / (share**2).sum())
 
 
-def weighted_rows(weight: FloatArray | None) -> BoolArray | None:
-    """True for the rows of positive weight; None if all are."""
+def find_weighted_rows(weight: FloatArray | None) -> BoolArray | None:
+    """Flag the rows of positive weight; None if all are."""
     if weight is None or (weight > 0.0).all():
         return None
     return np.asarray(weight > 0.0, np.bool_)
 
 
-def _check(weight: FloatArray, rows: RowLabels | None) -> None:
-    if (missing := np.isnan(weight)).any():
-        raise DataError(f"sample_weight has {missing.sum()} missing values, {first_rows(missing, rows)}.")
-    if (negative := weight < 0.0).any():
-        raise DataError(
-            f"sample_weight has {negative.sum()} negative values, {first_rows(negative, rows)}. "
-            "Weights must be at least 0: drop a row by the weight 0."
-        )
-    if not weight.any():
-        raise DataError("sample_weight is zero for every row: at least one weight must be above zero.")
-    check_sum(weight)
-
-
-def check_sum(weight: FloatArray) -> None:
-    """Raise a DataError unless the sum of the weights is a number that a float can hold."""
+def check_weight_sum(weight: FloatArray) -> None:
+    """Raise a DataError unless the sum of the weights is finite."""
     with np.errstate(over="ignore"):
         total = float(weight.sum())
     if not math.isfinite(total):

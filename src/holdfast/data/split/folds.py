@@ -9,9 +9,9 @@ import numpy as np
 
 from holdfast.arrays import BoolArray, FloatArray, IntArray, LongArray, stable_order
 from holdfast.data.canonical_order import fixed_order, unit_numbers
-from holdfast.data.input.weight import weighted_rows
+from holdfast.data.input.weight import find_weighted_rows
 from holdfast.data.split.row_keys import copies_as_groups, unit_keys
-from holdfast.data.split.row_positions import below, folds_of, random_positions, strata_of
+from holdfast.data.split.row_positions import assign_folds, assign_strata, random_positions, select_below
 from holdfast.data.table import Table
 from holdfast.errors import DataError, DataWarning, ParameterError
 from holdfast.random_streams import Stream
@@ -19,7 +19,7 @@ from holdfast.text.lists import first_rows
 
 
 class Fold(NamedTuple):
-    """Rows to learn from, and others that are held out to score on.
+    """Training rows and held-out rows of one fold.
 
     >>> fold = Fold(np.array([1, 2, 0, 0]), np.array([False, False, False, True]))
     >>> fold.training.tolist()
@@ -31,15 +31,15 @@ class Fold(NamedTuple):
 
     @property
     def training(self) -> BoolArray:
-        """True for the rows that are learnt from."""
+        """Flags of the training rows."""
         return self.times > 0
 
-    def taken(self, rows: LongArray) -> "Fold":
-        """The fold of these rows, in their order."""
+    def subset(self, rows: LongArray) -> "Fold":
+        """Select rows."""
         return Fold(self.times[rows], self.held_out[rows])
 
     def spread(self, rows: LongArray, n_rows: int) -> "Fold":
-        """The fold of some of the rows, or of rows in another order, in the order of all."""
+        """Expand a fold of some rows, or of reordered rows, to all rows."""
         times, held_out = np.zeros(n_rows, np.int32), np.zeros(n_rows, np.bool_)
         times[rows], held_out[rows] = self
         return Fold(times, held_out)
@@ -57,25 +57,25 @@ def drawn_folds(table: Table, groups: LongArray | None, cv: Any, stream: Stream)
         raise DataError(
             f"There is one {what} only (n_samples=1): folds hold some {what}s out and learn from others."
         )
-    position = random_positions(strata_of(table), unit_keys(table, groups), stream)
+    position = random_positions(assign_strata(table), unit_keys(table, groups), stream)
     if isinstance(cv, Integral) and int(cv) >= 2:
         n_folds = min(int(cv), n_units)
         # Alone, rows can be counted off; groups of all sizes go where their rows are.
-        fold = _ranks(position) * n_folds // n_units if groups is None else folds_of(position, n_folds)
+        fold = _ranks(position) * n_folds // n_units if groups is None else assign_folds(position, n_folds)
         folds = [_fold(fold == number) for number in np.flatnonzero(np.bincount(fold))]
         if groups is not None and len(folds) < int(cv):
-            report_fewer_folds(int(cv), [len(folds)], groups)
+            warn_fewer_folds(int(cv), [len(folds)], groups)
         return folds
     if not isinstance(cv, Integral) and 0 < float(cv) < 1:
-        return [_fold(below(position, float(cv)))]
+        return [_fold(select_below(position, float(cv)))]
     raise ParameterError(
         f"cv={cv!r} is out of range: it must be a number of folds from 2, a fraction between 0 and 1, a "
         "splitter, or pairs of row numbers."
     )
 
 
-def report_fewer_folds(n_asked: int, n_made: Sequence[int], groups: LongArray) -> None:
-    """Warn that groups, which are never divided, make fewer folds than were asked for."""
+def warn_fewer_folds(n_asked: int, n_made: Sequence[int], groups: LongArray) -> None:
+    """Warn that whole groups make fewer folds than requested."""
     least, most = min(n_made), max(n_made)
     made = f"{least}" if least == most else f"{least} to {most}"
     rows_of = np.unique(groups, return_counts=True)[1]
@@ -91,27 +91,27 @@ def report_fewer_folds(n_asked: int, n_made: Sequence[int], groups: LongArray) -
 
 
 def _ranks(position: FloatArray) -> LongArray:
-    """How many positions come before each; of equal ones the first comes first."""
+    """Rank the positions; ties keep their order."""
     ranks = np.empty(len(position), np.int64)
     ranks[stable_order(position)] = np.arange(len(position))
     return ranks
 
 
-def steady_folds(table: Table, groups: LongArray | None, cv: Any, stream: Stream) -> list[Fold]:
-    """Drawn folds that do not depend on the order of the rows, and keep copies of a row together.
+def draw_stable_folds(table: Table, groups: LongArray | None, cv: Any, stream: Stream) -> list[Fold]:
+    """Draw folds that do not depend on the row order and keep copies of a row together.
 
     A row without weight is in none of them.
     """
     order = fixed_order(table, [] if groups is None else [groups])
     if table.weight is not None:
         order = order[table.weight[order] > 0]
-    ordered = table.taken(order)
+    ordered = table.subset(order)
     units = copies_as_groups(ordered, unit_numbers(ordered)) if groups is None else groups[order]
-    return [fold.spread(order, table.n_rows) for fold in drawn_folds(ordered, units, cv, stream)]
+    return [fold.spread(order, table.n_rows) for fold in draw_folds(ordered, units, cv, stream)]
 
 
-def given_folds(table: Table, groups: LongArray | None, cv: Any) -> list[Fold]:
-    """The folds of a splitter of scikit-learn's, or of pairs of row numbers, all of them checked."""
+def read_folds(table: Table, groups: LongArray | None, cv: Any) -> list[Fold]:
+    """Read the folds of a scikit-learn splitter, or of pairs of row numbers, and check them."""
     folds = []
     for number, pair in enumerate(_pairs(table, groups, cv)):
         if not isinstance(pair, Sequence) or len(pair) != 2:
@@ -140,14 +140,14 @@ def _check_apart(learnt: BoolArray, held_out: BoolArray, groups: LongArray | Non
 
 
 def _times(rows: Any, n_rows: int, what: str) -> IntArray:
-    """How often each row is named, by numbers or by flags."""
+    """Count how often each row is named, by numbers or by flags."""
     numbers = np.asarray(rows)
     if numbers.dtype == np.bool_ and numbers.shape == (n_rows,):
         numbers = np.flatnonzero(numbers)
     if numbers.dtype.kind not in "iu" or numbers.ndim != 1:
         raise ParameterError(f"{what} are not row numbers: give integers from 0 to {n_rows - 1}, or flags.")
     if len(numbers) == 0:
-        raise ParameterError(f"{what} are none: every fold needs some.")
+        raise ParameterError(f"{what} must not be empty: every fold needs rows.")
     if numbers.min() < 0 or numbers.max() >= n_rows:
         outside = int(numbers.min() if numbers.min() < 0 else numbers.max())
         raise ParameterError(
@@ -158,7 +158,7 @@ def _times(rows: Any, n_rows: int, what: str) -> IntArray:
 
 def _pairs(table: Table, groups: LongArray | None, cv: Any) -> Iterable[Any]:
     if hasattr(cv, "split") and not isinstance(cv, str):
-        rows = weighted_rows(table.weight)
+        rows = find_weighted_rows(table.weight)
         if rows is None:
             return list(cv.split(np.zeros((table.n_rows, 1)), table.target, groups))
         numbers, own = np.flatnonzero(rows), None if groups is None else groups[rows]

@@ -16,8 +16,8 @@ from holdfast.text.lists import RowLabels, first_rows
 
 
 def read_groups(groups: Any, n_rows: int, rows: RowLabels | None = None) -> LongArray:
-    """The key of every row's group: a number that follows from its label, whatever other groups there are."""
-    raise_for_name(groups, "groups")
+    """Return the key of every row's group, which depends on its label alone."""
+    check_not_name(groups, "groups")
     vector = as_vector(groups, "groups")
     _check_length(vector, "groups", n_rows)
     if _is_integer(vector):
@@ -30,30 +30,28 @@ def read_groups(groups: Any, n_rows: int, rows: RowLabels | None = None) -> Long
     return np.asarray(keys[column.values.astype(np.int64)], np.int64)
 
 
-def of_rows(groups: LongArray | None, rows: NDArray[Any]) -> LongArray | None:
-    """The groups of some of the rows, by flags or by numbers."""
+def subset_groups(groups: LongArray | None, rows: NDArray[Any]) -> LongArray | None:
+    """Select the groups of some rows, by flags or numbers."""
     return None if groups is None else groups[rows]
 
 
-def numbered(numbers: LongArray | None, rows: NDArray[Any]) -> LongArray | None:
-    """The stages or groups of some of the rows, numbered from 0 without gaps."""
+def renumber_groups(numbers: LongArray | None, rows: NDArray[Any]) -> LongArray | None:
+    """Number the stages or groups of some rows from 0 without gaps."""
     return None if numbers is None else np.asarray(np.unique(numbers[rows], return_inverse=True)[1], np.int64)
 
 
-def known_rows(groups: LongArray, learnt: BoolArray, held_out: BoolArray) -> BoolArray:
-    """True for the rows held out whose group is learnt from too.
+def find_known_groups(groups: LongArray, learnt: BoolArray, held_out: BoolArray) -> BoolArray:
+    """Flag the held-out rows whose group is among the training rows.
 
     >>> learnt, held_out = np.array([True, True, False, False]), np.array([False, False, True, True])
-    >>> known_rows(np.array([7, 8, 7, 9]), learnt, held_out)
+    >>> find_known_groups(np.array([7, 8, 7, 9]), learnt, held_out)
     array([False, False,  True, False])
     """
     return np.asarray(held_out & np.isin(groups, groups[learnt]), np.bool_)
 
 
-def numbers_in_order(
-    vector: Any, what: str, reading: Reading, n_rows: int, rows: RowLabels | None
-) -> LongArray:
-    """A number for every row, the same for equal values, in their order; all of them must be known."""
+def rank_labels(vector: Any, what: str, reading: Reading, n_rows: int, rows: RowLabels | None) -> LongArray:
+    """Number equal values alike, in their order; missing values are an error."""
     _check_length(vector, what, n_rows)
     if _is_integer(vector):  # exact, however long
         return np.asarray(np.unique(vector, return_inverse=True)[1], np.int64)
@@ -83,7 +81,7 @@ def _check_known(values: NDArray[Any], what: str, rows: RowLabels | None) -> Non
 
 
 def _as_numbers(labels: Sequence[Label]) -> FloatArray | None:
-    """Texts as numbers if all of them are, so that stage 10 follows stage 9; else None."""
+    """Convert texts to numbers if all are, so that stage 10 follows stage 9; else None."""
     try:
         numbers = np.array([float(label) for label in labels])
     except ValueError:
@@ -91,8 +89,8 @@ def _as_numbers(labels: Sequence[Label]) -> FloatArray | None:
     return numbers if np.isfinite(numbers).all() and len(set(numbers.tolist())) == len(labels) else None
 
 
-def raise_for_name(values: Any, what: str) -> None:
-    """A DataError if a column is given by its name instead of its values."""
+def check_not_name(values: Any, what: str) -> None:
+    """Raise a DataError if a column is given by name instead of by its values."""
     if isinstance(values, str):
         raise DataError(
             f"{what} is {values!r}: give one value for each row, such as X[{values!r}], not a name."

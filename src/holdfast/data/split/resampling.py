@@ -17,24 +17,24 @@ MOST_DRAWS = 16  # for each row; of more repetitions the counts are drawn, not t
 
 @dataclass(frozen=True, eq=False)
 class Units:
-    """What is drawn as one: every row for itself or, where there are groups, all rows of one key."""
+    """Units of resampling: rows or, if there are groups, all rows of a group."""
 
     keys: KeyArray
     are_groups: bool = False
 
     @classmethod
     def of(cls, table: Table, groups: LongArray | None = None) -> "Units":
-        """The rows of a table, or their groups."""
+        """Make the units of a table, or of its groups."""
         return cls(frozen(unit_keys(table, groups)), groups is not None)
 
     @cached_property
     def n_keys(self) -> int:
-        """The number of different keys, counted once for all samples: that takes longer than to draw one."""
+        """Number of distinct units."""
         return len(np.unique(self.keys))
 
 
 class Draws(NamedTuple):
-    """A sample with replacement, for each row of a table, which may stand for several."""
+    """A sample with replacement; a row of the table may stand for several."""
 
     counts: IntArray  # how often it is drawn, with all that it stands for
     rows: IntArray  # how many of those that it stands for are drawn
@@ -49,7 +49,7 @@ def bootstrap_counts(
     n_draws: int | None = None,
     replacement: bool = True,
 ) -> IntArray:
-    """How often each row is drawn in a sample; by default once on average.
+    """Draw how often each row is in a bootstrap sample; once on average by default.
 
     With replacement it is a Poisson bootstrap: each row is drawn on its own, as its key and the stream say,
     and `n_draws` is the mean size of the sample. Without, those `n_draws` rows are drawn whose random numbers
@@ -70,7 +70,7 @@ def bootstrap_draws(
     n_draws: int | None = None,
     replacement: bool = True,
 ) -> Draws:
-    """The draws behind `bootstrap_counts`: which of the rows that a row stands for are drawn how often."""
+    """Draw a bootstrap sample: which of the copies behind each row are drawn how often."""
     counted = np.flatnonzero(repeats)
     if len(counted) < len(repeats):  # rows that stand for none take no part in the draws
         there = Units(units.keys[counted], units.are_groups)
@@ -107,7 +107,7 @@ def all_draws(
     n_draws: int | None = None,
     replacement: bool = True,
 ) -> list[Draws]:
-    """The draws of every stream: where no row stands for several, those of all streams at once."""
+    """Draw one sample per stream; all at once if no row stands for several."""
     if n_draws is None and replacement and not units.are_groups and (repeats <= 1).all():
         counted = np.flatnonzero(repeats)
         if len(counted) == len(repeats):
@@ -124,12 +124,12 @@ def all_draws(
 
 
 def all_counts(repeats: IntArray, units: Units, streams: Sequence[Stream]) -> list[IntArray]:
-    """How often each row is drawn in the bootstrap sample of every stream."""
+    """Draw how often each row is in the bootstrap sample of every stream."""
     return [draws.counts for draws in all_draws(repeats, units, streams)]
 
 
 def _draws_of(times: IntArray, repeats: IntArray) -> Draws:
-    """The draws where all that a row stands for is drawn together."""
+    """Draw copies of a row together."""
     counts, rows = (repeats * part for part in (times, times > 0))
     return Draws(counts.astype(np.int32), rows.astype(np.int32), counts.astype(np.int64) * times)
 
@@ -140,10 +140,10 @@ def _spread(part: IntArray | LongArray, counted: LongArray, n_rows: int) -> Any:
     return spread
 
 
-def n_groups_there(repeats: IntArray, groups: LongArray) -> int:
-    """The number of groups with a row that counts.
+def count_groups(repeats: IntArray, groups: LongArray) -> int:
+    """Count the groups with a row of positive count.
 
-    >>> n_groups_there(np.array([1, 0, 2, 0]), np.array([7, 7, 8, 9]))
+    >>> count_groups(np.array([1, 0, 2, 0]), np.array([7, 7, 8, 9]))
     2
     """
     return len(np.unique(groups[repeats > 0]))
@@ -158,7 +158,7 @@ def _times_drawn(units: Units, stream: Stream, n_draws: int | None, replacement:
 
 
 def _of_many(repeats: IntArray, keys: KeyArray, stream: Stream, rate: float, replacement: bool) -> IntArray:
-    """Counts of rows that stand for many each, all of whose repetitions are drawn at once."""
+    """Draw counts of rows with many copies, all copies at once."""
     from scipy.special import bdtr, bdtrik, pdtr, pdtrik
 
     drawn = uniforms(keys, stream)

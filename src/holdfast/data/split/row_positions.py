@@ -14,7 +14,7 @@ N_BINS = 10  # of a numeric target, so that low and high values are divided alik
 
 
 def random_positions(strata: LongArray, keys: KeyArray, stream: Stream) -> FloatArray:
-    """A random position from 0 to 1 for every row: those below a fraction are about so many of every stratum.
+    """Assign a random position in [0, 1) to every row, evenly within each stratum.
 
     It is the rank of the row's random number in its stratum, so that when others come or go a row moves
     little. Rows with one key, those of a group, have one position; their stratum is the lowest of them. Where
@@ -44,12 +44,12 @@ def random_positions(strata: LongArray, keys: KeyArray, stream: Stream) -> Float
 
 
 def _narrow(strata: LongArray) -> LongArray | NDArray[np.uint16]:
-    """The numbers of the strata in 16 bits, if they fit: these are sorted ten times as fast."""
+    """Convert stratum numbers to 16 bits if they fit, which sorts ten times as fast."""
     return strata.astype(np.uint16) if strata.max() < 2**16 else strata
 
 
-def strata_of(table: Table, stage: LongArray | None = None) -> LongArray:
-    """The class of every row, or a bin of its number, apart for every stage; the rarest have the lowest."""
+def assign_strata(table: Table, stage: LongArray | None = None) -> LongArray:
+    """Assign strata by class, or by bin of the target, and by stage; the rarest come first."""
     if table.schema.target.is_classes:
         classes = table.target.astype(np.int64)
     else:
@@ -66,14 +66,14 @@ def strata_of(table: Table, stage: LongArray | None = None) -> LongArray:
 
 
 def _pooled(stage: LongArray) -> LongArray:
-    """The stages as a few of about equal size: with one for every day, no class would be divided evenly."""
+    """Pool stages into a few of similar size, so that classes can be divided evenly."""
     rows_of = np.bincount(stage)
     middle = np.cumsum(rows_of) - rows_of / 2
     return np.asarray((middle * N_STAGES / len(stage)).astype(np.int64)[stage], np.int64)
 
 
-def below(position: FloatArray, fraction: float) -> BoolArray:
-    """The rows with a position below the fraction: at least one, and never all of two or more."""
+def select_below(position: FloatArray, fraction: float) -> BoolArray:
+    """Flag the rows with a position below the fraction: at least one, never all of two or more."""
     first, last = position.min(), position.max()
     if first == last:
         return np.ones(len(position), np.bool_)

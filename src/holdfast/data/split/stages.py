@@ -8,14 +8,14 @@ import numpy as np
 
 from holdfast.arrays import BoolArray, LongArray
 from holdfast.data.input.frame import as_vector
-from holdfast.data.split.groups import numbers_in_order, raise_for_name
+from holdfast.data.split.groups import check_not_name, rank_labels
 from holdfast.errors import DataError
 from holdfast.text.lists import RowLabels, listed
 
 
 def read_stage(stage: Any, n_rows: int, rows: RowLabels | None = None) -> LongArray:
-    """The number of every row's stage, in their order: of numbers, dates, text or ordered categories."""
-    raise_for_name(stage, "stage")
+    """Number the stages of the rows in order: of numbers, dates, text or ordered categories."""
+    check_not_name(stage, "stage")
     vector = as_vector(stage, "stage")
     rows = RowLabels.of(vector) or rows
     array = vector if isinstance(vector, np.ndarray) else vector.to_numpy()
@@ -24,11 +24,11 @@ def read_stage(stage: Any, n_rows: int, rows: RowLabels | None = None) -> LongAr
     if array.dtype.kind == "M":
         moments = array.astype("datetime64[us]")
         vector = np.where(np.isnat(moments), np.nan, moments.astype(np.int64).astype(np.float64))
-    return numbers_in_order(vector, "stage", "by dtype", n_rows, rows)
+    return rank_labels(vector, "stage", "by dtype", n_rows, rows)
 
 
 def early_stages(stage: LongArray, fraction: float) -> BoolArray:
-    """The rows of the first stages: as many as hold at least that fraction of the rows, and never the last.
+    """Flag the first stages that hold at least this fraction of the rows, never the last stage.
 
     >>> early_stages(np.array([0, 0, 1, 2]), 0.5)
     array([ True,  True, False, False])
@@ -39,7 +39,7 @@ def early_stages(stage: LongArray, fraction: float) -> BoolArray:
 
 
 def late_stages(stage: LongArray, fraction: float) -> BoolArray:
-    """The rows of the last stages: as many as hold at most that fraction of the rows, and always the last.
+    """Flag the last stages that hold at most this fraction of the rows, always the last stage.
 
     >>> late_stages(np.array([0, 0, 1, 2]), 0.5)
     array([False, False,  True,  True])
@@ -49,10 +49,10 @@ def late_stages(stage: LongArray, fraction: float) -> BoolArray:
     return np.asarray(stage >= len(from_end) - max(n_late, 1), np.bool_)
 
 
-def pooled_stages(stage: LongArray, most: int) -> LongArray:
-    """The stages, or, if they are more, that many runs of them of about the same number of rows.
+def pool_stages(stage: LongArray, most: int) -> LongArray:
+    """Pool consecutive stages into at most this many of similar size.
 
-    >>> pooled_stages(np.array([0, 1, 2, 2, 3]), 2)
+    >>> pool_stages(np.array([0, 1, 2, 2, 3]), 2)
     array([0, 0, 1, 1, 1])
     """
     rows_of = np.bincount(stage)
@@ -64,10 +64,10 @@ def pooled_stages(stage: LongArray, most: int) -> LongArray:
     return np.asarray(np.unique(run[stage], return_inverse=True)[1], np.int64)
 
 
-def joined_stages(stage: LongArray, least: int) -> LongArray:
-    """The stages, numbered anew, where one with fewer rows is joined with the next ones, or the last ones.
+def join_small_stages(stage: LongArray, least: int) -> LongArray:
+    """Join stages with too few rows with the next ones, and renumber them.
 
-    >>> joined_stages(np.array([0, 1, 1, 2, 3, 3, 4]), 2)
+    >>> join_small_stages(np.array([0, 1, 1, 2, 3, 3, 4]), 2)
     array([0, 0, 0, 1, 1, 1, 1])
     """
     rows_of = np.bincount(stage)
@@ -83,10 +83,10 @@ def joined_stages(stage: LongArray, least: int) -> LongArray:
     return np.asarray(joint[stage], np.int64)
 
 
-def places_in_order(stage: Any, order: Sequence[Any]) -> LongArray:
-    """The place of every row's stage in the order that is given.
+def rank_stages(stage: Any, order: Sequence[Any]) -> LongArray:
+    """Return the position of every row's stage in the given order.
 
-    >>> places_in_order(["spring", "autumn"], ["spring", "summer", "autumn"])
+    >>> rank_stages(["spring", "autumn"], ["spring", "summer", "autumn"])
     array([0, 2])
     """
     vector = as_vector(stage, "stage")
@@ -99,10 +99,10 @@ def places_in_order(stage: Any, order: Sequence[Any]) -> LongArray:
     return np.array([place[entry] for entry in entries], np.int64)
 
 
-def stage_labels(stage: Any, numbers: LongArray) -> tuple[str, ...]:
-    """What the data calls the stages, in the order of their numbers; a moment at midnight is a day.
+def list_stage_labels(stage: Any, numbers: LongArray) -> tuple[str, ...]:
+    """List the labels of the stages in order; midnight is shown as a day.
 
-    >>> stage_labels([1999, 2001, 1999], np.array([0, 1, 0]))
+    >>> list_stage_labels([1999, 2001, 1999], np.array([0, 1, 0]))
     ('1999', '2001')
     """
     vector = as_vector(stage, "stage")

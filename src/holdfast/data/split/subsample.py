@@ -12,7 +12,7 @@ _BLOCK = 2**18  # rows looked at together
 
 
 def subsample(keys: KeyArray, stream: Stream, n_rows: int) -> LongArray:
-    """The numbers, in order, of so many rows drawn without replacement: those of the lowest random numbers.
+    """Draw row numbers without replacement, in order: those with the lowest random numbers.
 
     Keys are those of rows, each its own: what is drawn depends neither on the order of the rows nor, but for
     some at the border, on what other rows there are.
@@ -33,7 +33,7 @@ def subsample(keys: KeyArray, stream: Stream, n_rows: int) -> LongArray:
 
 
 def _below(keys: KeyArray, stream: Stream, share: float) -> tuple[LongArray, KeyArray]:
-    """The rows whose random number is in the lowest share of all numbers, and these numbers."""
+    """Return the rows whose random number is among the lowest, with these numbers."""
     most = np.uint64(min(int(share * 2.0**64), 2**64 - 1))
     rows, found = [], []
     for start in range(0, len(keys), _BLOCK):

@@ -13,19 +13,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.arrays import BoolArray, FloatArray
-from holdfast.data.coding import Room
+from holdfast.data.coding import CodeBuffers
 from holdfast.data.expressions.question import parse_questions
-from holdfast.data.input.categorical import readings
+from holdfast.data.input.categorical import choose_readings
 from holdfast.data.input.columns import Reading
-from holdfast.data.input.features import check_questions, question_texts, raise_for_repeated_questions
+from holdfast.data.input.features import check_distinct_questions, check_questions, question_texts
 from holdfast.data.input.target import Task, check_task
-from holdfast.data.input.weight import read_weight, weighted_rows
-from holdfast.data.input.zero_weight import defined_column, defined_target
+from holdfast.data.input.weight import find_weighted_rows, read_weight
+from holdfast.data.input.zero_weight import define_weighted_column, define_weighted_target
 from holdfast.data.schema import Feature, Schema
 from holdfast.data.split.row_keys import row_keys
-from holdfast.data.stored.matched import matched_values, write_matched
-from holdfast.data.stored.parts import Parts, parts_of
-from holdfast.data.stored.pieces import read_in_pieces, target_in_pieces
+from holdfast.data.stored.matched import match_values, write_matched
+from holdfast.data.stored.parts import Parts, make_parts
+from holdfast.data.stored.pieces import define_target_in_pieces, read_column_in_pieces
 from holdfast.data.stored.table import (
     DESCRIPTION,
     FORMAT,
@@ -36,7 +36,7 @@ from holdfast.data.stored.table import (
     new_array,
     open_table,
 )
-from holdfast.data.table import Table, warn_of_data
+from holdfast.data.table import Table, warn_uninformative_data
 from holdfast.errors import DataError, ParameterError
 from holdfast.files import replace_file
 from holdfast.text.lists import columns_text, listed
@@ -59,7 +59,7 @@ def store_table(
     memory_limit: int | None = None,
     n_jobs: int | None = None,
 ) -> StoredTable:
-    """The table of data that is larger than memory, written to the folder, from which it can be opened again.
+    """Write the table of data that exceeds memory to a folder, from which it can be opened.
 
     The data is a folder of Parquet files, a file, a lazy frame of polars, an Arrow dataset, a frame of dask,
     or frames one after another. One column at a time is in memory, and rows: some 64 bytes of each, whatever
@@ -71,15 +71,15 @@ def store_table(
     target = target or ("outcome" if schema is None else schema.target.name)
     place = _new_folder(folder)
     try:
-        parts = parts_of(data, place / SPILLED)
+        parts = make_parts(data, place / SPILLED)
         _check_size(parts, memory_limit)
         names = _feature_names(parts, [target, *([] if sample_weight is None else [sample_weight])])
         weight = None if sample_weight is None else read_weight(parts.column(sample_weight), sum(parts.sizes))
-        rows = _Rows(parts, names, target, task, weighted_rows(weight))
+        rows = _Rows(parts, names, target, task, find_weighted_rows(weight))
         n_features = len(names) + len(questions) if schema is None else len(schema.features)
         columns = new_array(place, "columns", np.float64, (n_features, sum(parts.sizes)))
         if schema is None:
-            schema, values = _defined(rows, readings(categorical_features, names), questions, columns)
+            schema, values = _defined(rows, choose_readings(categorical_features, names), questions, columns)
         else:
             check_questions(questions, schema)
             values = _matched(rows, schema, columns)
@@ -90,7 +90,7 @@ def store_table(
         shutil.rmtree(place, ignore_errors=True)
         raise
     table = open_table(place)
-    warn_of_data(table)
+    warn_uninformative_data(table)
     return table
 
 
@@ -132,7 +132,7 @@ def _feature_names(parts: Parts, aside: Sequence[str]) -> tuple[str, ...]:
 
 
 class _Rows(NamedTuple):
-    """The parts, and what their columns are for."""
+    """The parts of the data and the roles of their columns."""
 
     parts: Parts
     names: tuple[str, ...]  # of the features
@@ -144,35 +144,35 @@ class _Rows(NamedTuple):
 def _defined(
     rows: _Rows, how: Sequence[Reading], questions: Sequence[str], columns: FloatArray
 ) -> tuple[Schema, NDArray[Any]]:
-    """The schema that the rows define, and the target; the features are written to the columns."""
+    """Define the schema and the target; features are written to the columns."""
     features = _read_columns(rows, how, columns)
     features += _answered(questions, features, columns)
     raw = rows.parts.column(rows.target)
     if rows.weighted is None:
-        values, target = target_in_pieces(raw, rows.target, rows.task)
+        values, target = define_target_in_pieces(raw, rows.target, rows.task)
     else:
-        values, target = defined_target(raw, rows.target, rows.task, rows.weighted)
+        values, target = define_weighted_target(raw, rows.target, rows.task, rows.weighted)
     return Schema(features, target), values
 
 
 def _matched(rows: _Rows, schema: Schema, columns: FloatArray) -> NDArray[Any]:
-    """The target as the schema encodes it; the features are written to the columns likewise."""
+    """Encode the target by the schema; features are written to the columns likewise."""
     differences = write_matched(rows.parts, schema, rows.names, rows.weighted, columns)
-    values = matched_values(rows.parts.column(rows.target), schema, rows.task, rows.weighted, differences)
+    values = match_values(rows.parts.column(rows.target), schema, rows.task, rows.weighted, differences)
     _answered(schema.questions, schema.columns, columns)
     return values
 
 
 def _read_columns(rows: _Rows, how: Sequence[Reading], out: FloatArray) -> tuple[Feature, ...]:
-    """The features that the columns define; their numbers are written to the rows of `out`."""
+    """Define the features; their values are written to the rows of `out`."""
     features = []
     for name, reading, own in zip(rows.names, how, out, strict=False):
         raw = rows.parts.column(name)
         if rows.weighted is None:
-            column = read_in_pieces(raw, f"column {name!r}", reading)
+            column = read_column_in_pieces(raw, f"column {name!r}", reading)
             feature, own[:] = column.feature(name), column.values
         else:
-            feature, own[:] = defined_column(raw, name, reading, rows.weighted)
+            feature, own[:] = define_weighted_column(raw, name, reading, rows.weighted)
         features.append(feature)
     return tuple(features)
 
@@ -180,8 +180,8 @@ def _read_columns(rows: _Rows, how: Sequence[Reading], out: FloatArray) -> tuple
 def _answered(
     questions: Sequence[str], features: Sequence[Feature], columns: FloatArray
 ) -> tuple[Feature, ...]:
-    """The questions as features; their answers are written to the last of the columns."""
-    raise_for_repeated_questions(questions, [feature.name for feature in features])
+    """Make features of the questions; answers are written to the last columns."""
+    check_distinct_questions(questions, [feature.name for feature in features])
     asked = parse_questions(questions, features)
     for question, own in zip(asked, columns[len(features) :], strict=True):
         own[:] = question.answers([columns[place] for place in question.columns])
@@ -192,14 +192,14 @@ def _answered(
 
 
 def _write_rest(place: Path, rows: Table, sizes: Sequence[int], n_jobs: int | None) -> None:
-    """Write target, weights, codes, ranks and keys of the rows, and last what the folder holds."""
+    """Write target, weights, codes, ranks and keys, and last the description of the folder."""
     n_features, n_rows = rows.n_features, rows.n_rows
     _keep(place, "target", rows.target)
     if rows.weight is not None:
         _keep(place, "weight", rows.weight)
     codes = new_array(place, "codes", np.uint32, (-(-n_features // 4), n_rows))
     ranks = new_array(place, "ranks", np.int32, (n_features, n_rows))
-    coded = rows.code(n_jobs, Room(codes.view(np.uint8).reshape(len(codes), n_rows, 4), ranks))
+    coded = rows.code(n_jobs, CodeBuffers(codes.view(np.uint8).reshape(len(codes), n_rows, 4), ranks))
     small = {name: array for name, array in coded._asdict().items() if name not in LARGE}
     packed = BytesIO()
     np.savez(packed, **small)

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from holdfast.arrays import BoolArray, FloatArray
 from holdfast.data.input.target import Task
-from holdfast.data.input.zero_weight import matched_column, matched_target
+from holdfast.data.input.zero_weight import match_weighted_column, match_weighted_target
 from holdfast.data.schema import Feature, Schema
 from holdfast.data.schema_differences import SchemaDifferences
 from holdfast.data.stored.parts import Parts
@@ -17,8 +17,8 @@ from holdfast.data.stored.pieces import PIECE
 def write_matched(
     parts: Parts, schema: Schema, names: tuple[str, ...], weighted: BoolArray | None, out: FloatArray
 ) -> SchemaDifferences:
-    """Write the columns of the schema to the rows of `out`; what does not fit comes back."""
-    differences = SchemaDifferences.of_names((feature.name for feature in schema.columns), names)
+    """Write the columns of the schema to `out`; return the mismatches."""
+    differences = SchemaDifferences.compare_names((feature.name for feature in schema.columns), names)
     for feature, own in zip(schema.columns, out, strict=False):
         if feature.name not in differences.missing:
             _write_column(parts.column(feature.name), feature, weighted, own, differences)
@@ -31,7 +31,7 @@ def _write_column(
     unknown: dict[Any, None] = {}
     for begin in range(0, len(raw), PIECE):
         part = slice(begin, begin + PIECE)
-        match = matched_column(raw[part], feature, None if weighted is None else weighted[part])
+        match = match_weighted_column(raw[part], feature, None if weighted is None else weighted[part])
         out[part] = match.values
         if match.clash:
             differences.kinds[feature.name] = match.clash
@@ -41,10 +41,10 @@ def _write_column(
         differences.categories[feature.name] = list(unknown)
 
 
-def matched_values(
+def match_values(
     raw: Any, schema: Schema, task: Task | None, weighted: BoolArray | None, differences: SchemaDifferences
 ) -> NDArray[Any]:
-    """The target as the schema encodes it; a SchemaMismatch shows all that does not fit."""
-    values = matched_target(raw, schema.target, task, weighted, differences)
+    """Encode the target by the schema; a SchemaMismatch lists all that does not fit."""
+    values = match_weighted_target(raw, schema.target, task, weighted, differences)
     differences.raise_if_any()
     return np.asarray(values)

@@ -2,45 +2,49 @@
 
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-from holdfast.data.files.parquet import parquet_library
+from holdfast.data.files.parquet import find_parquet_library
 from holdfast.data.files.parquet_folder import (
-    below_each_other,
     check_same_columns,
-    parquet_files,
-    parquet_head,
+    concat_frames,
+    list_parquet_files,
+    read_parquet_schema,
 )
-from holdfast.data.input.frame import frame_of
+from holdfast.data.input.frame import make_frame
 from holdfast.errors import DataError
 
 
 class Parts(Protocol):
-    """Rows in parts, of which one column at a time is in memory."""
+    """Data in parts; one column at a time is in memory."""
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The columns."""
+        """Names of the columns."""
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """The number of rows of each part."""
+        """Number of rows of each part."""
 
     def column(self, name: str) -> Any:
-        """The whole column, as a series."""
+        """Return a whole column as a series."""
 
 
-def parts_of(data: Any, folder: Path) -> Parts:
-    """The parts of whatever holds them; frames that come one by one are first written to the folder."""
+def make_parts(data: Any, folder: Path) -> Parts:
+    """Make the parts of any source; frames from an iterator are first written to the folder."""
     if isinstance(data, str | os.PathLike):
-        return ParquetParts(parquet_files(Path(data)))
+        return ParquetParts(list_parquet_files(Path(data)))
     if _is_instance(data, "polars", "LazyFrame"):
         return LazyParts(data)
     if _is_instance(data, "pyarrow.dataset", "Dataset"):
         return DatasetParts(data)
-    frames = _dask_partitions(data) if hasattr(data, "get_partition") else data
+    frames = (
+        (data.get_partition(number).compute() for number in range(data.npartitions))
+        if hasattr(data, "get_partition")
+        else data
+    )
     if not isinstance(frames, Iterable) or hasattr(frames, "columns") or hasattr(frames, "shape"):
         raise DataError(
             f"The data is a {type(data).__name__}: give a folder of Parquet files, a lazy frame, an Arrow "
@@ -54,12 +58,8 @@ def _is_instance(data: Any, module: str, name: str) -> bool:
     return loaded is not None and isinstance(data, getattr(loaded, name))
 
 
-def _dask_partitions(frame: Any) -> Iterator[Any]:
-    return (frame.get_partition(number).compute() for number in range(frame.npartitions))
-
-
 def _written(frames: Iterable[Any], folder: Path) -> list[Path]:
-    """Each frame as a Parquet file: in memory is one at a time."""
+    """Write each frame as a Parquet file; one at a time is in memory."""
     import narwhals as nw
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -74,12 +74,12 @@ def _written(frames: Iterable[Any], folder: Path) -> list[Path]:
 
 
 class ParquetParts:
-    """Parquet files, each of which is a part."""
+    """Parquet files, one part each."""
 
     def __init__(self, files: Sequence[Path]) -> None:
         self._files = files
-        self._library = parquet_library()
-        heads = [parquet_head(file) for file in files]
+        self._library = find_parquet_library()
+        heads = [read_parquet_schema(file) for file in files]
         self.names, self.sizes = heads[0][0], tuple(n_rows for _, n_rows in heads)
         check_same_columns(files, [names for names, _ in heads])
 
@@ -93,11 +93,11 @@ class ParquetParts:
             import polars
 
             tables = [polars.read_parquet(file, columns=[name]) for file in self._files]
-        return frame_of(below_each_other(tables)).columns[0]
+        return make_frame(concat_frames(tables)).columns[0]
 
 
 class LazyParts:
-    """A lazy frame of polars, which reads what it is asked for."""
+    """A lazy frame of polars, read on demand."""
 
     def __init__(self, frame: Any) -> None:
         import polars
@@ -108,11 +108,11 @@ class LazyParts:
 
     def column(self, name: str) -> Any:
         """The column."""
-        return frame_of(self._frame.select(name).collect()).columns[0]
+        return make_frame(self._frame.select(name).collect()).columns[0]
 
 
 class DatasetParts:
-    """A dataset of Arrow, each of whose fragments is a part."""
+    """An Arrow dataset, one part per fragment."""
 
     def __init__(self, dataset: Any) -> None:
         self._dataset = dataset
@@ -121,4 +121,4 @@ class DatasetParts:
 
     def column(self, name: str) -> Any:
         """The column."""
-        return frame_of(self._dataset.to_table(columns=[name])).columns[0]
+        return make_frame(self._dataset.to_table(columns=[name])).columns[0]

@@ -7,14 +7,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.data.input.columns import Column, Reading, read_column
-from holdfast.data.input.target import Task, new_target
+from holdfast.data.input.target import Task, define_target
 from holdfast.data.schema import Target, sorted_labels
 
 PIECE = 2**18  # rows that are Python objects at a time
 
 
-def read_in_pieces(series: Any, what: str, reading: Reading = "by dtype") -> Column:
-    """What `read_column` makes of the whole series."""
+def read_column_in_pieces(series: Any, what: str, reading: Reading = "by dtype") -> Column:
+    """Apply `read_column` to the whole series in pieces."""
     if len(series) <= PIECE or not _is_of_labels(series):
         return read_column(series, what, reading)
     pieces = [read_column(series[at : at + PIECE], what, reading) for at in range(0, len(series), PIECE)]
@@ -33,14 +33,14 @@ def read_in_pieces(series: Any, what: str, reading: Reading = "by dtype") -> Col
     return Column(kind, values, labels)
 
 
-def target_in_pieces(series: Any, name: str, task: Task | None) -> tuple[NDArray[Any], Target]:
-    """What `new_target` makes of the whole series."""
+def define_target_in_pieces(series: Any, name: str, task: Task | None) -> tuple[NDArray[Any], Target]:
+    """Apply `define_target` to the whole series in pieces."""
     if len(series) <= PIECE or not _is_of_labels(series):
-        return new_target(series, name, task)
-    column = read_in_pieces(series, f"the target {name!r}")
+        return define_target(series, name, task)
+    column = read_column_in_pieces(series, f"the target {name!r}")
     if column.kind != "nominal" or task == "regression" or np.isnan(column.values).any():
-        return new_target(series, name, task)  # which says what is wrong
-    codes, target = new_target(column.values.astype(np.int64), name, "classification")
+        return define_target(series, name, task)  # which says what is wrong
+    codes, target = define_target(column.values.astype(np.int64), name, "classification")
     return codes, replace(target, classes=tuple(column.labels[int(code)] for code in target.classes))
 
 

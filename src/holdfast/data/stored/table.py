@@ -25,7 +25,7 @@ LARGE = ("codes", "ranks")  # arrays of the coded table with a file each
 
 
 class Description(msgspec.Struct, forbid_unknown_fields=True):
-    """What the files of the folder hold."""
+    """Contents of the files of the folder."""
 
     format: str
     version: int
@@ -37,7 +37,7 @@ class Description(msgspec.Struct, forbid_unknown_fields=True):
 
 @dataclass(frozen=True, eq=False)
 class StoredTable(Table):
-    """A table on disk: the same to every function, and never read into memory as a whole.
+    """A table on disk with the interface of `Table`, never read into memory as a whole.
 
     To another process only the name of the folder is sent.
     """
@@ -52,27 +52,34 @@ class StoredTable(Table):
         return open_table, (self.folder,)
 
     def part_rows(self, number: int) -> LongArray:
-        """The rows of one part of the data that the table was made from."""
+        """Return the rows of one part of the source data."""
         until = (*self.part_starts, self.n_rows)
         return np.arange(until[number], until[number + 1])
 
 
 def open_table(folder: str | os.PathLike[str]) -> StoredTable:
-    """The table that `store_table` left in the folder.
+    """Open the table that `store_table` wrote to the folder.
 
-    Its files are taken as they were written: open no folder that comes from others.
+    Parameters
+    ----------
+    folder : path-like
+        Its files are trusted: open no folder from others.
+
+    Returns
+    -------
+    StoredTable
     """
     folder = Path(folder).absolute()
     known = _description(folder)
     n_features, n_rows = len(known.schema.features), known.n_rows
-    columns = mapped(folder, "columns", (n_features, n_rows))
-    weight = mapped(folder, "weight", (n_rows,)) if known.has_weight else None
-    table = StoredTable(known.schema, tuple(columns), mapped(folder, "target", (n_rows,)), weight)
+    columns = map_array(folder, "columns", (n_features, n_rows))
+    weight = map_array(folder, "weight", (n_rows,)) if known.has_weight else None
+    table = StoredTable(known.schema, tuple(columns), map_array(folder, "target", (n_rows,)), weight)
     shapes = {"codes": (-(-n_features // 4), n_rows), "ranks": (n_features, n_rows)}
     with np.load(folder / "coded.npz", allow_pickle=False) as small:
         arrays = {name: _read_only(small[name]) for name in small.files}
-    arrays |= {name: mapped(folder, name, shape) for name, shape in shapes.items()}
-    keys: KeyArray = mapped(folder, "keys", (n_rows,))
+    arrays |= {name: map_array(folder, name, shape) for name, shape in shapes.items()}
+    keys: KeyArray = map_array(folder, "keys", (n_rows,))
     made = {"coded": Coded(**arrays), "known_keys": keys}
     table.__dict__.update(made, folder=folder, part_starts=known.part_starts)
     return table
@@ -97,8 +104,8 @@ def _description(folder: Path) -> Description:
     return known
 
 
-def mapped(folder: Path, name: str, shape: tuple[int, ...]) -> NDArray[Any]:
-    """The array in the file of that name, which is read where it is looked at."""
+def map_array(folder: Path, name: str, shape: tuple[int, ...]) -> NDArray[Any]:
+    """Memory-map the array in the file of that name."""
     path = folder / f"{name}.npy"
     try:
         array = np.load(path, mmap_mode="r", allow_pickle=False)
@@ -110,7 +117,7 @@ def mapped(folder: Path, name: str, shape: tuple[int, ...]) -> NDArray[Any]:
 
 
 def new_array(folder: Path, name: str, dtype: type[np.generic], shape: tuple[int, ...]) -> NDArray[Any]:
-    """An array of zeros in a new file, as a memory map."""
+    """Create an array of zeros in a new file as a memory map."""
     path, head = folder / f"{name}.npy", BytesIO()
     header = {"descr": np.dtype(dtype).str, "fortran_order": False, "shape": shape}
     np.lib.format.write_array_header_1_0(head, header)

@@ -8,7 +8,7 @@ from holdfast.arrays import BoolArray, FloatArray
 from holdfast.data.schema import Label, Schema
 from holdfast.data.table import Table
 from holdfast.distance.diff.crossings import Crossings
-from holdfast.growth.described import LEAST_ROWS, described
+from holdfast.growth.described import LEAST_ROWS, grow_summary_tree
 from holdfast.tree.rule import Condition, Rule, tree_rules
 from holdfast.tree.tree import LEAF, Tree
 
@@ -21,7 +21,7 @@ MOST_CELLS = 500_000  # of a table that is described by all its columns: coding 
 
 @dataclass(frozen=True)
 class RowBox:
-    """Rows that go from one leaf to another and get another answer there: all of them, and no others."""
+    """All rows that move from one leaf to another with another prediction."""
 
     old: Rule
     new: Rule
@@ -31,13 +31,13 @@ class RowBox:
 
     @property
     def outcomes(self) -> tuple[Label | float, Label | float]:
-        """What was said of them, and what is said now."""
+        """Old and new prediction of these rows."""
         return self.old.outcome, self.new.outcome
 
 
 @dataclass(frozen=True)
 class RowGroup:
-    """A rule that many of the rows with another answer meet, and what it says of them."""
+    """A rule that covers many of the rows with another prediction, and their predictions."""
 
     rule: Rule  # its value is the fraction that changes class; or, of numbers, how far predictions move
     fraction: float  # of all rows, that meet it
@@ -45,12 +45,12 @@ class RowGroup:
 
     @property
     def rate(self) -> float:
-        """The fraction of its rows that change class; or, of numbers, how far predictions move."""
+        """Fraction of its rows that change class; for numbers, the mean shift of predictions."""
         return self.rule.value[0]
 
 
-def changed_boxes(crossings: Crossings, table: Table) -> tuple[RowBox, ...]:
-    """The boxes of rows that get another class, or another number, those of the most change first."""
+def find_changed_boxes(crossings: Crossings, table: Table) -> tuple[RowBox, ...]:
+    """List the boxes of rows with another prediction, the largest change first."""
     is_classes = crossings.old.schema.target.is_classes
     change = crossings.weight * (crossings.flipped if is_classes else crossings.moved)
     rules = [{rule.leaf: rule for rule in tree_rules(tree)} for tree in (crossings.old, crossings.new)]
@@ -59,13 +59,13 @@ def changed_boxes(crossings: Crossings, table: Table) -> tuple[RowBox, ...]:
     for pair in order[:MOST_BOXES]:
         old, new = rules[0][int(crossings.leaves[pair, 0])], rules[1][int(crossings.leaves[pair, 1])]
         fraction = float(crossings.weight[pair]) / crossings.total
-        where = count_missing(joined_conditions(old, new), table, crossings.pair == pair)
+        where = count_missing(join_conditions(old, new), table, crossings.pair == pair)
         boxes.append(RowBox(old, new, where, int(crossings.n_rows[pair]), fraction))
     return tuple(boxes)
 
 
-def joined_conditions(old: Rule, new: Rule) -> tuple[Condition, ...]:
-    """The conditions of both rules, those on one feature joined."""
+def join_conditions(old: Rule, new: Rule) -> tuple[Condition, ...]:
+    """Intersect the conditions of both rules by feature."""
     joined: dict[str, Condition] = {condition.name: condition for condition in old.conditions}
     for condition in new.conditions:
         before = joined.get(condition.name)
@@ -74,7 +74,7 @@ def joined_conditions(old: Rule, new: Rule) -> tuple[Condition, ...]:
 
 
 def count_missing(conditions: tuple[Condition, ...], table: Table, rows: BoolArray) -> tuple[Condition, ...]:
-    """The conditions with the numbers of the rows that have a value, and of those that lack it."""
+    """Add the counts of known and missing values to the conditions."""
     place = {name: index for index, name in enumerate(table.schema.names)}
     counted = []
     for condition in conditions:
@@ -85,8 +85,8 @@ def count_missing(conditions: tuple[Condition, ...], table: Table, rows: BoolArr
     return tuple(counted)
 
 
-def changed_groups(crossings: Crossings, table: Table) -> tuple[RowGroup, ...]:
-    """The one or two groups that cover most of the change, from a small tree; none if nothing changed."""
+def find_changed_groups(crossings: Crossings, table: Table) -> tuple[RowGroup, ...]:
+    """Find one or two groups that cover most of the change, by a small tree; none without change."""
     is_classes = crossings.old.schema.target.is_classes
     values = (crossings.flipped if is_classes else crossings.moved)[crossings.pair].astype(np.float64)
     counted = np.where(crossings.row_weight > 0, values, np.nan)
@@ -94,11 +94,11 @@ def changed_groups(crossings: Crossings, table: Table) -> tuple[RowGroup, ...]:
         return ()
     share = crossings.mean(crossings.flipped) if is_classes else 1.0
     least = min(LEAST_ROWS, max(share / 4, FEWEST / table.n_rows))
-    return _best(described(_told(crossings, table), counted, least))
+    return _best(grow_summary_tree(_select_columns(crossings, table), counted, least))
 
 
-def _told(crossings: Crossings, table: Table) -> Table:
-    """The table; of a large one, only the columns that the trees ask about."""
+def _select_columns(crossings: Crossings, table: Table) -> Table:
+    """Keep only the columns that the trees split on if the table is large."""
     if table.n_rows * table.n_features <= MOST_CELLS:
         return table
     trees = crossings.old, crossings.new
@@ -109,7 +109,7 @@ def _told(crossings: Crossings, table: Table) -> Table:
 
 
 def _best(tree: Tree) -> tuple[RowGroup, ...]:
-    """The leaves where more changes than on the whole, those that cover most of it first."""
+    """Return the leaves with an above-average rate of change, those that cover most first."""
     leaves = tree.feature == LEAF
     change: FloatArray = tree.weight * tree.value[:, 0]
     total = float(change[leaves].sum())

@@ -13,7 +13,7 @@ LAST_DIGITS = 1e-12  # of a threshold: that close they are the same
 
 @dataclass(frozen=True)
 class ConditionChange:
-    """What became of the condition on one feature.
+    """Change of the condition on one feature.
 
     `kind` is "threshold" or "categories" where both rules ask, "missing" where only the side of missing
     values changed, and "question" where one of them does not ask, or has a bound that the other has not.
@@ -27,8 +27,8 @@ class ConditionChange:
     cost: float  # what it adds to the distance
 
 
-def condition_changes(old: Rule, new: Rule, costs: Mapping[str, float]) -> tuple[ConditionChange, ...]:
-    """The conditions that differ, in the order of the old rule; `costs` are by feature, as in a RulePair."""
+def compare_conditions(old: Rule, new: Rule, costs: Mapping[str, float]) -> tuple[ConditionChange, ...]:
+    """List the conditions that differ, in the order of the old rule; `costs` are by feature."""
     return tuple(_changes(old, new, costs))
 
 
@@ -42,43 +42,43 @@ def _changes(old: Rule, new: Rule, costs: Mapping[str, float]) -> Iterator[Condi
 
 
 def _kind(old: Condition | None, new: Condition | None) -> str:
-    """The kind of the change; empty if there is none."""
+    """Classify the change; empty if there is none."""
     if old is None or new is None:
         only = old or new
         return "missing" if only is not None and only.is_whole else "question"
     if old.feature.is_subset:
         if set(old.categories) != set(new.categories):
             return "categories"
-    elif not asks_the_same(old, new):
+    elif not is_same_condition(old, new):
         has_same_bounds = (old.low > -inf, old.high < inf) == (new.low > -inf, new.high < inf)
         return "threshold" if has_same_bounds else "question"
     return "missing" if old.missing != new.missing else ""
 
 
-def asks_the_same(old: Condition, new: Condition) -> bool:
-    """True if two ranges of a feature allow the same known values.
+def is_same_condition(old: Condition, new: Condition) -> bool:
+    """Return True if two conditions allow the same known values.
 
     Of an ordered feature a threshold may lie anywhere between two categories, or beyond the last.
     """
     if old.feature.kind == "ordered" and old.categories == new.categories:
         return True
-    return same_threshold(old.low, new.low) and same_threshold(old.high, new.high)
+    return is_same_threshold(old.low, new.low) and is_same_threshold(old.high, new.high)
 
 
-def same_threshold(one: float, other: float) -> bool:
-    """True if no more than the last digits differ."""
+def is_same_threshold(one: float, other: float) -> bool:
+    """Return True if two thresholds differ in the last digits at most."""
     return one == other or isclose(one, other, rel_tol=LAST_DIGITS, abs_tol=0.0)
 
 
-def moves_missing(old: Condition | None, new: Condition | None) -> bool:
-    """True if only one of two conditions allows missing values, and training rows were missing there."""
+def is_missing_moved(old: Condition | None, new: Condition | None) -> bool:
+    """Return True if one condition only allows missing values, and training rows had them there."""
     if old is None or new is None or old.missing == new.missing:
         return False
     return old.has_missing_rows or new.has_missing_rows
 
 
 def share_changed(old: Condition | None, new: Condition | None) -> float:
-    """The fraction of the range, or of the categories, that only one of two conditions allows.
+    """Return the fraction of the range, or of the categories, that only one condition allows.
 
     >>> from holdfast import Feature
     >>> age = Feature("age", low=0.0, high=100.0)

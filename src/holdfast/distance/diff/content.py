@@ -35,8 +35,8 @@ _FIGURES = (
 )
 
 
-def diff_content(diff: "TreeDiff") -> dict[str, Any]:
-    """All that a diff holds: the summary in words, then every figure."""
+def make_diff_content(diff: "TreeDiff") -> dict[str, Any]:
+    """Return the content of a diff as plain data: the summary, then every figure."""
     distance = diff.distance
     return {
         "summary": diff.summary,

@@ -19,7 +19,7 @@ from holdfast.tree.tree import LEAF, Tree
 
 @dataclass(frozen=True, eq=False)
 class Crossings:
-    """The leaves that each row reaches in both trees, which are on one schema, and the pairs of them.
+    """The leaves of each row in two trees on one schema, and the pairs of these leaves.
 
     All figures of changed answers are sums over the pairs, so that the order of the rows changes no bit.
     """
@@ -32,38 +32,38 @@ class Crossings:
 
     @classmethod
     def of(cls, old: Tree, new: Tree, table: Table) -> "Crossings":
-        """Where the rows of the table go. Its columns are found by name, its categories by value."""
+        """Route the rows of the table, columns found by name and categories by value."""
         weight = np.ones(table.n_rows) if table.weight is None else table.weight
-        return cls(old, new, leaves_of_table(old, table), leaves_of_table(new, table), weight)
+        return cls(old, new, find_table_leaves(old, table), find_table_leaves(new, table), weight)
 
     @cached_property
     def pair(self) -> LongArray:
-        """The number of each row's pair of leaves."""
+        """Number of each row's pair of leaves."""
         return frozen(self._found[1])
 
     @cached_property
     def leaves(self) -> LongArray:
-        """The old and the new leaf of every pair that a row goes through."""
+        """Old and new leaf of every pair with rows."""
         numbers = self._found[0]
         return np.stack([numbers // self.new.n_nodes, numbers % self.new.n_nodes], axis=1)
 
     @cached_property
     def weight(self) -> FloatArray:
-        """The weight of the rows of every pair."""
+        """Weight of the rows of every pair."""
         return self.summed(self.row_weight)
 
     @cached_property
     def total(self) -> float:
-        """The weight of all rows."""
+        """Weight of all rows."""
         return fsum(self.weight.tolist())
 
     @cached_property
     def n_rows(self) -> LongArray:
-        """The number of rows of every pair, whatever their weight."""
+        """Number of rows of every pair, unweighted."""
         return np.bincount(self.pair, minlength=len(self.leaves)).astype(np.int64)
 
     def summed(self, values: FloatArray) -> FloatArray:
-        """The sum of the rows' values over every pair; exact, whatever the order of the rows."""
+        """Sum row values over every pair, exactly, whatever the order of the rows."""
         n = len(self.leaves)
         if are_repetitions(values):
             return np.bincount(self.pair, values, minlength=n).astype(np.float64)
@@ -72,12 +72,12 @@ class Crossings:
         return np.array([fsum(part.tolist()) for part in parts])
 
     def mean(self, of_pairs: FloatArray | BoolArray) -> float:
-        """The weighted mean over the rows of what is the same for all rows of a pair."""
+        """Average over the weighted rows of a figure that is constant within pairs."""
         return fsum((self.weight * of_pairs).tolist()) / self.total
 
     @cached_property
     def moved(self) -> FloatArray:
-        """How far the answer of every pair moves: as total variation of the fractions, or as a number."""
+        """Change of the prediction of every pair: total variation, or the difference of numbers."""
         difference = np.abs(self.old.value[self.leaves[:, 0]] - self.new.value[self.leaves[:, 1]])
         if self.old.schema.target.is_classes:
             return np.array([fsum(each) / 2 for each in difference.tolist()])
@@ -85,13 +85,13 @@ class Crossings:
 
     @cached_property
     def places(self) -> LongArray:
-        """The old and the new class of every pair, by number."""
+        """Old and new class index of every pair."""
         classes = self.old.outcome[self.leaves[:, 0]], self.new.outcome[self.leaves[:, 1]]
         return np.stack(classes, axis=1).astype(np.int64)
 
     @cached_property
     def flipped(self) -> BoolArray:
-        """The pairs whose rows get another class; none where numbers are predicted."""
+        """Flags of the pairs whose class changes; all False for regression."""
         if not self.old.schema.target.is_classes:
             return np.zeros(len(self.leaves), np.bool_)
         return np.asarray(self.places[:, 0] != self.places[:, 1], np.bool_)
@@ -103,8 +103,8 @@ class Crossings:
         return found, place
 
 
-def leaves_of_table(tree: Tree, table: Table) -> IntArray:
-    """The leaf that each row reaches, the columns of the table found by name and categories by value."""
+def find_table_leaves(tree: Tree, table: Table) -> IntArray:
+    """Return the leaf of each row, columns found by name and categories by value."""
     used = np.unique(tree.feature[tree.feature != LEAF])
     matrix = np.empty((table.n_rows, len(used)))
     place = {feature.name: index for index, feature in enumerate(table.schema.features)}
@@ -121,7 +121,7 @@ def leaves_of_table(tree: Tree, table: Table) -> IntArray:
 
 
 def _recoded(values: NDArray[np.float64], own: Feature, wanted: Feature) -> NDArray[np.float64]:
-    """The column in the codes of the tree; a category that the tree does not know counts as missing."""
+    """Recode a column by the tree's categories; unknown ones count as missing."""
     if own.kind != wanted.kind:
         raise SchemaMismatch(
             f"The tree asks about the {wanted.kind} feature {wanted.name!r}, which is {own.kind} in the "

@@ -4,20 +4,20 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.data.input.frame import frame_of
-from holdfast.data.input.matching import matched, named_by
-from holdfast.data.input.rows import encoded
+from holdfast.data.input.frame import make_frame
+from holdfast.data.input.matching import match_column, name_columns
+from holdfast.data.input.rows import encode_rows
 from holdfast.data.input.target import read_vector
-from holdfast.data.input.weight import read_weight, weighted_rows
-from holdfast.data.input.zero_weight import matched_target
+from holdfast.data.input.weight import find_weighted_rows, read_weight
+from holdfast.data.input.zero_weight import match_weighted_target
 from holdfast.data.schema import Schema
 from holdfast.data.schema_differences import SchemaDifferences
 from holdfast.data.table import Table
 from holdfast.tree.tree import LEAF, Tree
 
 
-def compared_table(old: Tree, new: Tree, X: Any, y: Any = None, sample_weight: Any = None) -> Table:
-    """The rows on the schema of both trees: the columns that these ask about, and what else there is of it.
+def prepare_table(old: Tree, new: Tree, X: Any, y: Any = None, sample_weight: Any = None) -> Table:
+    """Encode rows on the schema of both trees: the columns they split on, target and weight.
 
     A column that no tree asks about may be missing, or hold something else; it can only help to describe
     rows. Without y the target means nothing.
@@ -25,12 +25,12 @@ def compared_table(old: Tree, new: Tree, X: Any, y: Any = None, sample_weight: A
     if isinstance(X, Table):
         return X
     schema = old.schema
-    frame = named_by(schema, frame_of(X))
+    frame = name_columns(schema, make_frame(X))
     asked = sorted({int(index) for tree in (old, new) for index in np.unique(tree.feature) if index != LEAF})
-    columns = dict(zip(asked, encoded(X, schema, asked).T, strict=True))
+    columns = dict(zip(asked, encode_rows(X, schema, asked).T, strict=True))
     for index, feature in enumerate(schema.columns):
         if index not in columns and feature.name in frame.names:
-            match = matched(frame.column(feature.name), feature, f"column {feature.name!r}", frame.rows)
+            match = match_column(frame.column(feature.name), feature, f"column {feature.name!r}", frame.rows)
             if not match.clash:
                 columns[index] = match.values
     weight = read_weight(sample_weight, frame.n_rows, frame.rows)
@@ -40,6 +40,8 @@ def compared_table(old: Tree, new: Tree, X: Any, y: Any = None, sample_weight: A
     if y is not None:
         differences = SchemaDifferences()
         vector = read_vector(y, frame.n_rows)
-        target = matched_target(vector, schema.target, None, weighted_rows(weight), differences, frame.rows)
+        target = match_weighted_target(
+            vector, schema.target, None, find_weighted_rows(weight), differences, frame.rows
+        )
         differences.raise_if_any()
     return Table(own, tuple(columns[index] for index in kept), target, weight)

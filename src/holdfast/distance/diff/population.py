@@ -6,13 +6,13 @@ import numpy as np
 
 from holdfast.data.table import Table
 from holdfast.distance.diff.crossings import Crossings
-from holdfast.scoring.population import column_index, index_parts
+from holdfast.scoring.population import column_index, compute_index_parts
 from holdfast.tree.tree import LEAF
 
 
 @dataclass(frozen=True)
 class LeafShare:
-    """How many rows a leaf of the old tree had when it was grown, and has now, as fractions."""
+    """Share of rows in a leaf of the old tree, at training and now."""
 
     leaf: int
     before: float
@@ -20,8 +20,8 @@ class LeafShare:
     index: float  # what it adds to the population stability index
 
 
-def leaf_shares(crossings: Crossings) -> tuple[LeafShare, ...]:
-    """The leaves of the old tree, by its own counts and by these rows."""
+def compare_leaf_shares(crossings: Crossings) -> tuple[LeafShare, ...]:
+    """Compare the row shares of the old tree's leaves with these rows."""
     tree = crossings.old
     leaves = np.flatnonzero(tree.feature == LEAF)
     place = {leaf: index for index, leaf in enumerate(leaves.tolist())}
@@ -31,15 +31,15 @@ def leaf_shares(crossings: Crossings) -> tuple[LeafShare, ...]:
     before = tree.count[leaves]
     if not before.sum() > 0:  # a tree that was made by hand
         return ()
-    parts = index_parts(before, now)
+    parts = compute_index_parts(before, now)
     return tuple(
         LeafShare(leaf, float(was / before.sum()), float(share / now.sum()), float(part))
         for leaf, was, share, part in zip(leaves.tolist(), before, now, parts, strict=True)
     )
 
 
-def column_indices(before: Table, now: Table) -> dict[str, float]:
-    """The population stability index of every column that both tables have, the most changed first."""
+def compute_column_indices(before: Table, now: Table) -> dict[str, float]:
+    """Compute the population stability index of common columns, greatest first."""
     columns = dict(zip(before.schema.names, before.columns, strict=True))
     found = {
         feature.name: column_index(feature, columns[feature.name], column)

@@ -10,16 +10,16 @@ import numpy as np
 
 from holdfast.data.schema import Label, Target
 from holdfast.data.table import Table
-from holdfast.distance.diff.affected import RowBox, RowGroup, changed_boxes, changed_groups
+from holdfast.distance.diff.affected import RowBox, RowGroup, find_changed_boxes, find_changed_groups
 from holdfast.distance.diff.crossings import Crossings
-from holdfast.distance.diff.population import LeafShare, leaf_shares
+from holdfast.distance.diff.population import LeafShare, compare_leaf_shares
 from holdfast.distance.distances import tree_distance
-from holdfast.distance.reference_schema import on_wider_schema
+from holdfast.distance.reference_schema import widen_schemas
 from holdfast.errors import SchemaMismatch
 from holdfast.scoring.calibration import UNKNOWN, Calibration, calibration
 from holdfast.scoring.differences import score_difference
-from holdfast.scoring.metric import Metric, TrueValues, metric_of
-from holdfast.scoring.predictions import node_predictions
+from holdfast.scoring.metric import Metric, TrueValues, make_metric
+from holdfast.scoring.predictions import predict_at_nodes
 from holdfast.text.lists import listed
 from holdfast.tree.positive import positive_class
 from holdfast.tree.tree import Tree
@@ -29,7 +29,7 @@ CONFIDENCE = 0.95
 
 @dataclass(frozen=True, eq=False)
 class RowChanges:
-    """What a change of trees means for some rows. Fractions are of their weight; NaN cannot be told."""
+    """Effect of a change of trees on given rows, as fractions of their weight; NaN if unknown."""
 
     n_rows: int  # of a weight above 0
     positive: Label | None  # the class that swap-ins come to
@@ -64,12 +64,12 @@ class RowChanges:
 
     @property
     def score_interval(self) -> tuple[float, float]:
-        """Between which the difference of the scores lies, with a confidence of 95 %."""
+        """95 % confidence interval of the score difference."""
         return interval(self.score_difference, self.score_error)
 
     @property
     def verdict(self) -> str:
-        """If the difference is more than chance brings, "better" or "worse"; else "alike", or "unknown"."""
+        """ "better" or "worse" if the difference is significant, else "alike" or "unknown"."""
         low, high = self.score_interval
         if np.isnan(low):
             return "unknown"
@@ -77,7 +77,7 @@ class RowChanges:
 
 
 def interval(value: float, error: float, confidence: float = CONFIDENCE) -> tuple[float, float]:
-    """The value less and plus as many standard errors as the confidence asks for.
+    """Return value minus and plus the standard errors for the confidence.
 
     >>> [round(end, 3) for end in interval(0.5, 0.1)]
     [0.304, 0.696]
@@ -86,7 +86,7 @@ def interval(value: float, error: float, confidence: float = CONFIDENCE) -> tupl
     return value - reach, value + reach
 
 
-def row_changes(
+def measure_row_changes(
     old: Tree,
     new: Tree,
     table: Table,
@@ -96,19 +96,19 @@ def row_changes(
     labelled: bool = True,
     describe: bool = True,
 ) -> RowChanges:
-    """What the change from the old to the new tree means for the rows of the table.
+    """Measure the effect of replacing the old tree by the new one on the rows of the table.
 
     The table has at least the columns that the trees ask about. `positive` is a class, by default that of the
     old tree; `scoring` a metric, by default AUC or R². `labelled=False` says that the table's target means
     nothing; `describe=False` does without the groups, which take most of the time.
     """
     if old.schema != new.schema:
-        old, new = on_wider_schema(old, new)
+        old, new = widen_schemas(old, new)
     crossings = Crossings.of(old, new, table)
     target = old.schema.target
     place = positive_class(old) if positive is None else target.class_place(positive)
-    truth = true_values(target, table) if labelled else None
-    shares = leaf_shares(crossings)
+    truth = read_true_values(target, table) if labelled else None
+    shares = compare_leaf_shares(crossings)
     moves = crossings.moved[crossings.weight > 0]
     return RowChanges(
         n_rows=int((crossings.row_weight > 0).sum()),
@@ -122,13 +122,13 @@ def row_changes(
         **_calibrations(crossings, truth, place),
         leaf_index=fsum(share.index for share in shares),
         leaf_shares=shares,
-        boxes=changed_boxes(crossings, table),
-        groups=changed_groups(crossings, table) if describe else (),
+        boxes=find_changed_boxes(crossings, table),
+        groups=find_changed_groups(crossings, table) if describe else (),
     )
 
 
-def true_values(target: Target, table: Table) -> TrueValues:
-    """The target of the rows, by the numbers of the trees' classes."""
+def read_true_values(target: Target, table: Table) -> TrueValues:
+    """Encode the target by the classes of the trees."""
     own = table.schema.target
     if own.is_classes != target.is_classes:
         kinds = ["classes" if each.is_classes else "numbers" for each in (target, own)]
@@ -153,7 +153,7 @@ def true_values(target: Target, table: Table) -> TrueValues:
 
 
 def _spread(crossings: Crossings, truth: TrueValues | None) -> float:
-    """The standard deviation of a numeric target: of these rows or, unless it is known, of the old tree's."""
+    """Return the standard deviation of a numeric target on these rows, else on the old tree's rows."""
     if truth is not None:
         rows = truth.rows
         order = np.lexsort((rows.weight, rows.values))
@@ -166,7 +166,7 @@ def _spread(crossings: Crossings, truth: TrueValues | None) -> float:
 
 
 def _leaf_changes(crossings: Crossings) -> float:
-    """The fraction of rows whose new leaf does not correspond to their old one in the cheapest matching."""
+    """Compute the fraction of rows whose new leaf is not matched with their old one."""
     pairs = tree_distance(crossings.old, crossings.new).pairs
     matched = {(pair.first.leaf, pair.second.leaf) for pair in pairs}
     elsewhere = [(old, new) not in matched for old, new in crossings.leaves.tolist()]
@@ -174,7 +174,7 @@ def _leaf_changes(crossings: Crossings) -> float:
 
 
 def _class_changes(crossings: Crossings, truth: TrueValues | None, place: int | None) -> dict[str, Any]:
-    """Flips of all kinds; NaN where there are no classes, no truth, or no positive class."""
+    """Compute flips of all kinds; NaN without classes, truth or positive class."""
     names = ("flips", "negative_flips", "positive_flips", "swap_ins", "swap_outs")
     figures = dict.fromkeys(names, nan)
     if not crossings.old.schema.target.is_classes:
@@ -198,18 +198,18 @@ def _class_changes(crossings: Crossings, truth: TrueValues | None, place: int | 
 
 
 def _scores(crossings: Crossings, truth: TrueValues | None, scoring: Any) -> dict[str, Any]:
-    """Both scores, their difference and the standard errors; NaN where these rows cannot tell."""
+    """Compute both scores, their difference and standard errors; NaN where undefined on these rows."""
     names = ("old_score", "old_error", "new_score", "new_error", "score_difference", "score_error")
     if truth is None:
         return {"metric": None, **dict.fromkeys(names, nan)}
-    metric = metric_of(scoring, truth.target)
+    metric = make_metric(scoring, truth.target)
     if len(np.unique(truth.values[truth.counted])) < metric.least_values:
         return {"metric": metric, **dict.fromkeys(names, nan)}
     # In an order of their own, so that that of the rows changes no last bit of a sum.
     order = np.lexsort((crossings.row_weight, truth.values, crossings.pair))
-    rows = truth.taken(order)
+    rows = truth.subset(order)
     leaves = (crossings.old, crossings.old_leaf), (crossings.new, crossings.new_leaf)
-    old, new = (node_predictions(metric, tree, leaf[order]) for tree, leaf in leaves)
+    old, new = (predict_at_nodes(metric, tree, leaf[order]) for tree, leaf in leaves)
     scores = (metric.score(old, rows), metric.score(new, rows), score_difference(metric, old, new, rows))
     return {"metric": metric, **dict(zip(names, (part for score in scores for part in score), strict=True))}
 

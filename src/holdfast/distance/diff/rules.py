@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from holdfast.distance.diff.conditions import (
     CONDITION_KINDS,
     ConditionChange,
-    condition_changes,
-    moves_missing,
+    compare_conditions,
+    is_missing_moved,
 )
 from holdfast.distance.matching import RulePair, TreeDistance, UnmatchedRule
 from holdfast.tree.rule import Rule
@@ -18,7 +18,7 @@ NOTHING = 1e-12  # a value that moved by less of its range is the same
 
 @dataclass(frozen=True)
 class RuleChange:
-    """What became of one rule: two that correspond, or one that the other tree has not.
+    """Change of one rule: a matched pair, or a rule without a partner.
 
     `kinds` are some of CHANGE_KINDS, none if the rules are the same. "outcome" is another class, "value" the
     same class with other fractions, or another number; "order" the same conditions asked in another order.
@@ -38,12 +38,12 @@ class RuleChange:
 
     @property
     def asks_the_same(self) -> bool:
-        """True if every row that met the old rule meets the new one, and no other."""
+        """True if both rules cover the same rows."""
         return not {*self.kinds} & {*CONDITION_KINDS, "new", "gone"}
 
     @property
     def shift(self) -> float:
-        """How far the value moved: as total variation of the fractions, or as a number; 0 of one rule."""
+        """Change of the value: total variation, or difference of numbers; 0 for a single rule."""
         if self.old is None or self.new is None:
             return 0.0
         if self.old.target.is_classes:
@@ -51,8 +51,8 @@ class RuleChange:
         return self.new.value[0] - self.old.value[0]
 
 
-def rule_changes(distance: TreeDistance) -> tuple[RuleChange, ...]:
-    """One for each pair of rules, in the order of the old tree, then those on their own."""
+def compare_rules(distance: TreeDistance) -> tuple[RuleChange, ...]:
+    """List the matched pairs of rules in the order of the old tree, then single rules."""
     pairs = [_pair_change(pair) for pair in distance.pairs]
     alone = [_lone_change(unmatched) for unmatched in distance.unmatched]
     return (*pairs, *alone)
@@ -61,9 +61,9 @@ def rule_changes(distance: TreeDistance) -> tuple[RuleChange, ...]:
 def _pair_change(pair: RulePair) -> RuleChange:
     old, new = pair.first, pair.second
     width = 1.0 if old.target.is_classes else min(old.target.high - old.target.low, sys.float_info.max)
-    conditions = condition_changes(old, new, {part.feature: part.cost for part in pair.parts})
+    conditions = compare_conditions(old, new, {part.feature: part.cost for part in pair.parts})
     kinds = {change.kind for change in conditions}
-    if any(moves_missing(each.old, each.new) for each in conditions):
+    if any(is_missing_moved(each.old, each.new) for each in conditions):
         kinds.add("missing")
     if old.target.is_classes and old.outcome != new.outcome:
         kinds.add("outcome")

@@ -3,13 +3,13 @@
 from dataclasses import dataclass
 
 from holdfast.arrays import FloatArray
-from holdfast.growth.density.groups import Group, groups_of, held_out_gain, joined
+from holdfast.growth.density.groups import Group, held_out_gain, join_likelihoods, list_groups
 from holdfast.growth.density.search import Search
 
 
 @dataclass(frozen=True)
 class HeldOutGain:
-    """What the questions at a node and below it gain for the rows held out, in log likelihood."""
+    """Gain in held-out log likelihood of the split at a node with those below it."""
 
     node: int
     count: float  # rows held out
@@ -18,17 +18,17 @@ class HeldOutGain:
 
 
 def groups_to_divide(search: Search, root: Group, least: float) -> set[Group]:
-    """The groups whose question, with those below it that stand, gains more than so many standard errors.
+    """Select the groups whose split, with those kept below, gains more than this many standard errors.
 
     A question stands only if those that lead to it do.
     """
     standing: set[Group] = set()
     fitted: dict[Group, FloatArray] = {}
-    for group in reversed(list(groups_of(root))):  # sides before what they are sides of
+    for group in reversed(list(list_groups(root))):  # sides before what they are sides of
         fitted[group] = group.log_density
         if group.sides is None:
             continue
-        together = joined(group, [fitted.pop(side) for side in group.sides])
+        together = join_likelihoods(group, [fitted.pop(side) for side in group.sides])
         gain, error = held_out_gain(search.data.rows, group, together)
         if gain > least * error:
             fitted[group] = together
@@ -46,15 +46,15 @@ def _reached(root: Group, standing: set[Group]) -> set[Group]:
     return reached
 
 
-def evidence_of(search: Search, root: Group) -> tuple[HeldOutGain, ...]:
-    """What every question that stands gains for the rows held out, nodes numbered from left to right."""
+def measure_evidence(search: Search, root: Group) -> tuple[HeldOutGain, ...]:
+    """Measure what every split that is kept gains on held-out rows, nodes from left to right."""
     found = []
     fitted: dict[Group, FloatArray] = {}
-    groups = list(groups_of(root))
+    groups = list(list_groups(root))
     for node, group in reversed(list(enumerate(groups))):
         fitted[group] = group.log_density
         if group.sides is not None and len(group.held):
-            fitted[group] = joined(group, [fitted.pop(side) for side in group.sides])
+            fitted[group] = join_likelihoods(group, [fitted.pop(side) for side in group.sides])
             count = float(search.data.rows.repeats[group.held].sum())
             found.append(HeldOutGain(node, count, *held_out_gain(search.data.rows, group, fitted[group])))
     return tuple(reversed(found))

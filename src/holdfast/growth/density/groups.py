@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from holdfast.arrays import BoolArray, FloatArray, IntArray
-from holdfast.growth.density.model import sums_of
+from holdfast.growth.density.model import add_up_groups
 from holdfast.growth.density.search import Question, Search
 from holdfast.kernels.growth.density import DensityRows
 
@@ -20,7 +20,7 @@ STRAYS = 0.01
 
 @dataclass(eq=False)
 class Group:
-    """A node while the tree grows; a leaf as long as it has no sides."""
+    """A node during growth; a leaf as long as it has no sides."""
 
     depth: int
     idle: int  # questions in a row, up to here, that did not pay
@@ -34,12 +34,12 @@ class Group:
 
     @property
     def is_leaf(self) -> bool:
-        """True as long as it is not divided."""
+        """True while it is not divided."""
         return self.sides is None
 
 
-def grown_groups(search: Search, is_held: BoolArray, max_depth: int | None) -> Group:
-    """The group of all rows, divided as far as the limits allow."""
+def grow_groups(search: Search, is_held: BoolArray, max_depth: int | None) -> Group:
+    """Grow from one group of all rows until the limits are reached."""
     held = np.flatnonzero(is_held).astype(np.int32)
     most_idle = LOOK_AHEAD if len(held) else np.inf  # without rows held out: on to the limits
     root = _group(search, _sorted_rows(search, ~is_held), held, depth=0)
@@ -50,14 +50,23 @@ def grown_groups(search: Search, is_held: BoolArray, max_depth: int | None) -> G
         if group.idle <= most_idle and group.depth != max_depth and n_rows >= 2 * search.least:
             group.question = search.best_question(group.orders)
         if group.question is not None:
-            _divide(search, group, group.question)
+            goes_left = group.question.answers(search.data.table.columns[group.question.feature])
+            sides = []
+            for goes_there in (goes_left, ~goes_left):
+                orders = group.orders[goes_there[group.orders]].reshape(len(group.orders), -1)
+                sides.append(_group(search, orders, group.held[goes_there[group.held]], group.depth + 1))
+            group.sides, group.held_left = (sides[0], sides[1]), goes_left[group.held]
+            together = join_likelihoods(group, [side.log_density for side in sides])
+            gain, error = held_out_gain(search.data.rows, group, together)
+            for side in sides:
+                side.idle = 0 if gain > error else group.idle + 1
             waiting += group.sides or ()
         group.orders = group.orders[:, :0]
     return root
 
 
 def _sorted_rows(search: Search, taken: BoolArray) -> IntArray:
-    """The rows of the search by each column, missing values last."""
+    """Sort the rows by each column, missing values last."""
     rows = np.flatnonzero(taken)
     orders = np.empty((len(search.data.ranks), len(rows)), np.int32)
     for feature, ranks in enumerate(search.data.ranks):
@@ -67,27 +76,14 @@ def _sorted_rows(search: Search, taken: BoolArray) -> IntArray:
 
 def _group(search: Search, orders: IntArray, held: IntArray, depth: int) -> Group:
     rows = search.data.rows
-    sums = sums_of(rows, orders[0], np.zeros(orders.shape[1], np.int64), 1, full=search.family.full)
+    sums = add_up_groups(rows, orders[0], np.zeros(orders.shape[1], np.int64), 1, full=search.family.full)
     model = search.family.models(sums)[0]
     log_density = model.log_density(rows.numbers[held], rows.codes[held], rounded=True)
     return Group(depth, 0, float(sums.weight[0]), held, log_density, orders)
 
 
-def _divide(search: Search, group: Group, question: Question) -> None:
-    goes_left = question.answers(search.data.table.columns[question.feature])
-    sides = []
-    for goes_there in (goes_left, ~goes_left):
-        orders = group.orders[goes_there[group.orders]].reshape(len(group.orders), -1)
-        sides.append(_group(search, orders, group.held[goes_there[group.held]], group.depth + 1))
-    group.sides, group.held_left = (sides[0], sides[1]), goes_left[group.held]
-    together = joined(group, [side.log_density for side in sides])
-    gain, error = held_out_gain(search.data.rows, group, together)
-    for side in sides:
-        side.idle = 0 if gain > error else group.idle + 1
-
-
-def groups_of(root: Group) -> Iterator[Group]:
-    """All groups, each before its sides and the left one's before the right one's."""
+def list_groups(root: Group) -> Iterator[Group]:
+    """List all groups in preorder."""
     waiting = [root]
     while waiting:
         group = waiting.pop()
@@ -99,8 +95,8 @@ def groups_of(root: Group) -> Iterator[Group]:
 # -- rows held out ----------------------------------------------------------------------------------------
 
 
-def joined(group: Group, of_sides: list[FloatArray]) -> FloatArray:
-    """Log likelihood of the rows held out in a group, given that of each side's rows on its own.
+def join_likelihoods(group: Group, of_sides: list[FloatArray]) -> FloatArray:
+    """Return held-out log likelihoods in a group, given those in its two sides.
 
     A row also has to be on its side: without the fractions of the sides, dividing a Gaussian at its mean
     would pay for ever, by 0.506 for every row; with them it loses log 2 - 0.506.
@@ -114,7 +110,7 @@ def joined(group: Group, of_sides: list[FloatArray]) -> FloatArray:
 
 
 def held_out_gain(rows: DensityRows, group: Group, together: FloatArray) -> tuple[float, float]:
-    """Sum of the differences to the group undivided, and its standard error: unknown for a single row."""
+    """Compute the total gain over the undivided group, and its standard error (infinite for one row)."""
     difference, weight = together - group.log_density, rows.weight[group.held]
     gain, n_rows = float(weight @ difference), len(group.held)
     if n_rows < 2:

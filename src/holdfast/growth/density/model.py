@@ -17,7 +17,7 @@ LOG_2_PI = float(np.log(2 * np.pi))
 
 @dataclass(frozen=True, eq=False)
 class Sums:
-    """What the rows of several groups add up to; the first axis is the group."""
+    """Sufficient statistics of several groups; the first axis is the group."""
 
     weight: FloatArray  # (groups,)
     count: FloatArray  # (groups,) rows
@@ -28,14 +28,14 @@ class Sums:
     pairs: FloatArray | None  # (groups, 3, numeric, numeric) products, totals, weights where both are known
 
     def mapped(self, change: Callable[[FloatArray], FloatArray]) -> "Sums":
-        """The sums after one change to every array, all of which have the groups first."""
+        """Apply a function to every array."""
         pairs = None if self.pairs is None else change(self.pairs)
         parts = (self.weight, self.count, self.known, self.total, self.square, self.counts)
         weight, count, known, total, square, counts = map(change, parts)
         return Sums(weight, count, known, total, square, counts, pairs)
 
     def without(self, other: "Sums") -> "Sums":
-        """The sums of the rows that the other does not hold."""
+        """Subtract the statistics of the rows that the other holds."""
         pairs = None if self.pairs is None or other.pairs is None else self.pairs - other.pairs
         return Sums(
             self.weight - other.weight,
@@ -48,8 +48,8 @@ class Sums:
         )
 
 
-def sums_of(rows: DensityRows, taken: IntArray, group: LongArray, n_groups: int, *, full: bool) -> Sums:
-    """The sums of the taken rows, each in its group."""
+def add_up_groups(rows: DensityRows, taken: IntArray, group: LongArray, n_groups: int, *, full: bool) -> Sums:
+    """Compute the statistics of the selected rows by group."""
     numbers, weight = rows.numbers[taken], rows.weight[taken]
     known = ~np.isnan(numbers)
     filled = np.where(known, numbers, 0.0)
@@ -81,7 +81,7 @@ def sums_of(rows: DensityRows, taken: IntArray, group: LongArray, n_groups: int,
 
 @dataclass(frozen=True)
 class Family:
-    """The models that may describe a group."""
+    """The family of models of a group."""
 
     measurement_variance: FloatArray  # (numeric,)
     start: LongArray  # (categorical + 1,)
@@ -89,7 +89,7 @@ class Family:
     shrinkage: float | None = None  # of the correlations; None: by how uncertain they are
 
     def log_likelihood(self, sums: Sums) -> FloatArray:
-        """Of every group, up to what all divisions of the same rows have in common."""
+        """Log likelihood of every group, up to a constant of the same rows."""
         variance = _moments(sums)[1] + self.measurement_variance
         total = -0.5 * (sums.known * np.log(variance)).sum(axis=1)
         for first, last in zip(self.start[:-1], self.start[1:], strict=True):
@@ -104,7 +104,7 @@ class Family:
         return np.asarray(total, np.float64)
 
     def intensity(self, sums: Sums, variance: FloatArray) -> FloatArray:
-        """How far the correlations of every group are moved to 0: from 0, not at all, to 1.
+        """Shrinkage of the correlations of every group, from 0 (none) to 1 (independence).
 
         By itself the intensity of Schaefer and Strimmer: the sum of the variances of the correlations over
         the sum of their squares. The variance is that of Gaussian rows, (1 - r^2)^2 / (n - 1).
@@ -129,7 +129,7 @@ class Family:
         return np.asarray((1.0 - more)[:, None] * shrunk + more[:, None], np.float64)
 
     def models(self, sums: Sums) -> list["Model"]:
-        """The model of every group."""
+        """Fit the model of every group."""
         mean, variance = _moments(sums)
         known = sums.known > NO_WEIGHT
         mean = np.where(known, mean, 0.0)
@@ -155,7 +155,7 @@ class Family:
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """A Gaussian, and the frequencies of the categories, in standard units."""
+    """A Gaussian with category frequencies, in standard units."""
 
     mean: FloatArray  # (numeric,)
     covariance: FloatArray  # (numeric, numeric)
@@ -164,7 +164,7 @@ class Model:
     full: bool
 
     def log_density(self, numbers: FloatArray, codes: IntArray, *, rounded: bool = False) -> FloatArray:
-        """Of every row; what is missing takes no part.
+        """Log density of every row; missing values are left out.
 
         With `rounded` it is the mean over all numbers that a recorded one stands for.
         """
@@ -197,7 +197,7 @@ def _summed(group: LongArray, values: NDArray[Any], n_groups: int) -> FloatArray
 
 
 def correlations(sums: Sums, variance: FloatArray) -> FloatArray:
-    """Of every group, from the rows where both numbers are known."""
+    """Estimate correlations of every group from rows where both numbers are known."""
     assert sums.pairs is not None
     product, total, weight = (sums.pairs[:, i] for i in range(3))
     weight = np.maximum(weight, NO_WEIGHT)

@@ -1,4 +1,4 @@
-"""Unlabelled rows in standard units, in one order, some of them held out."""
+"""UnlabelledRows rows in standard units, in one order, some of them held out."""
 
 from dataclasses import dataclass
 
@@ -6,11 +6,11 @@ import numpy as np
 
 from holdfast.arrays import BoolArray, FloatArray, IntArray, LongArray, frozen
 from holdfast.data.canonical_order import MOST_ROWS, fixed_order
-from holdfast.data.coding import rank_values
+from holdfast.data.coding import write_dense_ranks
 from holdfast.data.input.weight import are_repetitions
 from holdfast.data.schema import Schema
 from holdfast.data.split.row_keys import copies_as_groups, unit_keys
-from holdfast.data.split.row_positions import below, random_positions
+from holdfast.data.split.row_positions import random_positions, select_below
 from holdfast.data.table import Table
 from holdfast.growth.sample import relative, split_weight
 from holdfast.kernels.growth.density import DensityRows
@@ -22,7 +22,7 @@ FINE = 10  # steps for every value that occurs: then equal values are no acciden
 
 @dataclass(frozen=True, eq=False)
 class StandardUnits:
-    """The units of the columns: numbers by mean and deviation, categories by their places in one list.
+    """Units of the columns: numbers by mean and deviation, categories by place in one list.
 
     A number recorded in steps stands for all within a step: their variance is the measurement variance.
     """
@@ -35,7 +35,7 @@ class StandardUnits:
     start: LongArray  # (categorical + 1,) where the categories of each begin
 
     def numbers(self, columns: tuple[FloatArray, ...]) -> FloatArray:
-        """The numeric columns in standard units; NaN where missing."""
+        """Numeric columns in standard units; NaN where missing."""
         numbers = np.empty((len(columns[0]), len(self.numeric)))
         for k, feature in enumerate(self.numeric.tolist()):
             # Halves, lest the difference of two huge numbers be infinite.
@@ -43,7 +43,7 @@ class StandardUnits:
         return numbers
 
     def codes(self, columns: tuple[FloatArray, ...]) -> IntArray:
-        """The categorical columns as places in the list of all their categories; -1 where missing."""
+        """Categorical columns as positions among all their categories; -1 where missing."""
         codes = np.empty((len(columns[0]), len(self.categorical)), np.int32)
         for k, feature in enumerate(self.categorical.tolist()):
             column = columns[feature]
@@ -51,8 +51,8 @@ class StandardUnits:
         return codes
 
 
-def standard_units(table: Table, weight: FloatArray) -> StandardUnits:
-    """The units that all rows of a table give."""
+def fit_units(table: Table, weight: FloatArray) -> StandardUnits:
+    """Fit the units to all rows of a table."""
     features = table.schema.features
     of_numbers = [index for index, feature in enumerate(features) if feature.kind == "numeric"]
     found = {index: _column_units(table.columns[index], weight) for index in of_numbers}
@@ -72,7 +72,7 @@ def standard_units(table: Table, weight: FloatArray) -> StandardUnits:
 
 
 def _column_units(column: FloatArray, weight: FloatArray) -> tuple[float, float, float] | None:
-    """Mean, deviation, and variance within a step as a fraction of all; None if there are no two values."""
+    """Return mean, deviation and the share of variance within a step; None without two values."""
     known = ~np.isnan(column)
     values, steps = np.unique(column[known], return_inverse=True)
     if len(values) < 2:
@@ -98,8 +98,8 @@ def _column_units(column: FloatArray, weight: FloatArray) -> tuple[float, float,
 
 
 @dataclass(frozen=True, eq=False)
-class Unlabelled:
-    """Rows in one fixed order, copies of a row as one, ready for the search."""
+class UnlabelledRows:
+    """Rows in canonical order, copies joined, ready for the search."""
 
     table: Table
     units: StandardUnits
@@ -114,17 +114,17 @@ class Unlabelled:
 
     @property
     def n_distinct(self) -> int:
-        """Number of rows that are not copies of each other."""
+        """Number of distinct rows."""
         return self.table.n_rows if self.copy_numbers is None else int(self.copy_numbers.max()) + 1
 
 
-def unlabelled(table: Table) -> Unlabelled:
-    """The rows of a table, sorted by all that is known of them and in standard units."""
+def prepare_rows(table: Table) -> UnlabelledRows:
+    """Sort the rows of a table and convert them to standard units."""
     table, copies = _in_fixed_order(table)
     repeats, importance = split_weight(table.weight, table.n_rows)
     importance, _ = relative(importance, repeats)
     weight = repeats * (importance / np.average(importance, weights=repeats))
-    units = standard_units(table, weight)
+    units = fit_units(table, weight)
     rows = DensityRows(
         numbers=frozen(units.numbers(table.columns)),
         codes=frozen(units.codes(table.columns)),
@@ -135,23 +135,23 @@ def unlabelled(table: Table) -> Unlabelled:
     )
     ranks = np.empty((table.n_features, table.n_rows), np.int32)
     for feature, column in enumerate(table.columns):
-        rank_values(column, ranks[feature])
-    return Unlabelled(table, units, rows, frozen(ranks), copies)
+        write_dense_ranks(column, ranks[feature])
+    return UnlabelledRows(table, units, rows, frozen(ranks), copies)
 
 
-def held_out(data: Unlabelled, fraction: float, seed: int) -> BoolArray:
-    """The rows that the search does not see: about that fraction of them, drawn by the seed."""
+def draw_holdout(data: UnlabelledRows, fraction: float, seed: int) -> BoolArray:
+    """Draw the held-out rows: about this fraction, by the seed."""
     strata = np.zeros(data.table.n_rows, np.int64)
     keys = unit_keys(data.table, copies_as_groups(data.table, data.copy_numbers))
-    return below(random_positions(strata, keys, (seed,)), fraction)
+    return select_below(random_positions(strata, keys, (seed,)), fraction)
 
 
 def _in_fixed_order(table: Table) -> tuple[Table, LongArray | None]:
-    """The rows in one order; whole weights written out as rows, apart from copies, which become one row."""
+    """Sort rows; whole weights become copies, other copies are joined into one row."""
     order = fixed_order(table)
     if table.weight is not None:
         order = order[table.weight[order] > 0]
-    table = table.taken(order)
+    table = table.subset(order)
     kind, is_copy = _kinds(table)
     weight = np.ones(table.n_rows) if table.weight is None else table.weight
     if not are_repetitions(weight) or weight[~is_copy].sum() > max(MOST_ROWS, table.n_rows):
@@ -167,7 +167,7 @@ def _in_fixed_order(table: Table) -> tuple[Table, LongArray | None]:
 
 
 def _kinds(table: Table) -> tuple[LongArray, BoolArray]:
-    """What kind of row each is, of sorted rows, and whether the rows of its kind are copies of one.
+    """Number equal rows alike, of sorted rows, and tell whether equal rows are copies.
 
     Rows alike in everything are copies if one of their numbers, of a column measured finely, stands in no
     other kind of row. Others are observations that happen to be alike, as in a table of categories or ages.
@@ -175,7 +175,7 @@ def _kinds(table: Table) -> tuple[LongArray, BoolArray]:
     differs = np.zeros(table.n_rows, np.bool_)
     ranks = np.empty((table.n_features, table.n_rows), np.int32)
     for column, rank in zip(table.columns, ranks, strict=True):
-        rank_values(column, rank)
+        write_dense_ranks(column, rank)
         differs[1:] |= np.diff(rank) != 0
     kind = np.cumsum(differs)
     first = np.append(True, differs[1:])

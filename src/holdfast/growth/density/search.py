@@ -3,15 +3,14 @@
 import math
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 
 from holdfast.arrays import BoolArray, FloatArray, IntArray, LongArray, frozen, without_last_digits
 from holdfast.backends.interruption import call_kernel, stop_flag
 from holdfast.data.schema import Kind
-from holdfast.growth.density.model import Family, Sums, sums_of
-from holdfast.growth.density.rows import Unlabelled
+from holdfast.growth.density.model import Family, Sums, add_up_groups
+from holdfast.growth.density.rows import UnlabelledRows
 from holdfast.growth.thresholds import midpoint
 from holdfast.kernels.growth.density import NO_WEIGHT, TIE, best_thresholds
 
@@ -21,7 +20,7 @@ MOST_CUTS = 32  # thresholds of a column that are tried at a time if the covaria
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """A question and what it gains: log likelihood of the two sides minus that of the node."""
+    """A split and its gain: log likelihood of the two sides minus that of the node."""
 
     feature: int
     gain: float
@@ -30,7 +29,7 @@ class Question:
     missing_left: bool
 
     def answers(self, column: FloatArray) -> BoolArray:
-        """Which rows go left, given the column of the feature."""
+        """Flag the rows that go left, given the column of the feature."""
         missing = np.isnan(column)
         if self.in_set is None:
             left = column <= self.threshold
@@ -39,7 +38,7 @@ class Question:
         return np.where(missing, self.missing_left, left)
 
     def centred(self, column: FloatArray, kind: Kind) -> "Question":
-        """The same question with its threshold half-way between the values on either side of it."""
+        """Move the threshold half-way between the neighbouring values."""
         if self.in_set is not None:
             return self
         low, high = column[column <= self.threshold], column[column > self.threshold]
@@ -48,27 +47,21 @@ class Question:
         return replace(self, threshold=_between(float(low.max()), float(high.min()), kind))
 
 
-class _Union(NamedTuple):
-    which: int
-    likelihood: float  # of the two sides
-    missing_left: bool
-
-
 @dataclass(frozen=True, eq=False)
 class Search:
-    """How questions are looked for: among which rows, for which models, with how many rows on a side."""
+    """Search for splits: the rows, the models, and the least rows of a side."""
 
-    data: Unlabelled
+    data: UnlabelledRows
     family: Family
     least: int
 
     def best_question(self, orders: IntArray) -> Question | None:
-        """The best question about the rows that `orders` holds, in the order of each column.
+        """Find the best split of the rows in `orders`, sorted by each column.
 
         Of equal ones it is that on the first column by name, at the lowest threshold.
         """
         taken = orders[0]
-        node = sums_of(self.data.rows, taken, np.zeros(len(taken), np.int64), 1, full=self.family.full)
+        node = add_up_groups(self.data.rows, taken, np.zeros(len(taken), np.int64), 1, full=self.family.full)
         alone = float(self.family.log_likelihood(node)[0])
         tie = TIE * float(node.weight[0])
         best: Question | None = None
@@ -117,7 +110,7 @@ class Search:
         }
 
     def _best_of_some_thresholds(self, feature: int, order: IntArray, alone: float) -> Question | None:
-        """The best of a few thresholds, then of those around it, until all around it have been tried."""
+        """Find the best of a few thresholds, then search around it until no neighbour is better."""
         rank = self.data.ranks[feature][order]
         n_known = int(np.count_nonzero(rank >= 0))
         cuts = self._allowed(order, np.flatnonzero(np.diff(rank[:n_known]) > 0), n_known)
@@ -129,16 +122,15 @@ class Search:
             best = self._best_union(order, group, len(tried) + 1, None)
             if best is None or len(tried) == last - first:
                 break
-            around = np.concatenate([[first - 1], tried, [last]])[best.which : best.which + 3]
+            around = np.concatenate([[first - 1], tried, [last]])[best[0] : best[0] + 3]
             first, last = int(around[0]) + 1, int(around[2])
         if best is None:
             return None
-        return self._threshold(
-            feature, order, int(cuts[tried[best.which]]), best.likelihood - alone, best.missing_left
-        )
+        which, likelihood, missing_left = best
+        return self._threshold(feature, order, int(cuts[tried[which]]), likelihood - alone, missing_left)
 
     def _allowed(self, order: IntArray, cuts: LongArray, n_known: int) -> LongArray:
-        """The cuts that can leave enough rows on both sides, wherever missing values go."""
+        """Flag the cuts that can leave enough rows on both sides, wherever missing values go."""
         rows = np.cumsum(self.data.rows.repeats[order])
         missing = rows[-1] - (rows[n_known - 1] if n_known else 0)
         enough = (rows[cuts] + missing >= self.least) & (rows[-1] - rows[cuts] >= self.least)
@@ -175,32 +167,34 @@ class Search:
         best = self._best_union(taken, groups, len(there), unions)
         if best is None:
             return None
-        left = np.arange(len(there)) <= best.which if unions is None else unions[best.which] > 0
-        missing_left = best.missing_left
+        which, likelihood, missing_left = best
+        left = np.arange(len(there)) <= which if unions is None else unions[which] > 0
         if known.all():
             weight = self.data.rows.weight[taken]
             missing_left = bool(2 * weight[left[groups]].sum() >= weight.sum())
         in_set = np.full(len(self.data.schema.features[feature].categories), missing_left)
         in_set[there[order]] = left
-        return Question(feature, best.likelihood - alone, np.nan, in_set, missing_left)
+        return Question(feature, likelihood - alone, np.nan, in_set, missing_left)
 
     def _profiles(self, feature: int, taken: IntArray, group: LongArray, n_groups: int) -> Sums:
-        """The sums of each category of a feature, without the counts of these categories themselves."""
-        sums = sums_of(self.data.rows, taken, group, n_groups + 1, full=False)
+        """Return the statistics of each category of a feature, without the counts of the feature itself."""
+        sums = add_up_groups(self.data.rows, taken, group, n_groups + 1, full=False)
         place = int(np.flatnonzero(self.data.units.categorical == feature)[0])
         own = np.arange(*self.data.units.start[place : place + 2])
         return replace(sums, counts=np.delete(sums.counts, own, axis=1))
 
     def _best_union(
         self, taken: IntArray, group: LongArray, n_groups: int, unions: FloatArray | None
-    ) -> "_Union | None":
-        """The best union of groups to go left; the group after the last holds the missing values.
+    ) -> tuple[int, float, bool] | None:
+        """Find the best union of groups to go left; the last group holds missing values.
+
+        Returns its number, the log likelihood of both sides, and whether missing values go left.
 
         Each union has a 1 for every group in it; None are the prefixes: the first group, the first two, ...
         """
-        parts = sums_of(self.data.rows, taken, group, n_groups + 1, full=self.family.full)
+        parts = add_up_groups(self.data.rows, taken, group, n_groups + 1, full=self.family.full)
         whole = parts.mapped(lambda part: part.sum(axis=0, keepdims=True))
-        best: _Union | None = None
+        best: tuple[int, float, bool] | None = None
         tie = TIE * float(parts.weight.sum())
         for missing_left in (False, True) if parts.count[n_groups] else (False,):
             left = parts.mapped(partial(_joined, unions, missing_left))
@@ -210,19 +204,19 @@ class Search:
                 continue
             values = (self.family.log_likelihood(left) + self.family.log_likelihood(right))[allowed]
             which = int(np.argmax(values > values.max() - tie))
-            if best is None or values[which] > best.likelihood + tie:
-                best = _Union(int(allowed[which]), float(values[which]), missing_left)
+            if best is None or values[which] > best[1] + tie:
+                best = int(allowed[which]), float(values[which]), missing_left
         return best
 
 
 def _between(low: float, high: float, kind: Kind) -> float:
-    """The threshold between two neighbouring values: half-way, or half-way to the next category."""
+    """Return the threshold between two neighbouring values."""
     middle = float(midpoint(np.array([low]), np.array([high]))[0])
     return math.floor(middle) + 0.5 if kind == "ordered" else middle
 
 
 def _all_sets(n_groups: int) -> FloatArray:
-    """All sets that hold the first group and not every group, small numbers of binary digits first."""
+    """List all sets that hold the first group but not every group, as binary numbers in order."""
     numbers = np.arange(2 ** (n_groups - 1) - 1)
     others = numbers[:, None] >> np.arange(n_groups - 1) & 1
     return np.column_stack([np.ones(len(numbers)), others]).astype(np.float64)
@@ -235,7 +229,7 @@ def _joined(unions: FloatArray | None, missing_left: bool, parts: FloatArray) ->
 
 
 def _line(profiles: Sums) -> LongArray:
-    """The groups in one order: along the line on which their profiles differ most.
+    """Order the groups along the direction in which their profiles vary most.
 
     A profile holds the means of the numbers and the fractions of the categories; the group after the last, of
     missing values, has none.

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from holdfast.arrays import FloatArray, LongArray, frozen
-from holdfast.growth.density.groups import Group, groups_of, joined
+from holdfast.growth.density.groups import Group, join_likelihoods, list_groups
 from holdfast.growth.density.search import Search
 from holdfast.shown import shown
 
@@ -17,7 +17,7 @@ MOST_MORE = 10  # clusters more than were chosen that the table goes on to
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DensitySizeTable:
-    """One entry for every number of clusters, from one on, each a question more than the one before.
+    """Scores by number of clusters, each one split more than the one before.
 
     Log likelihoods are means over the rows held out, in the units of the data.
     """
@@ -37,7 +37,7 @@ class DensitySizeTable:
         return len(self.n_clusters)
 
     def columns(self) -> dict[str, list[Any]]:
-        """The table: names of columns, and one entry per number of clusters."""
+        """Column names and one entry per number of clusters."""
         return {
             "n_clusters": self.n_clusters.tolist(),
             "score": self.score.tolist(),
@@ -48,7 +48,7 @@ class DensitySizeTable:
         }
 
     def to_frame(self, backend: str | None = None) -> Any:
-        """One row per number of clusters, as a pandas, polars or pyarrow frame (the first installed)."""
+        """Return a frame with one row per number of clusters."""
         import narwhals as nw
 
         from holdfast.tree.frame import frame_from
@@ -62,11 +62,11 @@ class DensitySizeTable:
 
 
 def division_order(root: Group, standing: set[Group]) -> list[Group]:
-    """The groups in the order in which they are divided: those that stand first, by what they gain.
+    """Order groups by which they are divided: kept splits first, by gain.
 
     Each comes after those that lead to it.
     """
-    numbered = {group: number for number, group in enumerate(groups_of(root))}
+    numbered = {group: number for number, group in enumerate(list_groups(root))}
     waiting: list[tuple[bool, float, int, Group]] = []
 
     def wait(group: Group) -> None:
@@ -85,14 +85,14 @@ def division_order(root: Group, standing: set[Group]) -> list[Group]:
 
 
 def divide_only(root: Group, divided: set[Group]) -> None:
-    """Take back all questions but those of these groups."""
-    for group in list(groups_of(root)):
+    """Undo all splits but those of these groups."""
+    for group in list(list_groups(root)):
         if group not in divided:
             group.question = group.sides = None
 
 
 def size_table(search: Search, root: Group, order: list[Group], n_clusters: int) -> DensitySizeTable | None:
-    """What the rows held out say of one cluster, two, and so on, some beyond the number that was taken.
+    """Score one cluster, two, and so on, on held-out rows, some beyond the chosen number.
 
     None if no rows are held out.
     """
@@ -109,7 +109,7 @@ def size_table(search: Search, root: Group, order: list[Group], n_clusters: int)
         fitted |= {side: side.log_density for side in group.sides or ()}
         at: Group | None = group
         while at is not None:  # what is above it changes with it
-            fitted[at] = joined(at, [fitted[side] for side in at.sides or ()])
+            fitted[at] = join_likelihoods(at, [fitted[side] for side in at.sides or ()])
             at = above.get(at)
         score = _mean_and_error(fitted[root] - of_units, weight)
         lines.append((*score, *_mean_and_error(fitted[root] - before, weight)))
@@ -119,7 +119,7 @@ def size_table(search: Search, root: Group, order: list[Group], n_clusters: int)
 
 
 def _mean_and_error(values: FloatArray, weight: FloatArray) -> tuple[float, float]:
-    """The mean over rows, and its standard error: infinite, because unknown, for a single row."""
+    """Return mean and standard error; the error is infinite for a single row."""
     part = weight / weight.sum()
     mean, n_rows = float((part * values).sum()), len(values)
     if n_rows < 2:

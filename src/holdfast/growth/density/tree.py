@@ -11,14 +11,14 @@ from holdfast.arrays import FloatArray, LongArray, frozen
 from holdfast.data.schema import Label, Schema, Target
 from holdfast.data.table import Table
 from holdfast.errors import ParameterError
-from holdfast.growth.density.evidence import HeldOutGain, evidence_of, groups_to_divide
-from holdfast.growth.density.groups import Group, groups_of, grown_groups
-from holdfast.growth.density.model import Family, Model, sums_of
-from holdfast.growth.density.rows import StandardUnits, Unlabelled, held_out, unlabelled
+from holdfast.growth.density.evidence import HeldOutGain, groups_to_divide, measure_evidence
+from holdfast.growth.density.groups import Group, grow_groups, list_groups
+from holdfast.growth.density.model import Family, Model, add_up_groups
+from holdfast.growth.density.rows import StandardUnits, UnlabelledRows, draw_holdout, prepare_rows
 from holdfast.growth.density.search import Search
 from holdfast.growth.density.size import DensitySizeTable, divide_only, division_order, size_table
 from holdfast.growth.rules import GrowthRules, rows_needed
-from holdfast.tree.builder import Nodes, preorder
+from holdfast.tree.builder import Nodes, build_preorder
 from holdfast.tree.tree import LEAF, Tree
 
 COVARIANCES = ("diagonal", "full")
@@ -26,7 +26,7 @@ COVARIANCES = ("diagonal", "full")
 
 @dataclass(frozen=True)
 class DensityRules:
-    """How a tree for unlabelled rows grows."""
+    """Rules for growing a density tree."""
 
     covariance: str = "diagonal"
     shrinkage: float | str = "auto"  # of the correlations towards 0
@@ -61,7 +61,7 @@ class DensityRules:
 
 @dataclass(frozen=True, eq=False)
 class Cluster:
-    """One leaf: what fraction of the rows it holds, and what they look like."""
+    """A leaf: its fraction of the rows and their summary."""
 
     fraction: float
     mean: Mapping[str, float]  # of the numeric columns; one that holds a single value takes no part
@@ -71,7 +71,7 @@ class Cluster:
 
 @dataclass(frozen=True, eq=False)
 class Density:
-    """A tree whose leaves are clusters, and the model of each: their weighted sum is a density."""
+    """A tree whose leaves are clusters, with the model of each; their weighted sum is a density."""
 
     tree: Tree
     units: StandardUnits
@@ -81,7 +81,7 @@ class Density:
     size_table: DensitySizeTable | None  # None without rows held out, or from a file
 
     def log_density(self, columns: tuple[FloatArray, ...]) -> FloatArray:
-        """The log density of every row, in the units of the data: over the numbers that it knows."""
+        """Log density of every row in the units of the data, over its known numbers."""
         from scipy.special import logsumexp
 
         with np.errstate(over="ignore"):
@@ -94,7 +94,7 @@ class Density:
 
     @property
     def clusters(self) -> tuple[Cluster, ...]:
-        """The clusters in the units of the data, from left to right."""
+        """Clusters in the units of the data, from left to right."""
         return tuple(
             _cluster(self.tree.schema, self.units, float(fraction), model)
             for fraction, model in zip(self.fractions, self.models, strict=True)
@@ -102,7 +102,7 @@ class Density:
 
 
 def grow_density(table: Table, rules: DensityRules | None = None, *, seed: int = 0) -> Density:
-    """The tree of the rows of a table, whose target is not looked at, and the density that it makes.
+    """Grow a density tree; the target of the table is ignored.
 
     A fraction of the rows, drawn by the seed, is held out of the search for questions; then every question
     has to make them more likely. The clusters are described from all rows.
@@ -113,13 +113,13 @@ def grow_density(table: Table, rules: DensityRules | None = None, *, seed: int =
     (np.float64(52.45), array([0.5, 0.5]))
     """
     rules = rules or DensityRules()
-    data = unlabelled(table)
+    data = prepare_rows(table)
     is_held = np.zeros(data.table.n_rows, np.bool_)
     if rules.validation is not None and data.n_distinct > 1:
-        is_held = held_out(data, rules.validation, seed)
+        is_held = draw_holdout(data, rules.validation, seed)
     search = _search(data, rules, int(data.rows.repeats[~is_held].sum()))
-    root = grown_groups(search, is_held, rules.max_depth)
-    standing = {group for group in groups_of(root) if not group.is_leaf}
+    root = grow_groups(search, is_held, rules.max_depth)
+    standing = {group for group in list_groups(root) if not group.is_leaf}
     if rules.validation is not None:
         standing = groups_to_divide(search, root, rules.evidence)
     order = division_order(root, standing)
@@ -129,7 +129,7 @@ def grow_density(table: Table, rules: DensityRules | None = None, *, seed: int =
     return _finished(search, root, sizes)
 
 
-def _search(data: Unlabelled, rules: DensityRules, n_rows: int) -> Search:
+def _search(data: UnlabelledRows, rules: DensityRules, n_rows: int) -> Search:
     shrinkage = None if rules.shrinkage == "auto" else float(rules.shrinkage)
     family = Family(data.units.measurement_variance, data.units.start, rules.covariance == "full", shrinkage)
     return Search(data, family, rows_needed(rules.min_samples_leaf, n_rows))
@@ -139,21 +139,21 @@ def _search(data: Unlabelled, rules: DensityRules, n_rows: int) -> Search:
 
 
 def _finished(search: Search, root: Group, sizes: DensitySizeTable | None) -> Density:
-    """The tree and the clusters, described by all rows, those held out included."""
-    data, groups = search.data, list(groups_of(root))
+    """Fit tree and clusters to all rows, held-out rows included."""
+    data, groups = search.data, list(list_groups(root))
     leaves = [group for group in groups if group.sides is None]
     cluster = _clusters_of_rows(data, root, {group: number for number, group in enumerate(leaves)})
     everything = np.arange(data.table.n_rows, dtype=np.int32)
-    sums = sums_of(data.rows, everything, cluster, len(leaves), full=search.family.full)
+    sums = add_up_groups(data.rows, everything, cluster, len(leaves), full=search.family.full)
     target = Target("cluster", tuple(range(len(leaves))))
     tree = _tree(replace(data.schema, target=target), data, groups, cluster)
     models = tuple(search.family.models(sums))
     fractions = frozen(sums.weight / sums.weight.sum())
-    return Density(tree, data.units, fractions, models, evidence_of(search, root), sizes)
+    return Density(tree, data.units, fractions, models, measure_evidence(search, root), sizes)
 
 
-def _clusters_of_rows(data: Unlabelled, root: Group, numbers: Mapping[Group, int]) -> LongArray:
-    """The cluster of every row; thresholds move half-way between the values on either side."""
+def _clusters_of_rows(data: UnlabelledRows, root: Group, numbers: Mapping[Group, int]) -> LongArray:
+    """Assign rows to clusters; thresholds move half-way between neighbouring values."""
     cluster = np.empty(data.table.n_rows, np.int64)
     waiting = [(root, np.arange(data.table.n_rows))]
     while waiting:
@@ -170,7 +170,7 @@ def _clusters_of_rows(data: Unlabelled, root: Group, numbers: Mapping[Group, int
     return cluster
 
 
-def _tree(schema: Schema, data: Unlabelled, groups: list[Group], cluster: LongArray) -> Tree:
+def _tree(schema: Schema, data: UnlabelledRows, groups: list[Group], cluster: LongArray) -> Tree:
     place = {group: node for node, group in enumerate(groups)}
     n_nodes, n_clusters = len(groups), len(schema.target.classes)
     questions = {node: group.question for node, group in enumerate(groups) if group.question is not None}
@@ -199,11 +199,11 @@ def _tree(schema: Schema, data: Unlabelled, groups: list[Group], cluster: LongAr
         impurity=-(value * np.log2(np.where(value > 0, value, 1.0))).sum(axis=1),
         sets={node: asked.in_set for node, asked in questions.items() if asked.in_set is not None},
     )
-    return preorder(nodes, schema, criterion="density")
+    return build_preorder(nodes, schema, criterion="density")
 
 
 def _of(questions: Mapping[int, Any], n_nodes: int, name: str, absent: float) -> FloatArray:
-    """One field of the questions for every node."""
+    """Return one field of the splits for every node."""
     return np.array([getattr(questions.get(node), name, absent) for node in range(n_nodes)], np.float64)
 
 

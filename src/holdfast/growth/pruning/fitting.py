@@ -10,7 +10,7 @@ _WAY_OUT = "read them with schema=tree.schema."
 
 
 def check_rows(tree: Tree, table: Any) -> None:
-    """Raise an error unless it is a table with the columns and classes of the tree, in the same order."""
+    """Raise an error unless the table has the columns and classes of the tree in the same order."""
     if not isinstance(table, Table):
         raise TypeError(
             f"The rows to prune by are a {type(table).__name__}: make a table of them, "

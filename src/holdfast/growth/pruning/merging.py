@@ -4,15 +4,25 @@ import numpy as np
 
 from holdfast.adapters import as_tree
 from holdfast.errors import ParameterError
-from holdfast.tree.prune import cut_back
+from holdfast.tree.prune import prune_at
 from holdfast.tree.tree import LEAF, Tree
 
 
 def merge_leaves(tree: Tree) -> Tree:
-    """The tree with sibling leaves of the same class made one, again and again, until all siblings differ.
+    """Merge sibling leaves of the same class until all siblings differ.
 
-    No predicted class changes; predicted fractions do.
+    Parameters
+    ----------
+    tree : Tree
+        A classification tree.
 
+    Returns
+    -------
+    Tree
+        Predicts the same classes, with other fractions.
+
+    Examples
+    --------
     >>> from holdfast import Table, grow
     >>> tree = grow(Table.from_arrays([[1.0], [2.0], [2.0], [3.0]], ["a", "a", "b", "a"]))
     >>> tree.n_leaves, merge_leaves(tree).n_leaves
@@ -29,4 +39,4 @@ def merge_leaves(tree: Tree) -> Tree:
     for node in range(tree.n_nodes - 1, -1, -1):  # preorder: children stand after their parent
         if left[node] != LEAF and is_leaf[left[node]] and is_leaf[right[node]]:
             is_leaf[node] = outcome[left[node]] == outcome[right[node]]
-    return cut_back(tree, np.asarray(is_leaf))
+    return prune_at(tree, np.asarray(is_leaf))

@@ -14,7 +14,7 @@ from holdfast.arrays import FloatArray, LongArray, frozen, scaled, unscaled
 from holdfast.growth.pruning.risk import node_risk
 from holdfast.kernels.growth.prune import ROUNDING, weakest_links
 from holdfast.shown import plotted
-from holdfast.tree.prune import cut_back
+from holdfast.tree.prune import prune_at
 from holdfast.tree.tree import LEAF, Tree
 
 SizeParameter = Literal["ccp_alpha", "max_depth", "max_leaf_nodes"]
@@ -26,7 +26,7 @@ LEAST = float(np.nextafter(0.0, 1.0))
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PruningPath:
-    """Subtrees of one tree, each a part of the one before: the whole tree first, the root alone last."""
+    """Nested subtrees of one tree, from the whole tree to the root."""
 
     tree: Tree
     parameter: SizeParameter
@@ -41,19 +41,19 @@ class PruningPath:
 
     @property
     def alphas(self) -> FloatArray:
-        """The cost of a leaf from which each subtree is the best; 0 for the whole tree."""
+        """Complexity parameter from which each subtree is optimal; 0 for the whole tree."""
         if self.parameter != "ccp_alpha":
             raise AttributeError(f"A path by {self.parameter} has no alphas: it has values.")
         return self.values
 
     @property
     def complexity(self) -> FloatArray:
-        """The alphas as fractions of the root's risk: what rpart calls CP."""
+        """Alphas as fractions of the root's risk (rpart's CP)."""
         return np.asarray(self.alphas / (self.risks[-1] or 1.0), np.float64)
 
     @cached_property
     def gone(self) -> LongArray:
-        """For every node, the first subtree without it; of the root, which is in all, the number of them."""
+        """For every node, the first subtree without it; for the root, the number of subtrees."""
         return frozen(np.append(self.step, len(self))[self.tree.parent])
 
     def __len__(self) -> int:
@@ -66,23 +66,23 @@ class PruningPath:
     def __getitem__(self, place: int | slice) -> Tree | list[Tree]:
         if isinstance(place, slice):
             return [self[each] for each in range(len(self))[place]]
-        return cut_back(self.tree, self.step <= range(len(self))[place])
+        return prune_at(self.tree, self.step <= range(len(self))[place])
 
     def __iter__(self) -> Iterator[Tree]:
         return (self[place] for place in range(len(self)))
 
     def place_of(self, value: float) -> int:
-        """Which subtree the parameter asks for: an alpha, a greatest depth, or number of leaves."""
+        """Return the subtree for an alpha, a greatest depth or a number of leaves."""
         if self.parameter != "ccp_alpha":
             return int(np.searchsorted(-self.values, -value, side="left").clip(0, len(self) - 1))
         return int(np.searchsorted(self.values, value, side="right")) - 1 if value > 0 else 0
 
     def tree_at(self, value: float) -> Tree:
-        """The subtree that the parameter asks for."""
+        """Return the tree for a value of the parameter."""
         return self[self.place_of(value)]
 
     def columns(self) -> dict[str, list[Any]]:
-        """The path as a table: names of columns, and one entry per subtree."""
+        """Column names and one entry per subtree."""
         root = float(self.risks[-1]) or 1.0
         return {
             self.parameter: self.values.tolist(),
@@ -92,7 +92,7 @@ class PruningPath:
         }
 
     def to_frame(self, backend: str | None = None) -> Any:
-        """One row per subtree, as a pandas, polars or pyarrow frame (the first that is installed)."""
+        """Return a pandas, polars or pyarrow frame (the first installed) with one row per subtree."""
         import narwhals as nw
 
         from holdfast.tree.frame import frame_from
@@ -102,7 +102,7 @@ class PruningPath:
         return frame_from(columns, types, backend)
 
     def plot(self, ax: Any = None, *, by: str = "n_leaves") -> Any:
-        """A `PruningDisplay`, drawn: the risk by the number of leaves, or by="parameter"."""
+        """Plot the risk by number of leaves, or by="parameter", as a `PruningDisplay`."""
         return plotted("PruningDisplay", self, ax=ax, by=by)
 
     def __repr__(self) -> str:
@@ -111,13 +111,23 @@ class PruningPath:
 
 
 def pruning_path(tree: Tree, risk: str | None = None) -> PruningPath:
-    """The subtrees of least risk + alpha * leaves for all alphas: minimal cost-complexity pruning.
+    """Compute minimal cost-complexity pruning: subtrees of least risk + alpha * leaves.
 
-    No data is needed. The risk is the impurity by which the tree was grown, or that of another criterion
-    for classes, such as "misclassification". An alpha is in units of risk per row, as in scikit-learn. The
-    whole tree comes first, with alpha 0. Splits that do not lower the risk at all are undone next, at the
-    smallest number above 0.
+    Parameters
+    ----------
+    tree : Tree
+    risk : str, optional
+        Default: the impurity by which the tree was grown; or another classification criterion such as
+        "misclassification".
 
+    Returns
+    -------
+    PruningPath
+        The whole tree first, with alpha 0. Alphas are in units of risk per row, as in scikit-learn. Splits
+        that do not lower the risk are undone first, at the smallest number above 0.
+
+    Examples
+    --------
     >>> from holdfast import Table, grow
     >>> tree = grow(Table.from_arrays([[1.0], [2.0], [3.0], [4.0]], ["a", "b", "a", "a"]))
     >>> path = pruning_path(tree, risk="misclassification")
@@ -144,14 +154,14 @@ def pruning_path(tree: Tree, risk: str | None = None) -> PruningPath:
 
 
 def depth_path(tree: Tree) -> PruningPath:
-    """The tree cut off at every depth: what it would be, had it been grown with that `max_depth`."""
+    """Cut the tree at every depth, as if grown with that `max_depth`."""
     inner = tree.feature != LEAF
     step = np.where(inner, tree.depth - tree.node_depth, 0).astype(np.int64)
     return _path(tree, "max_depth", np.arange(tree.depth, -1.0, -1.0), step, node_risk(tree))
 
 
 def leaves_path(tree: Tree) -> PruningPath:
-    """The tree after every split, the most useful first: as if grown with that `max_leaf_nodes`."""
+    """Order splits by gain, as if grown best-first with each `max_leaf_nodes`."""
     risks = node_risk(tree)
     step = np.zeros(tree.n_nodes, np.int64)
     waiting = [(0.0, 0, 0)]  # the greatest gain first, then the oldest node, as in growth
@@ -168,14 +178,28 @@ def leaves_path(tree: Tree) -> PruningPath:
 
 
 def prune(tree: Tree, alpha: float, risk: str | None = None) -> Tree:
-    """The subtree of least risk + alpha * leaves, the smallest if there are several; alpha 0 prunes nothing.
+    """Return the smallest subtree of least risk + alpha * leaves.
 
+    Parameters
+    ----------
+    tree : Tree
+    alpha : float
+        Cost of a leaf; 0 prunes nothing.
+    risk : str, optional
+        See `pruning_path`.
+
+    Returns
+    -------
+    Tree
+
+    Examples
+    --------
     >>> from holdfast import Table, grow
     >>> tree = grow(Table.from_arrays([[1.0], [2.0], [3.0], [4.0]], ["a", "b", "a", "a"]))
     >>> [prune(tree, alpha, risk="misclassification").n_leaves for alpha in (0.1, 0.2)]
     [3, 1]
     """
-    return pruning_path(tree, risk).tree_at(checked_alpha("alpha", alpha))
+    return pruning_path(tree, risk).tree_at(check_alpha("alpha", alpha))
 
 
 def checked_alpha(name: str, alpha: Any) -> float:
@@ -186,7 +210,7 @@ def checked_alpha(name: str, alpha: Any) -> float:
 def _path(
     tree: Tree, parameter: SizeParameter, values: FloatArray, step: LongArray, risks: FloatArray
 ) -> PruningPath:
-    """The path on which each split is undone at its step."""
+    """Make the path on which each split is undone at its step."""
     inner = np.flatnonzero(tree.feature != LEAF)
     risks, exponent = scaled(risks)
     n_undone = np.bincount(step[inner], minlength=len(values)).cumsum()

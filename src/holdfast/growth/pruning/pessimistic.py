@@ -19,9 +19,9 @@ from holdfast.growth.pruning.fitting import check_rows
 from holdfast.growth.pruning.risk import check_counts
 from holdfast.growth.rules import ClassWeight, GrowthRules
 from holdfast.growth.sample import FixedPointSample, fixed_point_sample
-from holdfast.growth.values import with_values
-from holdfast.tree.prune import TIED, cheapest, cut_back, rearranged
-from holdfast.tree.recorded import with_recorded
+from holdfast.growth.values import refit_values
+from holdfast.tree.prune import TIED, prune_at, prune_to_lowest_cost, rearrange_nodes
+from holdfast.tree.recorded import set_recorded
 from holdfast.tree.route import Routes
 from holdfast.tree.tree import LEAF, Tree
 
@@ -29,11 +29,21 @@ SAME = 1e-6  # fractions of the classes at the root that differ by more are thos
 
 
 def error_bound(errors: Any, rows: Any, confidence: float = 0.25) -> Any:
-    """The error rate at which so few errors among so many rows have the probability `confidence`.
+    """Compute the upper confidence bound of an error rate, as C4.5 does.
 
-    It is the exact upper confidence bound of a binomial fraction, Clopper and Pearson's. Rows may have
-    weights, so neither number needs to be whole.
+    Parameters
+    ----------
+    errors, rows : array-like
+        Numbers of errors and rows, or their weights.
+    confidence : float
+        Level of the exact (Clopper-Pearson) binomial bound.
 
+    Returns
+    -------
+    float or ndarray
+
+    Examples
+    --------
     >>> float(error_bound(0, 6).round(4)), float(error_bound(1, 16).round(4))
     (0.2063, 0.1596)
     """
@@ -55,11 +65,24 @@ def prune_pessimistic(
     subtree_raising: bool = True,
     class_weight: ClassWeight = None,
 ) -> Tree:
-    """The tree without the subtrees that a leaf, or their larger branch, is expected to beat.
+    """Replace subtrees whose expected errors are not below those of a leaf or of a branch, as C4.5 does.
 
-    Without the table that it was grown on, only leaves take the place of subtrees; a branch can only if its
-    rows are known, since those of the smaller branch must go through it. With the table, the values of all
-    nodes are taken from its rows, weighted by their class as they were when the tree grew.
+    Parameters
+    ----------
+    tree : Tree
+    confidence : float
+        See `error_bound`.
+    table : Table, optional
+        The training rows, needed to raise branches: rows of the smaller branch then pass through the larger
+        one. All node values are refitted to them.
+    subtree_raising : bool
+        Let a branch replace its parent.
+    class_weight : dict or "balanced", optional
+        As it was when the tree was grown.
+
+    Returns
+    -------
+    Tree
     """
     check_fraction("confidence", confidence)
     tree = as_tree(tree)
@@ -73,8 +96,8 @@ def prune_pessimistic(
         return _replaced(tree, confidence)
     check_rows(tree, table)
     fixed = fixed_point_sample(table, GrowthRules(criterion=tree.criterion, class_weight=class_weight))
-    root = cut_back(tree, tree.node_depth == 0)
-    fractions = with_values(root, table, fixed, fixed.repeats).value
+    root = prune_at(tree, tree.node_depth == 0)
+    fractions = refit_values(root, table, fixed, fixed.repeats).value
     if np.abs(fractions - tree.value[0]).max() > SAME:
         raise ParameterError(
             "The tree was not grown on these rows, or its classes were weighted otherwise: the fractions of "
@@ -82,7 +105,7 @@ def prune_pessimistic(
             "table and the class_weight that it was grown with, or no table."
         )
     smaller = _raised(tree, table, fixed, fixed.repeats, confidence)
-    return tree if smaller is tree else with_recorded(smaller, table)
+    return tree if smaller is tree else set_recorded(smaller, table)
 
 
 def _listed(fractions: FloatArray) -> str:
@@ -92,7 +115,7 @@ def _listed(fractions: FloatArray) -> str:
 def pruned_pessimistically(
     tree: Tree, rules: GrowthRules, table: Table, fixed: FixedPointSample, counts: IntArray
 ) -> Tree:
-    """The tree, grown on the rows by the rules, with subtrees replaced and, if they say so, raised."""
+    """Prune a tree on the rows that it was grown on; raise subtrees if the rules ask for it."""
     if rules.pruning_confidence is None:
         return tree
     if not rules.subtree_raising:
@@ -101,11 +124,11 @@ def pruned_pessimistically(
 
 
 def _replaced(tree: Tree, confidence: float) -> Tree:
-    """Subtrees replaced by leaves, from the leaves upwards."""
+    """Replace subtrees by leaves, from the leaves upwards."""
     weight, _ = scaled(tree.weight)
     rows = weight * (tree.count[0] / weight[0])  # so that the unit of the weights does not matter
     expected = rows * error_bound(rows * (1.0 - tree.value.max(axis=1)), rows, confidence)
-    return cheapest(tree, expected)
+    return prune_to_lowest_cost(tree, expected)
 
 
 # -- raising --------------------------------------------------------------------------------------------
@@ -116,12 +139,12 @@ def _raised(tree: Tree, table: Table, fixed: FixedPointSample, counts: IntArray,
     work.settle_all()
     smaller = work.finished(tree)
     # A branch that has moved up holds other rows than before.
-    return smaller if smaller is tree else with_values(smaller, table, fixed, counts)
+    return smaller if smaller is tree else refit_values(smaller, table, fixed, counts)
 
 
 @dataclass(eq=False)
 class _Work:
-    """A tree while it is pruned. Nodes keep their numbers; a branch that moves up takes its parent's."""
+    """A tree during pruning; nodes keep their numbers, a raised branch takes its parent's."""
 
     routes: Routes  # arrays that are written to
     asks: LongArray  # whose question each node asks; LEAF at a leaf
@@ -141,7 +164,7 @@ class _Work:
     def of(
         cls, tree: Tree, table: Table, fixed: FixedPointSample, counts: IntArray, confidence: float
     ) -> "_Work":
-        """The whole tree with the rows it was grown on."""
+        """Start from the whole tree with the rows that it was grown on."""
         used = np.unique(tree.feature[tree.feature != LEAF])
         routes = Routes.of(tree, used)
         names = ("feature", "threshold", "left", "right", "missing_left", "set_start", "n_categories")
@@ -168,11 +191,11 @@ class _Work:
         return work
 
     def leaves(self, node: int, top: int) -> IntArray:
-        """The leaf below `top` that each row of the node reaches from there."""
+        """Return the leaf below `top` that each row of the node reaches."""
         return self.routes.leaves(self.X, frozen(self.rows[self.start[node] : self.end[node]]), top)
 
     def take_rows(self, nodes: LongArray, leaves: IntArray) -> None:
-        """Divide the rows of a node among those of its subtree, itself the first, in preorder."""
+        """Divide the rows of a node among its subtree, in preorder."""
         first, last = self.start[nodes[0]], self.end[nodes[0]]
         rows = self.rows[first:last]
         self.of_class[nodes] = 0
@@ -191,7 +214,7 @@ class _Work:
         self.as_leaf[nodes] = self._errors(self.of_class[nodes])
 
     def settle_all(self) -> None:
-        """Prune every subtree, those below it first."""
+        """Prune every subtree from the bottom up."""
         waiting = list(range(len(self.asks)))
         while waiting:
             node = waiting.pop()
@@ -203,7 +226,7 @@ class _Work:
                 waiting += self._subtree(node).tolist()
 
     def _settled(self, node: int) -> tuple[int, IntArray] | None:
-        """None if the subtree stays or becomes a leaf; or the branch that should take its place."""
+        """Return the branch that should replace the subtree; None if it stays or becomes a leaf."""
         left, right = int(self.routes.left[node]), int(self.routes.right[node])
         as_it_is = self.expected[left] + self.expected[right]
         as_leaf = float(self.as_leaf[node])
@@ -222,13 +245,13 @@ class _Work:
         return None
 
     def _errors(self, of_class: LongArray) -> FloatArray:
-        """The errors to be expected of leaves with these classes, (leaves, classes)."""
+        """Expected errors of leaves with these class counts, (leaves, classes)."""
         rows = of_class.sum(axis=1) * self.rows_per_unit
         most = of_class.max(axis=1) * self.rows_per_unit
         return np.asarray(rows * error_bound(rows - most, rows, self.confidence), np.float64)
 
     def _errors_below(self, node: int, leaves: IntArray) -> float:
-        """The errors to be expected if the rows of the node reach these leaves."""
+        """Expected errors if the rows of the node reach these leaves."""
         rows = self.rows[self.start[node] : self.end[node]]
         found, place = np.unique(leaves, return_inverse=True)
         of_class = np.zeros((len(found), self.of_class.shape[1]), np.int64)
@@ -236,7 +259,7 @@ class _Work:
         return float(self._errors(of_class).sum())
 
     def _raise(self, node: int, branch: int, leaves: IntArray) -> None:
-        """Put the branch in the node's place, with all its rows."""
+        """Replace the node by the branch, with all its rows."""
         routes = self.routes
         for name in ("feature", "threshold", "left", "right", "missing_left", "set_start", "n_categories"):
             array = getattr(routes, name)
@@ -245,7 +268,7 @@ class _Work:
         self.take_rows(self._subtree(node), leaves)
 
     def _subtree(self, top: int) -> LongArray:
-        """The nodes of a subtree in preorder."""
+        """List the nodes of a subtree in preorder."""
         nodes, waiting = [], [top]
         while waiting:
             node = waiting.pop()
@@ -255,7 +278,7 @@ class _Work:
         return np.array(nodes, np.int64)
 
     def finished(self, tree: Tree) -> Tree:
-        """What is left of the tree, with the values that the nodes had before; or the tree if all is."""
+        """Return the pruned tree, its nodes with the values they had before."""
         nodes = self._subtree(0)
         if len(nodes) == tree.n_nodes:
             return tree
@@ -265,4 +288,4 @@ class _Work:
         left, right = (
             place[np.where(inner, side[nodes], LEAF)] for side in (self.routes.left, self.routes.right)
         )
-        return rearranged(tree, nodes, self.asks[nodes], left, right)
+        return rearrange_nodes(tree, nodes, self.asks[nodes], left, right)

@@ -18,21 +18,31 @@ from holdfast.growth.grow import grow_samples
 from holdfast.growth.pruning.fitting import check_rows
 from holdfast.growth.rules import CART, GrowthRules
 from holdfast.growth.sample import balanced_on, fixed_point_sample
-from holdfast.growth.values import with_values
+from holdfast.growth.values import refit_values
 from holdfast.random_streams import Branch
 from holdfast.scoring.formulas import LEAST
-from holdfast.tree.prune import cheapest
-from holdfast.tree.quantile import quantile_of
+from holdfast.tree.prune import prune_to_lowest_cost
+from holdfast.tree.quantile import parse_quantile
 from holdfast.tree.tree import Tree
 
 
 def prune_reduced_error(tree: Tree, table: Table) -> Tree:
-    """The smallest of the subtrees that err least on the rows of the table, which must be new to the tree.
+    """Prune to the smallest subtree with the least error on new rows.
 
-    Errors are rows of another class than the leaf predicts, by what they cost where the tree has a loss
-    matrix; for numbers, squared error or, of a tree grown by "poisson", the deviance, and of one whose leaves
-    say a quantile, its pinball loss. The values of the nodes stay as they are.
+    Parameters
+    ----------
+    tree : Tree
+    table : Table
+        Rows that the tree was not grown on. Errors are misclassified rows, at their cost if the tree has
+        losses; for numbers the squared error, Poisson deviance or pinball loss, by the criterion of the tree.
 
+    Returns
+    -------
+    Tree
+        Node values stay as they are.
+
+    Examples
+    --------
     >>> from holdfast import grow
     >>> tree = grow(Table.from_arrays([[1.0], [2.0], [3.0], [4.0]], ["a", "b", "a", "a"]))
     >>> new = Table.from_arrays([[1.0], [2.0], [3.0]], ["a", "a", "a"], schema=tree.schema)
@@ -40,7 +50,7 @@ def prune_reduced_error(tree: Tree, table: Table) -> Tree:
     1
     """
     tree = as_tree(tree)
-    return cheapest(tree, _node_losses(tree, table))
+    return prune_to_lowest_cost(tree, _node_losses(tree, table))
 
 
 def grow_reduced_error(
@@ -51,7 +61,7 @@ def grow_reduced_error(
     groups: Any = None,
     seed: int = 0,
 ) -> Tree:
-    """The tree that the rules grow on part of the rows, pruned by the rest, with values from all of them.
+    """Grow on part of the rows, prune by the rest, and refit values to all of them.
 
     The fraction that is held out is drawn by the seed, evenly from all classes; rows of one group stay
     together, and the order of the rows does not matter.
@@ -60,7 +70,9 @@ def grow_reduced_error(
     marks = [] if groups is None else [read_groups(groups, table.n_rows)]
     table, marks, units = canonical(table, marks)
     keys = unit_keys(table, copies_as_groups(table, units) if groups is None else marks[0])
-    held_out = below(random_positions(strata_of(table), keys, (seed, Branch.REDUCED_ERROR_ROWS)), fraction)
+    held_out = select_below(
+        random_positions(assign_strata(table), keys, (seed, Branch.REDUCED_ERROR_ROWS)), fraction
+    )
     fixed = fixed_point_sample(table, rules)
     if held_out.all():  # a single row, or group
         return grow_samples(table, rules, fixed, [fixed.repeats], [seed])[0]
@@ -70,12 +82,12 @@ def grow_reduced_error(
     tree = grow_samples(table, own, fixed_learnt, [fixed_learnt.repeats * is_learnt], [seed])[0]
     for note in tree.notes:
         warnings.warn(note, GrowthWarning, stacklevel=2)
-    smaller = prune_reduced_error(tree, table.taken(held_out))
-    return with_values(smaller, table, fixed.of_values, fixed.repeats)
+    smaller = prune_reduced_error(tree, table.subset(held_out))
+    return refit_values(smaller, table, fixed.of_values, fixed.repeats)
 
 
 def _node_losses(tree: Tree, table: Table) -> FloatArray:
-    """What every node would lose on the rows that reach it, were it a leaf."""
+    """Compute the loss of every node as a leaf on the rows that reach it."""
     check_rows(tree, table)
     weight = np.ones(table.n_rows) if table.weight is None else scaled(table.weight)[0]
     lost = _lost_classes if tree.schema.target.is_classes else _lost_numbers
@@ -96,7 +108,7 @@ def _lost_classes(tree: Tree, node: IntArray, target: Any) -> FloatArray:
 
 def _lost_numbers(tree: Tree, node: IntArray, target: Any) -> FloatArray:
     value = tree.value[node, 0]
-    if (quantile := quantile_of(tree.criterion)) is not None:
+    if (quantile := parse_quantile(tree.criterion)) is not None:
         apart = target - value
         return np.asarray(np.where(apart > 0, quantile * apart, (quantile - 1.0) * apart), np.float64)
     if tree.criterion == "poisson":
@@ -107,7 +119,7 @@ def _lost_numbers(tree: Tree, node: IntArray, target: Any) -> FloatArray:
 
 
 def _on_one_scale(tree: Tree, target: Any) -> tuple[Tree, Any]:
-    """The tree and the targets, for squared error times a power of two: no square overflows or vanishes."""
+    """Scale tree and targets by a power of two so that squares cannot overflow or vanish."""
     if tree.schema.target.is_classes or tree.criterion == "poisson":
         return tree, target
     _, exponent = scaled(np.concatenate([tree.value[:, 0], target]))

@@ -12,14 +12,14 @@ _ERRORS = ("misclassification", "purity")
 
 
 def least_loss(tree: Tree) -> FloatArray:
-    """What the class that each node predicts is expected to cost, per row."""
+    """Compute the expected cost per row of the class that each node predicts."""
     assert tree.loss_matrix is not None
     expected = expected_losses(tree.value, tree.loss_matrix)
     return np.asarray(expected[np.arange(tree.n_nodes), tree.outcome], np.float64)
 
 
 def node_risk(tree: Tree, risk: str | None = None) -> FloatArray:
-    """Impurity of every node times its fraction of the weight: the leaves' add up to the risk of the tree.
+    """Compute impurity times weight fraction of every node; those of the leaves sum to the tree's risk.
 
     `risk` names a criterion for classes, such as "misclassification"; None takes that of the tree. Numbers
     have that of their tree: squared error, half the Poisson deviance, or the loss around a quantile. Of a
@@ -33,7 +33,7 @@ def node_risk(tree: Tree, risk: str | None = None) -> FloatArray:
         name = tree.criterion if risk is None else risk
         if risk is None and name not in CLASS_CRITERIA:
             raise ParameterError(
-                f"The tree was grown by {name!r}, which is no risk of its leaves: name one, such as 'gini'."
+                f"The tree was grown by {name!r}, which is not a risk of its leaves: give one such as 'gini'."
             )
         if name not in CLASS_CRITERIA:
             raise ParameterError(
@@ -50,7 +50,7 @@ def node_risk(tree: Tree, risk: str | None = None) -> FloatArray:
 
 
 def check_counts(tree: Tree) -> None:
-    """Raise a ParameterError unless the tree knows how many rows reach its nodes."""
+    """Raise a ParameterError unless the tree knows the row counts of its nodes."""
     if not tree.weight[0] > 0:
         raise ParameterError(
             "The tree does not know how many rows reach its nodes, so that it cannot be pruned."

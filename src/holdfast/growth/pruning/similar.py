@@ -8,23 +8,23 @@ from holdfast.adapters import as_tree
 from holdfast.arrays import BoolArray, FloatArray, LongArray
 from holdfast.data.canonical_order import canonical
 from holdfast.data.split.row_keys import copies_as_groups, unit_keys
-from holdfast.data.split.row_positions import below, random_positions, strata_of
+from holdfast.data.split.row_positions import assign_strata, random_positions, select_below
 from holdfast.data.table import Table
 from holdfast.errors import ParameterError
 from holdfast.growth.pruning.fitting import check_rows
 from holdfast.random_streams import Branch
 from holdfast.scoring.design_effect import design_effect
-from holdfast.tree.prune import cut_back
+from holdfast.tree.prune import prune_at
 from holdfast.tree.tree import LEAF, Tree
 
 SIMILAR = 0.2  # siblings stay apart if chance alone would part them so far less often than this
 FRACTION_TESTED = 1 / 3  # of the rows, held out to tell leaves apart
 
 
-def join_similar(
+def merge_similar_leaves(
     tree: Tree, table: Table, level: float = SIMILAR, *, groups: LongArray | None = None
 ) -> Tree:
-    """The tree whose sibling leaves are one where the rows of the table, new to it, cannot tell them apart.
+    """Merge sibling leaves that new rows cannot distinguish.
 
     From the bottom up, two leaves of one node are compared by the classes of their rows (chi-squared) or by
     the means of their numbers (Welch), weights and groups by their design effect. The values stay as they
@@ -33,7 +33,7 @@ def join_similar(
     >>> from holdfast import Table, grow
     >>> tree = grow(Table.from_arrays([[1.0], [2.0], [3.0]], ["a", "b", "b"]))
     >>> new = Table.from_arrays([[1.0], [2.0], [1.0], [2.0]], ["a", "a", "b", "b"], schema=tree.schema)
-    >>> join_similar(tree, new).n_leaves
+    >>> merge_similar_leaves(tree, new).n_leaves
     1
     """
     tree = as_tree(tree)
@@ -45,12 +45,12 @@ def join_similar(
         left, right = int(tree.left[node]), int(tree.right[node])
         if left != LEAF and is_leaf[left] and is_leaf[right]:
             sides = [(leaves >= child) & (leaves < tree.subtree_end[child]) for child in (left, right)]
-            is_leaf[node] = chance_apart(table, groups, *sides) >= level
-    return cut_back(tree, np.asarray(is_leaf))
+            is_leaf[node] = compute_p_value(table, groups, *sides) >= level
+    return prune_at(tree, np.asarray(is_leaf))
 
 
-def chance_apart(table: Table, groups: LongArray | None, left: BoolArray, right: BoolArray) -> float:
-    """How often rows of one kind would be at least so far apart; 1 where there are too few to tell."""
+def compute_p_value(table: Table, groups: LongArray | None, left: BoolArray, right: BoolArray) -> float:
+    """Compute the p-value of equal leaves; 1 where there are too few rows to test."""
     weight = np.ones(table.n_rows) if table.weight is None else table.weight
     target = table.schema.target
     outputs = np.eye(len(target.classes))[table.target] if target.is_classes else table.target[:, None]
@@ -92,12 +92,14 @@ def _welch(difference: float, spreads: list[float], sizes: list[float]) -> float
     return float(2 * stdtr(freedom, -abs(difference) / sqrt(sum(parts))))
 
 
-def rows_to_test(
+def draw_test_rows(
     table: Table, groups: LongArray | None, seed: int
 ) -> tuple[Table, LongArray | None, BoolArray]:
-    """The rows and groups in one order, and which rows are held out to tell leaves apart."""
+    """Return rows and groups in canonical order, and flags of those held out for the test."""
     table, marks, units = canonical(table, [] if groups is None else [groups])
     of_units = copies_as_groups(table, units) if groups is None else marks[0]
     stream = (seed, Branch.SIMILAR_LEAVES)
-    tested = below(random_positions(strata_of(table), unit_keys(table, of_units), stream), FRACTION_TESTED)
+    tested = select_below(
+        random_positions(assign_strata(table), unit_keys(table, of_units), stream), FRACTION_TESTED
+    )
     return table, marks[0] if marks else None, tested

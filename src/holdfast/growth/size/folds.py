@@ -12,7 +12,7 @@ from holdfast.random_streams import Branch
 
 
 class Folds(NamedTuple):
-    """Rows, and which of them each fold holds out and learns from."""
+    """Rows with the held-out and training rows of each fold."""
 
     table: Table
     groups: LongArray | None
@@ -20,13 +20,13 @@ class Folds(NamedTuple):
     times: tuple[IntArray, ...]  # how often each row is learnt from
 
 
-def divided(table: Table, groups: LongArray | None, cv: Any, seed: int) -> Folds:
-    """The rows as `cv` divides them: into folds, one fraction, or as a splitter or pairs of rows say."""
+def divide_rows(table: Table, groups: LongArray | None, cv: Any, seed: int) -> Folds:
+    """Divide rows into folds as `cv` says: a number, a fraction, a splitter or pairs of row numbers."""
     if is_number(cv):
         # In one fixed order, so that the choice does not depend on that of the data.
         table, marks, units = canonical(table, [] if groups is None else [groups])
         groups = copies_as_groups(table, units) if groups is None else marks[0]
-        folds = drawn_folds(table, groups, cv, (seed, Branch.SIZE_FOLDS))
+        folds = draw_folds(table, groups, cv, (seed, Branch.SIZE_FOLDS))
     else:
-        folds = given_folds(table, groups, cv)
+        folds = read_folds(table, groups, cv)
     return Folds(table, groups, tuple(fold.held_out for fold in folds), tuple(fold.times for fold in folds))

@@ -1,40 +1,34 @@
 """What rows held out say of the subtrees of a path, each a part of the one before."""
 
 from collections.abc import Sequence
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
 from holdfast.arrays import FloatArray, IntArray, LongArray
 from holdfast.data.table import Table
 from holdfast.growth.pruning.path import PruningPath
-from holdfast.scoring.formulas import Rows, auc, joint_auc
+from holdfast.scoring.formulas import ScoredRows, auc, joint_auc
 from holdfast.scoring.metric import Metric, Score, TrueValues
-from holdfast.scoring.predictions import node_predictions
+from holdfast.scoring.predictions import predict_at_nodes
 
 _Nodes = TypeVar("_Nodes", IntArray, LongArray)
 
 
-class HeldOut(NamedTuple):
-    """Rows to score on."""
-
-    table: Table
-    true_values: TrueValues
-
-    @classmethod
-    def of(cls, table: Table, groups: LongArray | None = None) -> "HeldOut":
-        """The rows of a table."""
-        return cls(table, TrueValues.of(table, groups))
-
-
 def subtree_scores(
-    path: PruningPath, values: FloatArray, held_out: HeldOut, metric: Metric, *, with_error: bool = False
+    path: PruningPath,
+    values: FloatArray,
+    table: Table,
+    metric: Metric,
+    *,
+    groups: LongArray | None = None,
+    with_error: bool = False,
 ) -> list[Score]:
-    """The scores on the rows held out of the subtrees that the values ask for; losses are negated.
+    """Score the subtrees for these parameter values on the held-out table; losses are negated.
 
     Errors are 0 unless they are asked for.
     """
-    true_values, leaf = held_out.true_values, path.tree.apply(held_out.table)
+    true_values, leaf = TrueValues.of(table, groups), path.tree.apply(table)
     places_asked = [path.place_of(value) for value in values.tolist()]
     places = sorted(set(places_asked))
     if metric.formula is auc and len(true_values.target.classes) == 2 and not with_error:
@@ -48,8 +42,8 @@ def subtree_scores(
 # -- two classes ------------------------------------------------------------------------------------------
 
 
-def _aucs(path: PruningPath, places: Sequence[int], leaf: IntArray, rows: Rows) -> list[Score]:
-    """The AUC at each of the places: it needs no more than what either class weighs at every leaf."""
+def _aucs(path: PruningPath, places: Sequence[int], leaf: IntArray, rows: ScoredRows) -> list[Score]:
+    """Compute the AUC of each subtree from the class weights at its leaves."""
     tree = path.tree
     cells = np.bincount(leaf * np.int64(2) + rows.values, rows.weight, 2 * tree.n_nodes)
     node = np.flatnonzero(np.bincount(leaf, minlength=tree.n_nodes))
@@ -63,7 +57,7 @@ def _aucs(path: PruningPath, places: Sequence[int], leaf: IntArray, rows: Rows) 
 
 
 def _merged(node: LongArray, weights: FloatArray) -> tuple[LongArray, FloatArray]:
-    """Each node once, and what the classes weigh there; equal ones are neighbours, as in preorder."""
+    """Merge equal neighbouring nodes, and add up their class weights."""
     is_first = np.append(True, node[1:] != node[:-1])
     number = is_first.cumsum() - 1
     return node[is_first], np.array([np.bincount(number, of_class) for of_class in weights])
@@ -81,14 +75,14 @@ def _by_rows(
     *,
     with_error: bool,
 ) -> list[Score]:
-    """The score of every row's prediction at each of the places."""
+    """Score each subtree by the predictions of all rows."""
     can_join = metric.formula is not None and true_values.target.is_classes and not with_error
     scores = []
     for place in places:
         if can_join:  # the score is the same, and there are fewer rows
             node, true_values = _joined(node, true_values)
         node = _climbed(path, node, place)
-        predicted = node_predictions(metric, path.tree, node)
+        predicted = predict_at_nodes(metric, path.tree, node)
         scores.append(
             metric.score(predicted, true_values)
             if with_error
@@ -98,7 +92,7 @@ def _by_rows(
 
 
 def _joined(node: IntArray, true_values: TrueValues) -> tuple[IntArray, TrueValues]:
-    """The rows of one node and one class as one row that weighs as much: nodes, and true values."""
+    """Join rows of one node and class into one row; return nodes and true values."""
     n_classes = len(true_values.target.classes)
     weight = np.ones(len(node)) if true_values.weight is None else true_values.weight
     cells, place = np.unique(node * np.int64(n_classes) + true_values.values, return_inverse=True)
@@ -108,7 +102,7 @@ def _joined(node: IntArray, true_values: TrueValues) -> tuple[IntArray, TrueValu
 
 
 def _climbed(path: PruningPath, node: _Nodes, place: int) -> _Nodes:
-    """The leaf of the subtree above each of the nodes, which are leaves of a larger one."""
+    """Map leaves of a larger subtree to leaves of this one."""
     parent, node = path.tree.parent, node.copy()
     rising = np.flatnonzero(path.gone[node] <= place)
     while len(rising):

@@ -8,7 +8,7 @@ import numpy as np
 
 from holdfast.arrays import FloatArray, LongArray, scaled, unscaled
 from holdfast.backends.tasks import check_jobs, run_all
-from holdfast.data.split.groups import of_rows, read_groups
+from holdfast.data.split.groups import read_groups, subset_groups
 from holdfast.data.table import Table
 from holdfast.errors import ParameterError
 from holdfast.growth.class_costs import losses_of, priors_of
@@ -24,11 +24,11 @@ from holdfast.growth.pruning.path import (
 )
 from holdfast.growth.rules import CART, GrowthRules, rows_needed
 from holdfast.growth.sample import balanced_on, check_table, fixed_point_sample, split_weight
-from holdfast.growth.size.folds import Folds, divided
-from holdfast.growth.size.scores import HeldOut, subtree_scores
+from holdfast.growth.size.folds import Folds, divide_rows
+from holdfast.growth.size.scores import subtree_scores
 from holdfast.growth.size.table import TIED, SizeTable
-from holdfast.scoring.metric import Metric, Score, loss_metric, metric_of, own_scoring
-from holdfast.scoring.unscored_folds import report_unscored_folds
+from holdfast.scoring.metric import Metric, Score, choose_scoring, loss_metric, make_metric
+from holdfast.scoring.unscored_folds import check_unscored_folds
 from holdfast.tree.tree import Tree
 
 SizeRule = Literal["cv", "cv-1se"]
@@ -37,8 +37,8 @@ LEAST_LEAVES = 4  # that a tree must have room for, or a smallest leaf is not tr
 MOST_SIZES = 300  # of a longer path, so many subtrees are scored, evenly spread over the orders of magnitude
 
 
-class Sized(NamedTuple):
-    """A tree of the size that rows held out speak for, and what they said of the others."""
+class SizeChoice(NamedTuple):
+    """A tree of the size chosen by held-out scores, with the scores of all sizes."""
 
     tree: Tree
     sizes: SizeTable
@@ -46,7 +46,7 @@ class Sized(NamedTuple):
 
 @dataclass(frozen=True)
 class SizeSearch:
-    """How a size is chosen.
+    """Settings of the choice of a tree size.
 
     `cv` is a number of folds, or the fraction of rows in the one part that is held out, or a splitter of
     scikit-learn's, or pairs of row numbers to learn from and to score on. "cv" takes the size with the best
@@ -77,13 +77,27 @@ def choose_size(
     *,
     search: SizeSearch = BY_FOLDS,
     groups: Any = None,
-) -> Sized:
-    """The tree that the rules grow on all rows, as large as serves best on rows held out.
+) -> SizeChoice:
+    """Grow a tree on all rows, of the size with the best held-out score.
 
-    One tree is grown on all rows and one without each fold. Each has its own sequence of subtrees, which the
-    parameter orders: "ccp_alpha", "max_depth" or "max_leaf_nodes". Every size is scored on all folds, and of
-    sizes that score alike the smallest is taken. Rows of one group are never divided, and leaves are merged,
-    if the rules say so, in the end.
+    One tree is grown on all rows and one without each fold, each with its own sequence of subtrees. Every
+    size is scored on all folds; the smallest of equal ones is chosen. Leaves are merged last, if the rules
+    say so.
+
+    Parameters
+    ----------
+    table : Table
+    rules : GrowthRules
+    parameter : {"ccp_alpha", "max_depth", "max_leaf_nodes"}
+        Parameter that orders the subtrees.
+    search : SizeSearch
+        Folds, metric and rule of choice.
+    groups : array-like, optional
+        Rows of one group stay in one fold.
+
+    Returns
+    -------
+    SizeChoice
     """
     check_table(table)
     if parameter not in UNLIMITED:
@@ -94,11 +108,11 @@ def choose_size(
     if search.scoring is None and losses is not None:
         metric = loss_metric(losses)
     else:
-        metric = metric_of(search.scoring or own_scoring(rules.criterion_name), table.schema.target)
+        metric = make_metric(search.scoring or choose_scoring(rules.criterion_name), table.schema.target)
     marks = None if groups is None else read_groups(groups, table.n_rows)
     table.code(search.n_jobs)  # before the rows are sorted, which is sooner done by ranks
-    folds = divided(table, marks, search.cv, search.random_state)
-    path = path_of(grow(table, rules, random_state=search.random_state), parameter, rules)
+    folds = divide_rows(table, marks, search.cv, search.random_state)
+    path = make_path(grow(table, rules, random_state=search.random_state), parameter, rules)
     chosen = sizes_to_score(path, MOST_SIZES)
     scores, error = path_scores(folds, rules, values_between(path)[chosen], parameter, metric, search)
     sizes = SizeTable(
@@ -112,11 +126,11 @@ def choose_size(
         metric=metric,
     )
     tree = path[int(chosen[sizes.chosen])]
-    return Sized(merge_leaves(tree) if is_merged else tree, sizes)
+    return SizeChoice(merge_leaves(tree) if is_merged else tree, sizes)
 
 
 def _losses(table: Table, rules: GrowthRules) -> FloatArray | None:
-    """What errors cost on the rows of the table, if there are losses; each class by its prior."""
+    """Return the losses, each class weighed by its prior; None if there are none."""
     classes = table.schema.target.classes
     losses, priors = losses_of(rules.loss_matrix, classes), priors_of(rules.priors, classes)
     if losses is None or priors is None:
@@ -129,8 +143,8 @@ def _losses(table: Table, rules: GrowthRules) -> FloatArray | None:
 LEAST_ROWS = (1, 5, 10, 20, 50)  # in a leaf, that `choose_size_and_leaf` tries
 
 
-class SizedLeaf(NamedTuple):
-    """A tree of the size and the smallest leaf that rows held out speak for."""
+class SizeLeafChoice(NamedTuple):
+    """A tree whose size and least leaf were chosen by held-out scores."""
 
     tree: Tree
     sizes: SizeTable  # of the smallest leaf that was taken
@@ -140,11 +154,23 @@ class SizedLeaf(NamedTuple):
 
 def choose_size_and_leaf(
     table: Table, rules: GrowthRules = CART, *, search: SizeSearch = BY_FOLDS, groups: Any = None
-) -> SizedLeaf:
-    """The tree that the rules grow, with the alpha and the smallest leaf that serve best on rows held out.
+) -> SizeLeafChoice:
+    """Grow a tree with the alpha and the smallest leaf that score best on held-out rows.
 
-    Leaves of 1, 5, 10, 20 and 50 rows and more are tried, from those that the rules ask for, all on the same
-    folds. Of trees that score alike the one of the larger leaves is taken, and then the smaller one.
+    Leaves of 1, 5, 10, 20, 50 and more rows, from the rules' minimum on, are compared on the same folds. Of
+    equal scores the larger leaf wins, then the smaller tree.
+
+    Parameters
+    ----------
+    table : Table
+    rules : GrowthRules
+    search : SizeSearch
+    groups : array-like, optional
+        Rows of one group stay in one fold.
+
+    Returns
+    -------
+    SizeLeafChoice
     """
     check_table(table)
     n_rows = int(split_weight(table.weight, table.n_rows)[0].sum())
@@ -158,18 +184,18 @@ def choose_size_and_leaf(
     best = max(scores.values())
     taken = max(least for least, score in scores.items() if score >= best - TIED * abs(best))
     by_leaf = {least: each.sizes for least, each in found.items()}
-    return SizedLeaf(*found[taken], taken, by_leaf)
+    return SizeLeafChoice(*found[taken], taken, by_leaf)
 
 
-def path_of(tree: Tree, parameter: SizeParameter, rules: GrowthRules) -> PruningPath:
-    """The subtrees of the tree in the order of the parameter."""
+def make_path(tree: Tree, parameter: SizeParameter, rules: GrowthRules) -> PruningPath:
+    """Compute the subtrees in the order of the parameter."""
     if parameter == "ccp_alpha":
         return pruning_path(tree, rules.ccp_risk)
     return depth_path(tree) if parameter == "max_depth" else leaves_path(tree)
 
 
 def values_between(path: PruningPath) -> FloatArray:
-    """For every subtree a value that asks for it and for those of other samples that are like it.
+    """Return for every subtree a parameter value that also fits similar subtrees of other samples.
 
     A subtree is the best from its alpha to that of the next: their geometric mean is in the middle. The last
     one is the best from there on.
@@ -180,7 +206,7 @@ def values_between(path: PruningPath) -> FloatArray:
 
 
 def sizes_to_score(path: PruningPath, most: int) -> LongArray:
-    """Places on the path: all of them, or, if they are more than that, some of every order of magnitude."""
+    """Select sizes to score: all, or some of every order of magnitude if they are many."""
     if len(path) <= most:
         return np.arange(len(path))
     wanted = np.geomspace(1, path.n_leaves[0], most).round(9)  # 8 may come out as 7.999999999999999
@@ -199,14 +225,14 @@ def path_scores(
     metric: Metric,
     search: SizeSearch,
 ) -> tuple[FloatArray, FloatArray]:
-    """The score of every value on every fold, (values, folds), and the standard error of their mean."""
+    """Score every value on every fold, (values, folds), with the standard error of the means."""
     n_folds = len(folds.held_out)
     folds.table.code(search.n_jobs)  # before the threads start
     telling = [number for number in range(n_folds) if _can_tell(folds, number, metric)]
     if len(values) == 1:  # a single size needs no choice
         telling = list(range(n_folds))
     if len(telling) < n_folds:
-        report_unscored_folds(metric, len(telling), n_folds)
+        check_unscored_folds(metric, len(telling), n_folds)
     sizes = _Sizes(rules, values, parameter, metric, search.random_state)
     found = run_all(partial(sizes.scores, folds), telling, search.n_jobs, kept="Folds")
     scores = np.array([[score.value for score in of_fold] for of_fold in found]).T
@@ -219,7 +245,7 @@ def path_scores(
 
 @dataclass(frozen=True, eq=False)
 class _Sizes:
-    """What is grown and scored on every fold; a value, which can be sent to another process."""
+    """What is grown and scored on every fold; can be sent to another process."""
 
     rules: GrowthRules
     values: FloatArray
@@ -228,20 +254,21 @@ class _Sizes:
     seed: int
 
     def scores(self, folds: Folds, number: int) -> list[Score]:
-        """The scores of the values on one fold, by the tree of the rows outside it."""
+        """Score the values on one fold by the tree of the other rows."""
         table = folds.table
         own = balanced_on(table, self.rules, folds.times[number])
         fixed = fixed_point_sample(table, own)
         counts = (fixed.repeats * folds.times[number]).astype(np.int32)
         tree = grow_samples(table, own, fixed, [counts], [self.seed])[0]
         rows = folds.held_out[number] if table.weight is None else folds.held_out[number] & (table.weight > 0)
-        held_out = HeldOut.of(table.taken(rows), of_rows(folds.groups, rows))
-        path = path_of(tree, self.parameter, self.rules)
-        return subtree_scores(path, self.values, held_out, self.metric, with_error=len(folds.held_out) == 1)
+        path = make_path(tree, self.parameter, self.rules)
+        groups, is_single = subset_groups(folds.groups, rows), len(folds.held_out) == 1
+        held_out = table.subset(rows)
+        return subtree_scores(path, self.values, held_out, self.metric, groups=groups, with_error=is_single)
 
 
 def _can_tell(folds: Folds, number: int, metric: Metric) -> bool:
-    """True if the metric means something on the rows held out: the AUC of one class does not."""
+    """Return True if the metric is defined on the held-out rows: an AUC needs two classes."""
     table = folds.table
     rows = folds.held_out[number] if table.weight is None else folds.held_out[number] & (table.weight > 0)
     return len(np.unique(table.target[rows])) >= metric.least_values

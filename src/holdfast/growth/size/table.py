@@ -17,7 +17,7 @@ TIED = 1e-12  # mean scores that differ by less, as a fraction of the best, are 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SizeTable:
-    """One entry for every size that was scored, the whole tree first and the root alone last.
+    """Held-out scores by tree size, from the whole tree to the root.
 
     Scores are the greater the better: losses are negated.
     """
@@ -40,35 +40,35 @@ class SizeTable:
 
     @cached_property
     def score(self) -> FloatArray:
-        """The mean over the folds."""
+        """Mean score over the folds."""
         return frozen(self.scores.mean(axis=1))
 
     @cached_property
     def best(self) -> int:
-        """Which size has the best mean score; the smallest of several."""
+        """Index of the best mean score; the smallest size if several are best."""
         highest = float(self.score.max())
         return int(np.flatnonzero(self.score >= highest - TIED * abs(highest))[-1])
 
     @cached_property
     def within_error(self) -> int:
-        """The smallest size whose mean score is within one standard error of the best."""
+        """Index of the smallest size within one standard error of the best."""
         best = float(self.score[self.best])
         least = best - float(self.error[self.best])
         return int(np.flatnonzero(self.score >= least - TIED * max(abs(best), abs(least)))[-1])
 
     @property
     def chosen(self) -> int:
-        """The size that was taken."""
+        """Index of the chosen size."""
         return self.best if self.selection_rule == "cv" else self.within_error
 
     @property
     def chosen_value(self) -> float:
-        """The value of the parameter that was taken."""
+        """Parameter value of the chosen size."""
         return float(self.values[self.chosen])
 
     @property
     def typical_value(self) -> float | int:
-        """The value that was taken, as it is asked of other rows: amid those that give the same subtree."""
+        """Parameter value for other samples: the middle of those that give the same subtree."""
         value, place = self.chosen_value, self.chosen + 1
         if self.parameter != "ccp_alpha":
             return int(value)
@@ -76,7 +76,7 @@ class SizeTable:
 
     @property
     def reason(self) -> str:
-        """Why this size was taken, in words."""
+        """Why this size was chosen, in words."""
         best, title = self.best, self.metric.title.removeprefix("mean ")
         score = f"{self.metric.shown(float(self.score[best])):.4g}"
         error = f"{error_of(self, best):.2g}"
@@ -88,7 +88,7 @@ class SizeTable:
         )
 
     def columns(self) -> dict[str, list[Any]]:
-        """The table: names of columns, and one entry per size."""
+        """Column names and one entry per size."""
         root = float(self.risks[-1]) or 1.0
         folds = {f"fold_{number + 1}": scores.tolist() for number, scores in enumerate(self.scores.T)}
         return {
@@ -103,7 +103,7 @@ class SizeTable:
         }
 
     def to_frame(self, backend: str | None = None) -> Any:
-        """One row per size, as a pandas, polars or pyarrow frame (the first that is installed)."""
+        """Return a pandas, polars or pyarrow frame (the first installed) with one row per size."""
         import narwhals as nw
 
         from holdfast.tree.frame import frame_from
@@ -116,11 +116,11 @@ class SizeTable:
         return shown("size_table_text", self)
 
     def to_svg(self) -> str:
-        """A picture: the score of every size with its standard error, and which size was taken."""
+        """Draw the score of every size with its standard error, and the choice."""
         return plotted_svg("PruningDisplay", self)
 
     def plot(self, ax: Any = None, *, by: str = "n_leaves") -> Any:
-        """A `PruningDisplay`, drawn: the score by the number of leaves, or by="parameter"."""
+        """Plot the score by number of leaves, or by="parameter", as a `PruningDisplay`."""
         return plotted("PruningDisplay", self, ax=ax, by=by)
 
     def _repr_html_(self) -> str:
@@ -128,6 +128,6 @@ class SizeTable:
 
 
 def error_of(sizes: SizeTable, place: int) -> float:
-    """The standard error of a size; 0 where only rounding is left of it."""
+    """Return the standard error of a size, with rounding errors set to 0."""
     error = float(sizes.error[place])
     return error if error > TIED * abs(float(sizes.score[place])) else 0.0

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from holdfast.arrays import FloatArray
-from holdfast.growth.criteria import class_impurity, criterion_of
+from holdfast.growth.criteria import class_impurity, get_criterion
 from holdfast.show.palette import nth_colour
 from holdfast.show.plots.display import Display
 
@@ -36,7 +36,7 @@ class ImpurityDisplay(Display):
         """
         fractions = np.linspace(0.0, 1.0, POINTS)
         both = np.column_stack([1.0 - fractions, fractions])
-        curves = {name: class_impurity(criterion_of(name, True), both) for name in criteria}
+        curves = {name: class_impurity(get_criterion(name, True), both) for name in criteria}
         if scaled:
             curves = {name: curve * (0.5 / curve.max()) for name, curve in curves.items()}
         return cls(fractions, curves, scaled)._drawn_on(ax)

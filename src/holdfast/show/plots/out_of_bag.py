@@ -7,7 +7,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from holdfast.arrays import FloatArray, LongArray
-from holdfast.ensembles.out_of_bag import Curve, oob_metric
+from holdfast.ensembles.out_of_bag import Curve, make_oob_metric
 from holdfast.errors import ModelError
 from holdfast.scoring.metric import Metric
 from holdfast.show.palette import GREY, nth_colour
@@ -39,7 +39,7 @@ class OutOfBagDisplay(Display):
                 f"{type(model).__name__} has no out-of-bag curve: fit a forest or bagging with "
                 "oob_score=True, or the metric to score by."
             )
-        metric = oob_metric(model.oob_score, model.schema_.target)
+        metric = make_oob_metric(model.oob_score, model.schema_.target)
         return cls(curve.n_estimators, *_shown(curve.scores, metric), name)._drawn_on(ax)
 
     @classmethod

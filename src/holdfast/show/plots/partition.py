@@ -12,7 +12,7 @@ from matplotlib.colors import LinearSegmentedColormap, Normalize
 from matplotlib.patches import Rectangle
 
 from holdfast.arrays import FloatArray
-from holdfast.data.input.rows import encoded
+from holdfast.data.input.rows import encode_rows
 from holdfast.data.schema import Label
 from holdfast.errors import ParameterError
 from holdfast.show.palette import BLUE, INK, PAPER, darker, lighter, nth_colour
@@ -72,7 +72,7 @@ class PartitionDisplay(Display):
         tree = tree_of(model)
         shown = features_shown(tree, features)
         used = sorted({*np.unique(tree.feature[tree.feature != LEAF]).tolist(), *shown})
-        rows = encoded(X, tree.schema, used)
+        rows = encode_rows(X, tree.schema, used)
         columns = {number: rows[:, place] for place, number in enumerate(used)}
         held = held_values(tree, columns, at or {}, shown)
         axes = [FeatureAxis.of(tree.schema.features[number], columns[number]) for number in shown]

@@ -11,14 +11,14 @@ from holdfast._version import __version__
 from holdfast.arrays import IntArray
 from holdfast.data.schema import Label, Schema, Target
 from holdfast.data.table import Table
-from holdfast.distance.diff.data import compared_table
+from holdfast.distance.diff.data import prepare_table
 from holdfast.errors import ParameterError
 from holdfast.evidence.feature_use import FeatureUse, feature_use
 from holdfast.evidence.replication_table import Replications
 from holdfast.evidence.split_support import SplitSupport, split_support
 from holdfast.runs.run import Run
 from holdfast.runs.stable_fit import StableFit
-from holdfast.scoring.metric import Metric, TrueValues, metric_of
+from holdfast.scoring.metric import Metric, TrueValues, make_metric
 from holdfast.show.report.given import Given
 from holdfast.stability.frontier import Frontier
 from holdfast.tree.ensemble import Ensemble
@@ -136,7 +136,7 @@ def _of_model(subject: Any, given: Given) -> Fitted:
     return Fitted(
         model=model,
         positive=positive_class(model, given.positive),
-        metric=trained.metric if trained is not None else metric_of(None, model.schema.target),
+        metric=trained.metric if trained is not None else make_metric(None, model.schema.target),
         frontier=getattr(subject, "frontier_", None),
         chosen=None if choice is None else choice.candidate,
         reason="" if choice is None else choice.reason,
@@ -170,9 +170,9 @@ def _model_of(subject: Any) -> Tree | Ensemble:
 
 def _metric(name: str, model: Tree | Ensemble) -> Metric:
     try:
-        return metric_of(name, model.schema.target)
+        return make_metric(name, model.schema.target)
     except ParameterError:  # of another library
-        return metric_of(None, model.schema.target)
+        return make_metric(None, model.schema.target)
 
 
 def _supports(
@@ -198,7 +198,7 @@ def _given_rows(model: Tree | Ensemble, given: Given) -> RowsKnown | None:
     if given.X is None or given.y is None:
         return None
     some = model if isinstance(model, Tree) else model.trees[0].replace(schema=model.schema)
-    table = compared_table(some, some, given.X, given.y)
+    table = prepare_table(some, some, given.X, given.y)
     return RowsKnown(given.X, TrueValues(model.schema.target, table.target, table.weight), are_new=False)
 
 

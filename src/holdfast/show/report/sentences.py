@@ -10,7 +10,7 @@ from holdfast.evidence.leaf_evidence import FEW_ROWS
 from holdfast.evidence.outcome_at import LeafOutcome
 from holdfast.text.lines import printable
 from holdfast.text.numbers import number_text, percent_range, rounded_percent, told_apart
-from holdfast.tree.wording import class_names
+from holdfast.tree.wording import format_class_names
 
 MOST_CLASSES = 3  # that a sentence names besides the first
 
@@ -69,7 +69,7 @@ def frequency_sentence(
     >>> frequency_sentence(target, np.array([27.0, 17.0]), "patient", 1, found)
     'Of 44 patients like this, 17 had stroke = yes: 39 % (26 to 53 %).'
     """
-    total, names = float(counts.sum()), class_names(target)
+    total, names = float(counts.sum()), format_class_names(target)
     if total <= 0:
         return f"No {noun} like this is known."
     rate, between, by_weight = float(counts[place]) / total, "", ""

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from holdfast.arrays import FloatArray, LongArray
-from holdfast.growth.shrinkage import shrunk
+from holdfast.growth.shrinkage import shrink_tree
 from holdfast.stability.centring.search import TeacherFit
 from holdfast.stability.collection import Collection
 from holdfast.tree.tree import Tree
@@ -25,7 +25,7 @@ class CentredTrees:
 
     def shrunk(self, strength: float) -> "CentredTrees":
         """The same with leaf values drawn towards the nodes above; the references stay as they are."""
-        trees = tuple(shrunk(tree, strength) for tree in self.trees)
+        trees = tuple(shrink_tree(tree, strength) for tree in self.trees)
         return replace(self, trees=trees, smaller=tuple(each.shrunk(strength) for each in self.smaller))
 
     def within(self, tolerance: float, max_leaf_nodes: int) -> "CentredTrees":

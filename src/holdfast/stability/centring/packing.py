@@ -8,13 +8,13 @@ import numpy as np
 from holdfast.arrays import BoolArray, FloatArray, IntArray, KeyArray, LongArray
 from holdfast.data.table import Table
 from holdfast.distance.costs import fraction_of_range
-from holdfast.distance.packing import frozen_fields
+from holdfast.distance.packing import freeze_fields
 from holdfast.distance.settings import DistanceSettings
 from holdfast.kernels.centring.problem import MOST_PATH, NO_PATH, Grafts, Nodes, Points, Questions, Rows
 from holdfast.kernels.centring.rules import UNIT as COORDINATES
 from holdfast.stability.centring.questions import QuestionList, exact
 from holdfast.stability.centring.students import UNIT
-from holdfast.tree.sums import add_upwards
+from holdfast.tree.sums import add_to_ancestors
 from holdfast.tree.tree import LEAF, Tree
 
 MOST_WEIGHT = 2.0**38  # of all rows: sums of their answers in units have no more than 53 bits
@@ -29,7 +29,7 @@ def packed_rows(bins: IntArray, answers: FloatArray, weight: FloatArray, repeats
     cell = _cells(bins)
     n_cells, first = int(cell.max()) + 1, np.unique(cell, return_index=True)[1]
     units = np.rint(_learnt(answers) / UNIT) * whole[:, None]
-    return frozen_fields(
+    return freeze_fields(
         Rows(
             bin=np.ascontiguousarray(bins[:, first], np.int64),
             answer=np.stack([np.bincount(cell, each, n_cells) for each in units.T], axis=1),
@@ -53,7 +53,7 @@ def node_sums(
     units = np.rint(_learnt(answers) / UNIT) * whole[:, None]
     sums = np.zeros((tree.n_nodes, 1 + units.shape[1]))
     np.add.at(sums, tree.apply(table), np.column_stack([whole, units]))
-    add_upwards(tree, sums)
+    add_to_ancestors(tree, sums)
     return sums[:, 0], sums[:, 1:] * UNIT
 
 
@@ -116,7 +116,7 @@ def packed_points(
         outcome_weight=exact(settings.label_weight),
         value_scale=scale,
     )
-    return frozen_fields(points), np.abs(whole[:, None] - rules).sum(axis=0)
+    return freeze_fields(points), np.abs(whole[:, None] - rules).sum(axis=0)
 
 
 def packed_grafts(
@@ -141,7 +141,7 @@ def packed_grafts(
         _fill_grafts(grafts, r, questions.nodes_of(tree, shape[1]), tree, seen)
     used = (grafts.n_leaves * grafts.is_first).ravel()
     grafts.place[:] = (np.cumsum(used) - used).reshape(shape)
-    return frozen_fields(grafts)
+    return freeze_fields(grafts)
 
 
 def _allowed(at: FloatArray, questions: Questions) -> KeyArray:

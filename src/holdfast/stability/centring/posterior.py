@@ -6,10 +6,10 @@ from holdfast.arrays import FloatArray, IntArray, without_last_digits
 from holdfast.data.schema import Target
 from holdfast.data.table import Table
 from holdfast.distance.costs import fraction_of_range
-from holdfast.growth.criteria import class_impurity, criterion_of
+from holdfast.growth.criteria import class_impurity, get_criterion
 from holdfast.scoring.intervals import wilson_interval
-from holdfast.tree.monotone import in_order
-from holdfast.tree.sums import add_upwards
+from holdfast.tree.monotone import enforce_monotonicity
+from holdfast.tree.sums import add_to_ancestors
 from holdfast.tree.threshold import decision_threshold
 from holdfast.tree.tree import Tree
 
@@ -36,8 +36,10 @@ def with_posterior_values(tree: Tree, table: Table, repeats: IntArray, weight: F
     elif is_classes and tree.loss_matrix is None:
         value = _with_clear_majority(value, rows_mean, n_rows)
     value = _values(without_last_digits(value), target)
-    impurity = class_impurity(criterion_of(tree.criterion, True), value) if is_classes else tree.impurity
-    return in_order(tree.replace(value=value, impurity=impurity, given_outcome=None, teacher_mean=tree.value))
+    impurity = class_impurity(get_criterion(tree.criterion, True), value) if is_classes else tree.impurity
+    return enforce_monotonicity(
+        tree.replace(value=value, impurity=impurity, given_outcome=None, teacher_mean=tree.value)
+    )
 
 
 def _effective_rows(tree: Tree, repeats: IntArray, weight: FloatArray, leaf: IntArray) -> FloatArray:
@@ -46,7 +48,7 @@ def _effective_rows(tree: Tree, repeats: IntArray, weight: FloatArray, leaf: Int
     squares = np.divide(weight**2, repeats, out=np.zeros(len(weight)), where=repeats > 0)
     sums = np.zeros((tree.n_nodes, 2))
     np.add.at(sums, leaf, np.column_stack([weight, squares]))
-    add_upwards(tree, sums)
+    add_to_ancestors(tree, sums)
     return without_last_digits(
         np.divide(sums[:, 0] ** 2, sums[:, 1], out=np.zeros(len(sums)), where=sums[:, 1] > 0)
     )
@@ -99,7 +101,7 @@ def moments(tree: Tree, table: Table, weight: FloatArray, leaf: IntArray) -> tup
     np.add.at(
         sums, leaf, weight[:, None] * np.column_stack([np.ones(len(leaf)), outputs[:, 0] ** 2, outputs])
     )
-    add_upwards(tree, sums)
+    add_to_ancestors(tree, sums)
     mean = sums[:, 2:] / np.where(sums[:, :1] > 0, sums[:, :1], 1.0)
     square = sums[:, 1] / np.where(sums[:, 0] > 0, sums[:, 0], 1.0)
     deviation = without_last_digits(np.sqrt(np.maximum(square - mean[:, 0] ** 2, 0.0)))

@@ -8,7 +8,7 @@ import numpy as np
 from holdfast.arrays import FloatArray, IntArray, LongArray, frozen
 from holdfast.backends.interruption import call_kernel, stop_flag
 from holdfast.distance.settings import DistanceSettings
-from holdfast.growth.guide import guide_for, paths_alone
+from holdfast.growth.guide import keep_interactions, make_guide
 from holdfast.kernels.centring.assignment import Matching
 from holdfast.kernels.centring.distance import NO_BOUND
 from holdfast.kernels.centring.fit import SideSums
@@ -81,7 +81,7 @@ class CentreProblem:
             square_sum(lesson.answers, lesson.weight),
             max(tree.n_leaves for tree in trees),
             frozen(np.array(sorted(held), np.int64)),
-            paths_alone(guide_for(lesson.lesson, lesson.rules)),
+            keep_interactions(make_guide(lesson.lesson, lesson.rules)),
         )
 
     @property

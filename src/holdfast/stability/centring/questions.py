@@ -10,11 +10,11 @@ from holdfast.arrays import FloatArray, IntArray, LongArray
 from holdfast.data.schema import Feature
 from holdfast.data.table import Table
 from holdfast.distance.costs import fraction_of_range
-from holdfast.distance.packing import frozen_fields
+from holdfast.distance.packing import freeze_fields
 from holdfast.kernels.centring.problem import Nodes, Questions
 from holdfast.kernels.centring.rules import UNIT as COORDINATES
 from holdfast.tree.builder import Nodes as LooseNodes
-from holdfast.tree.builder import preorder
+from holdfast.tree.builder import build_preorder
 from holdfast.tree.tree import LEAF, Tree
 
 
@@ -106,7 +106,7 @@ class QuestionList:
                 size[node] = size[node + 1] + size[nodes.right[node]]
         value, impurity = np.full((n_nodes, n_values), 1.0 / n_values), np.zeros(n_nodes)
         loose = LooseNodes(feature, threshold, left, right, missing_left, value, size, size, impurity, sets)
-        return preorder(loose, self.table.schema)
+        return build_preorder(loose, self.table.schema)
 
 
 def _packed_questions(asked: Sequence[Asked], cuts: Sequence[FloatArray], table: Table) -> Questions:
@@ -131,7 +131,7 @@ def _packed_questions(asked: Sequence[Asked], cuts: Sequence[FloatArray], table:
     coordinate = np.concatenate([[0], np.cumsum(widths)]).astype(np.int64)
     word = np.concatenate([[0], np.cumsum(-(-n_categories // 64))[:-1]]).astype(np.int64)
     packed = Questions(place, goes_left, last_bin, cut_at, first, coordinate, n_categories, n_bins, word)
-    return frozen_fields(packed)
+    return freeze_fields(packed)
 
 
 def _bins(column: FloatArray, cuts: FloatArray, n_bins: int, n_categories: int) -> IntArray:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from holdfast.arrays import IntArray
 from holdfast.backends.tasks import run_all
 from holdfast.distance.settings import DistanceSettings
-from holdfast.growth.first_splits import paths_of, prescribed
+from holdfast.growth.first_splits import place_first_splits, read_first_splits
 from holdfast.kernels.centring.problem import Bounds
 from holdfast.stability.centring.problem import CentreProblem, Found
 from holdfast.stability.centring.students import UNIT, Lesson
@@ -57,9 +57,9 @@ class CentreSearch:
         top = (
             []
             if lesson.rules.first_splits is None
-            else prescribed(lesson.table.schema, lesson.rules.first_splits)
+            else read_first_splits(lesson.table.schema, lesson.rules.first_splits)
         )
-        held = paths_of(top).values() if top else ()
+        held = place_first_splits(top).values() if top else ()
         problem = CentreProblem.of(lesson, references, repeats, settings, more=[student], held=held)
         least_rows = LEAST_SHARE * lesson.rules.min_samples_leaf / lesson.n_copies
         first, *others = [problem.measured(tree) for tree in (student, *references)]

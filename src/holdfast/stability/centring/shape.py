@@ -16,9 +16,9 @@ from holdfast.stability.centring.packing import node_sums, whole_weights
 from holdfast.stability.centring.posterior import moments
 from holdfast.stability.centring.search import TeacherFit
 from holdfast.stability.centring.students import Lesson
-from holdfast.tree.paths import paths_of
-from holdfast.tree.prune import cut_back
-from holdfast.tree.support import weak_splits
+from holdfast.tree.paths import number_paths
+from holdfast.tree.prune import prune_at
+from holdfast.tree.support import find_weak_splits
 from holdfast.tree.tree import LEAF, Tree
 
 CLOSE = 0.03  # probabilities that are no further apart, or means in standard deviations of the target
@@ -41,7 +41,7 @@ class ReferenceSplits(NamedTuple):
     def of(cls, references: Sequence[Tree], table: Table, weight: FloatArray) -> "ReferenceSplits":
         """The splits of some trees on the schema of the table."""
         rows = _drawn_rows(table, weight)
-        table, weight = table.taken(rows), whole_weights(weight[rows])
+        table, weight = table.subset(rows), whole_weights(weight[rows])
         inner = [np.flatnonzero(tree.feature != LEAF) for tree in references]
         reached = [_reaching_rows(tree, nodes, table) for tree, nodes in zip(references, inner, strict=True)]
         feature = [tree.feature[nodes] for tree, nodes in zip(references, inner, strict=True)]
@@ -101,7 +101,7 @@ def undo_weak_splits(
     paths `held`. Of several the one that adds least goes first.
     """
     tree = tree.replace(split_support=references.support(tree))
-    held_nodes = [node for path, node in paths_of(tree).items() if path in held]
+    held_nodes = [node for path, node in number_paths(tree).items() if path in held]
     is_held, explained = np.isin(np.arange(tree.n_nodes), held_nodes), explained_at(tree, lesson)
     observed, deviation = moments(tree, lesson.table, lesson.weight, tree.apply(lesson.table))
     scale = 1.0 if tree.schema.target.is_classes else float(deviation[0])
@@ -110,7 +110,7 @@ def undo_weak_splits(
         total, added = explained[ends].sum(), _added(tree, explained)
         undone = [
             (added[node], node)
-            for node in weak_splits(tree)
+            for node in find_weak_splits(tree)
             if not is_held[node]
             and ends[[tree.left[node], tree.right[node]]].all()
             and fit.loss(total - added[node]) <= most_lost
@@ -120,7 +120,7 @@ def undo_weak_splits(
             return tree
         _, node = min(undone)
         kept = np.flatnonzero(tree.parent != node)
-        tree = cut_back(tree, np.arange(tree.n_nodes) == node)
+        tree = prune_at(tree, np.arange(tree.n_nodes) == node)
         is_held, explained, observed = is_held[kept], explained[kept], observed[kept]
 
 

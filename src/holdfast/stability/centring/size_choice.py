@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from holdfast.arrays import BoolArray, FloatArray, LongArray, frozen
-from holdfast.data.split.groups import of_rows
+from holdfast.data.split.groups import subset_groups
 from holdfast.scoring.differences import score_difference
-from holdfast.scoring.metric import TrueValues, metric_of
+from holdfast.scoring.metric import TrueValues, make_metric
 from holdfast.shown import shown
 from holdfast.stability.centring.names import MOST_LEAVES
 from holdfast.stability.rows import PreparedRows
@@ -111,10 +111,10 @@ def choose_size(rows: PreparedRows, held_out: Sequence[tuple[BoolArray, Sequence
     """
     explained, differences, errors = [], [], []
     for flags, trees in held_out:
-        part = rows.table.taken(flags)
+        part = rows.table.subset(flags)
         target = part.schema.target
-        metric = metric_of("brier" if target.is_classes else "squared_error", target)
-        true_values = TrueValues.of(part, of_rows(rows.groups, flags))
+        metric = make_metric("brier" if target.is_classes else "squared_error", target)
+        true_values = TrueValues.of(part, subset_groups(rows.groups, flags))
         predictions = [tree.value[tree.apply(part)] for tree in trees]
         constant = metric.value(_constant(rows, flags), true_values)
         scale = -constant if constant < 0 else 1.0

@@ -8,23 +8,23 @@ from typing import NamedTuple
 import numpy as np
 
 from holdfast.arrays import FloatArray, IntArray, LongArray
-from holdfast.backends.tasks import ROWS_PER_TASK, batches, run_all
+from holdfast.backends.tasks import ROWS_PER_TASK, make_batches, run_all
 from holdfast.data.schema import Target
 from holdfast.data.split.resampling import Units, all_counts
 from holdfast.data.table import Table
-from holdfast.growth.constraints import monotone_of, number_rules
-from holdfast.growth.criteria import criterion_of
-from holdfast.growth.first_splits import prescribed
+from holdfast.growth.constraints import make_monotone, number_rules
+from holdfast.growth.criteria import get_criterion
+from holdfast.growth.first_splits import read_first_splits
 from holdfast.growth.grow import grow_samples
 from holdfast.growth.leaf_values import refit_all_leaf_values
 from holdfast.growth.pruning.path import leaves_path
-from holdfast.growth.recorded_splits import ask_if_recorded
+from holdfast.growth.recorded_splits import add_recorded_splits
 from holdfast.growth.rules import GrowthRules
 from holdfast.growth.sample import FixedPointSample, fixed_point, relative
 from holdfast.random_streams import Stream
 from holdfast.stability.centring.thresholds import coarse_table, on_cuts
-from holdfast.tree.monotone import in_order
-from holdfast.tree.prune import cut_back
+from holdfast.tree.monotone import enforce_monotonicity
+from holdfast.tree.prune import prune_at
 from holdfast.tree.tree import Tree
 
 UNIT = 2.0**-14  # of the teacher's answers: rounding hides the last digits, which no two machines agree on
@@ -57,7 +57,7 @@ class Student(NamedTuple):
 
     def cut_to(self, n_leaves: int) -> Tree:
         """The student as it was when it had so many leaves: growth makes the most useful split first."""
-        return cut_back(self.tree, self.undone <= self.tree.n_leaves - n_leaves)
+        return prune_at(self.tree, self.undone <= self.tree.n_leaves - n_leaves)
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,11 +118,11 @@ class Lesson:
         repeats, exponent = repeats.astype(np.int32), 0
         if (importance[repeats > 0] != 1.0).any():
             importance, exponent = relative(importance, repeats)
-        criterion = criterion_of(rules.criterion_name, n_classes > 2)
+        criterion = get_criterion(rules.criterion_name, n_classes > 2)
         fixed = fixed_point(
             lesson.target, n_classes if n_classes > 2 else 0, criterion, repeats, importance, exponent
         )
-        as_written = [] if rules.first_splits is None else prescribed(table.schema, rules.first_splits)
+        as_written = [] if rules.first_splits is None else read_first_splits(table.schema, rules.first_splits)
         if thresholds == "exact":
             return cls(table, answers, weight, lesson, rules, fixed, lesson, (None,) * len(table.columns))
         coarse, cuts = coarse_table(
@@ -183,7 +183,7 @@ class Lesson:
     ) -> list[Student]:
         """The students of bootstrap samples, which can be cut to fewer leaves."""
         self.coarse.code(n_jobs)  # before the threads start
-        tasks = batches(range(n_trees), max(1, ROWS_PER_TASK // self.lesson.n_rows))
+        tasks = make_batches(range(n_trees), max(1, ROWS_PER_TASK // self.lesson.n_rows))
         sampled = partial(self._sampled, repeats, units, stream)
         parts = run_all(sampled, tasks, n_jobs, progress=progress, kept="Students")
         return self._taught([tree for part in parts for tree in part], n_jobs=n_jobs)
@@ -204,14 +204,14 @@ class Lesson:
 
     def refit(self, trees: list[Tree], *, n_jobs: int | None = None) -> list[Tree]:
         """The trees with the teacher's answers for all rows at their nodes, as trees of the real target."""
-        if (promise := monotone_of(self.lesson.schema, self.rules)) is not None:
+        if (promise := make_monotone(self.lesson.schema, self.rules)) is not None:
             trees = [tree.replace(schema=self.lesson.schema, monotone=promise) for tree in trees]
         fitted = refit_all_leaf_values(trees, self.lesson, [self.fixed] * len(trees), n_jobs=n_jobs)
         return [self._delivered(tree) for tree in fitted]
 
     def ask_if_recorded(self, tree: Tree, keep: Collection[int] = ()) -> Tree:
         """Replace splits that separate missing values, and few others, by "is the value recorded?"."""
-        return ask_if_recorded(tree, self.lesson, self.rules, self.fixed, self.fixed.repeats, keep)
+        return add_recorded_splits(tree, self.lesson, self.rules, self.fixed, self.fixed.repeats, keep)
 
     def _delivered(self, tree: Tree) -> Tree:
         target = self.table.schema.target
@@ -226,8 +226,10 @@ class Lesson:
             with np.errstate(over="ignore"):
                 impurity = tree.impurity * np.square(np.float64(target.high) - target.low)
             impurity = np.minimum(np.nan_to_num(impurity), np.finfo(np.float64).max)
-            return in_order(tree.replace(schema=self.table.schema, value=value[:, None], impurity=impurity))
+            return enforce_monotonicity(
+                tree.replace(schema=self.table.schema, value=value[:, None], impurity=impurity)
+            )
         fractions = np.stack([1.0 - share, share], axis=1)[:, -len(target.classes) :]
         impurity = 2.0 * share * (1.0 - share)
         said = tree.replace(schema=self.table.schema, value=fractions, impurity=impurity, criterion="gini")
-        return in_order(said.replace(monotone=promise))
+        return enforce_monotonicity(said.replace(monotone=promise))

@@ -14,15 +14,15 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from holdfast.arrays import BoolArray, FloatArray, LongArray
-from holdfast.backends.tasks import run_kept
+from holdfast.backends.tasks import run_cached
 from holdfast.data.input.weight import are_repetitions
 from holdfast.data.schema import Target
-from holdfast.data.split.groups import of_rows
+from holdfast.data.split.groups import subset_groups
 from holdfast.data.split.row_keys import lowest, row_hashes, unit_keys
 from holdfast.data.table import Table
 from holdfast.distance.costs import fraction_of_range
 from holdfast.ensembles.bagging import ROWS_AT_A_TIME as BLOCK
-from holdfast.ensembles.bagging import bagged_values
+from holdfast.ensembles.bagging import predict_bagged
 from holdfast.ensembles.bags import Sampling
 from holdfast.ensembles.boosting import BoostingSettings, boost
 from holdfast.errors import ParameterError
@@ -75,7 +75,7 @@ class TeacherData:
         if table.weight is not None or not (weight == 1.0).all():
             table = replace(table, weight=weight)
         elif "coded" not in table.__dict__:
-            table = table.taken(slice(None))  # whose codes are forgotten with it
+            table = table.subset(slice(None))  # whose codes are forgotten with it
         target = table.schema.target
         if not target.is_classes:  # squares of fractions neither overflow nor vanish
             fraction = np.zeros(table.n_rows)
@@ -87,7 +87,9 @@ class TeacherData:
         data = cls(table, groups, settings.n_jobs, settings.rules.categories)
         if training is None:
             return data
-        return replace(data, table=table.taken(training), groups=of_rows(groups, training), others=table)
+        return replace(
+            data, table=table.subset(training), groups=subset_groups(groups, training), others=table
+        )
 
     @property
     def predicted(self) -> Table:
@@ -145,7 +147,7 @@ def part_predictions(data: TeacherData, parts: Iterable[Any]) -> list[FloatArray
     if target.is_classes and len(present := np.unique(data.table.target)) == 1:  # there is nothing to learn
         return [np.eye(len(target.classes))[np.full(n_rows, present[0])] for _ in parts]
     fits = [PARTS[part] if isinstance(part, str) else partial(_foreign, estimator=part) for part in parts]
-    return [run_kept("Teacher", fit, data) for fit in fits]
+    return [run_cached("Teacher", fit, data) for fit in fits]
 
 
 def teacher_predictions(data: TeacherData, teacher: Any) -> FloatArray:
@@ -184,7 +186,7 @@ def _bagged(data: TeacherData, splitter: Literal["best", "random"], sampling: Sa
     n_rows = data.table.n_rows if weight is None or not are_repetitions(weight) else weight.sum()
     if n_rows > MOST_BAGGED:
         sampling = replace(sampling, max_samples=float(MOST_BAGGED / n_rows))
-    return bagged_values(
+    return predict_bagged(
         data.table,
         rules,
         N_TREES,
@@ -206,7 +208,7 @@ def _boosting(data: TeacherData) -> FloatArray:
     )
     boosted = boost(data.table, settings, n_jobs=data.n_jobs)
     rows, n_rows = data.predicted, data.predicted.n_rows
-    parts = [rows.taken(slice(begin, begin + BLOCK)) for begin in range(0, n_rows, BLOCK)]
+    parts = [rows.subset(slice(begin, begin + BLOCK)) for begin in range(0, n_rows, BLOCK)]
     return np.concatenate([boosted.ensemble.values(part, n_jobs=data.n_jobs) for part in parts])
 
 
@@ -231,7 +233,7 @@ def _penalised(data: TeacherData, c: float, *, is_kernel: bool) -> FloatArray:
         n_drawn = round(MOST_FITTED / table.n_rows * len(np.unique(keys)))
         drawn = lowest(keys, (SEED, Branch.TEACHER_ROWS), n_drawn)
         if len(np.unique(table.target[drawn])) > 1:
-            table, keys = table.taken(drawn), keys[drawn]
+            table, keys = table.subset(drawn), keys[drawn]
     # One thread: sums of floats must not depend on how many there are.
     with threadpool_limits(1, user_api="blas"):
         design = DesignMatrix.of(table)

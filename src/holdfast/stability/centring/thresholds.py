@@ -13,7 +13,7 @@ import numpy as np
 
 from holdfast.arrays import FloatArray, IntArray
 from holdfast.data.table import Table
-from holdfast.growth.rounding import roundest
+from holdfast.growth.rounding import find_roundest
 from holdfast.tree.tree import KNOWN, Tree
 
 LEAST_SHARE = 1 / 32  # of the rows of a feature, between two neighbouring thresholds
@@ -38,7 +38,7 @@ def round_cuts(values: FloatArray, repeats: IntArray, least_share: float = LEAST
     if len(levels) < 2:
         return np.empty(0)
     if len(levels) == 2:
-        return np.array([roundest(float(levels[0]), float(levels[1]))])
+        return np.array([find_roundest(float(levels[0]), float(levels[1]))])
     below = np.concatenate([[0], np.cumsum(np.bincount(place, repeats[known], len(levels)))])
     need = max(2.0, math.ceil(least_share * below[-1]))
     return _Gaps(levels, below, need).cuts()

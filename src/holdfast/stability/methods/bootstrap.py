@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from holdfast.growth.leaf_values import refit_all_leaf_values
 from holdfast.growth.learner import Learner
-from holdfast.growth.shrinkage import shrunk
+from holdfast.growth.shrinkage import shrink_tree
 from holdfast.scoring.metric import Metric
 from holdfast.stability.baseline import baseline_test
 from holdfast.stability.collection import Collection, grow_candidates, grow_references
@@ -40,7 +40,7 @@ def _scored(
         # Before the distances: a leaf that changes its mind is a step away from the reference trees.
         trees = refit_all_leaf_values(trees, rows.table, samples, n_jobs=settings.n_jobs)
     if scoring.strength is not None:
-        trees = [shrunk(tree, scoring.strength) for tree in trees]
+        trees = [shrink_tree(tree, scoring.strength) for tree in trees]
     return replace(grown, trees=tuple(trees)), scores, scoring.strength
 
 

@@ -12,23 +12,23 @@ from typing import NamedTuple
 import numpy as np
 
 from holdfast.arrays import BoolArray, FloatArray, IntArray, LongArray, without_last_digits
-from holdfast.data.split.folds import drawn_folds
-from holdfast.data.split.groups import of_rows
+from holdfast.data.split.folds import draw_folds
+from holdfast.data.split.groups import subset_groups
 from holdfast.data.split.resampling import Units
 from holdfast.data.table import Table
 from holdfast.distance.costs import fraction_of_range
-from holdfast.distance.settings import DistanceSettings, checked_outcome
+from holdfast.distance.settings import DistanceSettings, check_outcome
 from holdfast.errors import ParameterError
 from holdfast.growth.class_costs import losses_of
 from holdfast.growth.leaf_values import refit_all_leaf_values, refit_leaf_values
-from holdfast.growth.rounding import with_round_thresholds
+from holdfast.growth.rounding import round_exactly
 from holdfast.growth.rules import GrowthRules, rows_needed
 from holdfast.growth.sample import fixed_point_sample, weights_of
-from holdfast.growth.shrinkage import shared_strength, shrunk
+from holdfast.growth.shrinkage import shared_strength, shrink_tree
 from holdfast.growth.values import rows_by_class
 from holdfast.random_streams import Branch
 from holdfast.scoring.metric import Metric, TrueValues
-from holdfast.scoring.predictions import predictions_for
+from holdfast.scoring.predictions import predict_for_metric
 from holdfast.stability.baseline import CLEAR_AT_ONCE, OPEN, BaselineTest, baseline_test
 from holdfast.stability.centring.centred_trees import CentredTrees
 from holdfast.stability.centring.names import DEFAULT_TEACHER, LEAF_VALUES, MOST_LEAVES, THRESHOLDS
@@ -64,9 +64,9 @@ from holdfast.stability.selection import TEACHER_TOLERANCE
 from holdfast.stability.settings import StabilitySettings
 from holdfast.stability.update.prior import Prior
 from holdfast.stability.validation import Scores
-from holdfast.tree.class_counts import with_class_counts
-from holdfast.tree.prune import cut_back
-from holdfast.tree.threshold import with_losses
+from holdfast.tree.class_counts import set_class_counts
+from holdfast.tree.prune import prune_at
+from holdfast.tree.threshold import set_losses
 from holdfast.tree.tree import LEAF, Tree
 
 SMALLER = (12, 8, 4)  # leaves of further candidates, as far as they are fewer than a tree may have
@@ -156,7 +156,7 @@ def _teach_divisions(
     taught = [
         None
         if parts is None
-        else lesson_of(table.taken(training), weighted_mean(parts, weights.tolist())[training], settings)
+        else lesson_of(table.subset(training), weighted_mean(parts, weights.tolist())[training], settings)
         for training, parts in zip(rows.division.training, divisions, strict=True)
     ]
     return settings, taught
@@ -209,8 +209,8 @@ def _baseline(
         if found.ratio >= CLEAR_AT_ONCE or (repeat and found.ratio < OPEN):
             break
         stream = (SEED, Branch.BASELINE_TEST_FOLDS, repeat)
-        for fold in drawn_folds(rows.table, rows.groups, FOLDS, stream):
-            training, groups = rows.table.taken(fold.training), of_rows(rows.groups, fold.training)
+        for fold in draw_folds(rows.table, rows.groups, FOLDS, stream):
+            training, groups = rows.table.subset(fold.training), subset_groups(rows.groups, fold.training)
             parts.append((fold.held_out, students_of_sizes(settings, sizes, training, groups)))
         found = baseline_test(rows, metric, parts) or found
     return found
@@ -221,11 +221,11 @@ def _with_one_leaf(grown: Grown, rows: PreparedRows, settings: StabilitySettings
     assert grown.sizes is not None
     assert grown.teacher_loss is not None
     candidates, sizes, tree = grown.candidates, grown.sizes, grown.candidates.trees[0]
-    constants = [[_constant(tree, rows.table.taken(each), settings)] for each in rows.division.training]
+    constants = [[_constant(tree, rows.table.subset(each), settings)] for each in rows.division.training]
     own = _scores(rows, metric, constants)
     names = ("value", "error", "measured", "measured_error")
     scores = {name: np.append(getattr(grown.scores, name), getattr(own, name)) for name in names}
-    roots = tuple(cut_back(each, np.ones(each.n_nodes, np.bool_)) for each in grown.references.trees)
+    roots = tuple(prune_at(each, np.ones(each.n_nodes, np.bool_)) for each in grown.references.trees)
     return grown._replace(
         candidates=Collection(
             (*candidates.trees, _constant(tree, rows.table, settings)),
@@ -245,7 +245,7 @@ def _with_one_leaf(grown: Grown, rows: PreparedRows, settings: StabilitySettings
 
 def _constant(tree: Tree, table: Table, settings: StabilitySettings) -> Tree:
     """A tree of one leaf, with the base rate, the mean or the quantile of the rows."""
-    root = cut_back(tree, np.ones(tree.n_nodes, np.bool_))
+    root = prune_at(tree, np.ones(tree.n_nodes, np.bool_))
     rules = settings.rules
     if not rules.says_quantiles:
         rules = replace(rules, criterion=_criterion(table))
@@ -364,7 +364,7 @@ def _central(
         lesson.ask_if_recorded(search.problem.questions.tree_of(each.nodes, each.n_leaves)) for each in found
     ]
     if settings.thresholds == "exact":
-        shapes = [with_round_thresholds(tree, lesson.table, search.prescribed) for tree in shapes]
+        shapes = [round_exactly(tree, lesson.table, search.prescribed) for tree in shapes]
     splits = ReferenceSplits.of(references, lesson.table, lesson.weight)
     trees = [
         undo_weak_splits(tree, splits, lesson, search.fit, tolerance, set(search.problem.held.tolist()))
@@ -400,11 +400,11 @@ def _with_leaf_values(trees: list[Tree], rows: Taught, settings: StabilitySettin
         sample = fixed_point_sample(table, rules)
         labelled = refit_all_leaf_values(trees, table, [sample] * len(trees))
         strength = settings.shrinkage
-        return labelled if strength is None else [shrunk(tree, strength) for tree in labelled]
+        return labelled if strength is None else [shrink_tree(tree, strength) for tree in labelled]
     trees = [_with_observed(tree, rows) for tree in _with_weights(trees, rows.exponent)]
     losses = losses_of(settings.rules.loss_matrix, table.schema.target.classes)
     if losses is not None:
-        trees = [with_losses(tree, losses) for tree in trees]
+        trees = [set_losses(tree, losses) for tree in trees]
     if settings.leaf_values == "posterior":
         weight = rows.lesson.weight
         trees = [with_posterior_values(tree, table, rows.repeats, weight) for tree in trees]
@@ -419,7 +419,7 @@ def _with_observed(tree: Tree, rows: Taught) -> Tree:
     n_classes = len(table.schema.target.classes)
     counts = rows_by_class(tree, tree.apply(table), table.target, rows.repeats, n_classes)
     # Of three classes or more, the lesson counts a row only for the classes that the teacher allows.
-    return with_class_counts(tree.replace(count=counts.sum(axis=1)), counts)
+    return set_class_counts(tree.replace(count=counts.sum(axis=1)), counts)
 
 
 def _with_weights(trees: list[Tree], exponent: int) -> list[Tree]:
@@ -460,7 +460,7 @@ def distance_settings(settings: StabilitySettings, trees: list[Tree]) -> Distanc
     """How distances between the trees are measured, the depth being the greatest that is allowed or there."""
     depth = max(1, settings.rules.max_depth or 1, *(tree.depth for tree in trees))
     target = trees[0].schema.target
-    outcome = checked_outcome(target, settings.matching, settings.label_weight, settings.outcome)
+    outcome = check_outcome(target, settings.matching, settings.label_weight, settings.outcome)
     return DistanceSettings.of_depth(depth, settings.matching, outcome, settings.label_weight)
 
 
@@ -536,7 +536,7 @@ def _learnt(
     return [
         whole
         if each is None
-        else centred_by(each.limited(settings), of_rows(rows.groups, training), settings, SMALLER)
+        else centred_by(each.limited(settings), subset_groups(rows.groups, training), settings, SMALLER)
         for training, each in zip(rows.division.training, taught, strict=True)
     ]
 
@@ -555,9 +555,9 @@ def _scores(rows: PreparedRows, metric: Metric, made: Sequence[Sequence[Tree]]) 
     """For each candidate the score of a tree made the same way without the rows that it is scored on."""
     values, errors = [], []
     for learnt, held_out in zip(made, rows.division.validation, strict=True):
-        part = rows.table.taken(held_out)
-        true_values = TrueValues.of(part, of_rows(rows.groups, held_out))
-        scored = [metric.score(predictions_for(metric, tree, part), true_values) for tree in learnt]
+        part = rows.table.subset(held_out)
+        true_values = TrueValues.of(part, subset_groups(rows.groups, held_out))
+        scored = [metric.score(predict_for_metric(metric, tree, part), true_values) for tree in learnt]
         values.append([each.value for each in scored])
         errors.append([each.error for each in scored])
     value = without_last_digits(np.mean(values, axis=0))

@@ -38,16 +38,16 @@ def hold_out_once(table: Table, settings: StabilitySettings, info: RowInfo) -> D
     alike = np.zeros(table.n_rows, np.int64)  # one stratum: neither classes nor stages are balanced
     holdout = info.holdout
     if holdout is None:
-        holdout = below(random_positions(alike, keys, (seed, Branch.PAPER_TEST_ROWS)), fraction)
+        holdout = select_below(random_positions(alike, keys, (seed, Branch.PAPER_TEST_ROWS)), fraction)
     early = np.zeros(table.n_rows, np.bool_)
     training = holdout if holdout.all() else ~holdout  # a table of a single row has nothing to hold out
     if info.stage is not None and info.holdout is None:
         return Division(early_stages(info.stage, settings.early_fraction), (holdout,))
-    if (stage := numbered(info.stage, training)) is not None:
+    if (stage := renumber_groups(info.stage, training)) is not None:
         early[training] = early_stages(stage, settings.early_fraction)
         return Division(early, (holdout,))
     position = random_positions(alike[training], keys[training], (seed, Branch.PAPER_EARLY_ROWS))
-    early[training] = below(position, settings.early_fraction)
+    early[training] = select_below(position, settings.early_fraction)
     return Division(early, (holdout,))
 
 

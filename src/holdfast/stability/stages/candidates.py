@@ -15,7 +15,7 @@ import numpy as np
 from holdfast.arrays import BoolArray, FloatArray, LongArray
 from holdfast.distance.distances import distances_between
 from holdfast.distance.settings import DistanceSettings
-from holdfast.growth.rounding import with_round_thresholds
+from holdfast.growth.rounding import round_exactly
 from holdfast.stability.methods.centred import distance_settings
 from holdfast.stability.settings import StabilitySettings
 from holdfast.stability.stages.lesson import StageLesson
@@ -116,7 +116,7 @@ class Candidates:
             chosen.append(shortest_path(losses, links, weight, allowed, possible)[-1])
         return chosen
 
-    def taken(self, structures: Sequence[int]) -> tuple[list[Tree], list[float]]:
+    def subset(self, structures: Sequence[int]) -> tuple[list[Tree], list[float]]:
         """The trees of a sequence, and what each of them loses."""
         trees = [self.trees[stage][structure] for stage, structure in enumerate(structures)]
         for stage, lesson in enumerate(self.lessons[1:], 1):
@@ -132,7 +132,7 @@ def suggestions(lesson: StageLesson) -> list[Tree]:
     away = distances_between(centred.references, [middle], distances)[:, 0]
     nearest = np.argsort(away, kind="stable")[:N_REFERENCES]
     others = [lesson.student, *(centred.references[int(place)] for place in nearest)]
-    return [*centred.trees, *(with_round_thresholds(tree, lesson.learnt.table) for tree in others)]
+    return [*centred.trees, *(round_exactly(tree, lesson.learnt.table) for tree in others)]
 
 
 def _carried(trees: Sequence[Sequence[Tree]], lessons: Sequence[StageLesson]) -> Iterator[tuple[Tree, ...]]:

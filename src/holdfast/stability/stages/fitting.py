@@ -5,9 +5,9 @@ from dataclasses import replace
 from math import nan
 from typing import NamedTuple
 
-from holdfast.backends.progress import with_bar
+from holdfast.backends.progress import show_progress
 from holdfast.errors import ParameterError
-from holdfast.scoring.metric import metric_of
+from holdfast.scoring.metric import make_metric
 from holdfast.stability.choice import SelectionRule
 from holdfast.stability.methods.centred import distance_settings
 from holdfast.stability.settings import StabilitySettings
@@ -76,7 +76,7 @@ def _updates(
     room = with_room(replace(settings, verbose=False), first.tree)
     numbers: Iterable[int] = range(rows.n_stages)
     if settings.verbose:
-        numbers = with_bar(numbers, "Stages", rows.n_stages)
+        numbers = show_progress(numbers, "Stages", rows.n_stages)
     used = InUse(first.tree, first.loss, rows.size(0, stages))
     for number in numbers:
         lesson = StageLesson(number, rows.learnt(number, stages), rows.size(number, stages), room)
@@ -105,14 +105,14 @@ def _sequence(
     settings = lessons[0].settings
     found = Candidates.of(lessons, suggested, stages.tolerance) if suggested else None
     distances = distance_settings(settings, [*trees, *fresh]) if found is None else found.settings
-    record = Record(rows, stages, metric_of(settings.scoring, rows.table.schema.target), distances)
+    record = Record(rows, stages, make_metric(settings.scoring, rows.table.schema.target), distances)
     if found is None:
         told = then = record.stages(trees, [steps[0].used.loss, *_losses(lessons[1:], trees[1:])])
     else:
         path = found.path(stages.weight, hindsight=stages.hindsight)
-        told = record.stages(*found.taken(path.structures))
+        told = record.stages(*found.subset(path.structures))
         told = tuple(replace(stage, forward_score=nan, forward_error=nan) for stage in told)
-        then = record.stages(*found.taken(found.step_by_step(stages.weight)))
+        then = record.stages(*found.subset(found.step_by_step(stages.weight)))
     return StageSequence(
         stages=told,
         then=then,

@@ -27,7 +27,7 @@ from holdfast.stability.update.path import KEEP, Context, Point, allowed_loss, p
 from holdfast.stability.update.prior import Prior
 from holdfast.stability.update.search import UpdateSearch
 from holdfast.stability.update.settings import UpdateSettings
-from holdfast.tree.paths import paths_above, paths_of, question_key
+from holdfast.tree.paths import find_paths_above, number_paths, split_key
 from holdfast.tree.tree import LEAF, Tree
 
 
@@ -83,8 +83,8 @@ class StageLesson:
         """The leaves of a tree that no row of the stage reaches, with all questions above them."""
         n_rows = np.bincount(tree.apply(self.rows.lesson.table), self.rows.repeats, tree.n_nodes)
         empty = np.flatnonzero((tree.feature == LEAF) & (n_rows == 0)).tolist()
-        node_at = paths_of(tree)
-        return tuple((path, question_key(tree, node_at[path])) for path in sorted(paths_above(tree, empty)))
+        node_at = number_paths(tree)
+        return tuple((path, split_key(tree, node_at[path])) for path in sorted(find_paths_above(tree, empty)))
 
     def carry_over(self, tree: Tree, before: Tree) -> Tree:
         """A tree with the leaf values of this stage, and those of the tree before where there are no rows."""

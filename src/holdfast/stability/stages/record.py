@@ -11,11 +11,11 @@ from holdfast.distance.diff.crossings import Crossings
 from holdfast.distance.distances import distances_between
 from holdfast.distance.settings import DistanceSettings
 from holdfast.scoring.metric import Metric, TrueValues
-from holdfast.scoring.predictions import predictions_for
+from holdfast.scoring.predictions import predict_for_metric
 from holdfast.stability.stages.rows import StageRows
 from holdfast.stability.stages.sequence import FIRST, Stage, kind_of
 from holdfast.stability.stages.settings import StageSettings
-from holdfast.tree.recorded import with_recorded
+from holdfast.tree.recorded import set_recorded
 from holdfast.tree.tree import Tree
 
 
@@ -41,7 +41,7 @@ class Record:
                 told.append(told[-1])
             else:
                 table = self.rows.learnt(number, self.settings).table
-                told.append(with_recorded(tree, table, told[-1] if told else None))
+                told.append(set_recorded(tree, table, told[-1] if told else None))
         return told
 
     def _stage(self, number: int, trees: Sequence[Tree], loss: float) -> Stage:
@@ -74,7 +74,7 @@ class Record:
         if found is None or len(np.unique(found.table.target)) < self.metric.least_values:
             return nan, nan, 0
         true_values = TrueValues.of(found.table, found.groups)
-        score = self.metric.score(predictions_for(self.metric, tree, found.table), true_values)
+        score = self.metric.score(predict_for_metric(self.metric, tree, found.table), true_values)
         return score.value, score.error, found.table.n_rows
 
 

@@ -7,10 +7,10 @@ import numpy as np
 
 from holdfast.arrays import BoolArray, LongArray
 from holdfast.data.canonical_order import canonical
-from holdfast.data.input.weight import effective_rows
-from holdfast.data.split.groups import of_rows
+from holdfast.data.input.weight import count_effective_rows
+from holdfast.data.split.groups import subset_groups
 from holdfast.data.split.row_keys import copies_as_groups
-from holdfast.data.split.stages import joined_stages
+from holdfast.data.split.stages import join_small_stages
 from holdfast.data.table import Table
 from holdfast.stability.stages.settings import StageSettings
 
@@ -41,7 +41,7 @@ class StageRows:
         settings: StageSettings,
     ) -> "StageRows":
         """The rows, where a stage that has too few is joined with the next."""
-        joint = joined_stages(stage, settings.min_rows)
+        joint = join_small_stages(stage, settings.min_rows)
         number_of = [int(joint[stage == number][0]) for number in range(len(labels))]
         together = [
             [label for label, number in zip(labels, number_of, strict=True) if number == new]
@@ -67,16 +67,16 @@ class StageRows:
     def size(self, stage: int, settings: StageSettings) -> float:
         """How many rows those that a stage learns from are worth."""
         table = self.raw(stage, settings).table
-        return effective_rows(table.weight, table.n_rows)
+        return count_effective_rows(table.weight, table.n_rows)
 
     def raw(self, stage: int, settings: StageSettings) -> RowsLearnt:
         """The rows that a stage learns from, as they came, each with its weight by age."""
         is_learnt = self.is_learnt(stage, settings)
-        table = self.table.taken(is_learnt)
+        table = self.table.subset(is_learnt)
         if settings.half_life is not None:
             weight = np.exp2(-(stage - self.stage[is_learnt]) / float(settings.half_life))
             table = replace(table, weight=weight if table.weight is None else table.weight * weight)
-        return RowsLearnt(table, of_rows(self.groups, is_learnt))
+        return RowsLearnt(table, subset_groups(self.groups, is_learnt))
 
     def learnt(self, stage: int, settings: StageSettings) -> RowsLearnt:
         """The same in their fixed order."""
@@ -96,7 +96,7 @@ class StageRows:
         return self._in_order(np.asarray(is_next, np.bool_)) if is_next.any() else None
 
     def _in_order(self, rows: BoolArray) -> RowsLearnt:
-        return _in_order(RowsLearnt(self.table.taken(rows), of_rows(self.groups, rows)))
+        return _in_order(RowsLearnt(self.table.subset(rows), subset_groups(self.groups, rows)))
 
 
 def _in_order(rows: RowsLearnt) -> RowsLearnt:

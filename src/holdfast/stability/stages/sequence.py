@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.distance.diff.splits import SplitChange, split_changes
+from holdfast.distance.diff.splits import SplitChange, compare_splits
 from holdfast.distance.diff.tree_diff import TreeDiff, tree_diff
 from holdfast.distance.settings import DistanceSettings
 from holdfast.scoring.metric import Metric
@@ -193,7 +193,7 @@ def mean_known(values: Sequence[float]) -> float:
 
 def kind_of(old: Tree, new: Tree) -> str:
     """How far a tree changed: in values alone, in thresholds and categories, or in what it asks."""
-    changes: tuple[SplitChange, ...] = split_changes(old, new)
+    changes: tuple[SplitChange, ...] = compare_splits(old, new)
     if not changes:
         return SAME if np.array_equal(old.value, new.value) else REFIT
     if all(each.is_move for each in changes):

@@ -9,9 +9,9 @@ import numpy as np
 
 from holdfast.arrays import FloatArray, IntArray, frozen
 from holdfast.stability.methods.centred import Taught
-from holdfast.tree.monotone import in_order
-from holdfast.tree.outcome import with_outcome
-from holdfast.tree.paths import leaves_in_common
+from holdfast.tree.monotone import enforce_monotonicity
+from holdfast.tree.outcome import set_outcome
+from holdfast.tree.paths import find_common_leaves
 from holdfast.tree.threshold import decision_threshold
 from holdfast.tree.tree import LEAF, Tree
 
@@ -35,8 +35,8 @@ def steadied(tree: Tree, deployed: Tree, rows: Taught, budget: float) -> Tree:
         return tree
     value, outcome = tree.value.copy(), tree.outcome.copy()
     value[kept], outcome[kept] = (1.0 - tied, tied), before[kept]
-    steady = with_outcome(tree.replace(value=frozen(value), given_outcome=None), outcome)
-    return in_order(steady, leaves_in_common(steady, deployed))
+    steady = set_outcome(tree.replace(value=frozen(value), given_outcome=None), outcome)
+    return enforce_monotonicity(steady, find_common_leaves(steady, deployed))
 
 
 def _classes_before(tree: Tree, deployed: Tree, rows: Taught) -> IntArray:

@@ -7,7 +7,7 @@ looks too good on rows that it has learnt from.
 
 from dataclasses import dataclass, replace
 
-from holdfast.data.input.weight import effective_rows
+from holdfast.data.input.weight import count_effective_rows
 from holdfast.data.table import Table
 from holdfast.governance.policy import ChangePolicy
 from holdfast.governance.verdict import PolicyLine, PolicyVerdict
@@ -19,7 +19,7 @@ NO_TREE_ALIKE = "without the rows held out, no tree of this kind was found"
 
 def n_scored(held_out: Table) -> int:
     """How many rows are held out, copies counted."""
-    return round(effective_rows(held_out.weight, held_out.n_rows)) if held_out.n_rows else 0
+    return round(count_effective_rows(held_out.weight, held_out.n_rows)) if held_out.n_rows else 0
 
 
 @dataclass(frozen=True, eq=False)

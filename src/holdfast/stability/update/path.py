@@ -8,11 +8,11 @@ from typing import NamedTuple
 import numpy as np
 
 from holdfast.arrays import FloatArray, LongArray
-from holdfast.backends.tasks import run_kept
+from holdfast.backends.tasks import run_cached
 from holdfast.data.table import Table
 from holdfast.distance.distances import distances_between
 from holdfast.distance.settings import DistanceSettings
-from holdfast.growth.rounding import with_round_thresholds
+from holdfast.growth.rounding import round_exactly
 from holdfast.kernels.centring.problem import MOST_PATH
 from holdfast.stability.centring.students import Lesson
 from holdfast.stability.choice import SelectionRule, choose
@@ -30,11 +30,11 @@ from holdfast.stability.update.classes import steadied
 from holdfast.stability.update.prior import Prior
 from holdfast.stability.update.search import UpdateSearch
 from holdfast.stability.update.settings import UpdateSettings
-from holdfast.tree.class_counts import with_own_counts
-from holdfast.tree.edit import with_notes
-from holdfast.tree.monotone import in_order
-from holdfast.tree.paths import leaves_in_common, paths_above, paths_of, same_question
-from holdfast.tree.threshold import with_losses
+from holdfast.tree.class_counts import keep_own_counts
+from holdfast.tree.edit import update_edit_notes
+from holdfast.tree.monotone import enforce_monotonicity
+from holdfast.tree.paths import find_common_leaves, find_paths_above, is_same_split, number_paths
+from holdfast.tree.threshold import set_losses
 from holdfast.tree.tree import LEAF, Tree
 
 MORE = 1.1  # times its own loss: students of answers that are half the tree's own explain a little more
@@ -108,11 +108,11 @@ def path_by(
         rows.lesson.grow(rows.repeats),
         context.distances,
         context.more,
-        frozenset(path for path in paths_above(deployed, frozen) if path <= MOST_PATH),
+        frozenset(path for path in find_paths_above(deployed, frozen) if path <= MOST_PATH),
         is_least_given=settings.rules.min_samples_leaf != 1,
     )
     leaves = LeafValues(lesson_of(table, answers, settings), prior, prior.discounts(table, rows.repeats))
-    found = run_kept("Update", partial(_points, leaves=leaves, groups=groups, context=context), search)
+    found = run_cached("Update", partial(_points, leaves=leaves, groups=groups, context=context), search)
     has_drift = bool((leaves.discounts < 1).any())
     n_behind = prior.n_behind(table, rows.repeats, leaves.discounts)
     return UpdatePath(_efficient(found, context), found, has_drift, n_behind)
@@ -274,20 +274,20 @@ def _delivered(
 
 def _deciding_like(tree: Tree, deployed: Tree) -> Tree:
     """The tree that predicts by the losses, or the threshold, of the deployed one."""
-    return tree if deployed.loss_matrix is None else with_losses(tree, deployed.loss_matrix)
+    return tree if deployed.loss_matrix is None else set_losses(tree, deployed.loss_matrix)
 
 
 def _kept(tree: Tree, deployed: Tree, frozen: tuple[int, ...]) -> Tree:
     """The tree with the record of the edits of the deployed one, and with the values of its frozen leaves."""
     leaves = [node for node in frozen if deployed.feature[node] == LEAF]
-    path, there = {node: number for number, node in paths_of(deployed).items()}, paths_of(tree)
-    tree = with_own_counts(tree) if leaves else tree
+    path, there = {node: number for number, node in number_paths(deployed).items()}, number_paths(tree)
+    tree = keep_own_counts(tree) if leaves else tree
     value = tree.value.copy()
     for node in leaves:
         if path[node] in there:
             value[there[path[node]]] = deployed.value[node]
     kept = tree.replace(value=value, edits=tuple(replace(edit, stale=False) for edit in deployed.edits))
-    return with_notes(in_order(kept, leaves_in_common(kept, deployed)))
+    return update_edit_notes(enforce_monotonicity(kept, find_common_leaves(kept, deployed)))
 
 
 def _readable(tree: Tree, deployed: Tree, lesson: Lesson) -> Tree:
@@ -296,13 +296,13 @@ def _readable(tree: Tree, deployed: Tree, lesson: Lesson) -> Tree:
     is_known = [each in known for each in zip(tree.feature.tolist(), tree.threshold.tolist(), strict=True)]
     threshold = tree.threshold
     if lesson.has_exact_thresholds:
-        rounded = with_round_thresholds(tree, lesson.table)
+        rounded = round_exactly(tree, lesson.table)
         threshold = np.where(is_known, threshold, rounded.threshold)
     # What the deployed tree has at the same place stays, and so do sets, whose thresholds are no numbers.
-    own = paths_of(deployed)
+    own = number_paths(deployed)
     keep = [
         node
-        for path, node in paths_of(tree).items()
-        if tree.set_start[node] >= 0 or (path in own and same_question(deployed, own[path], tree, node))
+        for path, node in number_paths(tree).items()
+        if tree.set_start[node] >= 0 or (path in own and is_same_split(deployed, own[path], tree, node))
     ]
     return lesson.ask_if_recorded(tree.replace(threshold=threshold), keep)

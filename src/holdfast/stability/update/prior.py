@@ -10,17 +10,17 @@ from typing import NamedTuple
 import numpy as np
 
 from holdfast.arrays import FloatArray, IntArray
-from holdfast.data.input.weight import effective_rows
+from holdfast.data.input.weight import count_effective_rows
 from holdfast.data.table import Table
 from holdfast.distance.costs import fraction_of_range
-from holdfast.growth.criteria import class_impurity, criterion_of
+from holdfast.growth.criteria import class_impurity, get_criterion
 from holdfast.growth.values import rows_by_class
 from holdfast.stability.centring.posterior import moments
-from holdfast.tree.class_counts import class_counts, with_class_counts
-from holdfast.tree.monotone import in_order
-from holdfast.tree.outcome import with_outcome
-from holdfast.tree.paths import paths_of, shared_paths
-from holdfast.tree.sums import add_upwards
+from holdfast.tree.class_counts import class_counts, set_class_counts
+from holdfast.tree.monotone import enforce_monotonicity
+from holdfast.tree.outcome import set_outcome
+from holdfast.tree.paths import find_shared_paths, number_paths
+from holdfast.tree.sums import add_to_ancestors
 from holdfast.tree.tree import LEAF, Tree
 
 FEWEST_ROWS = 5  # a deployed leaf that fewer new rows reach is kept, with all splits above it
@@ -59,7 +59,7 @@ class Prior(NamedTuple):
     def _ratios(self, leaf: IntArray, table: Table, weight: FloatArray) -> FloatArray:
         """Old rows per new row, at every leaf that new rows reach; 0 elsewhere."""
         new = np.bincount(leaf, weight, self.tree.n_nodes)
-        new = new / new.sum() * effective_rows(table.weight, table.n_rows)
+        new = new / new.sum() * count_effective_rows(table.weight, table.n_rows)
         total = self.tree.weight[0]
         # A tree from elsewhere may not tell where its rows were: then they were where the new ones are.
         old = self.n_rows * (self.tree.weight / total if total > 0 else new / new.sum())
@@ -159,7 +159,7 @@ class Prior(NamedTuple):
         nodes, sources = list(kept), list(kept.values())
         own_sums[nodes] = old[sources]
         _count_whole_rows(own_sums, tree)
-        add_upwards(tree, own_sums)
+        add_to_ancestors(tree, own_sums)
         return self._with_sums(tree, own_sums, nodes, sources)
 
     def _with_sums(self, tree: Tree, sums: FloatArray, nodes: list[int], sources: list[int]) -> Tree:
@@ -193,23 +193,23 @@ class Prior(NamedTuple):
             )
             variance[nodes] = np.square(_deviation(self.tree)[sources])
             deviation = None if tree.deviation is None else np.sqrt(variance)
-            return in_order(filled.replace(impurity=variance, deviation=deviation), nodes)
-        filled = filled.replace(impurity=class_impurity(criterion_of(tree.criterion, True), value))
-        filled = with_class_counts(filled, sums[:, 3 : -3 * n_values])
+            return enforce_monotonicity(filled.replace(impurity=variance, deviation=deviation), nodes)
+        filled = filled.replace(impurity=class_impurity(get_criterion(tree.criterion, True), value))
+        filled = set_class_counts(filled, sums[:, 3 : -3 * n_values])
         outcome = filled.outcome.copy()
         outcome[nodes] = self.tree.outcome[sources]
-        return in_order(with_outcome(filled, outcome), nodes)
+        return enforce_monotonicity(set_outcome(filled, outcome), nodes)
 
     def _kept_leaves(self, tree: Tree, keep: list[int]) -> dict[int, int]:
         """The leaves of another tree that are leaves to keep of the deployed tree, and these."""
-        own, other = paths_of(self.tree), paths_of(tree)
-        pairs = [(other[path], own[path]) for path in sorted(shared_paths(self.tree, tree))]
+        own, other = number_paths(self.tree), number_paths(tree)
+        pairs = [(other[path], own[path]) for path in sorted(find_shared_paths(self.tree, tree))]
         return {node: source for node, source in pairs if tree.feature[node] == LEAF and source in keep}
 
     def _weight_unit(self, tree: Tree, table: Table) -> float:
         """The weight of a row in a tree fitted to new rows, over that of a row in the deployed tree."""
         old = float(self.tree.weight[0])
-        new = float(tree.weight[0]) / effective_rows(table.weight, table.n_rows)
+        new = float(tree.weight[0]) / count_effective_rows(table.weight, table.n_rows)
         if not old > 0:
             return 1.0
         unit, count = new * float(self.tree.count[0]) / old, float(self.tree.count[0])
@@ -224,7 +224,11 @@ class Prior(NamedTuple):
         """
         leaf, keep = self.tree.apply(table), self.leaves_to_keep(table, repeats)
         weight = np.asarray(repeats, np.float64) if table.weight is None else table.weight
-        n_new = effective_rows(table.weight, table.n_rows) * weight[~np.isin(leaf, keep)].sum() / weight.sum()
+        n_new = (
+            count_effective_rows(table.weight, table.n_rows)
+            * weight[~np.isin(leaf, keep)].sum()
+            / weight.sum()
+        )
         share = discounts * self._carried_share * (self.tree.feature == LEAF)
         share[keep] = 1.0
         return float(n_new + (share * self.tree.count).sum())

@@ -19,7 +19,7 @@ from holdfast.stability.centring.problem import CentreProblem, Found
 from holdfast.stability.centring.search import LEAST_SHARE, CentreSearch
 from holdfast.stability.methods.centred import Taught
 from holdfast.stability.update.prior import teacher_means
-from holdfast.tree.paths import paths_of, same_question, subtree_sizes
+from holdfast.tree.paths import is_same_split, number_paths, subtree_sizes
 from holdfast.tree.tree import Tree
 
 MOST_STEPS = 24
@@ -132,16 +132,16 @@ class UpdateSearch:
 
     def _has_held(self, tree: Tree) -> bool:
         """True if the nodes that are held ask what they asked in the deployed tree."""
-        own, other = (paths_of(each) for each in (self.deployed, tree))
+        own, other = (number_paths(each) for each in (self.deployed, tree))
         return all(
-            path in other and same_question(self.deployed, own[path], tree, other[path]) for path in self.held
+            path in other and is_same_split(self.deployed, own[path], tree, other[path]) for path in self.held
         )
 
     def _regrown(self, tree: Tree) -> Iterator[tuple[Tree, int]]:
         """For every node that may change, what grows there: as large as before, by one, or the largest."""
         lesson, most = self.rows.lesson, max(self.student.n_leaves, self.deployed.n_leaves)
         leaf, size = tree.apply(lesson.table), subtree_sizes(tree)
-        for path, node in paths_of(tree).items():
+        for path, node in number_paths(tree).items():
             below = (size[node] + 1) // 2
             deepest = (
                 None if lesson.rules.max_depth is None else lesson.rules.max_depth - path.bit_length() + 1

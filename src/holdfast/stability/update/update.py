@@ -10,10 +10,10 @@ import numpy as np
 
 from holdfast.arrays import BoolArray, LongArray
 from holdfast.data.canonical_order import canonical, fixed_order
-from holdfast.data.input.weight import effective_rows
-from holdfast.data.split.groups import of_rows
+from holdfast.data.input.weight import count_effective_rows
+from holdfast.data.split.groups import subset_groups
 from holdfast.data.split.row_keys import copies_as_groups, unit_keys
-from holdfast.data.split.row_positions import below, random_positions, strata_of
+from holdfast.data.split.row_positions import assign_strata, random_positions, select_below
 from holdfast.data.table import Table
 from holdfast.distance.settings import DistanceSettings
 from holdfast.errors import ParameterError
@@ -22,8 +22,8 @@ from holdfast.governance.verdict import PolicyVerdict
 from holdfast.random_streams import Branch
 from holdfast.scoring.calibration import ObservedExpected, observed_expected
 from holdfast.scoring.differences import score_difference
-from holdfast.scoring.metric import Metric, Score, TrueValues, metric_of
-from holdfast.scoring.predictions import predictions_for
+from holdfast.scoring.metric import Metric, Score, TrueValues, make_metric
+from holdfast.scoring.predictions import predict_for_metric
 from holdfast.shown import shown
 from holdfast.stability.choice import SelectionRule
 from holdfast.stability.methods.centred import (
@@ -43,8 +43,8 @@ from holdfast.stability.update.path import (
 )
 from holdfast.stability.update.settings import UpdateSettings
 from holdfast.tree.positive import positive_class
-from holdfast.tree.quantile import quantile_of, statistic_words
-from holdfast.tree.recorded import with_recorded
+from holdfast.tree.quantile import format_statistic, parse_quantile
+from holdfast.tree.recorded import set_recorded
 from holdfast.tree.tree import Tree
 
 LAST_DIGITS = 1e-12  # of a score
@@ -155,9 +155,9 @@ def update_tree(
     the references of the last training. `rule` chooses where a tree is trained anew.
     """
     update.check_frozen(deployed)
-    if quantile_of(deployed.criterion) is not None:
+    if parse_quantile(deployed.criterion) is not None:
         raise ParameterError(
-            f"The leaves of the deployed tree say the {statistic_words(deployed.criterion)}, and an update "
+            f"The leaves of the deployed tree say the {format_statistic(deployed.criterion)}, and an update "
             "learns from a teacher that says means: train the tree anew."
         )
     if settings.matching == "cover":
@@ -165,10 +165,12 @@ def update_tree(
             "matching='cover' is not for updates, which look for near trees by the matching 'paper' or "
             "'metric'."
         )
-    metric = metric_of(settings.scoring, rows.table.schema.target)
+    metric = make_metric(settings.scoring, rows.table.schema.target)
     given, rows = rows, _in_order(rows)
     distances = distance_settings(settings, [deployed])
-    own_loss = allowed_loss(own_loss, effective_rows(given.table.weight, given.table.n_rows), update.prior)
+    own_loss = allowed_loss(
+        own_loss, count_effective_rows(given.table.weight, given.table.n_rows), update.prior
+    )
     context = Context(settings, update, distances, tuple(more), own_loss, rule or SelectionRule())
     path = update_path(deployed, rows.table, rows.groups, context)
     held_out = _held_out(rows, settings, update)
@@ -178,7 +180,7 @@ def update_tree(
         # A change is judged by a change: they are searched even if fewer rows do not ask for any.
         changes = [point.loss for point in path.points if point.kind == CHANGE]
         alike = context._replace(loss_to_reach=max(min(changes), 0.0) if changes else None)
-        like = update_path(deployed, rows.table.taken(learnt), of_rows(rows.groups, learnt), alike)
+        like = update_path(deployed, rows.table.subset(learnt), subset_groups(rows.groups, learnt), alike)
     scored_rows = held_out if held_out.any() else rows.is_new
     steps = _steps(path.points, like.found, rows, scored_rows, metric)
     helps = [is_no_worse(step, deployed) for step in steps] if held_out.any() else None
@@ -192,8 +194,8 @@ def update_tree(
         own_loss,
         n_rows=given.table.n_rows,
         n_behind=path.n_behind,
-        n_scored=n_scored(rows.table.taken(held_out)),
-        rows=JudgedRows(_new_rows(given), rows.table.taken(scored_rows)),
+        n_scored=n_scored(rows.table.subset(held_out)),
+        rows=JudgedRows(_new_rows(given), rows.table.subset(scored_rows)),
     )
 
 
@@ -209,8 +211,8 @@ def _in_order(rows: NewRows) -> NewRows:
 
 
 def _new_rows(rows: NewRows) -> Table:
-    new = rows.table.taken(rows.is_new)
-    return new.taken(fixed_order(new))
+    new = rows.table.subset(rows.is_new)
+    return new.subset(fixed_order(new))
 
 
 def _held_out(rows: NewRows, settings: StabilitySettings, update: UpdateSettings) -> BoolArray:
@@ -218,8 +220,8 @@ def _held_out(rows: NewRows, settings: StabilitySettings, update: UpdateSettings
     if update.validation is None:
         return np.zeros(rows.table.n_rows, np.bool_)
     keys = unit_keys(rows.table, rows.groups)
-    position = random_positions(strata_of(rows.table), keys, (settings.seed, Branch.UPDATE_VALIDATION))
-    held_out = below(position, float(update.validation)) & rows.is_new
+    position = random_positions(assign_strata(rows.table), keys, (settings.seed, Branch.UPDATE_VALIDATION))
+    held_out = select_below(position, float(update.validation)) & rows.is_new
     return held_out if not held_out.all() else np.zeros_like(held_out)
 
 
@@ -227,16 +229,16 @@ def _steps(
     path: list[Point], like: list[Point], rows: NewRows, scored: BoolArray, metric: Metric
 ) -> tuple[UpdateStep, ...]:
     """The steps of the path, each with the scores of the tree made alike, against keeping the tree."""
-    part = rows.table.taken(scored)
-    true_values = TrueValues.of(part, of_rows(rows.groups, scored))
+    part = rows.table.subset(scored)
+    true_values = TrueValues.of(part, subset_groups(rows.groups, scored))
     target = part.schema.target
-    proper = metric_of("log_loss" if target.is_classes else "squared_error", target)
+    proper = make_metric("log_loss" if target.is_classes else "squared_error", target)
     positive = positive_class(path[0].tree)
     is_known = len(np.unique(part.target)) >= metric.least_values  # an AUC of one class is none
     kept = like[0].tree
     steps = []
     for point in path:
-        told = point.tree if point.kind == KEEP else with_recorded(point.tree, rows.table, kept)
+        told = point.tree if point.kind == KEEP else set_recorded(point.tree, rows.table, kept)
         witness = _alike(point, like)
         if witness is None:
             unknown = Score(nan, nan)
@@ -244,7 +246,7 @@ def _steps(
             steps.append(UpdateStep(*figures, alike=None, likelihood=unknown, observed_expected=None))
             continue
         tree = witness.tree
-        old, new = (predictions_for(metric, each, part) for each in (kept, tree))
+        old, new = (predict_for_metric(metric, each, part) for each in (kept, tree))
         difference = score_difference(metric, old, new, true_values) if is_known else Score(nan, nan)
         old_values, new_values = (each.value[each.apply(part)] for each in (kept, tree))
         steps.append(

@@ -21,7 +21,7 @@ from holdfast.show.report.sections.spread import spread_section
 from holdfast.show.report.sections.support import support_section
 from holdfast.show.report.sections.tree import tree_section
 from holdfast.tree.tree import Tree
-from holdfast.tree.wording import WARNING, warnings_of
+from holdfast.tree.wording import WARNING, list_warnings
 
 
 def page_of(subject: Any, given: Given) -> Page:
@@ -32,7 +32,7 @@ def page_of(subject: Any, given: Given) -> Page:
         kind="fit",
         title=given.title or title(fitted),
         subtitle=subtitle(fitted),
-        warnings=tuple(dict.fromkeys([*known, *warnings_of(fitted.model)])),
+        warnings=tuple(dict.fromkeys([*known, *list_warnings(fitted.model)])),
         headline=headline(fitted),
         key_figures=key_figures(fitted),
         sections=tuple(each for each in _sections(fitted) if each is not None),

@@ -14,7 +14,7 @@ from holdfast.show.report.charts import Axis, Chart
 from holdfast.show.report.fitted import Fitted, RowsKnown
 from holdfast.show.report.page import Section
 from holdfast.text.numbers import number_text, rounded_percent
-from holdfast.tree.wording import class_names
+from holdfast.tree.wording import format_class_names
 
 BINS = 10  # of what an ensemble says; a tree has its leaves
 MOST_CLASSES = 20  # of a table of classes
@@ -61,7 +61,9 @@ def _said_and_true(fitted: Fitted, rows: RowsKnown) -> tuple[FloatArray, FloatAr
 
 def _outcome(fitted: Fitted) -> str:
     name = fitted.target.name
-    return name if fitted.positive is None else f"{name} = {class_names(fitted.target)[fitted.positive]}"
+    return (
+        name if fitted.positive is None else f"{name} = {format_class_names(fitted.target)[fitted.positive]}"
+    )
 
 
 def _groups(said: FloatArray, truth: FloatArray, is_classes: bool) -> list[dict[str, Any]]:
@@ -140,7 +142,7 @@ def _roc_chart(roc: dict[str, list[float]]) -> Markup:
 
 def _confusion_section(fitted: Fitted, rows: RowsKnown) -> Section:
     """Which class was said for which, a table that says more than one curve a class."""
-    names, n = class_names(fitted.target), len(fitted.target.classes)
+    names, n = format_class_names(fitted.target), len(fitted.target.classes)
     said = fitted.decided
     table = np.zeros((n, n), np.int64)
     np.add.at(table, (rows.true_values.values, said), 1)

@@ -22,9 +22,9 @@ from holdfast.show.report.page import Section, json_for_html, replaced_by_note
 from holdfast.show.report.sections.rules import rule_facts
 from holdfast.text.lines import label_text
 from holdfast.text.numbers import number_text
-from holdfast.tree.rule import known_before
+from holdfast.tree.rule import find_known_values
 from holdfast.tree.tree import LEAF, Tree
-from holdfast.tree.wording import class_names
+from holdfast.tree.wording import format_class_names
 
 MOST_LETTERS = 300_000  # of the facts of this section, of the 500 kB that a page may have
 TOO_MANY = (
@@ -67,7 +67,7 @@ def case_section(
     facts = {
         "noun": noun,
         "target": target.name,
-        "classes": list(class_names(target)),
+        "classes": list(format_class_names(target)),
         "positive": positive,
         "fields": [
             _field(schema, index, training, is_first)
@@ -93,7 +93,7 @@ def tree_data(
 ) -> dict[str, Any]:
     """A tree as the script walks it, with what it says of every node in words."""
     inner = np.flatnonzero(tree.feature != LEAF).tolist()
-    known = known_before(tree)
+    known = find_known_values(tree)
     told = (
         "says",
         "class",

@@ -8,7 +8,7 @@ from holdfast.show.report.sentences import interval_text, listing, plural
 from holdfast.text.lines import printable, shortened
 from holdfast.text.numbers import counted, in_words, number_text, rounded_percent, with_errors
 from holdfast.tree.tree import LEAF, Tree
-from holdfast.tree.wording import class_names
+from holdfast.tree.wording import format_class_names
 
 FIRM = 0.5  # of the trees of other samples ask the same
 MOST_NAMED = 5  # columns in the headline
@@ -29,7 +29,7 @@ def _outcome(fitted: Fitted) -> str:
     target = fitted.target
     if fitted.positive is None:
         return _name(target.name)
-    return f"{_name(target.name)} = {_name(class_names(target)[fitted.positive])}"
+    return f"{_name(target.name)} = {_name(format_class_names(target)[fitted.positive])}"
 
 
 def _tree_says(fitted: Fitted, tree: Tree) -> str:
@@ -57,7 +57,7 @@ def _tree_says(fitted: Fitted, tree: Tree) -> str:
 
 def _classes_said(tree: Tree) -> str:
     """Which classes the leaves say, and how many are never said."""
-    names = class_names(tree.schema.target)
+    names = format_class_names(tree.schema.target)
     said = sorted(set(tree.outcome[tree.feature == LEAF].tolist()))
     told = (
         listing(_name(names[place]) for place in said) if len(said) <= MOST_NAMED else f"{len(said)} classes"

@@ -26,11 +26,11 @@ from holdfast.show.support_marks import condition_marks, support_lines
 from holdfast.text.lines import left_out_text
 from holdfast.text.numbers import number_text, rounded_percent
 from holdfast.tree.class_counts import class_counts
-from holdfast.tree.outcome import class_merits
-from holdfast.tree.quantile import quantile_of, statistic_words, weighted_quantile
+from holdfast.tree.outcome import score_classes
+from holdfast.tree.quantile import format_statistic, parse_quantile, weighted_quantile
 from holdfast.tree.rule import Rule, tree_rules
 from holdfast.tree.tree import LEAF, Tree
-from holdfast.tree.wording import class_names, decision_text
+from holdfast.tree.wording import format_class_names, format_decision
 
 MOST_RULES = 30  # on a page that grows too long
 MOST_LABELS = 5000  # categories of all splits that the rules as text spell out
@@ -46,12 +46,14 @@ def rules_section(fitted: Fitted) -> Section:
         "rules": [{**rule, "tested": tested.get(rule["leaf"], "")} for rule in rules],
         "noun": fitted.noun,
         "target": tree.schema.target.name,
-        "positive": None if fitted.positive is None else class_names(tree.schema.target)[fitted.positive],
+        "positive": None
+        if fitted.positive is None
+        else format_class_names(tree.schema.target)[fitted.positive],
         "range": None if tree.schema.target.is_classes else _range(tree),
         "text": _text(tree, fitted.positive_label),
         "by_teacher": says_other_than_seen(tree, fitted.training),
         "about_estimate": tree.is_posterior,
-        "decides": decision_text(tree, fitted.positive_label),
+        "decides": format_decision(tree, fitted.positive_label),
         "marks": support_lines(tree),
     }
     section = Section("rules", _title(fitted), "clinician", "rules.html", facts)
@@ -98,12 +100,12 @@ def tested_sentences(fitted: Fitted) -> dict[int, str]:
             found[leaf] = f"None of the {test.name} is like this."
         elif tree.schema.target.is_classes:
             place = int(tree.outcome[leaf]) if fitted.positive is None else fitted.positive
-            seen, name = int((own == place).sum()), class_names(tree.schema.target)[place]
+            seen, name = int((own == place).sum()), format_class_names(tree.schema.target)[place]
             share = rounded_percent(seen / len(own))
             found[leaf] = f"Of the {test.name}, {seen} of {len(own):,} had {name} ({share})."
         else:
             seen_value = number_text(_statistic(tree, own, np.ones(len(own))), 4)
-            words = statistic_words(tree.criterion)
+            words = format_statistic(tree.criterion)
             found[leaf] = f"Of {len(own):,} {test.name}, the {words} was {seen_value}."
     return found
 
@@ -165,8 +167,8 @@ def _fact(
     others, warnings = positive is None, [_warning(rule, counts[rule.leaf], tree.loss_matrix)]
     return {
         **fact,
-        "class": class_names(target)[place],
-        "decision": "" if positive is None else class_names(target)[rule.predicted],
+        "class": format_class_names(target)[place],
+        "decision": "" if positive is None else format_class_names(target)[rule.predicted],
         "says": rounded_percent(found.estimate),
         "sentence": frequency_sentence(target, counts[rule.leaf], noun, place, found, with_others=others),
         "warning": " ".join(filter(None, [*warnings, few_rows_sentence(rule.count)])),
@@ -176,11 +178,11 @@ def _fact(
 
 def _warning(rule: Rule, counts: FloatArray, losses: FloatArray | None) -> str:
     """What to say where the tree names another class than the rows of the leaf ask for."""
-    merit = class_merits(counts[np.newaxis], losses)[0]
+    merit = score_classes(counts[np.newaxis], losses)[0]
     best = int(merit.argmax())
     if merit[best] <= merit[rule.predicted]:
         return ""
-    names = class_names(rule.target)
+    names = format_class_names(rule.target)
     seen = "Most of these rows had" if losses is None else "By these rows the least loss is expected of"
     return f"{seen} {names[best]}, and the tree says {names[rule.predicted]}."
 
@@ -224,7 +226,7 @@ def _statistic(tree: Tree, values: FloatArray, weight: FloatArray) -> float:
     """What a leaf of these rows says: their mean, or the quantile of the tree."""
     if not len(values):
         return np.nan
-    fraction = quantile_of(tree.criterion)
+    fraction = parse_quantile(tree.criterion)
     if fraction is None:
         return float(np.average(values, weights=weight))
     return weighted_quantile(values, weight, fraction)
@@ -233,7 +235,7 @@ def _statistic(tree: Tree, values: FloatArray, weight: FloatArray) -> float:
 def says_other_than_seen(tree: Tree, training: Table | None = None) -> bool:
     """True if leaf values are not those of the rows, as far as these are known: of a teacher, or by hand."""
     leaves = np.flatnonzero(tree.feature == LEAF).tolist()
-    if quantile_of(tree.criterion) is None:
+    if parse_quantile(tree.criterion) is None:
         places = range(tree.value.shape[1])
         return any(not outcome_of_class(tree, leaf, k).is_as_observed for leaf in leaves for k in places)
     seen = {} if training is None else _seen(tree, training)

@@ -8,7 +8,7 @@ from holdfast.show.report.fitted import Fitted
 from holdfast.show.report.page import Section
 from holdfast.text.lines import printable
 from holdfast.text.numbers import fixed_text, rounded_percent, with_errors
-from holdfast.tree.wording import class_names
+from holdfast.tree.wording import format_class_names
 
 NAMES = {
     "chosen": "The chosen tree",
@@ -59,10 +59,10 @@ def _rows(fitted: Fitted) -> list[dict[str, Any]]:
 
 
 def _predictions(fitted: Fitted) -> Any:
-    from holdfast.scoring.predictions import predictions_for
+    from holdfast.scoring.predictions import predict_for_metric
 
     assert fitted.test is not None
-    return predictions_for(fitted.metric, fitted.model, fitted.test.X)
+    return predict_for_metric(fitted.metric, fitted.model, fitted.test.X)
 
 
 def _expected(fitted: Fitted, candidate: int) -> dict[str, float]:
@@ -113,7 +113,7 @@ def test_score(fitted: Fitted) -> tuple[float, float] | None:
 
 def _outcome(fitted: Fitted) -> str:
     assert fitted.positive is not None
-    return f"{printable(fitted.target.name)} = {class_names(fitted.target)[fitted.positive]}"
+    return f"{printable(fitted.target.name)} = {format_class_names(fitted.target)[fitted.positive]}"
 
 
 def score_sentence(fitted: Fitted) -> str:

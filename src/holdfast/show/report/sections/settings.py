@@ -36,7 +36,10 @@ def settings_section(fitted: Fitted) -> Section:
             for name, title in PARTS.items()
             if record.get(name)
         ],
-        "notes": [*all_notes(fitted.model), *(note for note in record.get("notes", []) if note not in first)],
+        "notes": [
+            *list_notes(fitted.model),
+            *(note for note in record.get("notes", []) if note not in first),
+        ],
     }
     return Section("settings", "Settings, seed and versions", "data scientist", "settings.html", facts)
 

@@ -7,7 +7,7 @@ from holdfast.show.report.charts import Axis, Chart
 from holdfast.show.report.fitted import Fitted
 from holdfast.show.report.page import Section
 from holdfast.text.numbers import counted
-from holdfast.tree.copies import distinct_trees
+from holdfast.tree.copies import drop_copies
 
 
 def sizes_section(fitted: Fitted) -> Section:
@@ -23,7 +23,7 @@ def sizes_section(fitted: Fitted) -> Section:
     chart.point(leaves[chosen], instability[chosen], f"tree {chosen}, chosen", radius=6, colour=RED)
 
     def n_distinct(places: list[int]) -> int:
-        return len(distinct_trees(fitted.candidates[place] for place in places))
+        return len(drop_copies(fitted.candidates[place] for place in places))
 
     sizes = [
         {

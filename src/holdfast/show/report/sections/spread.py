@@ -12,10 +12,10 @@ from holdfast.show.report.charts import Axis, Chart
 from holdfast.show.report.fitted import Fitted
 from holdfast.show.report.page import Section
 from holdfast.text.numbers import probability_text
-from holdfast.tree.copies import distinct_trees, tree_key
+from holdfast.tree.copies import drop_copies, make_tree_key
 from holdfast.tree.threshold import decision_threshold
 from holdfast.tree.tree import Tree
-from holdfast.tree.wording import class_names
+from holdfast.tree.wording import format_class_names
 
 MOST_TREES = 100  # of a kind, evenly spread
 MOST_ROWS = 250  # drawn, evenly spread by what the chosen tree says
@@ -42,7 +42,7 @@ def spread_section(fitted: Fitted) -> Section | None:
         "sampled": _figures(said, others["sampled"], limit),
         "limit": "one half" if limit is None or limit == 0.5 else probability_text(limit),
         "is_risk": fitted.target.is_classes,
-        "outcome": None if fitted.positive is None else class_names(fitted.target)[fitted.positive],
+        "outcome": None if fitted.positive is None else format_class_names(fitted.target)[fitted.positive],
     }
     figures = {"spread": _chart(fitted, said, others["near"], others["sampled"])}
     title = "Row by row: how far other trees disagree"
@@ -55,9 +55,9 @@ def near_best(fitted: Fitted) -> Sequence[Tree]:
     assert frontier is not None
     best = int(frontier.score.argmax())
     is_near = frontier.score >= frontier.score[best] - frontier.score_error[best]
-    others = distinct_trees(fitted.candidates[place] for place in np.flatnonzero(is_near).tolist())
+    others = drop_copies(fitted.candidates[place] for place in np.flatnonzero(is_near).tolist())
     if fitted.chosen is not None:
-        others.pop(tree_key(fitted.candidates[fitted.chosen]), None)
+        others.pop(make_tree_key(fitted.candidates[fitted.chosen]), None)
     return _some(list(others.values()))
 
 
