@@ -19,7 +19,7 @@ from holdfast.governance.change_summary import (
     rows_profile,
     schema_facts,
 )
-from holdfast.scoring.metric import metric_of
+from holdfast.scoring.metric import make_metric
 
 AGE = Feature("age", low=0.0, high=100.0)
 WARD = Feature("ward", "nominal", categories=("A", "B"))

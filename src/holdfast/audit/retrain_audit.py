@@ -22,7 +22,7 @@ from holdfast.audit.trainings import Key, TrainedPair, Training, in_order, train
 from holdfast.backends.tasks import check_jobs, run_all
 from holdfast.comparison.compare import read_rows, task_of
 from holdfast.comparison.rows import collected
-from holdfast.data.input.frame import Frame, frame_of
+from holdfast.data.input.frame import Frame, make_frame
 from holdfast.errors import DataWarning, ModelError, ParameterError
 from holdfast.scoring.metric import TrueValues
 from holdfast.text.lists import listed

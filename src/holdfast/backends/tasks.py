@@ -7,11 +7,11 @@ from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 from holdfast._check import is_integer, refuse
-from holdfast.backends.clusters.active import cluster_of, is_cluster
+from holdfast.backends.clusters.active import connect_cluster, is_cluster
 from holdfast.backends.clusters.tiles import run_tiles
 from holdfast.backends.interruption import TaskGroup, current_group
-from holdfast.backends.kept import KeptTasks, current_store
-from holdfast.backends.progress import with_bar
+from holdfast.backends.kept import CachedTasks, current_store
+from holdfast.backends.progress import show_progress
 
 # Trees of small tables share a task: starting one costs as much as growing such a tree.
 ROWS_PER_TASK = 20_000

@@ -8,9 +8,9 @@ import numpy as np
 from holdfast._check import is_number
 from holdfast.arrays import BoolArray, LongArray
 from holdfast.comparison.selection import Selection, report_selection, selection_text
-from holdfast.data.split.folds import Fold, given_folds, steady_folds
-from holdfast.data.split.groups import known_rows, of_rows
-from holdfast.data.split.stages import pooled_stages
+from holdfast.data.split.folds import Fold, draw_stable_folds, read_folds
+from holdfast.data.split.groups import find_known_groups, subset_groups
+from holdfast.data.split.stages import pool_stages
 from holdfast.data.table import Table
 from holdfast.errors import DataError, ParameterError
 from holdfast.random_streams import Branch

@@ -14,7 +14,7 @@ from holdfast.backends.progress import show_progress
 from holdfast.backends.tasks import check_jobs, make_batches, run_cached
 from holdfast.backends.thread_pool import ThreadPool
 from holdfast.data.canonical_order import in_fixed_order
-from holdfast.data.split.folds import Fold, given_folds, steady_folds
+from holdfast.data.split.folds import Fold, draw_stable_folds, read_folds
 from holdfast.data.split.groups import read_groups
 from holdfast.data.table import Table
 from holdfast.ensembles.boosted_tree import build_boosted_trees, step_schema

@@ -13,9 +13,9 @@ from holdfast.data.input.columns import Column, read_column
 from holdfast.data.schema import Feature, Label, Schema, Target
 from holdfast.data.split.row_keys import labelled_hashes
 from holdfast.data.table import Table
-from holdfast.distance.diff.affected import count_missing, joined_conditions
+from holdfast.distance.diff.affected import count_missing, join_conditions
 from holdfast.distance.diff.crossings import Crossings
-from holdfast.distance.diff.rows import RowChanges, interval, row_changes, true_values
+from holdfast.distance.diff.rows import RowChanges, interval, measure_row_changes, read_true_values
 from holdfast.errors import DataError, ModelCardError
 from holdfast.governance.judge import subgroups_of
 from holdfast.governance.model_card import ModelCard
@@ -28,11 +28,11 @@ from holdfast.stability.update.path import KEEP
 from holdfast.stability.update.update import TreeUpdate
 from holdfast.text.lines import label_text
 from holdfast.text.lists import listed
-from holdfast.tree.edit import held_edits
+from holdfast.tree.edit import find_valid_edits
 from holdfast.tree.positive import positive_class
 from holdfast.tree.rule import tree_rules
 from holdfast.tree.tree import Tree
-from holdfast.tree.wording import class_names
+from holdfast.tree.wording import format_class_names
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ def target_profile(table: Table) -> dict[str, Any]:
     target = table.schema.target
     if target.is_classes:
         counts = np.bincount(table.target, minlength=len(target.classes)).tolist()
-        return {"classes": dict(zip(class_names(target), counts, strict=True))}
+        return {"classes": dict(zip(format_class_names(target), counts, strict=True))}
     return {"mean": float(table.target.mean()), "deviation": float(table.target.std())}
 
 
@@ -345,7 +345,7 @@ class Outputs:
     @cached_property
     def _decided(self) -> tuple[IntArray, IntArray, IntArray]:
         """What is decided before the change and after it, and what would have been right."""
-        crossings, truth = self._crossings, true_values(self.deployed.schema.target, self.table)
+        crossings, truth = self._crossings, read_true_values(self.deployed.schema.target, self.table)
         before = self.decision.decided(self.deployed, crossings.old_leaf)
         after = self.decision.decided(self.proposed, crossings.new_leaf)
         return before, after, self.decision.right(truth)
@@ -414,7 +414,7 @@ class Outputs:
         rules = [{rule.leaf: rule for rule in tree_rules(tree)} for tree in (self.deployed, self.proposed)]
         told = [pair for pair in order.tolist() if change[pair] > 0 or before[pair] != after[pair]]
         for pair in told[:MOST_TOUCHED]:
-            joined = joined_conditions(rules[0][int(old[pair])], rules[1][int(new[pair])])
+            joined = join_conditions(rules[0][int(old[pair])], rules[1][int(new[pair])])
             where = count_missing(joined, self.table, crossings.pair == pair)
             yield {
                 "who": [condition_text(each, counts=True, most=MOST_CATEGORIES) for each in where],
@@ -432,8 +432,8 @@ class Outputs:
         """Scores and calibration of both trees on these rows; None if there are none, or no tree to score."""
         if self.alike is None or not rows.any():
             return None
-        table = self.table.taken(rows)
-        found = row_changes(
+        table = self.table.subset(rows)
+        found = measure_row_changes(
             self.deployed,
             self.alike,
             table,
@@ -472,7 +472,7 @@ class Outputs:
 
     def _observed(self, table: Table) -> dict[str, Any]:
         """How many rows turned out to be of the class that matters, with Wilson's interval; or the mean."""
-        truth = true_values(self.deployed.schema.target, table)
+        truth = read_true_values(self.deployed.schema.target, table)
         if not truth.target.is_classes:
             return {"events": None, "observed": float(np.average(truth.values, weights=truth.weight))}
         if self.decision.place is None:
@@ -491,7 +491,7 @@ class Outputs:
         if tree.schema.target.is_classes and self.decision.place is None:
             return None
         leaves = Crossings.of(tree, tree, table).old_leaf
-        truth = true_values(tree.schema.target, table)
+        truth = read_true_values(tree.schema.target, table)
         shift = overall_shift(tree.value[leaves], truth, self.decision.place or 0)
         figures = {**vars(found), "ratio": found.ratio, "in_the_large": shift}
         if found.is_vague:
@@ -613,7 +613,7 @@ def edit_facts(tree: Tree) -> list[dict[str, Any]]:
     """What was edited by hand: what, by whom, why and when, and whether it still holds."""
     from holdfast.show.edits import edit_text
 
-    held = {id(edit) for _, edit in held_edits(tree)}
+    held = {id(edit) for _, edit in find_valid_edits(tree)}
     return [
         {
             "text": edit_text(edit),

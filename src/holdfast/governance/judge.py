@@ -12,12 +12,12 @@ import numpy as np
 
 from holdfast.arrays import DIGITS, BoolArray, FloatArray, without_last_digits
 from holdfast.data.input.columns import Column, read_column
-from holdfast.data.input.frame import as_vector, frame_of
+from holdfast.data.input.frame import as_vector, make_frame
 from holdfast.data.schema import Target
 from holdfast.data.table import Table
-from holdfast.distance.diff.conditions import same_threshold
-from holdfast.distance.diff.crossings import leaves_of_table
-from holdfast.distance.diff.rows import RowChanges, row_changes, true_values
+from holdfast.distance.diff.conditions import is_same_threshold
+from holdfast.distance.diff.crossings import find_table_leaves
+from holdfast.distance.diff.rows import RowChanges, measure_row_changes, read_true_values
 from holdfast.distance.diff.rules import RuleChange
 from holdfast.distance.diff.splits import SplitChange
 from holdfast.distance.diff.tree_diff import TreeDiff, tree_diff
@@ -25,7 +25,7 @@ from holdfast.errors import DataError, ParameterError, PolicyError
 from holdfast.governance.form import Interval, nearest
 from holdfast.governance.policy import ChangePolicy
 from holdfast.governance.verdict import PolicyLine, PolicyVerdict
-from holdfast.scoring.metric import metric_of
+from holdfast.scoring.metric import make_metric
 from holdfast.scoring.overall_shift import overall_shift
 from holdfast.text.lines import label_text, printable
 from holdfast.text.lists import joined
@@ -54,7 +54,7 @@ def judge_change(
 
 def _check_scoring(scoring: str | None, target: Target) -> None:
     try:
-        metric_of(scoring, target)
+        make_metric(scoring, target)
     except ParameterError as error:
         why = str(error).removeprefix(f"scoring={scoring!r} ")
         raise PolicyError(f"The line scoring is {scoring!r}, which {why}") from error
@@ -67,7 +67,7 @@ def _given(subgroups: Any, n_rows: int) -> dict[str, Any]:
     if isinstance(subgroups, Mapping):
         columns = {name: as_vector(values, f"subgroups[{name!r}]") for name, values in subgroups.items()}
     else:
-        frame = frame_of(subgroups)
+        frame = make_frame(subgroups)
         columns = dict(zip(frame.names, frame.columns, strict=True))
     for name, values in columns.items():
         if len(values) != n_rows:
@@ -114,7 +114,9 @@ class Change:
     def rows_of(self, table: Table, positive: object = None) -> RowChanges:
         """What the change means for the rows of a table."""
         diff, scoring = self.diff, self.policy.scoring
-        return row_changes(diff.old, diff.new, table, positive=positive, scoring=scoring, describe=False)
+        return measure_row_changes(
+            diff.old, diff.new, table, positive=positive, scoring=scoring, describe=False
+        )
 
     @cached_property
     def counted(self) -> BoolArray:
@@ -126,13 +128,13 @@ class Change:
     def rows_by_leaf(self) -> dict[int, int]:
         """How many rows of a weight above 0 each leaf of the new tree has."""
         new = self.diff.new
-        counts = np.bincount(leaves_of_table(new, self.table)[self.counted], minlength=new.n_nodes)
+        counts = np.bincount(find_table_leaves(new, self.table)[self.counted], minlength=new.n_nodes)
         return {leaf: int(counts[leaf]) for leaf in np.flatnonzero(new.feature < 0).tolist()}
 
     def overall_shift(self, tree: Tree, place: int) -> float:
         """What the tree's predictions lack on the whole; of numbers, in standard deviations of the target."""
-        truth = true_values(tree.schema.target, self.table)
-        lacking = overall_shift(tree.value[leaves_of_table(tree, self.table)], truth, place)
+        truth = read_true_values(tree.schema.target, self.table)
+        lacking = overall_shift(tree.value[find_table_leaves(tree, self.table)], truth, place)
         return lacking if tree.schema.target.is_classes else lacking / self._spread
 
     @cached_property
@@ -260,7 +262,7 @@ def threshold_intervals(name: str, change: Change) -> Iterator[PolicyLine]:
     """For each column that has an interval, the new threshold that is farthest out of it."""
     for column, interval in change.policy.threshold_intervals.items():
         old, new = (_thresholds(tree, column) for tree in (change.diff.old, change.diff.new))
-        added = [each for each in new if not any(same_threshold(each, other) for other in old)]
+        added = [each for each in new if not any(is_same_threshold(each, other) for other in old)]
         if not added:
             words = f"no new threshold on {printable(column)}"
             yield PolicyLine(name, printable(column), None, interval, "within", "passed", words)
@@ -341,7 +343,7 @@ def subgroups(name: str, change: Change) -> Iterator[PolicyLine]:
                 why = f"{counted(n_rows, 'row')}, fewer than {policy.min_subgroup_rows}"
                 yield PolicyLine(name, each.name, None, 0.0 - margin, "at least", "not judged", why)
             else:
-                rows = change.rows_of(change.table.taken(each.rows))
+                rows = change.rows_of(change.table.subset(each.rows))
                 yield _non_inferior(name, change, rows, margin, each.name)
 
 

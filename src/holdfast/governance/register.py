@@ -511,7 +511,7 @@ def data_fingerprint(table: Table) -> str:
     schema, changes nothing. Questions follow from the columns.
 
     >>> table = Table.from_arrays([[1.0, "a"], [2.0, "b"]], ["no", "yes"])
-    >>> data_fingerprint(table) == data_fingerprint(table.taken(np.array([1, 0])))
+    >>> data_fingerprint(table) == data_fingerprint(table.subset(np.array([1, 0])))
     True
     """
     features = table.schema.features

@@ -22,7 +22,7 @@ LEAST = float(np.finfo(np.float64).eps)
 
 @dataclass(frozen=True, eq=False)
 class ScoredRows:
-    """Rows that predictions are scored on, all of positive weight."""
+    """ScoredRows that predictions are scored on, all of positive weight."""
 
     values: NDArray[Any]  # int32 index of the class, or float64
     weight: FloatArray

@@ -10,7 +10,7 @@ from holdfast._check import check_fraction, is_integer
 from holdfast.arrays import BoolArray, KeyArray, LongArray
 from holdfast.data.split.folds import warn_fewer_folds
 from holdfast.data.split.row_keys import unit_keys
-from holdfast.data.split.row_positions import below, folds_of, random_positions, strata_of
+from holdfast.data.split.row_positions import assign_folds, assign_strata, random_positions, select_below
 from holdfast.data.split.stages import early_stages
 from holdfast.data.table import Table
 from holdfast.errors import DataError, ParameterError

@@ -46,7 +46,7 @@ from holdfast.tree.edit import Edit
 from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.monotone import Monotone
 from holdfast.tree.node import Node
-from holdfast.tree.outcome import with_outcome
+from holdfast.tree.outcome import set_outcome
 from holdfast.tree.tree import Tree
 
 _ATTRIBUTES = {"categories_left": "in_set", "categories_seen": "seen"}  # where a tree has another name

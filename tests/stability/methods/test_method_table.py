@@ -8,7 +8,7 @@ import pytest
 from holdfast.data.table import Table
 from holdfast.errors import ParameterError
 from holdfast.growth.rules import GrowthRules
-from holdfast.scoring.metric import metric_of
+from holdfast.scoring.metric import make_metric
 from holdfast.stability.selection import METHODS
 from holdfast.stability.settings import StabilitySettings
 from holdfast.stability.training import method_of, prepare, train

@@ -45,7 +45,7 @@ class Fold(NamedTuple):
         return Fold(times, held_out)
 
 
-def drawn_folds(table: Table, groups: LongArray | None, cv: Any, stream: Stream) -> list[Fold]:
+def draw_folds(table: Table, groups: LongArray | None, cv: Any, stream: Stream) -> list[Fold]:
     """So many folds, each held out in turn, or one fraction of the rows.
 
     Classes, or low and high numbers, are divided evenly, and groups never. Few groups, or groups of very

@@ -80,7 +80,7 @@ def select_below(position: FloatArray, fraction: float) -> BoolArray:
     return np.asarray((position < max(fraction, np.nextafter(first, 2.0))) & (position < last), np.bool_)
 
 
-def folds_of(position: FloatArray, n_folds: int) -> LongArray:
+def assign_folds(position: FloatArray, n_folds: int) -> LongArray:
     """The fold of every row, at least two of them if the rows have two positions."""
     fold = np.asarray(np.minimum(position * n_folds, n_folds - 1), np.int64)
     if (fold == fold[0]).all():  # two rows, say, next to each other

@@ -202,7 +202,7 @@ def prune(tree: Tree, alpha: float, risk: str | None = None) -> Tree:
     return pruning_path(tree, risk).tree_at(check_alpha("alpha", alpha))
 
 
-def checked_alpha(name: str, alpha: Any) -> float:
+def check_alpha(name: str, alpha: Any) -> float:
     """The number, or a ParameterError if it is below 0 or none."""
     return float(check_number(name, alpha, is_finite=False))  # infinity prunes all
 

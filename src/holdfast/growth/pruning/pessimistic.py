@@ -112,7 +112,7 @@ def _listed(fractions: FloatArray) -> str:
     return ", ".join(f"{fraction:.4g}" for fraction in fractions)
 
 
-def pruned_pessimistically(
+def prune_grown_pessimistically(
     tree: Tree, rules: GrowthRules, table: Table, fixed: FixedPointSample, counts: IntArray
 ) -> Tree:
     """Prune a tree on the rows that it was grown on; raise subtrees if the rules ask for it."""

@@ -11,7 +11,7 @@ from holdfast.arrays import FloatArray, IntArray, scaled
 from holdfast.data.canonical_order import canonical
 from holdfast.data.split.groups import read_groups
 from holdfast.data.split.row_keys import copies_as_groups, unit_keys
-from holdfast.data.split.row_positions import below, random_positions, strata_of
+from holdfast.data.split.row_positions import assign_strata, random_positions, select_below
 from holdfast.data.table import Table
 from holdfast.errors import GrowthWarning
 from holdfast.growth.grow import grow_samples

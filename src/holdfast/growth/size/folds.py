@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 from holdfast._check import is_number
 from holdfast.arrays import BoolArray, IntArray, LongArray
 from holdfast.data.canonical_order import canonical
-from holdfast.data.split.folds import drawn_folds, given_folds
+from holdfast.data.split.folds import draw_folds, read_folds
 from holdfast.data.split.row_keys import copies_as_groups
 from holdfast.data.table import Table
 from holdfast.random_streams import Branch

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from holdfast._check import check_fraction
-from holdfast.data.split.groups import numbered
+from holdfast.data.split.groups import renumber_groups
 from holdfast.data.split.row_keys import unit_keys
-from holdfast.data.split.row_positions import below, random_positions
+from holdfast.data.split.row_positions import random_positions, select_below
 from holdfast.data.split.stages import early_stages
 from holdfast.data.table import Table
 from holdfast.errors import ParameterError

@@ -8,7 +8,7 @@ from typing import Any
 from holdfast.governance.register import model_hash
 from holdfast.show.report.fitted import Fitted
 from holdfast.show.report.page import Section
-from holdfast.tree.wording import all_notes
+from holdfast.tree.wording import list_notes
 
 LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba", "narwhals")
 PARTS = {
