@@ -102,7 +102,7 @@ def test_a_copy_predicts_the_same(model: AdaBoostClassifier) -> None:
 
 
 @pytest.mark.parametrize(
-    "bad", [{"n_estimators": 0}, {"learning_rate": 0.0}, {"max_depth": 0}, {"unknown": "ignore"}]
+    "bad", [{"n_estimators": 0}, {"learning_rate": 0.0}, {"max_depth": 0}, {"handle_unknown": "ignore"}]
 )
 def test_a_parameter_out_of_range_is_named(bad: dict[str, Any]) -> None:
     with pytest.raises(ParameterError, match=next(iter(bad))):

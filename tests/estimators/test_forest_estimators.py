@@ -95,7 +95,7 @@ def test_text_and_missing_values_are_read_as_they_are():
     with pytest.warns(DataWarning, match="'Z'"):
         model.predict(X.assign(ward="Z"))
     with pytest.raises(DataError, match="missing values"):
-        clone(model).set_params(missing="error").fit(X, y).predict(X)
+        clone(model).set_params(handle_missing="error").fit(X, y).predict(X)
 
 
 # -- out of the bag ---------------------------------------------------------------------------------------
@@ -289,7 +289,7 @@ def test_progress_is_shown_on_request(capsys):
         ({"n_jobs": 0}, "n_jobs=0 is out of range"),
         ({"min_impurity_decrease": -1.0}, "min_impurity_decrease=-1.0 is out of range"),
         ({"class_weight": "equal"}, "class_weight='equal' is unknown"),
-        ({"unknown": "guess"}, "unknown='guess' is unknown"),
+        ({"handle_unknown": "guess"}, "handle_unknown='guess' is unknown"),
     ],
 )
 def test_a_parameter_out_of_range_is_named(parameters, message):

@@ -173,9 +173,9 @@ def test_missing_only_at_prediction_and_unseen_categories_go_a_known_way():
         with pytest.warns(DataWarning, match="Z"):
             model.predict(strange)
     with pytest.raises(DataError, match="age"):
-        classifier(missing="error").fit(SEEN, STAY).predict(gaps)
+        classifier(handle_missing="error").fit(SEEN, STAY).predict(gaps)
     with pytest.raises(DataError, match=r"ward|Z"):
-        classifier(unknown="error").fit(SEEN[["ward"]], STAY).predict(strange[["ward"]])
+        classifier(handle_unknown="error").fit(SEEN[["ward"]], STAY).predict(strange[["ward"]])
 
 
 # -- the choice -------------------------------------------------------------------------------------------
@@ -499,8 +499,8 @@ PARAMETERS: dict[str, Any] = {
     "matching": "best",
     "label_weight": -1.0,
     "outcome": "value",
-    "unknown": "guess",
-    "missing": "guess",
+    "handle_unknown": "guess",
+    "handle_missing": "guess",
     "n_jobs": 0,
 }
 

@@ -47,7 +47,7 @@ MODEL: dict[str, Any] = {
             "n_jobs": -1,
             "questions": ["age ** 2 < 5000"],
             "random_state": None,
-            "unknown": "missing",
+            "handle_unknown": "missing",
         },
         "left_out": ["scoring", "size_table_"],
         "has_feature_names": True,

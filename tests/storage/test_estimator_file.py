@@ -384,7 +384,7 @@ DENSITY = DensityTree(covariance="full").fit(PATIENTS)
             r"at estimator.parameters\[...\]\[0\]\[0\]: Expected",
         ),
         (TREE, {"parameters": {"max_depth": [[1]]}}, r"at estimator.parameters.max_depth: Expected"),
-        (TREE, {"parameters": {"unknown": "guess"}}, r"unknown='guess' is unknown"),
+        (TREE, {"parameters": {"handle_unknown": "guess"}}, r"handle_unknown='guess' is unknown"),
         (TREE, {"parameters": {"n_jobs": 0}}, r"n_jobs=0 is out of range"),
         (FOREST, {"parameters": {"n_jobs": 10**9}}, r"n_jobs=1000000000 is beyond 4096"),
         (

@@ -139,7 +139,7 @@ class Table(Shared):
         schema: Schema | None = None,
         target: str = "y",
         positive: Any = None,
-        unknown: str = "error",
+        handle_unknown: str = "error",
     ) -> "Table":
         """The table of a 2-D array, list of rows or frame X and a target y.
 
@@ -147,7 +147,7 @@ class Table(Shared):
         further ones: names, indices, or one flag per column. `task` None takes numbers with fractions, or
         with more than 20 values, for regression. With a `schema` the data is read on it: columns of a
         frame are matched by name, categories and classes by value, and anything new is a SchemaMismatch;
-        with `unknown="missing"` new categories count as missing values, with a warning. `positive` is the
+        with `handle_unknown="missing"` new categories count as missing values, with a warning. `positive` is the
         class that matters, whose probability drawings and rules show; by default the one of the schema, or
         the rarer of two in these rows. Trees and updates keep it.
 
@@ -162,7 +162,7 @@ class Table(Shared):
         weight = read_weight(sample_weight, frame.n_rows, frame.rows)
         weighted = weighted_rows(weight)
         if schema is not None:
-            columns, values = matched_columns(schema, frame, vector, task, weighted, unknown)
+            columns, values = matched_columns(schema, frame, vector, task, weighted, handle_unknown)
             check_questions(questions, schema)
         else:
             how = readings(categorical_features, frame.names)

@@ -35,7 +35,7 @@ class AdaBoostClassifier(ClassEnsemble):
         As in `TreeClassifier`, for every tree.
     max_features
         Features drawn anew at every split: a number, a fraction, "sqrt", "log2" or "third". None: all.
-    questions, categorical_features, unknown, missing
+    questions, categorical_features, handle_unknown, handle_missing
         As in `TreeClassifier`.
     n_jobs
         Threads that predict; -1 for all cores. The trees are grown one after the other.
@@ -79,8 +79,8 @@ class AdaBoostClassifier(ClassEnsemble):
         max_features: MaxFeatures = None,
         questions: Sequence[str] | None = None,
         categorical_features: Any = "from_dtype",
-        unknown: str = "missing",
-        missing: str = "learned",
+        handle_unknown: str = "missing",
+        handle_missing: str = "learned",
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -97,8 +97,8 @@ class AdaBoostClassifier(ClassEnsemble):
         self.max_features = max_features
         self.questions = questions
         self.categorical_features = categorical_features
-        self.unknown = unknown
-        self.missing = missing
+        self.handle_unknown = handle_unknown
+        self.handle_missing = handle_missing
         self.n_jobs = n_jobs
         self.random_state = random_state
 

@@ -47,7 +47,7 @@ class BaggingClassifier(BaggedClasses):
         True measures, on the rows outside the bags, what every tree's accuracy loses as each feature is
         permuted; the name of another metric, or a scorer, measures that.
     monotonic_cst, monotonic_class, interaction_cst, forbidden, first_splits, feature_costs,
-    questions, categorical_features, unknown, missing
+    questions, categorical_features, handle_unknown, handle_missing
         As in `TreeClassifier`.
     n_jobs
         Threads that grow the trees and predict; -1 for all cores. They change no bit of the model.
@@ -115,8 +115,8 @@ class BaggingClassifier(BaggedClasses):
         feature_costs: Mapping[Column, float] | None = None,
         questions: Sequence[str] | None = None,
         categorical_features: Any = "from_dtype",
-        unknown: str = "missing",
-        missing: str = "learned",
+        handle_unknown: str = "missing",
+        handle_missing: str = "learned",
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
@@ -150,8 +150,8 @@ class BaggingClassifier(BaggedClasses):
         self.feature_costs = feature_costs
         self.questions = questions
         self.categorical_features = categorical_features
-        self.unknown = unknown
-        self.missing = missing
+        self.handle_unknown = handle_unknown
+        self.handle_missing = handle_missing
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -213,8 +213,8 @@ class BaggingRegressor(BaggedNumbers):
         feature_costs: Mapping[Column, float] | None = None,
         questions: Sequence[str] | None = None,
         categorical_features: Any = "from_dtype",
-        unknown: str = "missing",
-        missing: str = "learned",
+        handle_unknown: str = "missing",
+        handle_missing: str = "learned",
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
@@ -242,8 +242,8 @@ class BaggingRegressor(BaggedNumbers):
         self.feature_costs = feature_costs
         self.questions = questions
         self.categorical_features = categorical_features
-        self.unknown = unknown
-        self.missing = missing
+        self.handle_unknown = handle_unknown
+        self.handle_missing = handle_missing
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose

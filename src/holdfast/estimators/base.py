@@ -31,7 +31,7 @@ _NO_TABLES = (
     "table, on disk too; grow_bagging(table, GrowthRules(max_features='sqrt')) grows a forest of it, and "
     "grow_subsamples and grow_parts trees on few rows each."
 )
-POLICIES = {"unknown": ("missing", "error"), "missing": ("learned", "error")}
+POLICIES = {"handle_unknown": ("missing", "error"), "handle_missing": ("learned", "error")}
 
 
 def all_or_nothing(fit: Callable[..., Any]) -> Callable[..., Any]:
@@ -63,8 +63,8 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
     # The parameters that the methods here read.
     questions: Any
     categorical_features: Any
-    unknown: str
-    missing: str
+    handle_unknown: str
+    handle_missing: str
     random_state: Any
 
     # What fit leaves behind.
@@ -235,7 +235,9 @@ class TreeEstimator(TableEstimator):
     def apply(self, X: Any) -> IntArray:
         """The leaf that each row reaches, as an index of a node of `tree_`."""
         check_is_fitted(self)
-        return self.tree_.apply(self._matched(X), unknown=self.unknown, missing=self.missing)
+        return self.tree_.apply(
+            self._matched(X), handle_unknown=self.handle_unknown, handle_missing=self.handle_missing
+        )
 
     def decision_path(self, X: Any) -> Any:
         """A sparse matrix, rows by nodes, with a 1 for every node that each row passes."""

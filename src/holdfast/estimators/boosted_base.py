@@ -13,8 +13,8 @@ from holdfast.estimators.ensemble_base import EnsembleEstimator
 _OTHERS = (
     "questions",
     "categorical_features",
-    "unknown",
-    "missing",
+    "handle_unknown",
+    "handle_missing",
     "n_jobs",
     "random_state",
     "verbose",

@@ -73,7 +73,7 @@ class BoostingClassifier(BoostedEstimator, ClassEnsemble):
         out: it adds up `oob_improvement_` and keeps the rounds up to the highest sum. That costs no time, and
         stops too early: earlier rounds knew these rows.
     monotonic_cst, monotonic_class, interaction_cst, forbidden, feature_costs,
-    questions, categorical_features, unknown, missing
+    questions, categorical_features, handle_unknown, handle_missing
         As in `TreeClassifier`.
     n_jobs
         Threads that count, grow and predict; -1 for all cores. They change no bit of the model.
@@ -137,8 +137,8 @@ class BoostingClassifier(BoostedEstimator, ClassEnsemble):
         feature_costs: Mapping[Column, float] | None = None,
         questions: Sequence[str] | None = None,
         categorical_features: Any = "from_dtype",
-        unknown: str = "missing",
-        missing: str = "learned",
+        handle_unknown: str = "missing",
+        handle_missing: str = "learned",
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
@@ -174,8 +174,8 @@ class BoostingClassifier(BoostedEstimator, ClassEnsemble):
         self.feature_costs = feature_costs
         self.questions = questions
         self.categorical_features = categorical_features
-        self.unknown = unknown
-        self.missing = missing
+        self.handle_unknown = handle_unknown
+        self.handle_missing = handle_missing
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -273,8 +273,8 @@ class BoostingRegressor(BoostedEstimator, NumberEnsemble):
         feature_costs: Mapping[Column, float] | None = None,
         questions: Sequence[str] | None = None,
         categorical_features: Any = "from_dtype",
-        unknown: str = "missing",
-        missing: str = "learned",
+        handle_unknown: str = "missing",
+        handle_missing: str = "learned",
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
@@ -308,8 +308,8 @@ class BoostingRegressor(BoostedEstimator, NumberEnsemble):
         self.feature_costs = feature_costs
         self.questions = questions
         self.categorical_features = categorical_features
-        self.unknown = unknown
-        self.missing = missing
+        self.handle_unknown = handle_unknown
+        self.handle_missing = handle_missing
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose

@@ -43,7 +43,7 @@ class DensityTree(ClusterMixin, DensityMixin, TreeEstimator):  # type: ignore[mi
     questions
         Questions of your own, such as "height > width", that may divide rows like any other. Their answers
         take no part in the density.
-    categorical_features, unknown, missing
+    categorical_features, handle_unknown, handle_missing
         As in `TreeClassifier`.
     random_state
         Seed, generator or None, for the rows held out. It is 0 by default: the same data give the same
@@ -94,8 +94,8 @@ class DensityTree(ClusterMixin, DensityMixin, TreeEstimator):  # type: ignore[mi
         evidence: float = 2.0,
         questions: Sequence[str] | None = None,
         categorical_features: Any = "from_dtype",
-        unknown: str = "missing",
-        missing: str = "learned",
+        handle_unknown: str = "missing",
+        handle_missing: str = "learned",
         random_state: Any = 0,
     ) -> None:
         self.covariance = covariance
@@ -107,8 +107,8 @@ class DensityTree(ClusterMixin, DensityMixin, TreeEstimator):  # type: ignore[mi
         self.evidence = evidence
         self.questions = questions
         self.categorical_features = categorical_features
-        self.unknown = unknown
-        self.missing = missing
+        self.handle_unknown = handle_unknown
+        self.handle_missing = handle_missing
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -149,8 +149,8 @@ class DensityTree(ClusterMixin, DensityMixin, TreeEstimator):  # type: ignore[mi
             self._matched(X),
             self.schema_,
             range(len(self.schema_.features)),
-            unknown=self.unknown,
-            missing=self.missing,
+            handle_unknown=self.handle_unknown,
+            handle_missing=self.handle_missing,
         )
         return self._density.log_density(tuple(rows.T))
 

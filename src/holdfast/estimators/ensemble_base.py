@@ -57,7 +57,11 @@ class EnsembleEstimator(TableEstimator):
         return self.ensemble_.staged_values(self._matched(X), **self._policy())
 
     def _policy(self) -> dict[str, Any]:
-        return {"unknown": self.unknown, "missing": self.missing, "n_jobs": self.n_jobs}
+        return {
+            "handle_unknown": self.handle_unknown,
+            "handle_missing": self.handle_missing,
+            "n_jobs": self.n_jobs,
+        }
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "ensemble_")

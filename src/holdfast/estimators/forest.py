@@ -54,7 +54,7 @@ class ForestClassifier(BaggedClasses):
         True measures, on the rows outside the bags, what every tree's accuracy loses as each feature is
         permuted; the name of another metric, or a scorer, measures that.
     monotonic_cst, monotonic_class, interaction_cst, forbidden, first_splits, feature_costs,
-    questions, categorical_features, unknown, missing
+    questions, categorical_features, handle_unknown, handle_missing
         As in `TreeClassifier`.
     n_jobs
         Threads that grow the trees and predict; -1 for all cores. They change no bit of the model.
@@ -127,8 +127,8 @@ class ForestClassifier(BaggedClasses):
         feature_costs: Mapping[Column, float] | None = None,
         questions: Sequence[str] | None = None,
         categorical_features: Any = "from_dtype",
-        unknown: str = "missing",
-        missing: str = "learned",
+        handle_unknown: str = "missing",
+        handle_missing: str = "learned",
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
@@ -165,8 +165,8 @@ class ForestClassifier(BaggedClasses):
         self.feature_costs = feature_costs
         self.questions = questions
         self.categorical_features = categorical_features
-        self.unknown = unknown
-        self.missing = missing
+        self.handle_unknown = handle_unknown
+        self.handle_missing = handle_missing
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -231,8 +231,8 @@ class ForestRegressor(BaggedNumbers):
         feature_costs: Mapping[Column, float] | None = None,
         questions: Sequence[str] | None = None,
         categorical_features: Any = "from_dtype",
-        unknown: str = "missing",
-        missing: str = "learned",
+        handle_unknown: str = "missing",
+        handle_missing: str = "learned",
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
@@ -263,8 +263,8 @@ class ForestRegressor(BaggedNumbers):
         self.feature_costs = feature_costs
         self.questions = questions
         self.categorical_features = categorical_features
-        self.unknown = unknown
-        self.missing = missing
+        self.handle_unknown = handle_unknown
+        self.handle_missing = handle_missing
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose

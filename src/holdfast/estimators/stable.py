@@ -113,7 +113,7 @@ class StableTreeClassifier(StableTreeEstimator, ClassifierBase):
     shrink_scores
         For method="bootstrap": move each score towards the mean of the candidates with the same parameters,
         as far as the differences between them are chance. Scorers that others wrote are never shrunk.
-    unknown, missing
+    handle_unknown, handle_missing
         As in `TreeClassifier`.
     n_jobs
         Threads; -1 for all cores. The result is the same for any number of them.
@@ -207,8 +207,8 @@ class StableTreeClassifier(StableTreeEstimator, ClassifierBase):
         outcome: str | None = None,
         refit_leaves: bool = True,
         shrink_scores: bool = True,
-        unknown: str = "missing",
-        missing: str = "learned",
+        handle_unknown: str = "missing",
+        handle_missing: str = "learned",
         n_jobs: int | None = None,
         random_state: Any = 0,
         verbose: bool = False,
@@ -254,8 +254,8 @@ class StableTreeClassifier(StableTreeEstimator, ClassifierBase):
         self.outcome = outcome
         self.refit_leaves = refit_leaves
         self.shrink_scores = shrink_scores
-        self.unknown = unknown
-        self.missing = missing
+        self.handle_unknown = handle_unknown
+        self.handle_missing = handle_missing
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -351,8 +351,8 @@ class StableTreeRegressor(StableTreeEstimator, RegressorBase):
         outcome: str | None = None,
         refit_leaves: bool = True,
         shrink_scores: bool = True,
-        unknown: str = "missing",
-        missing: str = "learned",
+        handle_unknown: str = "missing",
+        handle_missing: str = "learned",
         n_jobs: int | None = None,
         random_state: Any = 0,
         verbose: bool = False,
@@ -393,8 +393,8 @@ class StableTreeRegressor(StableTreeEstimator, RegressorBase):
         self.outcome = outcome
         self.refit_leaves = refit_leaves
         self.shrink_scores = shrink_scores
-        self.unknown = unknown
-        self.missing = missing
+        self.handle_unknown = handle_unknown
+        self.handle_missing = handle_missing
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose

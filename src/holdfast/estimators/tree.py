@@ -116,7 +116,7 @@ class TreeClassifier(SizedTreeEstimator, ClassifierBase):
     categorical_features
         Names, indices or flags of columns to read as categories, besides those of text, True/False and
         categories; None reads True/False as numbers too.
-    unknown, missing
+    handle_unknown, handle_missing
         What predictions do with a category that was not there at fit ("missing" counts it as missing, with
         a warning), and with a missing value ("learned" follows the side that served best); "error" refuses.
     n_jobs
@@ -200,8 +200,8 @@ class TreeClassifier(SizedTreeEstimator, ClassifierBase):
         cv: Any = 10,
         scoring: Any = None,
         categorical_features: Any = "from_dtype",
-        unknown: str = "missing",
-        missing: str = "learned",
+        handle_unknown: str = "missing",
+        handle_missing: str = "learned",
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -245,8 +245,8 @@ class TreeClassifier(SizedTreeEstimator, ClassifierBase):
         self.cv = cv
         self.scoring = scoring
         self.categorical_features = categorical_features
-        self.unknown = unknown
-        self.missing = missing
+        self.handle_unknown = handle_unknown
+        self.handle_missing = handle_missing
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -316,8 +316,8 @@ class TreeRegressor(SizedTreeEstimator, RegressorBase):
         cv: Any = 10,
         scoring: Any = None,
         categorical_features: Any = "from_dtype",
-        unknown: str = "missing",
-        missing: str = "learned",
+        handle_unknown: str = "missing",
+        handle_missing: str = "learned",
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -352,8 +352,8 @@ class TreeRegressor(SizedTreeEstimator, RegressorBase):
         self.cv = cv
         self.scoring = scoring
         self.categorical_features = categorical_features
-        self.unknown = unknown
-        self.missing = missing
+        self.handle_unknown = handle_unknown
+        self.handle_missing = handle_missing
         self.n_jobs = n_jobs
         self.random_state = random_state
 

@@ -55,7 +55,7 @@ def update_rows(rows: TrainingRows, tree: Tree, reading: Reading) -> NewRows:
         known = {feature.name: feature for feature in tree.schema.features}
         features = tuple(known[each.name] if each.name in asked else each for each in wide.features)
         try:
-            table = _read(rows, Schema(features, tree.schema.target), reading, unknown="missing")
+            table = _read(rows, Schema(features, tree.schema.target), reading, handle_unknown="missing")
         except SchemaMismatch:
             raise offer_widen(error) from error
     return NewRows(table, rows.groups, is_new)
@@ -98,13 +98,15 @@ def check_enough(rows: NewRows) -> None:
         )
 
 
-def _read(rows: TrainingRows, schema: Schema, reading: Reading, unknown: str = "error") -> Table:
+def _read(rows: TrainingRows, schema: Schema, reading: Reading, handle_unknown: str = "error") -> Table:
     with warnings.catch_warnings():
         # Rows of one class, or columns of one value, say little, but the tree will not be a leaf.
         warnings.filterwarnings("ignore", "the target has one class", DataWarning)
         warnings.filterwarnings("ignore", "no question can be asked of columns", DataWarning)
         return with_ranges(
-            Table.from_arrays(rows.X, rows.y, rows.weight, task=reading.task, schema=schema, unknown=unknown)
+            Table.from_arrays(
+                rows.X, rows.y, rows.weight, task=reading.task, schema=schema, handle_unknown=handle_unknown
+            )
         )
 
 

@@ -210,7 +210,9 @@ class PreparedUpdate:
 def _table(rows: UpdateRows, deployed: Tree) -> Table:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # all that there is to say has been said
-        return Table.from_arrays(rows.X, rows.y, rows.weight, schema=deployed.schema, unknown="missing")
+        return Table.from_arrays(
+            rows.X, rows.y, rows.weight, schema=deployed.schema, handle_unknown="missing"
+        )
 
 
 def _policy(policy: Any) -> ChangePolicy | None:

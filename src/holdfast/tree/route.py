@@ -19,16 +19,20 @@ if TYPE_CHECKING:
 MOST_ROWS = 2**21  # of one call of a kernel: Ctrl-C waits for it
 
 
-def leaves_of(tree: Tree, X: Any, *, unknown: str = "missing", missing: str = "learned") -> IntArray:
+def leaves_of(
+    tree: Tree, X: Any, *, handle_unknown: str = "missing", handle_missing: str = "learned"
+) -> IntArray:
     """The leaf that each row of X reaches, X being a Table or anything that `encoded` reads.
 
-    Only the columns that the tree asks about are encoded; `unknown` and `missing` are as in `Tree.apply`.
+    Only the columns that the tree asks about are encoded; `handle_unknown` and `handle_missing` are as in `Tree.apply`.
     """
     used = np.unique(tree.feature[tree.feature != LEAF])
     if isinstance(X, Table):
-        rows = table_rows(tree.schema, X, used.tolist(), missing)
+        rows = table_rows(tree.schema, X, used.tolist(), handle_missing)
     else:
-        rows = encoded(X, tree.schema, used.tolist(), unknown=unknown, missing=missing)
+        rows = encoded(
+            X, tree.schema, used.tolist(), handle_unknown=handle_unknown, handle_missing=handle_missing
+        )
     return Routes.of(tree, used).leaves(frozen(rows), frozen(np.arange(len(rows), dtype=np.int32)))
 
 
@@ -99,7 +103,7 @@ def passed_nodes(tree: Tree, leaves: IntArray) -> "csr_array":
     return csr_array((np.ones(len(nodes), np.int64), nodes, ends), shape=(len(leaves), tree.n_nodes))
 
 
-def table_rows(schema: Schema, table: Table, used: Sequence[int], missing: str) -> FloatArray:
+def table_rows(schema: Schema, table: Table, used: Sequence[int], handle_missing: str) -> FloatArray:
     """The columns of a table that a model on the schema asks about, if they are what it takes them for."""
     for index in used:
         feature = schema.features[index]
@@ -110,11 +114,11 @@ def table_rows(schema: Schema, table: Table, used: Sequence[int], missing: str) 
                 "categories. Read the data with schema=model.schema, or take tree.with_schema(table.schema)."
             )
     rows = table.rows(used)
-    if missing == "error" and np.isnan(rows).any():
+    if handle_missing == "error" and np.isnan(rows).any():
         name = schema.names[used[int(np.isnan(rows).any(axis=0).argmax())]]
         raise DataError(
             f"column {name!r} has missing values. Fill them in, or let them follow the learned side with "
-            'missing="learned".'
+            'handle_missing="learned".'
         )
     return rows
 

@@ -38,11 +38,11 @@ def matched_columns(
     vector: Any,
     task: Task | None,
     weighted: BoolArray | None,
-    unknown: str = "error",
+    handle_unknown: str = "error",
 ) -> tuple[tuple[FloatArray, ...], NDArray[Any]]:
     """The columns and the target as the schema encodes them; a SchemaMismatch shows all that does not fit.
 
-    With `unknown="missing"` categories that the schema does not hold count as missing, with a warning.
+    With `handle_unknown="missing"` categories that the schema does not hold count as missing, with a warning.
     """
     frame = named_by(schema, frame)
     differences = SchemaDifferences.of_names((feature.name for feature in schema.columns), frame.names)
@@ -57,7 +57,7 @@ def matched_columns(
             differences.kinds[feature.name] = match.clash
         elif match.unknown:
             unseen[feature.name] = match.unknown
-    if unknown == "error":
+    if handle_unknown == "error":
         differences.categories = {name: list(counts) for name, counts in unseen.items()}
     values = matched_target(vector, schema.target, task, weighted, differences, frame.rows)
     differences.raise_if_any()
