@@ -79,7 +79,7 @@ def pairs_of(rows: Rows, rep: int) -> Iterator[dict[str, Any]]:
     yield timed("CART, trained again", cart, lambda: made("cart-cv", is_classes, 2 * rep + 1).fit(X, y))
     options: dict[str, Any] = {"validation": None, "widen": True}
     for how in ("keep", "refit"):
-        yield timed(how, first, partial(copy(first).update, X, y, how=how, **options))
+        yield timed(how, first, partial(copy(first).update, X, y, strategy=how, **options))
     for tolerance in TOLERANCES:
         options["tolerance"] = tolerance
         yield timed(f"update, {tolerance:g}", first, partial(copy(first).update, X, y, **options))

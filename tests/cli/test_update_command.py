@@ -190,7 +190,7 @@ def test_options_reach_the_update(folder: Path, tmp_path: Path) -> None:
         "tolerance": 0.1,
         "validation": 0.5,
         "half_life": 2.0,
-        "how": "nearest",
+        "strategy": "nearest",
     }
     assert facts["settings"].items() >= wanted.items()
     assert facts["columns"]["groups"] == "patient"

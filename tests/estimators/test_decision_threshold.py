@@ -227,7 +227,7 @@ def test_a_stable_tree_keeps_its_threshold_as_it_moves_along_the_frontier_and_is
     X, y = rows()
     kind, usual = SMALL["centred"]
     model = kind(**usual, threshold=0.2).fit(X, y)
-    for moved in (model.choose("best-score"), model.update(X[:120], y[:120], how="refit")):
+    for moved in (model.choose("best-score"), model.update(X[:120], y[:120], strategy="refit")):
         bad = moved.predict_proba(X)[:, 0]
         assert (moved.predict(X) == "bad").tolist() == (bad >= 0.2).tolist()
 
@@ -237,7 +237,7 @@ def test_an_update_decides_as_the_deployed_tree_did_whoever_made_it() -> None:
     deployed = TreeClassifier(max_depth=2, threshold=0.3).fit(X, y).tree_
     keeper = StableTreeClassifier(n_estimators=2, teacher="forest").adopt(deployed)
     for how in ("refit", "nearest"):
-        keeper.update(X[::2], y[::2], how=how, validation=None)
+        keeper.update(X[::2], y[::2], strategy=how, validation=None)
         told = keeper.predict_proba(X)[:, 0] >= 0.3 - 1e-6
         clear = np.abs(keeper.predict_proba(X)[:, 0] - 0.3) > 1e-6  # a leaf in between keeps its class
         assert (keeper.predict(X)[clear] == np.where(told, "bad", "good")[clear]).all()

@@ -56,7 +56,7 @@ def test_the_same_rows_again_change_nothing(model: StableTreeClassifier) -> None
 
 def test_new_leaf_values_alone_change_no_split(model: StableTreeClassifier) -> None:
     before = model.tree_
-    model.update(*frame(0), how="refit")
+    model.update(*frame(0), strategy="refit")
     assert tree_distance(before, model.tree_).total == 0.0
     assert model.previous_tree_ is before
 
@@ -97,12 +97,12 @@ def test_the_scores_of_the_path_are_of_trees_that_have_not_seen_the_rows(model: 
 
 def test_a_deployed_tree_counts_for_the_rows_it_was_trained_on(model: StableTreeClassifier) -> None:
     few = frame(3, n_rows=30)
-    assert model.update(*few, how="refit").update_.settings.prior == 200
+    assert model.update(*few, strategy="refit").update_.settings.prior == 200
     # Leaves that fewer than five rows reach are kept: the rows there do not count.
     assert 200 < model.rows_behind_ == model.tree_.count[0] < 230
     again = StableTreeClassifier(**FAST).fit(*frame(0))
     for _ in range(3):  # rows that come again count once
-        assert again.update(*frame(0), how="refit").update_.settings.prior == pytest.approx(200 / 3)
+        assert again.update(*frame(0), strategy="refit").update_.settings.prior == pytest.approx(200 / 3)
         assert again.rows_behind_ == 200
 
 
@@ -113,7 +113,7 @@ def test_rows_that_are_merely_alike_are_not_the_same_rows() -> None:
         return X, np.where(rng.random(300) < 0.2 + 0.5 * (X["p"] == "a"), "yes", "no")
 
     model = StableTreeClassifier(**FAST).fit(*few_categories(1))
-    model.update(*few_categories(2), how="refit")
+    model.update(*few_categories(2), strategy="refit")
     assert model.update_.settings.prior == 300
     assert model.rows_behind_ == 600
 
@@ -131,7 +131,7 @@ def test_a_row_of_weight_two_is_two_rows(model: StableTreeClassifier) -> None:
 def test_rows_that_count_little_move_the_tree_little() -> None:
     old, new = frame(0, n_rows=600), frame(1, n_rows=30, shift=2.0)
     model = StableTreeClassifier(**FAST).fit(*old)
-    weighed = copy(model).update(*new, X_old=old[0], y_old=old[1], half_life=0.02, how="refit")
+    weighed = copy(model).update(*new, X_old=old[0], y_old=old[1], half_life=0.02, strategy="refit")
     assert weighed.rows_behind_ < 700
     moved = np.abs(weighed.predict_proba(old[0]) - model.predict_proba(old[0])).mean()
     assert moved < 0.06
@@ -142,7 +142,7 @@ def test_rows_that_count_little_move_the_tree_little() -> None:
 def test_keeping_the_tree_changes_nothing(model: StableTreeClassifier) -> None:
     before = dict(vars(model))
     X, y = frame(1, n_rows=600, shift=0.8)
-    model.update(X, y, how="keep")
+    model.update(X, y, strategy="keep")
     assert all(vars(model)[name] is each for name, each in before.items())
     model.update(X, y, prior=0).take(0)
     assert all(vars(model)[name] is each for name, each in before.items() if name != "update_")
@@ -159,7 +159,7 @@ def test_what_was_asked_for_of_leaves_and_sizes_holds_in_updates() -> None:
     sized.update(*frame(1, shift=0.8), prior=0)
     assert sized.tree_.n_leaves <= most == sized.max_leaf_nodes_
     best = StableTreeClassifier(teacher="linear", n_estimators=10, selection_rule="best-score")
-    best.fit(*frame(0)).update(*frame(1), how="retrain")
+    best.fit(*frame(0)).update(*frame(1), strategy="retrain")
     fitted = StableTreeClassifier(teacher="linear", n_estimators=10, selection_rule="best-score").fit(
         *frame(1)
     )
@@ -236,7 +236,7 @@ def test_a_policy_holds_observed_over_expected_within_bounds() -> None:
     model = StableTreeClassifier(**FAST).fit(*drifted(0, 3000, 0.05))
     before = model.tree_
     policy = ChangePolicy(observed_expected=(0.8, 1.25))
-    model.update(*drifted(1, 1500, 0.2), how="keep", policy=policy)
+    model.update(*drifted(1, 1500, 0.2), strategy="keep", policy=policy)
     assert not model.update_.verdict.passed
     model.update(*drifted(1, 1500, 0.2), policy=policy)
     assert model.update_.verdict.passed
@@ -267,7 +267,7 @@ def test_other_ways_do_what_they_say(model: StableTreeClassifier, how: str) -> N
     before = model.tree_
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)
-        model.update(*frame(1, shift=1.0), how=how)
+        model.update(*frame(1, shift=1.0), strategy=how)
     step = model.update_.steps[model.update_.taken]
     assert step.kind == how
     if how == "keep":
@@ -452,8 +452,8 @@ def test_rows_and_columns_in_another_order_give_the_same_bits() -> None:
 
 def test_what_failed_leaves_no_trace(model: StableTreeClassifier) -> None:
     before = dict(vars(model))
-    with pytest.raises(ParameterError, match="how='leap' is unknown"):
-        model.update(*frame(1), how="leap")
+    with pytest.raises(ParameterError, match="strategy='leap' is unknown"):
+        model.update(*frame(1), strategy="leap")
     with pytest.raises(ParameterError, match="tolerance=-1"):
         model.update(*frame(1), tolerance=-1)
     assert vars(model) == before
@@ -486,7 +486,7 @@ def test_a_step_that_was_named_is_said_to_be_asked_for(model: StableTreeClassifi
     words = " ".join(str(update.take(len(update.steps) - 1)).split())
     assert "as asked" in words
     assert "Step 1 fits too, and is nearer" in words
-    refit = model.update(*frame(0), how="refit").update_
+    refit = model.update(*frame(0), strategy="refit").update_
     assert "No question changes as asked" not in str(refit)
     assert "every question stays" in str(refit)
 

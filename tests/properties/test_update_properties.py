@@ -60,7 +60,7 @@ def random_update(seed):
     model.update(
         *new,
         weights[1],
-        how=str(rng.choice(HOWS)),
+        strategy=str(rng.choice(HOWS)),
         prior=[None, None, 0, 40][rng.integers(4)],
         validation=[None, 1 / 3][seed % 2],
         force=True,
@@ -194,7 +194,7 @@ def test_stages_keep_regions_without_rows(seed, how):
     X, y = pd.concat([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
     weight = rng.uniform(0.5, 2.0, len(y)) if seed % 3 == 0 else None
     model = make(n_estimators=4, teacher="linear", validation=None, max_leaf_nodes=6, random_state=seed)
-    options = {"how": how, "memory": "stage", "tolerance": [None, 0.02][seed % 2]}
+    options = {"strategy": how, "memory": "stage", "tolerance": [None, 0.02][seed % 2]}
     if how == "shortest-path":
         options["hindsight"] = seed >= 4
     model.fit_stages(X, y, weight, stage=np.repeat([1, 2, 3], sizes), **options)

@@ -97,7 +97,7 @@ def test_the_diff_is_as_far_as_the_step_that_is_taken(moved: UpdateRun) -> None:
 
 
 def test_the_same_world_keeps_its_questions(folder: Path) -> None:
-    run = update_run(folder / "model.json", folder / "again.csv", target="outcome", how="refit")
+    run = update_run(folder / "model.json", folder / "again.csv", target="outcome", strategy="refit")
     before = load(folder / "model.json").tree_
     assert np.array_equal(updated_tree(run).threshold, before.threshold, equal_nan=True)
 
@@ -189,7 +189,7 @@ def test_a_column_that_was_empty_may_hold_text_now(folder: Path, tmp_path: Path)
         later = frame_of(folder / "again.csv").assign(tv=tv)
         with warnings.catch_warnings(record=True) as given:
             warnings.simplefilter("always")
-            run = update_run(tmp_path / "run", later, how="refit")
+            run = update_run(tmp_path / "run", later, strategy="refit")
         assert run.is_taken
         told = [
             str(each.message) for each in given if "the text in 'tv' counts as missing" in str(each.message)
@@ -240,7 +240,7 @@ def test_a_plain_tree_is_taken_over_and_the_output_says_so(folder: Path, tmp_pat
     model.fit(rows.drop(columns="outcome"), rows["outcome"])
     save(model.tree_, tmp_path / "tree.json")
     for given, what in ((model, "is a TreeClassifier"), (tmp_path / "tree.json", "holds a tree alone")):
-        run = update_run(given, folder / "again.csv", target="outcome", how="refit")
+        run = update_run(given, folder / "again.csv", target="outcome", strategy="refit")
         assert isinstance(run.model, StableTreeClassifier)
         text = " ".join(str(run).split())
         assert f"{what}: a StableTreeClassifier with default settings takes it over." in text

@@ -28,7 +28,7 @@ from holdfast.stability.stages.settings import StageSettings
 from holdfast.text.numbers import counted, duration
 
 CARRIED = (
-    *("how", "memory", "half_life", "tolerance", "movement_weight", "hindsight", "compare", "min_rows"),
+    *("strategy", "memory", "half_life", "tolerance", "movement_weight", "hindsight", "compare", "min_rows"),
     "strict_groups",
 )
 TRAINED = ("max_leaf_nodes", "max_depth", "teacher", "scoring", "random_state", "n_jobs")

@@ -43,7 +43,7 @@ class StagingEstimator(UpdatingEstimator):
         stage: Any,
         stage_order: Sequence[Any] | None = None,
         groups: Any = None,
-        how: str = "update",
+        strategy: str = "update",
         memory: str = "all",
         half_life: float | None = None,
         tolerance: float | None = None,
@@ -93,7 +93,7 @@ class StagingEstimator(UpdatingEstimator):
             Score a tree only on rows of the next stage whose group it has not met.
         """
         settings = StageSettings(
-            how,
+            strategy,
             memory,
             half_life,
             tolerance,

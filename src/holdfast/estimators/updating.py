@@ -93,7 +93,7 @@ class UpdatingEstimator(IntervalEstimator):
         y: Any,
         sample_weight: Any = None,
         *,
-        how: str = "nearest",
+        strategy: str = "nearest",
         tolerance: float = UPDATE_TOLERANCE,
         frozen: int | str | Sequence[int] = (),
         groups: Any = None,
@@ -169,7 +169,7 @@ class UpdatingEstimator(IntervalEstimator):
         prior_rows = usual_prior(n_behind, n_again) if prior is None else prior
         carried = max(n_behind - n_again, 0.0) if prior is None else None
         settings = UpdateSettings(
-            how, tolerance, frozen_nodes(frozen, self.tree_), validation, prior_rows, carried
+            strategy, tolerance, frozen_nodes(frozen, self.tree_), validation, prior_rows, carried
         )
         found = update_tree(
             placed_on(self.tree_, new.table.schema),

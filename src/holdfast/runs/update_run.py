@@ -158,7 +158,7 @@ class PreparedUpdate:
             rows.X,
             rows.y,
             joined_weights(old, rows),
-            how=settings.how,
+            strategy=settings.strategy,
             tolerance=settings.tolerance,
             frozen=settings.frozen,
             groups=joined_groups(old, rows),

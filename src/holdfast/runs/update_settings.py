@@ -26,7 +26,7 @@ class UpdateRunSettings(CellSettings):
     target: str | None = setting(
         None, help="What is predicted.  [default: as the model calls it]", metavar="COLUMN"
     )
-    how: str = setting(
+    strategy: str = setting(
         HOWS[0],
         help="The nearest tree that fits; the tree as it is; new values of its leaves alone; a tree trained "
         "anew; or the nearest of bootstrap trees that score well.  [default: nearest]",

@@ -65,7 +65,7 @@ def forbidden() -> UpdateRun:
 @cache
 def kept() -> UpdateRun:
     """One that keeps the tree as it is."""
-    return _updated(centred_model(), how="keep")
+    return _updated(centred_model(), strategy="keep")
 
 
 @cache

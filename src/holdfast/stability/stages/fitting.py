@@ -59,7 +59,7 @@ def carry_through(
     suggested: list[list[Tree]] = []
     for step in _updates(first, rows, settings, stages):
         steps.append(step)
-        if stages.how == SHORTEST_PATH and rows.n_stages > 1:
+        if stages.strategy == SHORTEST_PATH and rows.n_stages > 1:
             suggested.append([*(point.tree for point in step.path), *suggestions(step.lesson)])
         if stages.compare:
             is_first = step.lesson.number == 0

@@ -11,9 +11,9 @@ from holdfast.text.lists import listed
 
 @dataclass(frozen=True)
 class StageSettings:
-    """How a tree is carried through stages; None: what is usual for `how`."""
+    """How a tree is carried through stages; None: what is usual for `strategy`."""
 
-    how: str = UPDATE  # one of STAGE_HOWS
+    strategy: str = UPDATE  # one of STAGE_HOWS
     memory: str = "all"  # rows that a stage learns from: those of "all" stages so far, or of the "stage"
     half_life: float | None = None  # in stages: the age at which a row counts half
     tolerance: float | None = None  # that the fit may fall short of a fresh student's
@@ -25,8 +25,10 @@ class StageSettings:
     strict_groups: bool = False  # forward scores are of groups that are new
 
     def __post_init__(self) -> None:
-        if self.how not in STAGE_HOWS:
-            raise ParameterError(f"how={self.how!r} is unknown: choose one of {listed(STAGE_HOWS)}.")
+        if self.strategy not in STAGE_HOWS:
+            raise ParameterError(
+                f"strategy={self.strategy!r} is unknown: choose one of {listed(STAGE_HOWS)}."
+            )
         if self.memory not in MEMORIES:
             raise ParameterError(f"memory={self.memory!r} is unknown: choose one of {listed(MEMORIES)}.")
         self._check_number("half_life", above=True)
@@ -64,14 +66,14 @@ class StageSettings:
 
     def _check_unused(self) -> None:
         """A ParameterError names a setting that is given and has no use."""
-        if self.how != UPDATE:
+        if self.strategy != UPDATE:
             if self.prior is not None:
-                raise ParameterError(f"prior={self.prior!r} is for how='update': leave it out.")
+                raise ParameterError(f"prior={self.prior!r} is for strategy='update': leave it out.")
             return
         given = {"movement_weight": self.movement_weight is not None, "hindsight": self.hindsight}
         for name, is_given in given.items():
             if is_given:
                 raise ParameterError(
-                    f"{name}={getattr(self, name)!r} is for how='shortest-path': an update has a tolerance, "
+                    f"{name}={getattr(self, name)!r} is for strategy='shortest-path': an update has a tolerance, "
                     "and knows nothing of later stages."
                 )

@@ -15,7 +15,7 @@ from holdfast.tree.tree import Tree
 class UpdateSettings:
     """How a deployed tree is updated: which way, how far from the best fit, and what must stay."""
 
-    how: str = "nearest"  # one of HOWS
+    strategy: str = "nearest"  # one of HOWS
     tolerance: float = UPDATE_TOLERANCE  # that the fit may fall short of a fresh tree's
     frozen: tuple[int, ...] = ()  # nodes of the deployed tree that must ask, or say, what they do
     validation: float | None = 1 / 3  # of the new rows: held out to score by; None: none are
@@ -23,8 +23,8 @@ class UpdateSettings:
     carried: float | None = None  # of these, rows that leaf values and counts take over; None: all
 
     def __post_init__(self) -> None:
-        if self.how not in HOWS:
-            raise ParameterError(f"how={self.how!r} is unknown: choose one of {listed(HOWS)}.")
+        if self.strategy not in HOWS:
+            raise ParameterError(f"strategy={self.strategy!r} is unknown: choose one of {listed(HOWS)}.")
         if not _is_number(self.tolerance) or not 0 <= float(self.tolerance) < float("inf"):
             raise ParameterError(
                 f"tolerance={self.tolerance!r} is out of range: it must be a number, at least 0."
@@ -50,10 +50,10 @@ class UpdateSettings:
                 f"frozen={listed(self.frozen)} holds {wrong[0]!r}, which is no node of the deployed tree: "
                 f"its nodes are 0 to {tree.n_nodes - 1}, and print(tree.numbered()) shows them."
             )
-        if self.frozen and self.how in ("retrain", "candidate"):
+        if self.frozen and self.strategy in ("retrain", "candidate"):
             raise ParameterError(
-                f"how={self.how!r} makes a new tree, and cannot keep the nodes {listed(self.frozen)}: leave "
-                "out frozen, or take how='nearest'."
+                f"strategy={self.strategy!r} makes a new tree, and cannot keep the nodes {listed(self.frozen)}: leave "
+                "out frozen, or take strategy='nearest'."
             )
 
 
