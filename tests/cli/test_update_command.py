@@ -44,7 +44,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def update(
     folder: Path, output: Path, *options: object, model: str = "model.json", columns: int = 100
 ) -> Result:
-    arguments = (folder / model, folder / "other.csv", "--target", "outcome", "--prior", 0, "-o", output)
+    arguments = (folder / model, folder / "other.csv", "--target", "outcome", "--prior-rows", 0, "-o", output)
     return holdfast("update", *arguments, *options, columns=columns)
 
 
@@ -64,7 +64,7 @@ def files_of(folder: Path) -> dict[str, bytes]:
 def test_the_terminal_does_what_python_does(folder: Path, tmp_path: Path) -> None:
     result = update(folder, tmp_path / "run", "--policy", folder / "allow.toml")
     assert result.exit_code == 0, result.output
-    settings = {"target": "outcome", "prior": 0, "policy": folder / "allow.toml"}
+    settings = {"target": "outcome", "prior_rows": 0, "policy": folder / "allow.toml"}
     with pytest.warns(match="unknown to the model"):
         run = update_run(folder / "model.json", folder / "other.csv", **settings)
     run.save(tmp_path / "python")

@@ -63,7 +63,7 @@ def test_new_leaf_values_alone_change_no_split(model: StableTreeClassifier) -> N
 
 def test_rows_that_say_something_else_move_the_tree_as_the_path_says(model: StableTreeClassifier) -> None:
     X, y = frame(1, n_rows=600, shift=0.8)
-    model.update(X, y, prior=0)
+    model.update(X, y, prior_rows=0)
     steps = model.update_.steps
     assert (steps[0].kind, steps[-1].kind) == ("keep", "fresh")
     assert steps[0].distance == 0.0
@@ -83,7 +83,7 @@ def test_rows_that_say_something_else_move_the_tree_as_the_path_says(model: Stab
 
 def test_the_scores_of_the_path_are_of_trees_that_have_not_seen_the_rows(model: StableTreeClassifier) -> None:
     X, y = frame(1, n_rows=300, shift=0.8)
-    update = model.update(X, y, prior=0).update_
+    update = model.update(X, y, prior_rows=0).update_
     assert update.n_scored == pytest.approx(100, abs=3)
     keep = update.steps[0]
     assert (keep.difference, keep.error) == (0.0, 0.0)
@@ -97,12 +97,12 @@ def test_the_scores_of_the_path_are_of_trees_that_have_not_seen_the_rows(model: 
 
 def test_a_deployed_tree_counts_for_the_rows_it_was_trained_on(model: StableTreeClassifier) -> None:
     few = frame(3, n_rows=30)
-    assert model.update(*few, strategy="refit").update_.settings.prior == 200
+    assert model.update(*few, strategy="refit").update_.settings.prior_rows == 200
     # Leaves that fewer than five rows reach are kept: the rows there do not count.
     assert 200 < model.rows_behind_ == model.tree_.count[0] < 230
     again = StableTreeClassifier(**FAST).fit(*frame(0))
     for _ in range(3):  # rows that come again count once
-        assert again.update(*frame(0), strategy="refit").update_.settings.prior == pytest.approx(200 / 3)
+        assert again.update(*frame(0), strategy="refit").update_.settings.prior_rows == pytest.approx(200 / 3)
         assert again.rows_behind_ == 200
 
 
@@ -114,7 +114,7 @@ def test_rows_that_are_merely_alike_are_not_the_same_rows() -> None:
 
     model = StableTreeClassifier(**FAST).fit(*few_categories(1))
     model.update(*few_categories(2), strategy="refit")
-    assert model.update_.settings.prior == 300
+    assert model.update_.settings.prior_rows == 300
     assert model.rows_behind_ == 600
 
 
@@ -144,7 +144,7 @@ def test_keeping_the_tree_changes_nothing(model: StableTreeClassifier) -> None:
     X, y = frame(1, n_rows=600, shift=0.8)
     model.update(X, y, strategy="keep")
     assert all(vars(model)[name] is each for name, each in before.items())
-    model.update(X, y, prior=0).take(0)
+    model.update(X, y, prior_rows=0).take(0)
     assert all(vars(model)[name] is each for name, each in before.items() if name != "update_")
     model.take(len(model.update_.steps) - 1)
     assert model.tree_ is model.update_.tree
@@ -152,11 +152,11 @@ def test_keeping_the_tree_changes_nothing(model: StableTreeClassifier) -> None:
 
 def test_what_was_asked_for_of_leaves_and_sizes_holds_in_updates() -> None:
     least = StableTreeClassifier(**FAST, min_samples_leaf=40).fit(*frame(0, n_rows=400))
-    least.update(*frame(1, n_rows=400, shift=0.8), prior=0, tolerance=0.0)
+    least.update(*frame(1, n_rows=400, shift=0.8), prior_rows=0, tolerance=0.0)
     assert least.tree_.count[least.tree_.feature == -1].min() >= 40
     sized = StableTreeClassifier(**{**FAST, "validation": 1 / 3}, max_leaf_nodes="auto").fit(*frame(0))
     most = sized.max_leaf_nodes_
-    sized.update(*frame(1, shift=0.8), prior=0)
+    sized.update(*frame(1, shift=0.8), prior_rows=0)
     assert sized.tree_.n_leaves <= most == sized.max_leaf_nodes_
     best = StableTreeClassifier(teacher="linear", n_estimators=10, selection_rule="best-score")
     best.fit(*frame(0)).update(*frame(1), strategy="retrain")
@@ -245,7 +245,7 @@ def test_a_policy_holds_observed_over_expected_within_bounds() -> None:
 
 def test_the_sign_of_a_loss_is_the_same_everywhere() -> None:
     model = StableTreeClassifier(**FAST, scoring="log_loss").fit(*frame(0))
-    model.update(*frame(1, n_rows=600, shift=0.8), prior=0)
+    model.update(*frame(1, n_rows=600, shift=0.8), prior_rows=0)
     step = model.update_.steps[model.update_.taken]
     assert step.difference > 0  # it is better, and so the log loss is less
     assert f"-{step.difference:.3f}" in str(model.update_).split("step  what changes")[0]
@@ -279,7 +279,7 @@ def test_other_ways_do_what_they_say(model: StableTreeClassifier, how: str) -> N
 
 def test_take_moves_along_the_path(model: StableTreeClassifier) -> None:
     X, y = frame(1, n_rows=600, shift=0.8)
-    model.update(X, y, prior=0)
+    model.update(X, y, prior_rows=0)
     deployed = model.previous_tree_
     for number, step in enumerate(model.update_.steps):
         model.take(number)
@@ -291,7 +291,7 @@ def test_take_moves_along_the_path(model: StableTreeClassifier) -> None:
 
 def test_frozen_nodes_stay(model: StableTreeClassifier) -> None:
     before = model.tree_
-    model.update(*frame(1, n_rows=600, shift=1.5), prior=0, frozen=[0])
+    model.update(*frame(1, n_rows=600, shift=1.5), prior_rows=0, frozen=[0])
     assert model.tree_.feature[0] == before.feature[0]
     assert model.tree_.threshold[0] == before.threshold[0]
     with pytest.raises(ParameterError, match="which is no node of the deployed tree"):
@@ -305,7 +305,7 @@ def test_what_was_edited_by_hand_stays_and_stays_on_record(model: StableTreeClas
         leaf, {model.classes_[1]: 0.123}, by="Ada", why="a guideline"
     ).with_threshold(0, threshold, by="Ada", why="easier to say")
     model.adopt(by_hand)
-    model.update(*frame(1, n_rows=600, shift=1.5), prior=0, frozen="edited")
+    model.update(*frame(1, n_rows=600, shift=1.5), prior_rows=0, frozen="edited")
     assert (model.tree_.threshold[0], model.tree_.value[leaf, 1]) == (threshold, pytest.approx(0.123))
     assert [edit.why for edit in model.tree_.edits] == ["a guideline", "easier to say"]
     assert edited_nodes(model.tree_) == (0, leaf)
@@ -314,7 +314,7 @@ def test_what_was_edited_by_hand_stays_and_stays_on_record(model: StableTreeClas
 def test_thresholds_that_stay_are_not_rounded_again(model: StableTreeClassifier) -> None:
     odd = model.tree_.threshold + np.where(np.isnan(model.tree_.threshold), 0.0, 1e-7)
     model.adopt(model.tree_.replace(threshold=odd))
-    model.update(*frame(0), prior=0, tolerance=1.0)
+    model.update(*frame(0), prior_rows=0, tolerance=1.0)
     assert np.array_equal(model.tree_.threshold, odd, equal_nan=True)
 
 
@@ -357,13 +357,13 @@ def test_a_column_that_was_empty_before_may_become_text() -> None:
 
 def test_old_rows_and_their_age_count(model: StableTreeClassifier) -> None:
     old, new = frame(0), frame(1, n_rows=200, shift=2.0)
-    even = StableTreeClassifier(**FAST).fit(*old).update(*new, X_old=old[0], y_old=old[1], prior=0)
+    even = StableTreeClassifier(**FAST).fit(*old).update(*new, X_old=old[0], y_old=old[1], prior_rows=0)
     late = (
         StableTreeClassifier(**FAST)
         .fit(*old)
-        .update(*new, X_old=old[0], y_old=old[1], half_life=0.1, prior=0)
+        .update(*new, X_old=old[0], y_old=old[1], half_life=0.1, prior_rows=0)
     )
-    alone = StableTreeClassifier(**FAST).fit(*old).update(*new, prior=0)
+    alone = StableTreeClassifier(**FAST).fit(*old).update(*new, prior_rows=0)
     X = new[0]
     near, far = (np.abs(each.predict_proba(X) - alone.predict_proba(X)).mean() for each in (late, even))
     assert near < far
@@ -374,13 +374,13 @@ def test_old_rows_and_their_age_count(model: StableTreeClassifier) -> None:
 def test_a_policy_that_is_broken_leaves_the_tree_as_it_is(model: StableTreeClassifier) -> None:
     X, y = frame(1, n_rows=600, shift=0.8)
     before, policy = model.tree_, ChangePolicy(thresholds="never", new_splits="never", max_churn=0.0)
-    model.update(X, y, prior=0, policy=policy)
+    model.update(X, y, prior_rows=0, policy=policy)
     assert model.tree_ is before
     assert not model.update_.is_taken
     assert not model.update_.verdict.passed
     assert "The policy forbids the update" in str(model.update_)
     assert hasattr(model, "frontier_")
-    model.update(X, y, prior=0, policy=policy, force=True)
+    model.update(X, y, prior_rows=0, policy=policy, force=True)
     assert model.update_.is_forced
     assert model.tree_ is model.update_.tree
     model.take(0)  # keeping breaks no line
@@ -392,7 +392,7 @@ def test_a_policy_that_is_broken_leaves_the_tree_as_it_is(model: StableTreeClass
 
 def test_a_step_taken_by_force_after_a_refusal_counts_the_rows(model: StableTreeClassifier) -> None:
     X, y = frame(1, n_rows=600, shift=0.8)
-    model.update(X, y, prior=0, policy=ChangePolicy(leaf_values="never", thresholds="never"))
+    model.update(X, y, prior_rows=0, policy=ChangePolicy(leaf_values="never", thresholds="never"))
     assert not model.update_.is_taken
     assert not hasattr(model, "rows_behind_")
     model.take(model.update_.taken, force=True)
@@ -433,11 +433,11 @@ def test_numbers_and_several_classes_are_updated_alike() -> None:
     regressor = StableTreeRegressor(**FAST).fit(X, numbers)
     later, _ = frame(1)
     moved = (later["x"].to_numpy() - 1.0) * 2 + (later["kind"] == "b") * 3.0
-    regressor.update(later, moved, prior=0)
+    regressor.update(later, moved, prior_rows=0)
     assert regressor.score(later, moved) > 0.7
     three = np.where(X["z"] > 0.8, "maybe", y)
     classifier = StableTreeClassifier(**FAST).fit(X, three)
-    classifier.update(later, np.where(later["z"] > 0.2, "maybe", frame(1)[1]), prior=0)
+    classifier.update(later, np.where(later["z"] > 0.2, "maybe", frame(1)[1]), prior_rows=0)
     assert classifier.predict_proba(later).shape == (200, 3)
 
 
@@ -461,7 +461,7 @@ def test_what_failed_leaves_no_trace(model: StableTreeClassifier) -> None:
 
 def judged_steps(model: StableTreeClassifier, **refit: Any) -> Any:
     """An update to a fresh tree, with other held-out figures of the step that changes leaf values."""
-    update = model.update(*frame(1, n_rows=300, shift=0.8), prior=0).update_
+    update = model.update(*frame(1, n_rows=300, shift=0.8), prior_rows=0).update_
     refitted = replace(update.steps[1], kind="refit", loss=0.0, **refit)
     return replace(update, steps=(update.steps[0], refitted, update.steps[-1]), taken=2)
 
@@ -504,7 +504,7 @@ def test_a_change_that_no_held_out_tree_makes_has_no_score_and_is_not_taken(
     assert _alike(Point("refit", tree, 0.0, 2.0), like) is like[1]
 
     policy = ChangePolicy(score_margin=0.02, max_flips=0.5)
-    update = model.update(*frame(1, n_rows=300, shift=0.8), prior=0, policy=policy, force=True).update_
+    update = model.update(*frame(1, n_rows=300, shift=0.8), prior_rows=0, policy=policy, force=True).update_
     unknown = {"alike": None, "score": np.nan, "difference": np.nan, "error": np.nan}
     step = replace(update.steps[-1], **unknown, likelihood=(np.nan, np.nan), observed_expected=None)
     assert not is_no_worse(step, update.deployed)

@@ -40,7 +40,7 @@ VERBS = {
     ),
     "compare": (*ROWS, *PLAIN, "--models", "stable", "--folds", "8", "-o", "out.json"),
     "stages": (*ROWS, *STAGES, "-o", "out.json"),
-    "update": ("deployed", "patients.csv", "--target", "outcome", "--prior", "0", "-o", "run"),
+    "update": ("deployed", "patients.csv", "--target", "outcome", "--prior-rows", "0", "-o", "run"),
 }
 DEPLOYED = ("earlier.csv", "--target", "outcome", *PLAIN, "--max-leaf-nodes", "4", "-o", "deployed")
 

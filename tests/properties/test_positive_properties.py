@@ -128,7 +128,7 @@ def check_file(seed, folder):
         model.update(
             *new,
             strategy=str(rng.choice(HOWS)),
-            prior=[None, 0][rng.integers(2)],
+            prior_rows=[None, 0][rng.integers(2)],
             validation=None,
             force=True,
         )

@@ -61,7 +61,7 @@ def random_update(seed):
         *new,
         weights[1],
         strategy=str(rng.choice(HOWS)),
-        prior=[None, None, 0, 40][rng.integers(4)],
+        prior_rows=[None, None, 0, 40][rng.integers(4)],
         validation=[None, 1 / 3][seed % 2],
         force=True,
     )
@@ -75,7 +75,7 @@ def check_update(seed, tmp_path):
     before = deployed.apply(probes)
     n_reach = np.bincount(deployed.apply(new), n_copies, deployed.n_nodes)
     # Without a prior, the new rows alone decide wherever there are any.
-    is_without = n_reach[before] < (FEW if model.update_.settings.prior > 0 else 1)
+    is_without = n_reach[before] < (FEW if model.update_.settings.prior_rows > 0 else 1)
     for step in model.update_.steps:
         tree = step.tree
         check_tree(tree)

@@ -90,7 +90,7 @@ def test_updates_keep_it_and_only_a_parameter_changes_it(how: str, tmp_path: Pat
     old = grow(Table.from_arrays(x % 10, rare), GrowthRules(max_leaf_nodes=3))
     model = StableTreeClassifier(teacher="linear", random_state=0).adopt(old)
     for _ in range(2):
-        model.update(x % 10, common, strategy=how, prior=0.0)
+        model.update(x % 10, common, strategy=how, prior_rows=0.0)
         save(model, tmp_path / "model.json")
         model = load(tmp_path / "model.json")
         assert (model.tree_.value[0, 1] > 0.5) == (how != "keep")

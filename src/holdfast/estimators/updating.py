@@ -101,7 +101,7 @@ class UpdatingEstimator(IntervalEstimator):
         y_old: Any = None,
         age: Any = None,
         half_life: float | None = None,
-        prior: float | None = None,
+        prior_rows: float | None = None,
         widen: bool = False,
         validation: float | None = 1 / 3,
         policy: ChangePolicy | None = None,
@@ -166,8 +166,8 @@ class UpdatingEstimator(IntervalEstimator):
         # Old rows that are handed over are those that the tree has learnt from, as far as anyone knows.
         n_again = max(self._n_given_again(known), min(n_behind, n_old))
         n_again = min(n_again, effective_rows(new.table.weight, new.table.n_rows))
-        prior_rows = usual_prior(n_behind, n_again) if prior is None else prior
-        carried = max(n_behind - n_again, 0.0) if prior is None else None
+        prior_rows = usual_prior(n_behind, n_again) if prior_rows is None else prior_rows
+        carried = max(n_behind - n_again, 0.0) if prior_rows is None else None
         settings = UpdateSettings(
             strategy, tolerance, frozen_nodes(frozen, self.tree_), validation, prior_rows, carried
         )

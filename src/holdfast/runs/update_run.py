@@ -165,7 +165,7 @@ class PreparedUpdate:
             X_old=None if old is None else old.X,
             y_old=None if old is None else old.y,
             half_life=settings.half_life,
-            prior=settings.prior,
+            prior_rows=settings.prior_rows,
             widen=settings.widen,
             validation=settings.validation,
             force=settings.force,

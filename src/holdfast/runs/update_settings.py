@@ -66,7 +66,7 @@ class UpdateRunSettings(CellSettings):
         range=Range(0, low_open=True),
         help="With --old: the age at which a row counts half; old rows have the age 1.",
     )
-    prior: float | None = setting(
+    prior_rows: float | None = setting(
         None,
         kind=float,
         range=Range(0),

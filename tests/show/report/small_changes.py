@@ -44,7 +44,7 @@ def _updated(model: Any, **settings: Any) -> UpdateRun:
     frame = patients(300, seed=3).drop(columns="days")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return update_run(model, frame, target="outcome", prior=0, n_jobs=1, **settings)
+        return update_run(model, frame, target="outcome", prior_rows=0, n_jobs=1, **settings)
 
 
 @cache

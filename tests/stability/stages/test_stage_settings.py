@@ -16,11 +16,11 @@ from holdfast.stability.stages.settings import StageSettings
         ({"half_life": 0}, "half_life=0 is out of range"),
         ({"half_life": 2, "memory": "stage"}, "memory='stage' forgets them"),
         ({"tolerance": -0.1}, "tolerance=-0.1 is out of range"),
-        ({"prior": float("inf")}, "prior=inf is out of range"),
+        ({"prior_rows": float("inf")}, "prior_rows=inf is out of range"),
         ({"movement_weight": 0.1}, "movement_weight=0.1 is for strategy='shortest-path'"),
         ({"hindsight": True}, "hindsight=True is for strategy='shortest-path'"),
         ({"strategy": "shortest-path", "movement_weight": "much"}, "movement_weight='much' is out of range"),
-        ({"strategy": "shortest-path", "prior": 10}, "prior=10 is for strategy='update'"),
+        ({"strategy": "shortest-path", "prior_rows": 10}, "prior_rows=10 is for strategy='update'"),
         ({"min_rows": 0}, "min_rows=0 is out of range"),
     ],
 )

@@ -24,7 +24,7 @@ from holdfast.stability.stages.rows import RowsLearnt, StageRows
 from holdfast.stability.stages.settings import StageSettings
 from holdfast.stability.training import StableTrees, train
 from holdfast.stability.update.path import KEEP, Context, Point, allowed_loss, path_by, taken_point
-from holdfast.stability.update.prior import Prior
+from holdfast.stability.update.prior_rows import Prior
 from holdfast.stability.update.search import UpdateSearch
 from holdfast.stability.update.settings import UpdateSettings
 from holdfast.tree.paths import paths_above, paths_of, question_key
@@ -101,7 +101,7 @@ class StageLesson:
     ) -> tuple[InUse, list[Point]]:
         """The tree that an update of the one in use takes, and all points of the path to it."""
         distances = distance_settings(self.settings, [used.tree])
-        own_loss = allowed_loss(used.loss, self.n_rows, update.prior)
+        own_loss = allowed_loss(used.loss, self.n_rows, update.prior_rows)
         context = Context(self.settings, update, distances, more, own_loss)
         path = path_by(used.tree, self.learnt.table, self.learnt.groups, self.answers, context)
         taken = path.points[taken_point(path, context)]

@@ -17,7 +17,7 @@ class StageSettings:
     memory: str = "all"  # rows that a stage learns from: those of "all" stages so far, or of the "stage"
     half_life: float | None = None  # in stages: the age at which a row counts half
     tolerance: float | None = None  # that the fit may fall short of a fresh student's
-    prior: float | None = None  # for "update": rows that the tree before stands for, besides those given
+    prior_rows: float | None = None  # for "update": rows that the tree before stands for, besides those given
     movement_weight: float | None = None  # fit that one unit of distance is worth
     hindsight: bool = False  # a stage may use trees that later stages suggest
     compare: bool = False  # with a tree that is trained anew at each stage
@@ -33,7 +33,7 @@ class StageSettings:
             raise ParameterError(f"memory={self.memory!r} is unknown: choose one of {listed(MEMORIES)}.")
         self._check_number("half_life", above=True)
         self._check_number("tolerance")
-        self._check_number("prior")
+        self._check_number("prior_rows")
         self._check_number("movement_weight")
         if self.half_life is not None and self.memory != "all":
             raise ParameterError(
@@ -67,8 +67,10 @@ class StageSettings:
     def _check_unused(self) -> None:
         """A ParameterError names a setting that is given and has no use."""
         if self.strategy != UPDATE:
-            if self.prior is not None:
-                raise ParameterError(f"prior={self.prior!r} is for strategy='update': leave it out.")
+            if self.prior_rows is not None:
+                raise ParameterError(
+                    f"prior_rows={self.prior_rows!r} is for strategy='update': leave it out."
+                )
             return
         given = {"movement_weight": self.movement_weight is not None, "hindsight": self.hindsight}
         for name, is_given in given.items():

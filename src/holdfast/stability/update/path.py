@@ -27,7 +27,7 @@ from holdfast.stability.methods.centred import (
 from holdfast.stability.settings import StabilitySettings
 from holdfast.stability.training import train
 from holdfast.stability.update.classes import steadied
-from holdfast.stability.update.prior import Prior
+from holdfast.stability.update.prior_rows import Prior
 from holdfast.stability.update.search import UpdateSearch
 from holdfast.stability.update.settings import UpdateSettings
 from holdfast.tree.class_counts import with_own_counts
@@ -99,7 +99,7 @@ def path_by(
 ) -> UpdatePath:
     """The same, from the predictions of a teacher of the rows."""
     update, settings = context.update, context.settings
-    prior = Prior(deployed, update.prior, update.n_carried)
+    prior = Prior(deployed, update.prior_rows, update.n_carried)
     rows = lesson_of(table, answers, settings, prior)
     frozen = (*update.frozen, *prior.leaves_to_keep(table, rows.repeats))
     search = UpdateSearch(
@@ -130,7 +130,7 @@ class LeafValues(NamedTuple):
         table, repeats = self.rows.lesson.table, self.rows.repeats
         by_teacher = settings.is_taught
         return [
-            self.prior.add_to(tree, table, repeats, self.discounts, by_teacher=by_teacher)
+            self.prior_rows.add_to(tree, table, repeats, self.discounts, by_teacher=by_teacher)
             for tree in delivered(trees, self.rows, settings)
         ]
 

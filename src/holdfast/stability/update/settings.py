@@ -19,7 +19,7 @@ class UpdateSettings:
     tolerance: float = UPDATE_TOLERANCE  # that the fit may fall short of a fresh tree's
     frozen: tuple[int, ...] = ()  # nodes of the deployed tree that must ask, or say, what they do
     validation: float | None = 1 / 3  # of the new rows: held out to score by; None: none are
-    prior: float = 0.0  # rows that the deployed tree stands for, besides those that are given
+    prior_rows: float = 0.0  # rows that the deployed tree stands for, besides those that are given
     carried: float | None = None  # of these, rows that leaf values and counts take over; None: all
 
     def __post_init__(self) -> None:
@@ -29,8 +29,10 @@ class UpdateSettings:
             raise ParameterError(
                 f"tolerance={self.tolerance!r} is out of range: it must be a number, at least 0."
             )
-        if not _is_number(self.prior) or not 0 <= float(self.prior) < float("inf"):
-            raise ParameterError(f"prior={self.prior!r} is out of range: it must be a number, at least 0.")
+        if not _is_number(self.prior_rows) or not 0 <= float(self.prior_rows) < float("inf"):
+            raise ParameterError(
+                f"prior_rows={self.prior_rows!r} is out of range: it must be a number, at least 0."
+            )
         fraction = self.validation
         if fraction is not None and not (_is_number(fraction) and 0 < float(fraction) < 1):
             raise ParameterError(
@@ -40,7 +42,7 @@ class UpdateSettings:
     @property
     def n_carried(self) -> float:
         """The rows behind the deployed tree that leaf values and counts take over."""
-        return self.prior if self.carried is None else self.carried
+        return self.prior_rows if self.carried is None else self.carried
 
     def check_frozen(self, tree: Tree) -> None:
         """Raise a ParameterError unless the frozen nodes are nodes of the tree."""

@@ -168,7 +168,9 @@ def update_tree(
     metric = metric_of(settings.scoring, rows.table.schema.target)
     given, rows = rows, _in_order(rows)
     distances = distance_settings(settings, [deployed])
-    own_loss = allowed_loss(own_loss, effective_rows(given.table.weight, given.table.n_rows), update.prior)
+    own_loss = allowed_loss(
+        own_loss, effective_rows(given.table.weight, given.table.n_rows), update.prior_rows
+    )
     context = Context(settings, update, distances, tuple(more), own_loss, rule or SelectionRule())
     path = update_path(deployed, rows.table, rows.groups, context)
     held_out = _held_out(rows, settings, update)
