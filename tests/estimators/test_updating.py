@@ -259,7 +259,7 @@ def test_references_that_ask_about_a_column_that_is_another_now_are_left_out() -
     asked = {tree.schema.names[each] for tree in model.reference_trees_ for each in tree.feature if each >= 0}
     assert "w" in asked
     if "w" not in {model.tree_.schema.names[each] for each in model.tree_.feature if each >= 0}:
-        model.update(later.assign(w="text"), y_later, widen=True)
+        model.update(later.assign(w="text"), y_later, allow_new_values=True)
 
 
 @pytest.mark.parametrize("how", ["keep", "refit", "retrain", "candidate"])
@@ -322,22 +322,24 @@ def test_new_categories_and_classes_are_taken_in_on_request_only(model: StableTr
     X, y = frame(1)
     X.loc[:9, "kind"] = "c"
     X.loc[10:19, "kind"] = None
-    with pytest.warns(DataWarning, match=r"'kind': 'c' \(10 rows\).*widen=True"):
+    with pytest.warns(DataWarning, match=r"'kind': 'c' \(10 rows\).*allow_new_values=True"):
         model.update(X, y)
     assert model.tree_.schema.features[2].categories == ("a", "b")
     as_missing = StableTreeClassifier(**FAST).fit(*frame(0)).update(X.replace({"kind": {"c": None}}), y)
     assert np.array_equal(model.update_.steps[1].tree.value, as_missing.update_.steps[1].tree.value)
     y = y.astype(object)
     y[:40] = "maybe"
-    with pytest.raises(SchemaMismatch, match=r"(?s)new classes.*'maybe'.*Give widen=True") as refused:
+    with pytest.raises(
+        SchemaMismatch, match=r"(?s)new classes.*'maybe'.*Give allow_new_values=True"
+    ) as refused:
         model.update(X, y)
     assert "schema.widened" not in str(refused.value)
-    with pytest.raises(SchemaMismatch, match=r"(?s)not in the schema.*'more'.*Or give widen=True"):
+    with pytest.raises(SchemaMismatch, match=r"(?s)not in the schema.*'more'.*Or give allow_new_values=True"):
         model.update(X.assign(more=0.0), y)
     with pytest.raises(SchemaMismatch, match=r"columns missing") as refused:
         model.update(X.drop(columns="z"), y)
-    assert "widen" not in str(refused.value)
-    model.update(X.assign(more=1.0 * np.arange(len(X))), y, widen=True)
+    assert "allow_new_values" not in str(refused.value)
+    model.update(X.assign(more=1.0 * np.arange(len(X))), y, allow_new_values=True)
     assert model.tree_.schema.features[2].categories == ("a", "b", "c")
     assert model.classes_.tolist() == ["maybe", "no", "yes"]
     assert model.feature_names_in_.tolist() == ["x", "z", "kind", "more"]
@@ -351,7 +353,7 @@ def test_a_column_that_was_empty_before_may_become_text() -> None:
         warnings.simplefilter("ignore", DataWarning)
         model = StableTreeClassifier(**FAST).fit(X.assign(ward=np.nan), y)
     later["ward"] = np.array(["east", "west"])[np.arange(len(later)) % 2]
-    model.update(later, y_later, widen=True)
+    model.update(later, y_later, allow_new_values=True)
     assert model.tree_.schema.features[3].categories == ("east", "west")
 
 

@@ -158,25 +158,25 @@ def test_old_rows_are_learnt_from_and_fade(folder: Path) -> None:
 
 def test_new_columns_are_left_out_and_named_unless_the_model_is_widened(folder: Path) -> None:
     with pytest.warns(
-        DataWarning, match=r"2 columns are unknown .* 'clinic', 'patient'. widen takes them in"
+        DataWarning, match=r"2 columns are unknown .* 'clinic', 'patient'. allow_new_values takes them in"
     ):
         run = update_run(folder / "model.json", folder / "again.csv", target="outcome")
     assert updated_tree(run).schema.names == ("age", "bmi", "ward")
     rows = pandas.read_csv(folder / "again.csv").assign(name=[f"Jo {number}" for number in range(240)])
-    settings: dict[str, Any] = {"target": "outcome", "widen": True}
+    settings: dict[str, Any] = {"target": "outcome", "allow_new_values": True}
     with pytest.warns(DataWarning, match="'name' is left out"):  # it only tells rows apart
         wide = update_run(folder / "model.json", rows, drop="patient", **settings)
     assert wide.update.tree.schema.names == ("age", "bmi", "ward", "clinic")
     less = update_run(folder / "model.json", rows, drop=["patient", "clinic", "name"], **settings)
     assert less.update.tree.schema.names == ("age", "bmi", "ward")
-    with pytest.raises(ParameterError, match="drop goes with widen"):
+    with pytest.raises(ParameterError, match="drop goes with allow_new_values"):
         update_run(folder / "model.json", rows, target="outcome", drop="name")
 
 
 def test_old_rows_without_a_new_column_have_it_missing(folder: Path) -> None:
     old = frame_of(folder / "first.csv")
     new = folder / "again.csv"
-    run = update_run(folder / "model.json", new, target="outcome", widen=True, old=old)
+    run = update_run(folder / "model.json", new, target="outcome", allow_new_values=True, old=old)
     assert run.update.n_rows > 400
     assert "clinic" in run.update.tree.schema.names
 
@@ -207,7 +207,7 @@ def test_a_new_category_of_a_column_that_is_not_asked_about_is_taken_in(folder: 
     path.write_text((folder / "again.csv").read_text().replace(",A,", ",D,"))
     run = update_run(folder / "model.json", path, target="outcome")
     assert run.update.tree.schema.features[2].categories == ("A", "B", "C", "D")
-    wide = update_run(folder / "model.json", path, target="outcome", widen=True, drop=["clinic"])
+    wide = update_run(folder / "model.json", path, target="outcome", allow_new_values=True, drop=["clinic"])
     assert wide.update.tree.schema.features[2].categories == ("A", "B", "C", "D")
 
 

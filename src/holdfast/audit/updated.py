@@ -14,7 +14,7 @@ class _Updated(UpdatingEstimator):
         parameters = self.get_params(deep=False)
         self.__dict__ |= vars(previous)
         self.set_params(**parameters)
-        self.update(X, y, sample_weight, groups=groups, widen=True, validation=None)
+        self.update(X, y, sample_weight, groups=groups, allow_new_values=True, validation=None)
         return self
 
 

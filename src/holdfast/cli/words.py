@@ -37,7 +37,7 @@ def plain_warnings() -> Iterator[list[str]]:
     notes: list[str] = []
 
     def show(message: Warning | str, *_: Any, **__: Any) -> None:
-        text = printable(" ".join(on_terminal(str(message), ["widen"]).split()))
+        text = printable(" ".join(on_terminal(str(message), ["allow_new_values"]).split()))
         if text not in notes:
             notes.append(text)
             short = text if len(text) <= WIDEST_NOTE else f"{text[:WIDEST_NOTE]} ..."

@@ -22,7 +22,7 @@ from holdfast.tree.tree import Tree
 FEWEST_ROWS = 20  # of an update
 FEWEST_EVENTS = 5  # of them, rows that are not of the most frequent class
 _FORCE = "Wait for more rows, or give force=True to update the tree all the same."
-_WIDEN = "give widen=True: the update then takes in new columns, categories and classes."
+_WIDEN = "give allow_new_values=True: the update then takes in new columns, categories and classes."
 _WIDER_SCHEMA = "To take the new ones in, read the data without a schema"  # not for updates
 
 
@@ -33,7 +33,7 @@ class Reading:
     task: Task
     categorical_features: Any
     questions: tuple[str, ...]
-    widen: bool
+    allow_new_values: bool
 
 
 def update_rows(rows: TrainingRows, tree: Tree, reading: Reading) -> NewRows:
@@ -44,7 +44,7 @@ def update_rows(rows: TrainingRows, tree: Tree, reading: Reading) -> NewRows:
     """
     is_new = np.ones(rows.X.n_rows, np.bool_) if rows.stage is None else rows.stage > 0
     asked = features_asked([tree])
-    if reading.widen:
+    if reading.allow_new_values:
         return NewRows(_read(rows, _widened(rows, tree, reading, asked), reading), rows.groups, is_new)
     try:
         table = _read(rows, tree.schema, reading)
@@ -62,7 +62,7 @@ def update_rows(rows: TrainingRows, tree: Tree, reading: Reading) -> NewRows:
 
 
 def offer_widen(error: SchemaMismatch) -> SchemaMismatch:
-    """The error with widen=True as a way out, unless columns are missing and nothing is new."""
+    """The error with allow_new_values=True as a way out, unless columns are missing and nothing is new."""
     lines = [line for line in str(error).splitlines() if not line.startswith(_WIDER_SCHEMA)]
     if any(new in str(error) for new in ("columns not in the schema", "new categories", "new classes")):
         others = any(line.startswith("Give ") for line in lines)

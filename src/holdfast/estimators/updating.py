@@ -102,7 +102,7 @@ class UpdatingEstimator(IntervalEstimator):
         age: Any = None,
         half_life: float | None = None,
         prior_rows: float | None = None,
-        widen: bool = False,
+        allow_new_values: bool = False,
         validation: float | None = 1 / 3,
         policy: ChangePolicy | None = None,
         force: bool = False,
@@ -137,7 +137,7 @@ class UpdatingEstimator(IntervalEstimator):
             How many rows the deployed tree stands for, besides those that are given. None: as many as it was
             trained on, less those that are given again (which a model that was saved and loaded cannot know),
             and at least a third. 0: the rows alone decide.
-        widen
+        allow_new_values
             Take in new columns, categories and classes; otherwise they are an error that lists them.
         validation
             Fraction of the new rows that the scores of the path are measured on, by trees made the same way
@@ -149,7 +149,7 @@ class UpdatingEstimator(IntervalEstimator):
         """
         check_is_fitted(self)
         _check_policy(policy)
-        if not widen:
+        if not allow_new_values:
             try:
                 X, X_old = self._matched(X), None if X_old is None else self._matched(X_old)
             except SchemaMismatch as error:
@@ -158,7 +158,7 @@ class UpdatingEstimator(IntervalEstimator):
         weight = weights_by_age(n_old, n_new, sample_weight, age, half_life)
         early = {"early": (X_old, y_old), "early_names": ("X_old", "y_old")}
         rows = training_rows((X, y), weight, stage=None, groups=groups, **early)
-        reading = Reading(self._task, self.categorical_features, self.schema_.questions, widen)
+        reading = Reading(self._task, self.categorical_features, self.schema_.questions, allow_new_values)
         new = update_rows(rows, self.tree_, reading)
         if not force:
             check_enough(new)

@@ -166,7 +166,7 @@ class PreparedUpdate:
             y_old=None if old is None else old.y,
             half_life=settings.half_life,
             prior_rows=settings.prior_rows,
-            widen=settings.widen,
+            allow_new_values=settings.allow_new_values,
             validation=settings.validation,
             force=settings.force,
         )

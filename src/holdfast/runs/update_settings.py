@@ -48,9 +48,9 @@ class UpdateRunSettings(CellSettings):
         from_text=node_numbers,
         from_python=nodes_of,
     )
-    widen: bool = setting(False, kind=bool, help="Take in new columns, categories and classes.")
+    allow_new_values: bool = setting(False, kind=bool, help="Take in new columns, categories and classes.")
     drop: tuple[str, ...] = setting(
-        (), help="With --widen: leave it out; may be repeated.", metavar="COLUMN", repeated=True
+        (), help="With --allow-new-values: leave it out; may be repeated.", metavar="COLUMN", repeated=True
     )
     groups: str | None = setting(
         None, help="Rows of one patient, say, stay on one side. No feature.", metavar="COLUMN"
@@ -112,8 +112,10 @@ class UpdateRunSettings(CellSettings):
         super().__post_init__()
         if self.half_life is not None and self.old is None:
             raise ParameterError("--half-life tells what old rows count: give these by --old.")
-        if self.drop and not self.widen:
-            raise ParameterError("--drop goes with --widen: without it, columns that are new stay out.")
+        if self.drop and not self.allow_new_values:
+            raise ParameterError(
+                "--drop goes with --allow-new-values: without it, columns that are new stay out."
+            )
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> "UpdateRunSettings":
