@@ -275,19 +275,23 @@ def test_split_support_and_the_use_of_features_speak_of_the_collections():
 
 def test_early_data_apart_are_a_first_stage():
     early, late = PATIENTS[:25], PATIENTS[25:]
-    apart = classifier().fit(late, STAY[25:], X0=early, y0=STAY[:25])
+    apart = classifier().fit(late, STAY[25:], X_early=early, y_early=STAY[:25])
     staged = classifier().fit(PATIENTS, STAY, stage=np.arange(60) >= 25)
     assert bits(apart) == bits(staged)
     frames = [pl.DataFrame({name: part[name].tolist() for name in part}) for part in (SEEN[25:], SEEN[:25])]
     labels = [pl.Series("stay", STAY[25:].tolist()), pl.Series("stay", STAY[:25].tolist())]
-    of_polars = classifier().fit(frames[0], labels[0], X0=frames[1], y0=labels[1])
+    of_polars = classifier().fit(frames[0], labels[0], X_early=frames[1], y_early=labels[1])
     assert bits(of_polars) == bits(classifier().fit(SEEN, STAY, stage=np.arange(60) >= 25))
-    of_arrays = regressor().fit(NUMBERS[25:], DAYS[25:].tolist(), X0=NUMBERS[:25], y0=DAYS[:25].tolist())
+    of_arrays = regressor().fit(
+        NUMBERS[25:], DAYS[25:].tolist(), X_early=NUMBERS[:25], y_early=DAYS[:25].tolist()
+    )
     assert bits(of_arrays) == bits(regressor().fit(NUMBERS, DAYS, stage=np.arange(60) >= 25))
 
 
 def test_early_data_apart_leave_the_target_its_name():
-    model = classifier().fit(PATIENTS[25:], STAY[25:].rename("stay"), X0=PATIENTS[:25], y0=STAY[:25])
+    model = classifier().fit(
+        PATIENTS[25:], STAY[25:].rename("stay"), X_early=PATIENTS[:25], y_early=STAY[:25]
+    )
     assert model.schema_.target.name == STAY.name
 
 
@@ -312,7 +316,12 @@ def test_a_holdout_of_one_s_own_is_what_candidates_are_scored_on(kind: str):
 
 def test_early_data_and_a_holdout_stand_before_and_after_the_others():
     weight = np.arange(60) % 3 + 1.0
-    parts = {"X0": PATIENTS[:20], "y0": STAY[:20], "X_holdout": PATIENTS[45:], "y_holdout": STAY[45:]}
+    parts = {
+        "X_early": PATIENTS[:20],
+        "y_early": STAY[:20],
+        "X_holdout": PATIENTS[45:],
+        "y_holdout": STAY[45:],
+    }
     model = classifier(method="paper").fit(PATIENTS[20:45], STAY[20:45], weight, groups=WHO, **parts)
     flags, stage = np.arange(60) >= 45, (np.arange(60) >= 20).astype(int)
     table = Table.from_arrays(PATIENTS, STAY, weight)
@@ -360,7 +369,7 @@ def test_the_defaults_of_the_parameters_are_those_of_the_settings(kind: Any):
 def test_weights_and_groups_run_over_the_early_rows_first():
     weight = np.arange(60) % 3
     marks = {"sample_weight": weight, "groups": WHO}
-    apart = classifier().fit(PATIENTS[25:], STAY[25:], X0=PATIENTS[:25], y0=STAY[:25], **marks)
+    apart = classifier().fit(PATIENTS[25:], STAY[25:], X_early=PATIENTS[:25], y_early=STAY[:25], **marks)
     staged = classifier().fit(PATIENTS, STAY, stage=np.arange(60) >= 25, **marks)
     assert bits(apart) == bits(staged)
 
@@ -405,19 +414,22 @@ def test_the_order_of_the_rows_does_not_matter():
 
 # -- bad marks and early data -----------------------------------------------------------------------------
 
-EARLY = {"X0": PATIENTS[:20], "y0": STAY[:20]}
+EARLY = {"X_early": PATIENTS[:20], "y_early": STAY[:20]}
 BAD: dict[str, tuple[dict[str, Any], str]] = {
-    "X0 without y0": ({"X0": PATIENTS}, "X0 and y0 go together"),
-    "y0 without X0": ({"y0": STAY}, "X0 and y0 go together"),
-    "both X0 and a stage": ({**EARLY, "stage": YEAR}, "stage and X0 both say"),
-    "X0 without names": (
-        {"X0": PATIENTS[:20].to_numpy(object), "y0": STAY[:20]},
+    "X_early without y_early": ({"X_early": PATIENTS}, "X_early and y_early go together"),
+    "y_early without X_early": ({"y_early": STAY}, "X_early and y_early go together"),
+    "both X_early and a stage": ({**EARLY, "stage": YEAR}, "stage and X_early both say"),
+    "X_early without names": (
+        {"X_early": PATIENTS[:20].to_numpy(object), "y_early": STAY[:20]},
         "must have the same columns",
     ),
-    "empty X0": ({"X0": PATIENTS[:0], "y0": STAY[:0]}, "0 sample"),
-    "short y0": ({"X0": PATIENTS[:20], "y0": STAY[:19]}, r"\b[17]9\b"),
-    "X0 lacks a column": ({"X0": PATIENTS[:20][["age", "ward"]], "y0": STAY[:20]}, "bmi"),
-    "X0 has one more column": ({"X0": PATIENTS[:20].assign(height=1.0), "y0": STAY[:20]}, "height"),
+    "empty X_early": ({"X_early": PATIENTS[:0], "y_early": STAY[:0]}, "0 sample"),
+    "short y_early": ({"X_early": PATIENTS[:20], "y_early": STAY[:19]}, r"\b[17]9\b"),
+    "X_early lacks a column": ({"X_early": PATIENTS[:20][["age", "ward"]], "y_early": STAY[:20]}, "bmi"),
+    "X_early has one more column": (
+        {"X_early": PATIENTS[:20].assign(height=1.0), "y_early": STAY[:20]},
+        "height",
+    ),
     "X_holdout without y_holdout": ({"X_holdout": PATIENTS}, "X_holdout and y_holdout go together"),
     "a holdout without its method": ({"X_holdout": PATIENTS, "y_holdout": STAY}, "X_holdout is for method"),
     "weights of X alone": ({**EARLY, "sample_weight": np.ones(60)}, "sample_weight has 60 values.*80 rows"),
@@ -443,19 +455,19 @@ def test_bad_marks_and_early_data_are_refused_in_words(name: str):
 def test_rows_of_x0_must_have_their_own_targets():
     # 20 + 60 rows and 60 + 20 targets: the sums agree, and every row would have another's target.
     with pytest.raises(DataError, match="20"):
-        classifier(n_estimators=2).fit(PATIENTS, STAY[:20], X0=PATIENTS[:20], y0=STAY)
+        classifier(n_estimators=2).fit(PATIENTS, STAY[:20], X_early=PATIENTS[:20], y_early=STAY)
 
 
 def test_arrays_of_other_widths_are_refused_in_words():
     with pytest.raises(DataError, match="column"):
-        classifier(n_estimators=2).fit(NUMBERS, STAY.tolist(), X0=NUMBERS[:, :1], y0=STAY.tolist())
+        classifier(n_estimators=2).fit(NUMBERS, STAY.tolist(), X_early=NUMBERS[:, :1], y_early=STAY.tolist())
 
 
 def test_whole_and_broken_numbers_of_polars_are_one_column():
     early = pl.DataFrame({"age": list(range(20, 40)), "bmi": [25.5] * 20})
     late = pl.DataFrame({"age": [number + 0.5 for number in range(20, 40)], "bmi": [24.5] * 20})
     y = pl.Series([0, 1] * 10)
-    model = classifier(n_estimators=2).fit(late, y, X0=early, y0=y)
+    model = classifier(n_estimators=2).fit(late, y, X_early=early, y_early=y)
     assert model.schema_.features[0].high == 39.5
 
 

@@ -268,24 +268,24 @@ class StableTreeClassifier(StableTreeEstimator, ClassifierBase):
         *,
         stage: Any = None,
         groups: Any = None,
-        X0: Any = None,
-        y0: Any = None,
+        X_early: Any = None,
+        y_early: Any = None,
         X_holdout: Any = None,
         y_holdout: Any = None,
     ) -> Self:
         """Grow both collections and choose a tree.
 
         `stage` has a year, cohort or site for every row: the first stages are the early data, as many as hold
-        `early_fraction` of the rows, and never the last. `X0, y0` are early data kept apart from X, y.
+        `early_fraction` of the rows, and never the last. `X_early, y_early` are early data kept apart from X, y.
         Without either, a random fraction of the rows is early. Rows of one of the `groups` (a patient) never
         stand on both sides of a random split.
 
         `X_holdout, y_holdout` are the rows that method="paper" scores on, in place of a random part of X.
 
-        All rows are those of X0, X and X_holdout, one after the other, as far as they are given: weights,
+        All rows are those of X_early, X and X_holdout, one after the other, as far as they are given: weights,
         stages and groups have an entry for each of them, and the range of a column is that over all of them.
         """
-        early, holdout = (X0, y0), (X_holdout, y_holdout)
+        early, holdout = (X_early, y_early), (X_holdout, y_holdout)
         rows = training_rows((X, y), sample_weight, stage=stage, groups=groups, early=early, holdout=holdout)
         table = self._table(rows.X, rows.y, rows.weight, self._task)
         trained = self._trained(table, rows)
@@ -407,13 +407,13 @@ class StableTreeRegressor(StableTreeEstimator, RegressorBase):
         *,
         stage: Any = None,
         groups: Any = None,
-        X0: Any = None,
-        y0: Any = None,
+        X_early: Any = None,
+        y_early: Any = None,
         X_holdout: Any = None,
         y_holdout: Any = None,
     ) -> Self:
         """Grow both collections and choose a tree. See `StableTreeClassifier.fit`."""
-        early, holdout = (X0, y0), (X_holdout, y_holdout)
+        early, holdout = (X_early, y_early), (X_holdout, y_holdout)
         rows = training_rows((X, y), sample_weight, stage=stage, groups=groups, early=early, holdout=holdout)
         table = self._table(rows.X, rows.y, rows.weight, self._task)
         return self._taken(rows.X, self._trained(table, rows))

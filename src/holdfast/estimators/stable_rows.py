@@ -48,7 +48,7 @@ def training_rows(
     groups: Any,
     early: Pair = NO_ROWS,
     holdout: Pair = NO_ROWS,
-    early_names: tuple[str, str] = ("X0", "y0"),
+    early_names: tuple[str, str] = ("X_early", "y_early"),
 ) -> TrainingRows:
     """All rows whose weight is above 0: those of `early`, then those of `rows`, then those of `holdout`.
 
@@ -58,7 +58,7 @@ def training_rows(
     n_early = n_held_out = 0
     if (first := _part(early, early_names)) is not None:
         if stage is not None:
-            raise ParameterError("stage and X0 both say which rows are early: give one of them.")
+            raise ParameterError("stage and X_early both say which rows are early: give one of them.")
         n_early, whole = first.X.n_rows, _joined(first, whole)
     if (last := _part(holdout, ("X_holdout", "y_holdout"))) is not None:
         n_held_out, whole = last.X.n_rows, _joined(whole, last)
