@@ -135,7 +135,7 @@ class Schema:
         """
         if self.names != other.names:
             raise SchemaMismatch(
-                f"Cannot allow_new_values the schema: its features are {list(self.names)} and the other's are "
+                f"Cannot widen the schema: its features are {list(self.names)} and the other's are "
                 f"{list(other.names)}. Widening joins ranges, categories and classes, never columns."
             )
         features = tuple(map(_widened_feature, self.features, other.features))
@@ -161,7 +161,7 @@ def sorted_labels(labels: set[Label]) -> tuple[Label, ...]:
 def _widened_feature(old: Feature, new: Feature) -> Feature:
     if old.kind != new.kind:
         raise SchemaMismatch(
-            f"Cannot allow_new_values the schema: column {old.name!r} is {old.kind} in one and {new.kind} in the other. "
+            f"Cannot widen the schema: column {old.name!r} is {old.kind} in one and {new.kind} in the other. "
             "Read both data sets with the same categorical columns."
         )
     if old.kind == "nominal":
@@ -178,7 +178,7 @@ def _widened_order(old: Feature, new: Feature) -> Feature:
     kept = [label for label in categories if label in new.categories]
     if tuple(kept) != new.categories:
         raise SchemaMismatch(
-            f"Cannot allow_new_values the schema: the ordered categories of column {old.name!r} are "
+            f"Cannot widen the schema: the ordered categories of column {old.name!r} are "
             f"{list(old.categories)} in one and {list(new.categories)} in the other, and no order holds "
             "both. Give both data sets one list of ordered categories."
         )
@@ -188,7 +188,7 @@ def _widened_order(old: Feature, new: Feature) -> Feature:
 def _widened_target(old: Target, new: Target) -> Target:
     if old.is_classes != new.is_classes:
         raise SchemaMismatch(
-            f"Cannot allow_new_values the schema: the target {old.name!r} is a class in one and a number in the other."
+            f"Cannot widen the schema: the target {old.name!r} is a class in one and a number in the other."
         )
     if old.is_classes:
         positive = new.positive if old.positive is None else old.positive

@@ -166,8 +166,9 @@ class UpdatingEstimator(IntervalEstimator):
         # Old rows that are handed over are those that the tree has learnt from, as far as anyone knows.
         n_again = max(self._n_given_again(known), min(n_behind, n_old))
         n_again = min(n_again, effective_rows(new.table.weight, new.table.n_rows))
-        prior_rows = usual_prior(n_behind, n_again) if prior_rows is None else prior_rows
-        carried = max(n_behind - n_again, 0.0) if prior_rows is None else None
+        is_prior_open = prior_rows is None
+        prior_rows = usual_prior(n_behind, n_again) if is_prior_open else prior_rows
+        carried = max(n_behind - n_again, 0.0) if is_prior_open else None
         settings = UpdateSettings(
             strategy, tolerance, frozen_nodes(frozen, self.tree_), validation, prior_rows, carried
         )

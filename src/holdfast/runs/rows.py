@@ -178,7 +178,7 @@ def _read_groups(frame: Frame, name: str | None) -> LongArray | None:
 
 
 def _weighted(rows: Rows) -> Rows:
-    """The rows whose weight is above 0: one without weight must not allow_new_values the reference schema."""
+    """The rows whose weight is above 0: one without weight must not widen the reference schema."""
     if rows.weight is None:
         return rows
     weight = read_weight(rows.frame.column(rows.weight), rows.frame.n_rows, rows.frame.rows)

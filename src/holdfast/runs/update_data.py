@@ -52,7 +52,7 @@ def read_update_rows(
     left_out: Sequence[str] = (),
     others: Sequence[str] = (),
 ) -> UpdateRows:
-    """The rows of a path or a frame: the columns that the model knows and, to allow_new_values it, all others.
+    """The rows of a path or a frame: the columns that the model knows and, to widen it, all others.
 
     `left_out` are columns that were left out when it was trained, and stay out. `others` are kept beside the
     features where they are none.

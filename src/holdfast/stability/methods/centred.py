@@ -62,7 +62,7 @@ from holdfast.stability.methods.method import Grown, Method, Sizes
 from holdfast.stability.rows import PreparedRows
 from holdfast.stability.selection import TEACHER_TOLERANCE
 from holdfast.stability.settings import StabilitySettings
-from holdfast.stability.update.prior_rows import Prior
+from holdfast.stability.update.prior import Prior
 from holdfast.stability.validation import Scores
 from holdfast.tree.class_counts import with_class_counts
 from holdfast.tree.prune import cut_back

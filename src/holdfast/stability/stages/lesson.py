@@ -24,7 +24,7 @@ from holdfast.stability.stages.rows import RowsLearnt, StageRows
 from holdfast.stability.stages.settings import StageSettings
 from holdfast.stability.training import StableTrees, train
 from holdfast.stability.update.path import KEEP, Context, Point, allowed_loss, path_by, taken_point
-from holdfast.stability.update.prior_rows import Prior
+from holdfast.stability.update.prior import Prior
 from holdfast.stability.update.search import UpdateSearch
 from holdfast.stability.update.settings import UpdateSettings
 from holdfast.tree.paths import paths_above, paths_of, question_key

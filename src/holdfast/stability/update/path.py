@@ -27,7 +27,7 @@ from holdfast.stability.methods.centred import (
 from holdfast.stability.settings import StabilitySettings
 from holdfast.stability.training import train
 from holdfast.stability.update.classes import steadied
-from holdfast.stability.update.prior_rows import Prior
+from holdfast.stability.update.prior import Prior
 from holdfast.stability.update.search import UpdateSearch
 from holdfast.stability.update.settings import UpdateSettings
 from holdfast.tree.class_counts import with_own_counts
@@ -130,7 +130,7 @@ class LeafValues(NamedTuple):
         table, repeats = self.rows.lesson.table, self.rows.repeats
         by_teacher = settings.is_taught
         return [
-            self.prior_rows.add_to(tree, table, repeats, self.discounts, by_teacher=by_teacher)
+            self.prior.add_to(tree, table, repeats, self.discounts, by_teacher=by_teacher)
             for tree in delivered(trees, self.rows, settings)
         ]
 

@@ -18,7 +18,7 @@ from holdfast.kernels.centring.problem import MOST_PATH
 from holdfast.stability.centring.problem import CentreProblem, Found
 from holdfast.stability.centring.search import LEAST_SHARE, CentreSearch
 from holdfast.stability.methods.centred import Taught
-from holdfast.stability.update.prior_rows import teacher_means
+from holdfast.stability.update.prior import teacher_means
 from holdfast.tree.paths import paths_of, same_question, subtree_sizes
 from holdfast.tree.tree import Tree
 
