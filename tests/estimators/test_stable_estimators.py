@@ -200,7 +200,7 @@ def test_a_choice_is_what_a_fit_with_these_parameters_would_choose():
     model = classifier().fit(PATIENTS, STAY)
     for rule in (
         {"selection_rule": "within-tolerance", "tolerance": 0.2, "tolerance_unit": "relative"},
-        {"selection_rule": "weighted", "gamma": 0.01},
+        {"selection_rule": "weighted", "instability_weight": 0.01},
     ):
         assert classifier(**rule).fit(PATIENTS, STAY).choice_ == model.choose(**rule).choice_
 
@@ -214,7 +214,7 @@ def test_choices_leave_nothing_behind(method: str):
         model.choose(candidate=last),
         model.choose("most-stable"),
         model.choose(tolerance=0.5, tolerance_unit="absolute"),
-        model.choose(gamma=0.3),
+        model.choose(instability_weight=0.3),
     ):
         assert moved.get_params() == parameters
         assert moved.frontier_.chosen == moved.choice_.candidate
@@ -232,7 +232,7 @@ def test_a_candidate_is_taken_by_its_number_and_kept_in_the_file(tmp_path: Path)
     assert (again.choice_, again.frontier_.chosen) == (model.choice_, 7)
     assert repr(again.frontier_) == repr(model.frontier_)
     with pytest.raises(ParameterError, match="leave out 'gamma'"):
-        model.choose(candidate=3, gamma=0.1)
+        model.choose(candidate=3, instability_weight=0.1)
 
 
 def test_a_choice_that_cannot_be_made_changes_nothing():
@@ -772,7 +772,7 @@ def test_a_tolerance_asks_for_its_rule_and_so_does_gamma():
     model = StableTreeClassifier(method="bootstrap", n_estimators=20, max_depth=3).fit(
         *load_breast_cancer(return_X_y=True)
     )
-    assert model.choose(gamma=0.001).choice_.selection_rule == "weighted"
+    assert model.choose(instability_weight=0.001).choice_.selection_rule == "weighted"
     assert model.choose(tolerance=0.05).choice_.selection_rule == "within-tolerance"
     assert model.choose("knee").choose(tolerance_unit="relative").choice_.selection_rule == "within-tolerance"
 

@@ -97,7 +97,7 @@ class StableTreeClassifier(StableTreeEstimator, ClassifierBase):
         scikit-learn.
     selection_rule
         "within-tolerance" takes the most stable of those within `tolerance` of the best score; "best-score",
-        "most-stable", "knee", or "weighted", which maximises score - gamma * instability.
+        "most-stable", "knee", or "weighted", which maximises score - instability_weight * instability.
     tolerance, tolerance_unit
         A number, and whether it is "absolute", "relative" to the best score, a multiple of its
         "standard-error", or the fraction that a centred tree may lose of what it has learnt from the
@@ -201,7 +201,7 @@ class StableTreeClassifier(StableTreeEstimator, ClassifierBase):
         selection_rule: str = "within-tolerance",
         tolerance: float | None = None,
         tolerance_unit: str | None = None,
-        gamma: float | None = None,
+        instability_weight: float | None = None,
         matching: str = "paper",
         label_weight: float | None = None,
         outcome: str | None = None,
@@ -248,7 +248,7 @@ class StableTreeClassifier(StableTreeEstimator, ClassifierBase):
         self.selection_rule = selection_rule
         self.tolerance = tolerance
         self.tolerance_unit = tolerance_unit
-        self.gamma = gamma
+        self.instability_weight = instability_weight
         self.matching = matching
         self.label_weight = label_weight
         self.outcome = outcome
@@ -345,7 +345,7 @@ class StableTreeRegressor(StableTreeEstimator, RegressorBase):
         selection_rule: str = "within-tolerance",
         tolerance: float | None = None,
         tolerance_unit: str | None = None,
-        gamma: float | None = None,
+        instability_weight: float | None = None,
         matching: str = "paper",
         label_weight: float | None = None,
         outcome: str | None = None,
@@ -387,7 +387,7 @@ class StableTreeRegressor(StableTreeEstimator, RegressorBase):
         self.selection_rule = selection_rule
         self.tolerance = tolerance
         self.tolerance_unit = tolerance_unit
-        self.gamma = gamma
+        self.instability_weight = instability_weight
         self.matching = matching
         self.label_weight = label_weight
         self.outcome = outcome

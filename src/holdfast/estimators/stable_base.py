@@ -149,7 +149,7 @@ class StableTreeEstimator(StagingEstimator):
         *,
         tolerance: float | None = None,
         tolerance_unit: str | None = None,
-        gamma: float | None = None,
+        instability_weight: float | None = None,
         max_leaf_nodes: int | None = None,
         candidate: int | None = None,
     ) -> Self:
@@ -173,7 +173,7 @@ class StableTreeEstimator(StagingEstimator):
             "selection_rule": selection_rule,
             "tolerance": tolerance,
             "tolerance_unit": tolerance_unit,
-            "gamma": gamma,
+            "instability_weight": instability_weight,
             "max_leaf_nodes": max_leaf_nodes,
         }
         changes: dict[str, Any] = {name: value for name, value in said.items() if value is not None}
@@ -181,7 +181,7 @@ class StableTreeEstimator(StagingEstimator):
             raise ParameterError(
                 f"candidate={candidate!r} is the choice itself: leave out {listed(tuple(changes))}."
             )
-        if "gamma" in changes:
+        if "instability_weight" in changes:
             changes.setdefault("selection_rule", "weighted")
         elif changes.keys() & {"tolerance", "tolerance_unit"}:
             changes.setdefault("selection_rule", "within-tolerance")

@@ -35,7 +35,7 @@ Updating = StableTreeClassifier | StableTreeRegressor
 PARAMETERS = (
     *("method", "max_depth", "max_leaf_nodes", "min_samples_leaf", "teacher", "n_estimators"),
     *("thresholds", "leaf_values"),
-    *("early_fraction", "validation", "selection_rule", "tolerance", "tolerance_unit", "gamma"),
+    *("early_fraction", "validation", "selection_rule", "tolerance", "tolerance_unit", "instability_weight"),
     *("random_state", "positive", "categories"),
 )
 ROLES = ("stage", "groups", "weight")  # of columns that were no features

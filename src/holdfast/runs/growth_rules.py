@@ -91,7 +91,7 @@ def selection_rule(settings: RunSettings) -> SelectionRule:
         settings.selection_rule,
         settings.tolerance,
         settings.tolerance_unit,
-        settings.gamma,
+        settings.instability_weight,
         max_leaf_nodes=size if settings.is_consensus and isinstance(size, int) else None,
         candidate=settings.candidate,
     )
