@@ -128,7 +128,7 @@ def test_other_constraints_hold_with_losses() -> None:
     model = TreeClassifier(
         max_depth=4,
         loss_matrix=LOSSES,
-        forbidden=[0],
+        excluded_features=[0],
         first_splits={"feature": 2, "threshold": 0.0},
         feature_costs={1: 3.0},
     ).fit(X, y)

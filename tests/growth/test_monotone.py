@@ -244,13 +244,16 @@ def test_a_file_keeps_the_promise_and_a_broken_one_is_refused(grown, tmp_path):
 
 def test_a_model_that_is_loaded_has_its_constraints(tmp_path):
     model = TreeClassifier(
-        max_leaf_nodes=5, monotonic_cst={"age": 1}, interaction_cst=[{"age", "dose"}], forbidden=["ward"]
+        max_leaf_nodes=5,
+        monotonic_cst={"age": 1},
+        interaction_cst=[{"age", "dose"}],
+        excluded_features=["ward"],
     )
     save(model.fit(FRAME, RISK), tmp_path / "model.json")
     parameters = load(tmp_path / "model.json").get_params()
     assert parameters["monotonic_cst"] == {"age": 1}
     assert parameters["interaction_cst"] == [["age", "dose"]]
-    assert parameters["forbidden"] == ["ward"]
+    assert parameters["excluded_features"] == ["ward"]
 
 
 # -- what cannot be -------------------------------------------------------------------------------------

@@ -46,7 +46,7 @@ class BaggingClassifier(BaggedClasses):
     permutation_importance
         True measures, on the rows outside the bags, what every tree's accuracy loses as each feature is
         permuted; the name of another metric, or a scorer, measures that.
-    monotonic_cst, monotonic_class, interaction_cst, forbidden, first_splits, feature_costs,
+    monotonic_cst, monotonic_class, interaction_cst, excluded_features, first_splits, feature_costs,
     questions, categorical_features, handle_unknown, handle_missing
         As in `TreeClassifier`.
     n_jobs
@@ -110,7 +110,7 @@ class BaggingClassifier(BaggedClasses):
         monotonic_cst: Mapping[Column, int] | Sequence[int] | None = None,
         monotonic_class: Label | None = None,
         interaction_cst: Interactions = None,
-        forbidden: Mapping[Column, int | None] | Sequence[Column] | None = None,
+        excluded_features: Mapping[Column, int | None] | Sequence[Column] | None = None,
         first_splits: Any = None,
         feature_costs: Mapping[Column, float] | None = None,
         questions: Sequence[str] | None = None,
@@ -145,7 +145,7 @@ class BaggingClassifier(BaggedClasses):
         self.monotonic_cst = monotonic_cst
         self.monotonic_class = monotonic_class
         self.interaction_cst = interaction_cst
-        self.forbidden = forbidden
+        self.excluded_features = excluded_features
         self.first_splits = first_splits
         self.feature_costs = feature_costs
         self.questions = questions
@@ -208,7 +208,7 @@ class BaggingRegressor(BaggedNumbers):
         permutation_importance: Any = False,
         monotonic_cst: Mapping[Column, int] | Sequence[int] | None = None,
         interaction_cst: Interactions = None,
-        forbidden: Mapping[Column, int | None] | Sequence[Column] | None = None,
+        excluded_features: Mapping[Column, int | None] | Sequence[Column] | None = None,
         first_splits: Any = None,
         feature_costs: Mapping[Column, float] | None = None,
         questions: Sequence[str] | None = None,
@@ -237,7 +237,7 @@ class BaggingRegressor(BaggedNumbers):
         self.permutation_importance = permutation_importance
         self.monotonic_cst = monotonic_cst
         self.interaction_cst = interaction_cst
-        self.forbidden = forbidden
+        self.excluded_features = excluded_features
         self.first_splits = first_splits
         self.feature_costs = feature_costs
         self.questions = questions

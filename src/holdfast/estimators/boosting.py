@@ -72,7 +72,7 @@ class BoostingClassifier(BoostedEstimator, ClassEnsemble):
         mean loss over `cv` folds and boosts on all rows again. "oob", with `subsample` below 1, holds no rows
         out: it adds up `oob_improvement_` and keeps the rounds up to the highest sum. That costs no time, and
         stops too early: earlier rounds knew these rows.
-    monotonic_cst, monotonic_class, interaction_cst, forbidden, feature_costs,
+    monotonic_cst, monotonic_class, interaction_cst, excluded_features, feature_costs,
     questions, categorical_features, handle_unknown, handle_missing
         As in `TreeClassifier`.
     n_jobs
@@ -133,7 +133,7 @@ class BoostingClassifier(BoostedEstimator, ClassEnsemble):
         monotonic_cst: Mapping[Column, int] | Sequence[int] | None = None,
         monotonic_class: Label | None = None,
         interaction_cst: Interactions = None,
-        forbidden: Mapping[Column, int | None] | Sequence[Column] | None = None,
+        excluded_features: Mapping[Column, int | None] | Sequence[Column] | None = None,
         feature_costs: Mapping[Column, float] | None = None,
         questions: Sequence[str] | None = None,
         categorical_features: Any = "from_dtype",
@@ -170,7 +170,7 @@ class BoostingClassifier(BoostedEstimator, ClassEnsemble):
         self.monotonic_cst = monotonic_cst
         self.monotonic_class = monotonic_class
         self.interaction_cst = interaction_cst
-        self.forbidden = forbidden
+        self.excluded_features = excluded_features
         self.feature_costs = feature_costs
         self.questions = questions
         self.categorical_features = categorical_features
@@ -269,7 +269,7 @@ class BoostingRegressor(BoostedEstimator, NumberEnsemble):
         tol: float = 1e-7,
         monotonic_cst: Mapping[Column, int] | Sequence[int] | None = None,
         interaction_cst: Interactions = None,
-        forbidden: Mapping[Column, int | None] | Sequence[Column] | None = None,
+        excluded_features: Mapping[Column, int | None] | Sequence[Column] | None = None,
         feature_costs: Mapping[Column, float] | None = None,
         questions: Sequence[str] | None = None,
         categorical_features: Any = "from_dtype",
@@ -304,7 +304,7 @@ class BoostingRegressor(BoostedEstimator, NumberEnsemble):
         self.tol = tol
         self.monotonic_cst = monotonic_cst
         self.interaction_cst = interaction_cst
-        self.forbidden = forbidden
+        self.excluded_features = excluded_features
         self.feature_costs = feature_costs
         self.questions = questions
         self.categorical_features = categorical_features

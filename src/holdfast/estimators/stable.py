@@ -83,7 +83,7 @@ class StableTreeClassifier(StableTreeEstimator, ClassifierBase):
         folds.
     criterion, min_weight_fraction_leaf, min_impurity_decrease, categories, max_features, class_weight
         As in `TreeClassifier`, for our own rules; the grid can vary these and all others.
-    positive, monotonic_cst, monotonic_class, interaction_cst, forbidden, first_splits, feature_costs,
+    positive, monotonic_cst, monotonic_class, interaction_cst, excluded_features, first_splits, feature_costs,
     questions, categorical_features
         As in `TreeClassifier`.
     early_fraction
@@ -190,7 +190,7 @@ class StableTreeClassifier(StableTreeEstimator, ClassifierBase):
         monotonic_cst: Mapping[Column, int] | Sequence[int] | None = None,
         monotonic_class: Label | None = None,
         interaction_cst: Interactions = None,
-        forbidden: Mapping[Column, int | None] | Sequence[Column] | None = None,
+        excluded_features: Mapping[Column, int | None] | Sequence[Column] | None = None,
         first_splits: Any = None,
         feature_costs: Mapping[Column, float] | None = None,
         questions: Sequence[str] | None = None,
@@ -237,7 +237,7 @@ class StableTreeClassifier(StableTreeEstimator, ClassifierBase):
         self.monotonic_cst = monotonic_cst
         self.monotonic_class = monotonic_class
         self.interaction_cst = interaction_cst
-        self.forbidden = forbidden
+        self.excluded_features = excluded_features
         self.first_splits = first_splits
         self.feature_costs = feature_costs
         self.questions = questions
@@ -334,7 +334,7 @@ class StableTreeRegressor(StableTreeEstimator, RegressorBase):
         max_features: MaxFeatures = None,
         monotonic_cst: Mapping[Column, int] | Sequence[int] | None = None,
         interaction_cst: Interactions = None,
-        forbidden: Mapping[Column, int | None] | Sequence[Column] | None = None,
+        excluded_features: Mapping[Column, int | None] | Sequence[Column] | None = None,
         first_splits: Any = None,
         feature_costs: Mapping[Column, float] | None = None,
         questions: Sequence[str] | None = None,
@@ -376,7 +376,7 @@ class StableTreeRegressor(StableTreeEstimator, RegressorBase):
         self.max_features = max_features
         self.monotonic_cst = monotonic_cst
         self.interaction_cst = interaction_cst
-        self.forbidden = forbidden
+        self.excluded_features = excluded_features
         self.first_splits = first_splits
         self.feature_costs = feature_costs
         self.questions = questions

@@ -83,7 +83,7 @@ class StableTreeEstimator(StagingEstimator):
         if parameters["learner"] is not None and is_guided(rules):
             raise ParameterError(
                 "learner grows trees of its own, which know nothing of monotonic_cst, interaction_cst, "
-                "forbidden, first_splits or feature_costs: leave these out, or the learner."
+                "excluded_features, first_splits or feature_costs: leave these out, or the learner."
             )
         said = {
             each.name: parameters[each.name] for each in fields(StabilitySettings) if each.name in parameters

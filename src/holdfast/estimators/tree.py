@@ -181,7 +181,7 @@ class TreeClassifier(SizedTreeEstimator, ClassifierBase):
         monotonic_cst: Mapping[Column, int] | Sequence[int] | None = None,
         monotonic_class: Label | None = None,
         interaction_cst: Interactions = None,
-        forbidden: Mapping[Column, int | None] | Sequence[Column] | None = None,
+        excluded_features: Mapping[Column, int | None] | Sequence[Column] | None = None,
         first_splits: Any = None,
         feature_costs: Mapping[Column, float] | None = None,
         questions: Sequence[str] | None = None,
@@ -226,7 +226,7 @@ class TreeClassifier(SizedTreeEstimator, ClassifierBase):
         self.monotonic_cst = monotonic_cst
         self.monotonic_class = monotonic_class
         self.interaction_cst = interaction_cst
-        self.forbidden = forbidden
+        self.excluded_features = excluded_features
         self.first_splits = first_splits
         self.feature_costs = feature_costs
         self.questions = questions
@@ -300,7 +300,7 @@ class TreeRegressor(SizedTreeEstimator, RegressorBase):
         max_features: MaxFeatures = None,
         monotonic_cst: Mapping[Column, int] | Sequence[int] | None = None,
         interaction_cst: Interactions = None,
-        forbidden: Mapping[Column, int | None] | Sequence[Column] | None = None,
+        excluded_features: Mapping[Column, int | None] | Sequence[Column] | None = None,
         first_splits: Any = None,
         feature_costs: Mapping[Column, float] | None = None,
         questions: Sequence[str] | None = None,
@@ -336,7 +336,7 @@ class TreeRegressor(SizedTreeEstimator, RegressorBase):
         self.max_features = max_features
         self.monotonic_cst = monotonic_cst
         self.interaction_cst = interaction_cst
-        self.forbidden = forbidden
+        self.excluded_features = excluded_features
         self.first_splits = first_splits
         self.feature_costs = feature_costs
         self.questions = questions

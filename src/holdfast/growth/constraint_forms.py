@@ -51,7 +51,7 @@ def check_forbidden(given: Any) -> Any:
         return None
     if isinstance(given, str) or not isinstance(given, Mapping | Iterable):
         raise ParameterError(
-            f"forbidden={given!r} is unknown: give a list of columns, or a dictionary from columns to the "
+            f"excluded_features={given!r} is unknown: give a list of columns, or a dictionary from columns to the "
             "number of questions that must come first."
         )
     if not isinstance(given, Mapping):
@@ -88,7 +88,7 @@ def _plain(key: Any) -> Any:
 CONSTRAINT_FORMS: dict[str, Callable[[Any], Any]] = {
     "monotonic_cst": check_monotonic,
     "interaction_cst": check_groups,
-    "forbidden": check_forbidden,
+    "excluded_features": check_forbidden,
     "feature_costs": check_costs,
 }
 

@@ -236,7 +236,7 @@ def _check_limits(schema: Schema, rules: GrowthRules, splits: Sequence[Prescribe
             )
         if depths is not None and depths[position] > depth:
             raise ParameterError(
-                f"first_splits asks {name!r} after {depth} questions, and forbidden does not allow it there: "
+                f"first_splits asks {name!r} after {depth} questions, and excluded_features does not allow it there: "
                 "leave one of the two out."
             )
         asked = above | {name}

@@ -61,7 +61,9 @@ class GrowthRules:
     monotonic_cst: Mapping[Column, int] | Sequence[int] | None = None  # 1 never falls, -1 never rises
     monotonic_class: Label | None = None  # whose fraction it is; None: the second of two
     interaction_cst: Interactions = None  # sets of columns that may stand on one path together
-    forbidden: Mapping[Column, int | None] | Sequence[Column] | None = None  # never asked, or not before
+    excluded_features: Mapping[Column, int | None] | Sequence[Column] | None = (
+        None  # never asked, or not before
+    )
     first_splits: Any = None  # the top of the tree: nodes as in Tree.from_nodes, or a tree
     feature_costs: Mapping[Column, float] | None = None  # splits compete by gain per cost
 

@@ -450,7 +450,7 @@ def student_rules(settings: StabilitySettings, n_rows: int) -> GrowthRules:
         monotonic_cst=rules.monotonic_cst,
         monotonic_class=rules.monotonic_class,
         interaction_cst=rules.interaction_cst,
-        forbidden=rules.forbidden,
+        excluded_features=rules.excluded_features,
         first_splits=rules.first_splits,
         feature_costs=rules.feature_costs,
     )
