@@ -78,7 +78,7 @@ def test_importances_are_weighted_by_the_votes(model: AdaBoostClassifier) -> Non
 
 def test_a_question_of_the_user_is_boosted_like_any_other() -> None:
     question = "age > 60 and ward != 'C'"
-    asked = AdaBoostClassifier(n_estimators=3, questions=[question]).fit(PATIENTS, STAY)
+    asked = AdaBoostClassifier(n_estimators=3, custom_features=[question]).fit(PATIENTS, STAY)
     assert asked.estimators_[0].feature[0] == 3
     assert asked.feature_importances_[:2].min() > 0  # shared by age and ward
 

@@ -105,7 +105,7 @@ def test_numbers_are_read_as_categories_on_request():
 
 
 def test_a_question_is_asked_of_new_rows_too():
-    model = TreeClassifier(max_depth=1, questions=["bmi > 30 or (age > 60 and ward != 'C')"])
+    model = TreeClassifier(max_depth=1, custom_features=["bmi > 30 or (age > 60 and ward != 'C')"])
     model.fit(PATIENTS, STAY)
     assert model.score(PATIENTS, STAY) > 0.9
     assert model.n_features_in_ == 3

@@ -47,7 +47,7 @@ def test_a_regressor_refuses_a_criterion_for_classes():
 
 def test_a_question_about_no_column_is_refused():
     with pytest.raises(QuestionError, match="weight"):
-        TreeClassifier(questions=["weight > 80"]).fit(PATIENTS, STAY)
+        TreeClassifier(custom_features=["weight > 80"]).fit(PATIENTS, STAY)
 
 
 def test_a_seed_that_is_none_is_refused():

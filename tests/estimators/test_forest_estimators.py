@@ -177,7 +177,7 @@ def test_permutation_importance_is_on_request_and_by_any_metric():
 def test_what_a_question_brought_is_divided_among_its_columns():
     X = pd.DataFrame(np.random.default_rng(0).normal(size=(200, 3)), columns=["a", "b", "c"])
     y = np.where(X["a"] > X["b"], "yes", "no")
-    model = BaggingClassifier(5, questions=["a > b"], random_state=0).fit(X, y)
+    model = BaggingClassifier(5, custom_features=["a > b"], random_state=0).fit(X, y)
     assert model.ensemble_.importances.tolist() == [0.0, 0.0, 0.0, 1.0]
     assert model.feature_importances_.tolist() == [0.5, 0.5, 0.0]
 

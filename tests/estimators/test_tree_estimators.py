@@ -209,7 +209,7 @@ def test_importances_have_one_number_per_column():
 
 def test_the_importance_of_a_question_is_shared_by_the_columns_it_reads():
     X = np.array([[1.0, 1.0, 0.0], [2.0, 2.0, 1.0], [1.0, 2.0, 0.0], [2.0, 1.0, 1.0]])
-    model = TreeClassifier(questions=["x0 == x1"]).fit(X, ["same", "same", "other", "other"])
+    model = TreeClassifier(custom_features=["x0 == x1"]).fit(X, ["same", "same", "other", "other"])
     assert model.get_n_leaves() == 2
     assert model.tree_.importances.tolist() == [0.0, 0.0, 0.0, 1.0]
     assert model.feature_importances_.tolist() == [0.5, 0.5, 0.0]

@@ -232,7 +232,7 @@ def test_what_cannot_be_is_refused_with_the_way_out(parameters, message):
 
 
 def test_a_question_waits_for_the_columns_that_it_reads():
-    model = TreeRegressor(questions=["mri > 0 and dose > 0"], excluded_features={"mri": 1}, max_depth=2)
+    model = TreeRegressor(custom_features=["mri > 0 and dose > 0"], excluded_features={"mri": 1}, max_depth=2)
     assert all("mri" not in path[0] for path in names_on_paths(model.fit(FRAME, SCORE).tree_))
 
 

@@ -23,8 +23,8 @@ def test_leaves_count_by_their_weight():
 
 def test_a_question_costs_what_the_columns_cost_that_it_reads():
     rows = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
-    table = Table.from_arrays(rows, [0.5, 0.5, 0.5, 9.5], questions=["x0 > 0 and x1 > 0"])
-    tree = grow(table, GrowthRules("squared_error", questions_only=True))
+    table = Table.from_arrays(rows, [0.5, 0.5, 0.5, 9.5], custom_features=["x0 > 0 and x1 > 0"])
+    tree = grow(table, GrowthRules("squared_error", custom_features_only=True))
     assert expected_cost(tree, {"x0": 3.0}) == 4.0
     assert expected_cost(tree, {"x0": 3.0, "x0 > 0 and x1 > 0": 7.0}) == 7.0
 

@@ -45,7 +45,7 @@ MODEL: dict[str, Any] = {
             "max_depth": 3,
             "min_samples_leaf": 0.01,
             "n_jobs": -1,
-            "questions": ["age ** 2 < 5000"],
+            "custom_features": ["age ** 2 < 5000"],
             "random_state": None,
             "handle_unknown": "missing",
         },

@@ -37,14 +37,14 @@ class NearOptimalTreeClassifier(SolverTree, ClassifierBase):
         ccp_alpha: float = 0.01,
         tolerance: float = 0.05,
         n_thresholds: int = 7,
-        questions: Sequence[str] | None = None,
+        custom_features: Sequence[str] | None = None,
         random_state: Any = None,
     ) -> None:
         self.max_depth = max_depth
         self.ccp_alpha = ccp_alpha
         self.tolerance = tolerance
         self.n_thresholds = n_thresholds
-        self.questions = questions
+        self.custom_features = custom_features
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any) -> Self:

@@ -28,13 +28,13 @@ class OptimalTreeClassifier(SolverTree, ClassifierBase):
         max_depth: int = 3,
         ccp_alpha: float = 0.01,
         n_thresholds: int = 7,
-        questions: Sequence[str] | None = None,
+        custom_features: Sequence[str] | None = None,
         random_state: Any = None,
     ) -> None:
         self.max_depth = max_depth
         self.ccp_alpha = ccp_alpha
         self.n_thresholds = n_thresholds
-        self.questions = questions
+        self.custom_features = custom_features
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any) -> Self:
@@ -57,13 +57,13 @@ class OptimalTreeRegressor(SolverTree, RegressorBase):
         max_depth: int = 3,
         ccp_alpha: float = 0.01,
         n_thresholds: int = 7,
-        questions: Sequence[str] | None = None,
+        custom_features: Sequence[str] | None = None,
         random_state: Any = None,
     ) -> None:
         self.max_depth = max_depth
         self.ccp_alpha = ccp_alpha
         self.n_thresholds = n_thresholds
-        self.questions = questions
+        self.custom_features = custom_features
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any) -> Self:

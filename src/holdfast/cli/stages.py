@@ -70,7 +70,7 @@ def _check_name(output: Path, data: Path) -> None:
 def _carried(rows: Rows, table: Table, settings: StagesSettings, console: Console) -> StageSequence:
     kind = StableTreeClassifier if table.schema.target.is_classes else StableTreeRegressor
     parameters = {name: getattr(settings, name) for name in TRAINED}
-    model = kind(**parameters, questions=list(settings.question) or None, verbose=True)
+    model = kind(**parameters, custom_features=list(settings.question) or None, verbose=True)
     model.fit_stages(
         rows.features,
         _named_target(rows),

@@ -135,7 +135,7 @@ class Table(Shared):
         *,
         task: Task | None = None,
         categorical_features: Any = "from_dtype",
-        questions: Sequence[str] = (),
+        custom_features: Sequence[str] = (),
         schema: Schema | None = None,
         target: str = "y",
         positive: Any = None,
@@ -156,17 +156,17 @@ class Table(Shared):
         (('f', 'm'), array([1, 0], dtype=int32))
         """
         check_task(task)
-        questions = question_texts(questions)
+        custom_features = question_texts(custom_features)
         frame = frame_of(X)
         vector = read_vector(y, frame.n_rows)
         weight = read_weight(sample_weight, frame.n_rows, frame.rows)
         weighted = weighted_rows(weight)
         if schema is not None:
             columns, values = matched_columns(schema, frame, vector, task, weighted, handle_unknown)
-            check_questions(questions, schema)
+            check_questions(custom_features, schema)
         else:
             how = readings(categorical_features, frame.names)
-            features, columns = defined_columns(frame, how, questions, weighted)
+            features, columns = defined_columns(frame, how, custom_features, weighted)
             values, defined = defined_target(vector, target, task, weighted, frame.rows)
             schema = Schema(features, defined)
         if positive is not None:
@@ -184,7 +184,7 @@ class Table(Shared):
         sample_weight: Any = None,
         task: Task | None = None,
         categorical_features: Any = "from_dtype",
-        questions: Sequence[str] = (),
+        custom_features: Sequence[str] = (),
         schema: Schema | None = None,
         positive: Any = None,
     ) -> "Table":
@@ -210,7 +210,7 @@ class Table(Shared):
             sample_weight,
             task=task,
             categorical_features=categorical_features,
-            questions=questions,
+            custom_features=custom_features,
             schema=schema,
             target=target,
             positive=positive,

@@ -35,7 +35,7 @@ class AdaBoostClassifier(ClassEnsemble):
         As in `TreeClassifier`, for every tree.
     max_features
         Features drawn anew at every split: a number, a fraction, "sqrt", "log2" or "third". None: all.
-    questions, categorical_features, handle_unknown, handle_missing
+    custom_features, categorical_features, handle_unknown, handle_missing
         As in `TreeClassifier`.
     n_jobs
         Threads that predict; -1 for all cores. The trees are grown one after the other.
@@ -77,7 +77,7 @@ class AdaBoostClassifier(ClassEnsemble):
         min_impurity_decrease: float = 0.0,
         categories: Categories = "shrunk",
         max_features: MaxFeatures = None,
-        questions: Sequence[str] | None = None,
+        custom_features: Sequence[str] | None = None,
         categorical_features: Any = "from_dtype",
         handle_unknown: str = "missing",
         handle_missing: str = "learned",
@@ -95,7 +95,7 @@ class AdaBoostClassifier(ClassEnsemble):
         self.min_impurity_decrease = min_impurity_decrease
         self.categories = categories
         self.max_features = max_features
-        self.questions = questions
+        self.custom_features = custom_features
         self.categorical_features = categorical_features
         self.handle_unknown = handle_unknown
         self.handle_missing = handle_missing

@@ -61,7 +61,7 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
     takes_tables: ClassVar[bool] = False  # whether X may be a Table, on disk perhaps
 
     # The parameters that the methods here read.
-    questions: Any
+    custom_features: Any
     categorical_features: Any
     handle_unknown: str
     handle_missing: str
@@ -117,7 +117,7 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
             sample_weight,
             task=task,
             categorical_features=self.categorical_features,
-            questions=() if self.questions is None else self.questions,
+            custom_features=() if self.questions is None else self.questions,
             target=name_of(y),
             positive=getattr(self, "positive", None),
         )
@@ -129,7 +129,7 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
                 "X is a table, which has a target and weights of its own: leave y and sample_weight out."
             )
         defaults = type(self)().get_params(deep=False)
-        for name in ("categorical_features", "questions", "positive"):
+        for name in ("categorical_features", "custom_features", "positive"):
             if not _is_default(getattr(self, name, None), defaults.get(name)):
                 raise ParameterError(
                     f"X is a table, which was read before {name}={getattr(self, name)!r} could count: give "

@@ -73,7 +73,7 @@ class BoostingClassifier(BoostedEstimator, ClassEnsemble):
         out: it adds up `oob_improvement_` and keeps the rounds up to the highest sum. That costs no time, and
         stops too early: earlier rounds knew these rows.
     monotonic_cst, monotonic_class, interaction_cst, excluded_features, feature_costs,
-    questions, categorical_features, handle_unknown, handle_missing
+    custom_features, categorical_features, handle_unknown, handle_missing
         As in `TreeClassifier`.
     n_jobs
         Threads that count, grow and predict; -1 for all cores. They change no bit of the model.
@@ -135,7 +135,7 @@ class BoostingClassifier(BoostedEstimator, ClassEnsemble):
         interaction_cst: Interactions = None,
         excluded_features: Mapping[Column, int | None] | Sequence[Column] | None = None,
         feature_costs: Mapping[Column, float] | None = None,
-        questions: Sequence[str] | None = None,
+        custom_features: Sequence[str] | None = None,
         categorical_features: Any = "from_dtype",
         handle_unknown: str = "missing",
         handle_missing: str = "learned",
@@ -172,7 +172,7 @@ class BoostingClassifier(BoostedEstimator, ClassEnsemble):
         self.interaction_cst = interaction_cst
         self.excluded_features = excluded_features
         self.feature_costs = feature_costs
-        self.questions = questions
+        self.custom_features = custom_features
         self.categorical_features = categorical_features
         self.handle_unknown = handle_unknown
         self.handle_missing = handle_missing
@@ -271,7 +271,7 @@ class BoostingRegressor(BoostedEstimator, NumberEnsemble):
         interaction_cst: Interactions = None,
         excluded_features: Mapping[Column, int | None] | Sequence[Column] | None = None,
         feature_costs: Mapping[Column, float] | None = None,
-        questions: Sequence[str] | None = None,
+        custom_features: Sequence[str] | None = None,
         categorical_features: Any = "from_dtype",
         handle_unknown: str = "missing",
         handle_missing: str = "learned",
@@ -306,7 +306,7 @@ class BoostingRegressor(BoostedEstimator, NumberEnsemble):
         self.interaction_cst = interaction_cst
         self.excluded_features = excluded_features
         self.feature_costs = feature_costs
-        self.questions = questions
+        self.custom_features = custom_features
         self.categorical_features = categorical_features
         self.handle_unknown = handle_unknown
         self.handle_missing = handle_missing

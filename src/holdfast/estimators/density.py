@@ -92,7 +92,7 @@ class DensityTree(ClusterMixin, DensityMixin, TreeEstimator):  # type: ignore[mi
         min_samples_leaf: int | float = 5,
         validation: float | None = 0.3,
         evidence: float = 2.0,
-        questions: Sequence[str] | None = None,
+        custom_features: Sequence[str] | None = None,
         categorical_features: Any = "from_dtype",
         handle_unknown: str = "missing",
         handle_missing: str = "learned",
@@ -105,7 +105,7 @@ class DensityTree(ClusterMixin, DensityMixin, TreeEstimator):  # type: ignore[mi
         self.min_samples_leaf = min_samples_leaf
         self.validation = validation
         self.evidence = evidence
-        self.questions = questions
+        self.custom_features = custom_features
         self.categorical_features = categorical_features
         self.handle_unknown = handle_unknown
         self.handle_missing = handle_missing

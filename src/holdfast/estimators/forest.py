@@ -54,7 +54,7 @@ class ForestClassifier(BaggedClasses):
         True measures, on the rows outside the bags, what every tree's accuracy loses as each feature is
         permuted; the name of another metric, or a scorer, measures that.
     monotonic_cst, monotonic_class, interaction_cst, excluded_features, first_splits, feature_costs,
-    questions, categorical_features, handle_unknown, handle_missing
+    custom_features, categorical_features, handle_unknown, handle_missing
         As in `TreeClassifier`.
     n_jobs
         Threads that grow the trees and predict; -1 for all cores. They change no bit of the model.
@@ -125,7 +125,7 @@ class ForestClassifier(BaggedClasses):
         excluded_features: Mapping[Column, int | None] | Sequence[Column] | None = None,
         first_splits: Any = None,
         feature_costs: Mapping[Column, float] | None = None,
-        questions: Sequence[str] | None = None,
+        custom_features: Sequence[str] | None = None,
         categorical_features: Any = "from_dtype",
         handle_unknown: str = "missing",
         handle_missing: str = "learned",
@@ -163,7 +163,7 @@ class ForestClassifier(BaggedClasses):
         self.excluded_features = excluded_features
         self.first_splits = first_splits
         self.feature_costs = feature_costs
-        self.questions = questions
+        self.custom_features = custom_features
         self.categorical_features = categorical_features
         self.handle_unknown = handle_unknown
         self.handle_missing = handle_missing
@@ -229,7 +229,7 @@ class ForestRegressor(BaggedNumbers):
         excluded_features: Mapping[Column, int | None] | Sequence[Column] | None = None,
         first_splits: Any = None,
         feature_costs: Mapping[Column, float] | None = None,
-        questions: Sequence[str] | None = None,
+        custom_features: Sequence[str] | None = None,
         categorical_features: Any = "from_dtype",
         handle_unknown: str = "missing",
         handle_missing: str = "learned",
@@ -261,7 +261,7 @@ class ForestRegressor(BaggedNumbers):
         self.excluded_features = excluded_features
         self.first_splits = first_splits
         self.feature_costs = feature_costs
-        self.questions = questions
+        self.custom_features = custom_features
         self.categorical_features = categorical_features
         self.handle_unknown = handle_unknown
         self.handle_missing = handle_missing

@@ -193,7 +193,7 @@ class StableTreeClassifier(StableTreeEstimator, ClassifierBase):
         excluded_features: Mapping[Column, int | None] | Sequence[Column] | None = None,
         first_splits: Any = None,
         feature_costs: Mapping[Column, float] | None = None,
-        questions: Sequence[str] | None = None,
+        custom_features: Sequence[str] | None = None,
         categorical_features: Any = "from_dtype",
         early_fraction: float = 0.5,
         validation: float | str | None = "auto",
@@ -240,7 +240,7 @@ class StableTreeClassifier(StableTreeEstimator, ClassifierBase):
         self.excluded_features = excluded_features
         self.first_splits = first_splits
         self.feature_costs = feature_costs
-        self.questions = questions
+        self.custom_features = custom_features
         self.categorical_features = categorical_features
         self.early_fraction = early_fraction
         self.validation = validation
@@ -337,7 +337,7 @@ class StableTreeRegressor(StableTreeEstimator, RegressorBase):
         excluded_features: Mapping[Column, int | None] | Sequence[Column] | None = None,
         first_splits: Any = None,
         feature_costs: Mapping[Column, float] | None = None,
-        questions: Sequence[str] | None = None,
+        custom_features: Sequence[str] | None = None,
         categorical_features: Any = "from_dtype",
         early_fraction: float = 0.5,
         validation: float | str | None = "auto",
@@ -379,7 +379,7 @@ class StableTreeRegressor(StableTreeEstimator, RegressorBase):
         self.excluded_features = excluded_features
         self.first_splits = first_splits
         self.feature_costs = feature_costs
-        self.questions = questions
+        self.custom_features = custom_features
         self.categorical_features = categorical_features
         self.early_fraction = early_fraction
         self.validation = validation

@@ -84,7 +84,7 @@ class TreeClassifier(SizedTreeEstimator, ClassifierBase):
         asked above is paid for.
     questions
         Further yes/no questions to choose from, as text: ["bmi ** 2 < 900", "ward == 'B' and age > 60"].
-    questions_only
+    custom_features_only
         True: split by these questions alone; the columns are what they read.
     max_seconds, max_nodes, memory_limit
         Budgets of time, nodes, and bytes for growing a tree: it ends with the best so far, and warns.
@@ -184,8 +184,8 @@ class TreeClassifier(SizedTreeEstimator, ClassifierBase):
         excluded_features: Mapping[Column, int | None] | Sequence[Column] | None = None,
         first_splits: Any = None,
         feature_costs: Mapping[Column, float] | None = None,
-        questions: Sequence[str] | None = None,
-        questions_only: bool = False,
+        custom_features: Sequence[str] | None = None,
+        custom_features_only: bool = False,
         max_seconds: float | None = None,
         max_nodes: int | None = None,
         memory_limit: int | None = None,
@@ -229,8 +229,8 @@ class TreeClassifier(SizedTreeEstimator, ClassifierBase):
         self.excluded_features = excluded_features
         self.first_splits = first_splits
         self.feature_costs = feature_costs
-        self.questions = questions
-        self.questions_only = questions_only
+        self.custom_features = custom_features
+        self.custom_features_only = custom_features_only
         self.max_seconds = max_seconds
         self.max_nodes = max_nodes
         self.memory_limit = memory_limit
@@ -303,8 +303,8 @@ class TreeRegressor(SizedTreeEstimator, RegressorBase):
         excluded_features: Mapping[Column, int | None] | Sequence[Column] | None = None,
         first_splits: Any = None,
         feature_costs: Mapping[Column, float] | None = None,
-        questions: Sequence[str] | None = None,
-        questions_only: bool = False,
+        custom_features: Sequence[str] | None = None,
+        custom_features_only: bool = False,
         max_seconds: float | None = None,
         max_nodes: int | None = None,
         memory_limit: int | None = None,
@@ -339,8 +339,8 @@ class TreeRegressor(SizedTreeEstimator, RegressorBase):
         self.excluded_features = excluded_features
         self.first_splits = first_splits
         self.feature_costs = feature_costs
-        self.questions = questions
-        self.questions_only = questions_only
+        self.custom_features = custom_features
+        self.custom_features_only = custom_features_only
         self.max_seconds = max_seconds
         self.max_nodes = max_nodes
         self.memory_limit = memory_limit

@@ -120,7 +120,7 @@ def _widened(rows: TrainingRows, tree: Tree, reading: Reading, asked: Collection
             rows.weight,
             task=reading.task,
             categorical_features=reading.categorical_features,
-            questions=reading.questions,
+            custom_features=reading.questions,
             target=name_of(rows.y),
         )
     return joined(tree.schema, fresh.schema, asked)

@@ -24,7 +24,7 @@ def finished(
     """The trees of the task, neither pruned nor in the order that they promise."""
     fields = _by_all_rows(grown.fields, task, grown)
     drawn = thresholds_drawn(fields, task.rows, coded_for(table, rules), task.values)
-    if rules.questions_only:  # which stand after the columns
+    if rules.custom_features_only:  # which stand after the columns
         fields[fields[:, kernels.FEATURE] >= 0, kernels.FEATURE] += len(table.schema.columns)
     value, weight, impurity = _values(fixed, task, fields, grown)
     parts = {

@@ -16,7 +16,7 @@ def values_for(table: Table, rules: GrowthRules) -> RankValues:
     """What the ranks of the columns stand for, or nothing where the best of all splits is searched for."""
     if rules.splitter == "best":
         return NO_VALUES
-    return table.question_values if rules.questions_only else table.rank_values
+    return table.question_values if rules.custom_features_only else table.rank_values
 
 
 def thresholds_drawn(

@@ -48,7 +48,7 @@ class GrowthRules:
     class_weight: ClassWeight = None
     priors: Priors = None  # fractions of the classes at the root, instead of those of the rows
     loss_matrix: LossMatrix = None  # what each error costs: growth by altered priors, the class by least loss
-    questions_only: bool = False  # split by the user's questions alone; columns are what these read
+    custom_features_only: bool = False  # split by the user's questions alone; columns are what these read
     max_seconds: float | None = None  # budgets: growth ends with the best tree so far, and says so
     max_nodes: int | None = None
     memory_limit: int | None = None  # bytes for growing one tree, apart from the table
@@ -99,7 +99,7 @@ class GrowthRules:
             raise ParameterError(
                 f"threshold_cost=True is for criterion={names}, and the criterion is {self.criterion!r}."
             )
-        _check_flag("questions_only", self.questions_only)
+        _check_flag("custom_features_only", self.custom_features_only)
         _check_flag("subtree_raising", self.subtree_raising)
         _check_flag("merge_leaves", self.merge_leaves)
         _check_class_weight(self.class_weight)

@@ -12,7 +12,7 @@ from holdfast.errors import DataError, SchemaMismatch
 
 
 def test_a_question_is_the_last_column_and_answers_with_0_and_1() -> None:
-    table = Table.from_arrays([[50.0], [70.0], [np.nan]], ["a", "b", "a"], questions=["x0 > 60"])
+    table = Table.from_arrays([[50.0], [70.0], [np.nan]], ["a", "b", "a"], custom_features=["x0 > 60"])
     assert table.schema.features[1] == Feature("x0 > 60", "question", categories=(False, True))
     np.testing.assert_array_equal(table.columns[1], [0.0, 1.0, np.nan])
 
@@ -34,7 +34,7 @@ def test_what_is_no_list_of_texts_raises_an_error(
 
 def test_one_question_is_asked_once() -> None:
     with pytest.raises(DataError, match="'x0 > 60'"):
-        Table.from_arrays([[50.0], [70.0]], ["a", "b"], questions=["x0 > 60", "x0 > 60"])
+        Table.from_arrays([[50.0], [70.0]], ["a", "b"], custom_features=["x0 > 60", "x0 > 60"])
 
 
 def test_the_questions_of_a_schema_are_asked_anyway() -> None:

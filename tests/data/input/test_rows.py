@@ -237,5 +237,5 @@ cells = st.tuples(
 @pytest.mark.filterwarnings("ignore::holdfast.errors.DataWarning")
 def test_the_rows_a_table_was_read_from_are_encoded_as_its_columns(as_frame, rows):
     columns = dict(zip(["number", "text", "flag"], map(list, zip(*rows, strict=True)), strict=True))
-    table = Table.from_arrays(as_frame(columns), [0] * len(rows), questions=["number > 1"])
+    table = Table.from_arrays(as_frame(columns), [0] * len(rows), custom_features=["number > 1"])
     assert_array_equal(encoded(as_frame(columns), table.schema, range(4)), table.rows(range(4)))
