@@ -147,9 +147,9 @@ class Table(Shared):
         further ones: names, indices, or one flag per column. `task` None takes numbers with fractions, or
         with more than 20 values, for regression. With a `schema` the data is read on it: columns of a
         frame are matched by name, categories and classes by value, and anything new is a SchemaMismatch;
-        with `handle_unknown="missing"` new categories count as missing values, with a warning. `positive` is the
-        class that matters, whose probability drawings and rules show; by default the one of the schema, or
-        the rarer of two in these rows. Trees and updates keep it.
+        with `handle_unknown="missing"` new categories count as missing values, with a warning. `positive` is
+        the class that matters, whose probability drawings and rules show; by default the one of the schema,
+        or the rarer of two in these rows. Trees and updates keep it.
 
         >>> table = Table.from_arrays([[41.0, "f"], [63.0, "m"]], ["lived", "died"])
         >>> table.schema.features[1].categories, table.target

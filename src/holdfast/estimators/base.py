@@ -117,7 +117,7 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
             sample_weight,
             task=task,
             categorical_features=self.categorical_features,
-            custom_features=() if self.questions is None else self.questions,
+            custom_features=() if self.custom_features is None else self.custom_features,
             target=name_of(y),
             positive=getattr(self, "positive", None),
         )

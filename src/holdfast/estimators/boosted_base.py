@@ -11,7 +11,7 @@ from holdfast.estimators.ensemble_base import EnsembleEstimator
 
 # Parameters that say how rows are read, where the work is done and how to decide, not how to boost.
 _OTHERS = (
-    "questions",
+    "custom_features",
     "categorical_features",
     "handle_unknown",
     "handle_missing",

@@ -139,7 +139,8 @@ def first_depths(schema: Schema, rules: GrowthRules) -> LongArray | None:
         depth[text] = max(depth[text], *(depth[name] for name in columns_read(schema, text)))
     if min(depth.values()) >= NEVER_ASKED:
         raise ParameterError(
-            f"excluded_features={forbidden!r} leaves nothing to ask: all of {listed(schema.names)} are forbidden."
+            f"excluded_features={forbidden!r} leaves nothing to split on: all of {listed(schema.names)} are "
+            "excluded."
         )
     return np.array([depth[name] for name in schema.names], np.int64)
 

@@ -231,13 +231,13 @@ def _check_limits(schema: Schema, rules: GrowthRules, splits: Sequence[Prescribe
         position = schema.names.index(name)
         if rules.custom_features_only and split.feature.kind != "question":
             raise ParameterError(
-                f"first_splits asks {name!r}, and custom_features_only=True splits by questions alone: leave one "
-                "of the two out."
+                f"first_splits asks {name!r}, and custom_features_only=True splits by custom features "
+                "alone: leave one of the two out."
             )
         if depths is not None and depths[position] > depth:
             raise ParameterError(
-                f"first_splits asks {name!r} after {depth} questions, and excluded_features does not allow it there: "
-                "leave one of the two out."
+                f"first_splits asks {name!r} after {depth} splits, and excluded_features does not allow it "
+                "there: leave one of the two out."
             )
         asked = above | {name}
         own = [schema.names.index(each) for each in asked]

@@ -136,8 +136,8 @@ def coded_for(table: Table, rules: GrowthRules) -> Coded:
         return table.coded
     if not table.schema.questions:
         raise ParameterError(
-            "custom_features_only=True splits by questions alone, and the table has none: give some, such as "
-            "custom_features=['age > 60'], or leave it False."
+            "custom_features_only=True splits by custom features alone, and the table has none: give "
+            "some, such as custom_features=['age > 60'], or leave it False."
         )
     return table.coded_questions
 

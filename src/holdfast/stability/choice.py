@@ -68,8 +68,8 @@ class SelectionRule:
         if self.selection_rule == "weighted":
             if self.instability_weight is None:
                 raise ParameterError(
-                    "selection_rule='weighted' needs instability_weight, the score that one unit of instability is worth: "
-                    "choose('weighted', instability_weight=0.001)."
+                    "selection_rule='weighted' needs instability_weight, the score that one unit of "
+                    "instability is worth: choose('weighted', instability_weight=0.001)."
                 )
             _check_at_least_0("instability_weight", self.instability_weight)
 

@@ -24,7 +24,8 @@ def leaves_of(
 ) -> IntArray:
     """The leaf that each row of X reaches, X being a Table or anything that `encoded` reads.
 
-    Only the columns that the tree asks about are encoded; `handle_unknown` and `handle_missing` are as in `Tree.apply`.
+    Only the columns that the tree asks about are encoded; `handle_unknown` and `handle_missing` are as
+    in `Tree.apply`.
     """
     used = np.unique(tree.feature[tree.feature != LEAF])
     if isinstance(X, Table):

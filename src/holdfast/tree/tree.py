@@ -255,7 +255,8 @@ class Tree(Editable):
         """The leaf that each row reaches.
 
         `handle_unknown="error"` refuses categories that the schema does not hold, instead of treating them as
-        missing with a warning; `handle_missing="error"` refuses missing values in columns that the tree asks about.
+        missing with a warning; `handle_missing="error"` refuses missing values in columns that the tree
+        splits on.
         """
         from holdfast.tree.route import leaves_of
 

@@ -15,19 +15,19 @@ ASKED = Table.from_arrays(X, Y, custom_features=["x0 > 2"]).schema
 @pytest.mark.parametrize("schema", [None, ASKED], ids=["new data", "on a schema"])
 @pytest.mark.parametrize("question", [3, None, ["x0 > 2"], b"x0 > 2"], ids=repr)
 def test_a_question_is_a_text(question: Any, schema: Any):
-    with pytest.raises(TypeError, match=r"questions\[1\] is .*: a question is a text, such as"):
+    with pytest.raises(TypeError, match=r"custom_features\[1\] is .*: it must be a text, such as"):
         Table.from_arrays(X, Y, custom_features=["x0 > 2", question], schema=schema)
 
 
 @pytest.mark.parametrize("schema", [None, ASKED], ids=["new data", "on a schema"])
 def test_a_text_by_itself_is_no_list_of_questions(schema: Any):
-    with pytest.raises(DataError, match=r"questions must be a list of texts: write \['x0 > 2'\]"):
+    with pytest.raises(DataError, match=r"custom_features must be a list of texts: write \['x0 > 2'\]"):
         Table.from_arrays(X, Y, custom_features="x0 > 2", schema=schema)
 
 
 @pytest.mark.parametrize("questions", [3, None, 0.5])
 def test_questions_are_a_list(questions: Any):
-    with pytest.raises(TypeError, match=f"questions is {questions}: it must be a list of texts"):
+    with pytest.raises(TypeError, match=f"custom_features is {questions}: it must be a list of texts"):
         Table.from_arrays(X, Y, custom_features=questions)
 
 

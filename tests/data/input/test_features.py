@@ -22,7 +22,7 @@ def test_a_question_is_the_last_column_and_answers_with_0_and_1() -> None:
     [
         ("age > 60", DataError, "must be a list of texts"),
         (3, TypeError, "must be a list of texts"),
-        (["age > 60", 4], TypeError, r"questions\[1\] is 4"),
+        (["age > 60", 4], TypeError, r"custom_features\[1\] is 4"),
     ],
 )
 def test_what_is_no_list_of_texts_raises_an_error(

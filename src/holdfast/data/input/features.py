@@ -75,13 +75,15 @@ def _answers(
 def question_texts(questions: Any) -> tuple[str, ...]:
     """The questions as a tuple; an error if they are no texts."""
     if isinstance(questions, str):
-        raise DataError(f"questions must be a list of texts: write [{questions!r}].")
+        raise DataError(f"custom_features must be a list of texts: write [{questions!r}].")
     if not isinstance(questions, Iterable):
-        raise TypeError(f"questions is {questions!r}: it must be a list of texts, such as ['age > 60'].")
+        raise TypeError(f"custom_features is {questions!r}: it must be a list of texts: ['age > 60'].")
     texts = tuple(questions)
     for position, text in enumerate(texts):
         if not isinstance(text, str):
-            raise TypeError(f"questions[{position}] is {text!r}: a question is a text, such as 'age > 60'.")
+            raise TypeError(
+                f"custom_features[{position}] is {text!r}: it must be a text, such as 'age > 60'."
+            )
     return tuple(map(str, texts))
 
 
@@ -89,8 +91,8 @@ def check_questions(questions: Sequence[str], schema: Schema) -> None:
     """Raise a SchemaMismatch unless these questions, if there are any, are those of the schema."""
     if questions and questions != schema.questions:
         raise SchemaMismatch(
-            f"The schema asks the questions {list(schema.questions)}, and here {list(questions)} are asked. "
-            "Leave them out: the questions of the schema are asked anyway."
+            f"The schema has the custom features {list(schema.questions)}, got {list(questions)}. "
+            "Leave custom_features out: those of the schema are computed anyway."
         )
 
 
@@ -100,5 +102,5 @@ def raise_for_repeated_questions(questions: Sequence[str], names: Sequence[str])
     repeated = sorted({text for text in questions if texts.count(text) > 1})
     if repeated:
         raise DataError(
-            f"Several questions or columns have the same text: {listed(repeated)}. Keep one of each."
+            f"Several custom features or columns have the same text: {listed(repeated)}. Keep one of each."
         )

@@ -53,10 +53,10 @@ class PathPoint:
 class StageSequence:
     """One tree for each stage, all on one schema.
 
-    Of strategy="shortest-path", `stages` is the sequence that was chosen when all stages were there, and `then`
-    the one that is decided stage by stage, each tree by what was known then and by the tree before it. Only
-    such trees can be tried on the next stage: forward scores are theirs. `retrained` are the trees of each
-    stage that know of no other. `str()` tells in words what happened, and then which rule moved when.
+    Of strategy="shortest-path", `stages` is the sequence that was chosen when all stages were there, and
+    `then` the one that is decided stage by stage, each tree by what was known then and by the tree before it.
+    Only such trees can be tried on the next stage: forward scores are theirs. `retrained` are the trees of
+    each stage that know of no other. `str()` tells in words what happened, and then which rule moved when.
     """
 
     stages: tuple[Stage, ...]

@@ -76,6 +76,6 @@ class StageSettings:
         for name, is_given in given.items():
             if is_given:
                 raise ParameterError(
-                    f"{name}={getattr(self, name)!r} is for strategy='shortest-path': an update has a tolerance, "
-                    "and knows nothing of later stages."
+                    f"{name}={getattr(self, name)!r} is for strategy='shortest-path': an update has a "
+                    "tolerance, and knows nothing of later stages."
                 )

@@ -54,8 +54,8 @@ class UpdateSettings:
             )
         if self.frozen and self.strategy in ("retrain", "candidate"):
             raise ParameterError(
-                f"strategy={self.strategy!r} makes a new tree, and cannot keep the nodes {listed(self.frozen)}: leave "
-                "out frozen, or take strategy='nearest'."
+                f"strategy={self.strategy!r} makes a new tree, and cannot keep the nodes "
+                f"{listed(self.frozen)}: leave out frozen, or take strategy='nearest'."
             )
 
 
