@@ -92,7 +92,7 @@ def test_the_model_in_the_folder_predicts_and_is_updated_again(folder: Path, tmp
         "update", tmp_path / "run", folder / "first.csv", "--target", "outcome", "-o", tmp_path / "run2"
     )
     assert again.exit_code == 0, again.output
-    assert load(tmp_path / "run2" / "model.json").rows_behind_ > 240
+    assert load(tmp_path / "run2" / "model.json").n_rows_effective_ > 240
 
 
 def test_every_command_takes_the_folder_of_an_update(folder: Path, tmp_path: Path) -> None:

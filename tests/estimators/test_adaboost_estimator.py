@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from holdfast.errors import ParameterError
-from holdfast.estimators.adaboost import AdaBoostClassifier
+from holdfast.estimators.boosting import AdaBoostClassifier
 
 
 @pytest.fixture

@@ -128,9 +128,9 @@ def test_other_constraints_hold_with_losses() -> None:
     model = TreeClassifier(
         max_depth=4,
         loss_matrix=LOSSES,
-        excluded_features=[0],
-        first_splits={"feature": 2, "threshold": 0.0},
-        feature_costs={1: 3.0},
+        growth_rules=GrowthRules(
+            excluded_features=[0], first_splits={"feature": 2, "threshold": 0.0}, feature_costs={1: 3.0}
+        ),
     ).fit(X, y)
     assert model.tree_.feature[0] == 2
     assert 0 not in model.tree_.feature
@@ -184,7 +184,13 @@ def test_folds_choose_the_size_by_what_errors_cost() -> None:
 
 def test_with_priors_the_costs_of_folds_are_those_of_the_priors() -> None:
     X, y = rows()
-    model = TreeClassifier(ccp_alpha="cv", cv=3, loss_matrix=LOSSES, priors=[0.1, 0.9], min_samples_leaf=20)
+    model = TreeClassifier(
+        ccp_alpha="cv",
+        cv=3,
+        loss_matrix=LOSSES,
+        growth_rules=GrowthRules(priors=[0.1, 0.9]),
+        min_samples_leaf=20,
+    )
     table = model.fit(X, y).size_table_
     # One leaf: to call all of them bad costs 0.9, and good 0.1 * 5.
     assert table.metric.shown(float(table.score[-1])) == pytest.approx(0.5, abs=0.02)
@@ -235,7 +241,7 @@ def test_a_stable_tree_keeps_its_threshold_as_it_moves_along_the_frontier_and_is
 def test_an_update_decides_as_the_deployed_tree_did_whoever_made_it() -> None:
     X, y = rows()
     deployed = TreeClassifier(max_depth=2, threshold=0.3).fit(X, y).tree_
-    keeper = StableTreeClassifier(n_estimators=2, teacher="forest").adopt(deployed)
+    keeper = StableTreeClassifier(n_estimators=2, teacher="forest").from_tree(deployed)
     for how in ("refit", "nearest"):
         keeper.update(X[::2], y[::2], strategy=how, validation=None)
         told = keeper.predict_proba(X)[:, 0] >= 0.3 - 1e-6

@@ -19,6 +19,7 @@ from holdfast import (
 from holdfast.arrays import FloatArray
 from holdfast.data.schema import Target
 from holdfast.errors import ParameterError
+from holdfast.growth.rules import GrowthRules
 from holdfast.scoring.metric import TrueValues, metric_of
 
 N_ROWS = 300
@@ -37,7 +38,9 @@ def pinball(y: FloatArray, said: Any, quantile: float) -> float:
 
 def test_one_tree_says_medians_and_quantiles(stays: tuple[FloatArray, FloatArray], tmp_path: Any) -> None:
     X, y = stays
-    model = TreeRegressor(criterion="quantile", quantile=0.9, min_samples_leaf=30).fit(X, y)
+    model = TreeRegressor(
+        growth_rules=GrowthRules("quantile", quantile=0.9), min_samples_leaf=30
+    ).fit(X, y)
     assert (y <= model.predict(X)).mean() == pytest.approx(0.9, abs=0.02)
     save(model, tmp_path / "model.json")
     again = load(tmp_path / "model.json")

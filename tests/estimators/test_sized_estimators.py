@@ -119,7 +119,9 @@ def test_a_given_alpha_prunes_as_scikit_learn_does() -> None:
 
 def test_the_risk_of_an_alpha_can_be_that_of_errors() -> None:
     table = Table.from_arrays(X, Y)
-    by_errors = TreeClassifier(ccp_alpha=0.01, ccp_risk="misclassification").fit(X, Y)
+    by_errors = TreeClassifier(ccp_alpha=0.01, growth_rules=GrowthRules(ccp_risk="misclassification")).fit(
+        X, Y
+    )
     assert same(by_errors.tree_, prune(grow(table), 0.01, "misclassification"))
     assert by_errors.get_n_leaves() != TreeClassifier(ccp_alpha=0.01).fit(X, Y).get_n_leaves()
 

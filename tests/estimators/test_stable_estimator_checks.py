@@ -8,6 +8,8 @@ from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from holdfast.estimators.stable import StableTreeClassifier, StableTreeRegressor
+from holdfast.growth.rules import GrowthRules
+from holdfast.stability.settings import StabilityRules
 
 
 @pytest.fixture(autouse=True)
@@ -26,7 +28,9 @@ def array_interface(monkeypatch: pytest.MonkeyPatch) -> None:
             method="bootstrap",
             n_estimators=6,
             validation=0.3,
-            max_features=2,  # of two columns a single one would leave the score to chance
+            growth_rules=GrowthRules(
+                max_features=2
+            ),  # of two columns a single one would leave the score to chance
             class_weight="balanced",
             scoring="log_loss",
         ),
@@ -36,13 +40,13 @@ def array_interface(monkeypatch: pytest.MonkeyPatch) -> None:
             criterion="poisson",
             validation=0.3,
             selection_rule="most-stable",
-            matching="metric",
+            stability_rules=StabilityRules(matching="metric"),
         ),
         StableTreeRegressor(
             method="bootstrap",
             n_estimators=4,
             learner=DecisionTreeRegressor(),
-            refit_leaves=False,
+            stability_rules=StabilityRules(refit_leaves=False),
             scoring="squared_error",
         ),
     ]

@@ -95,7 +95,7 @@ def test_updates_are_those_that_calls_of_update_would_make() -> None:
         trees.append(model.update(X, y, validation=None).tree_)
     staged = carried("update", memory="stage")
     assert [bits(tree) for tree in staged.stages_.trees] == [bits(tree) for tree in trees]
-    assert staged.rows_behind_ == model.rows_behind_
+    assert staged.n_rows_effective_ == model.n_rows_effective_
 
 
 def test_one_stage_is_an_ordinary_fit() -> None:
@@ -266,7 +266,7 @@ def test_the_first_tree_may_come_from_another_method(method: str) -> None:
 def test_a_model_goes_on_from_its_last_stage(tmp_path: Path) -> None:
     data = years()
     model = classifier().fit_stages(*split(data), stage=data["year"])
-    assert model.rows_behind_ >= len(data) / 4  # of stages that keep the tree, no row counts
+    assert model.n_rows_effective_ >= len(data) / 4  # of stages that keep the tree, no row counts
     with pytest.raises(NotFittedError, match="carried through stages, and its tree has no frontier_"):
         _ = model.frontier_
     save(model, tmp_path / "model.json")

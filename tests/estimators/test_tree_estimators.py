@@ -243,6 +243,6 @@ def test_a_generator_moves_on_only_if_features_are_drawn():
 
 def test_a_budget_ends_growth_with_a_warning():
     with pytest.warns(GrowthWarning, match="3 nodes"):
-        model = TreeClassifier(max_nodes=3).fit(PATIENTS, STAY)
+        model = TreeClassifier(growth_rules=GrowthRules(max_nodes=3)).fit(PATIENTS, STAY)
     assert model.tree_.n_nodes == 3
     assert model.tree_.notes

@@ -99,11 +99,11 @@ def test_a_deployed_tree_counts_for_the_rows_it_was_trained_on(model: StableTree
     few = frame(3, n_rows=30)
     assert model.update(*few, strategy="refit").update_.settings.prior_rows == 200
     # Leaves that fewer than five rows reach are kept: the rows there do not count.
-    assert 200 < model.rows_behind_ == model.tree_.count[0] < 230
+    assert 200 < model.n_rows_effective_ == model.tree_.count[0] < 230
     again = StableTreeClassifier(**FAST).fit(*frame(0))
     for _ in range(3):  # rows that come again count once
         assert again.update(*frame(0), strategy="refit").update_.settings.prior_rows == pytest.approx(200 / 3)
-        assert again.rows_behind_ == 200
+        assert again.n_rows_effective_ == 200
 
 
 def test_rows_that_are_merely_alike_are_not_the_same_rows() -> None:
@@ -115,7 +115,7 @@ def test_rows_that_are_merely_alike_are_not_the_same_rows() -> None:
     model = StableTreeClassifier(**FAST).fit(*few_categories(1))
     model.update(*few_categories(2), strategy="refit")
     assert model.update_.settings.prior_rows == 300
-    assert model.rows_behind_ == 600
+    assert model.n_rows_effective_ == 600
 
 
 def test_a_row_of_weight_two_is_two_rows(model: StableTreeClassifier) -> None:
@@ -123,7 +123,7 @@ def test_a_row_of_weight_two_is_two_rows(model: StableTreeClassifier) -> None:
     twice = np.repeat(np.arange(200), 2)
     one = copy(model).update(X, y, np.full(200, 2))
     other = copy(model).update(X.iloc[twice], y[twice])
-    assert one.rows_behind_ == other.rows_behind_ == 600
+    assert one.n_rows_effective_ == other.n_rows_effective_ == 600
     assert tree_distance(one.tree_, other.tree_).total == 0.0
     assert one.tree_.value == pytest.approx(other.tree_.value)
 
@@ -132,7 +132,7 @@ def test_rows_that_count_little_move_the_tree_little() -> None:
     old, new = frame(0, n_rows=600), frame(1, n_rows=30, shift=2.0)
     model = StableTreeClassifier(**FAST).fit(*old)
     weighed = copy(model).update(*new, X_old=old[0], y_old=old[1], half_life=0.02, strategy="refit")
-    assert weighed.rows_behind_ < 700
+    assert weighed.n_rows_effective_ < 700
     moved = np.abs(weighed.predict_proba(old[0]) - model.predict_proba(old[0])).mean()
     assert moved < 0.06
     zero = np.r_[np.zeros(5), np.ones(625)]
@@ -144,9 +144,9 @@ def test_keeping_the_tree_changes_nothing(model: StableTreeClassifier) -> None:
     X, y = frame(1, n_rows=600, shift=0.8)
     model.update(X, y, strategy="keep")
     assert all(vars(model)[name] is each for name, each in before.items())
-    model.update(X, y, prior_rows=0).take(0)
+    model.update(X, y, prior_rows=0).select_step(0)
     assert all(vars(model)[name] is each for name, each in before.items() if name != "update_")
-    model.take(len(model.update_.steps) - 1)
+    model.select_step(len(model.update_.steps) - 1)
     assert model.tree_ is model.update_.tree
 
 
@@ -282,11 +282,11 @@ def test_take_moves_along_the_path(model: StableTreeClassifier) -> None:
     model.update(X, y, prior_rows=0)
     deployed = model.previous_tree_
     for number, step in enumerate(model.update_.steps):
-        model.take(number)
+        model.select_step(number)
         assert model.tree_ is (step.tree if number else deployed)
         assert model.update_.taken == number
     with pytest.raises(ParameterError, match=r"step=99 is out of range: the path has the steps 0 to"):
-        model.take(99)
+        model.select_step(99)
 
 
 def test_frozen_nodes_stay(model: StableTreeClassifier) -> None:
@@ -304,7 +304,7 @@ def test_what_was_edited_by_hand_stays_and_stays_on_record(model: StableTreeClas
     by_hand = model.tree_.with_leaf_value(
         leaf, {model.classes_[1]: 0.123}, by="Ada", why="a guideline"
     ).with_threshold(0, threshold, by="Ada", why="easier to say")
-    model.adopt(by_hand)
+    model.from_tree(by_hand)
     model.update(*frame(1, n_rows=600, shift=1.5), prior_rows=0, frozen="edited")
     assert (model.tree_.threshold[0], model.tree_.value[leaf, 1]) == (threshold, pytest.approx(0.123))
     assert [edit.why for edit in model.tree_.edits] == ["a guideline", "easier to say"]
@@ -313,7 +313,7 @@ def test_what_was_edited_by_hand_stays_and_stays_on_record(model: StableTreeClas
 
 def test_thresholds_that_stay_are_not_rounded_again(model: StableTreeClassifier) -> None:
     odd = model.tree_.threshold + np.where(np.isnan(model.tree_.threshold), 0.0, 1e-7)
-    model.adopt(model.tree_.replace(threshold=odd))
+    model.from_tree(model.tree_.replace(threshold=odd))
     model.update(*frame(0), prior_rows=0, tolerance=1.0)
     assert np.array_equal(model.tree_.threshold, odd, equal_nan=True)
 
@@ -385,10 +385,10 @@ def test_a_policy_that_is_broken_leaves_the_tree_as_it_is(model: StableTreeClass
     model.update(X, y, prior_rows=0, policy=policy, force=True)
     assert model.update_.is_forced
     assert model.tree_ is model.update_.tree
-    model.take(0)  # keeping breaks no line
+    model.select_step(0)  # keeping breaks no line
     assert model.update_.is_taken
     assert not model.update_.is_forced
-    model.take(len(model.update_.steps) - 1)  # which the policy forbids
+    model.select_step(len(model.update_.steps) - 1)  # which the policy forbids
     assert model.tree_ is before
 
 
@@ -396,21 +396,21 @@ def test_a_step_taken_by_force_after_a_refusal_counts_the_rows(model: StableTree
     X, y = frame(1, n_rows=600, shift=0.8)
     model.update(X, y, prior_rows=0, policy=ChangePolicy(leaf_values="never", thresholds="never"))
     assert not model.update_.is_taken
-    assert not hasattr(model, "rows_behind_")
-    model.take(model.update_.taken, force=True)
-    assert model.rows_behind_ == 600
+    assert not hasattr(model, "n_rows_effective_")
+    model.select_step(model.update_.taken, force=True)
+    assert model.n_rows_effective_ == 600
     assert not hasattr(model, "frontier_")
 
 
 def test_any_tree_can_be_adopted_and_updated() -> None:
     X, y = frame(0)
     theirs = DecisionTreeClassifier(max_depth=2, random_state=0).fit(X[["x", "z"]], y)
-    model = StableTreeClassifier(**FAST).adopt(theirs)
+    model = StableTreeClassifier(**FAST).from_tree(theirs)
     assert model.predict(X[["x", "z"]]).tolist() == theirs.predict(X[["x", "z"]]).tolist()
     model.update(frame(1)[0][["x", "z"]], frame(1)[1])
     assert model.tree_.n_leaves >= 2
     with pytest.raises(ParameterError, match="take the other estimator"):
-        StableTreeRegressor().adopt(theirs)
+        StableTreeRegressor().from_tree(theirs)
 
 
 def test_an_updated_model_can_be_saved_and_updated_again(model: StableTreeClassifier, tmp_path) -> None:
@@ -421,7 +421,7 @@ def test_an_updated_model_can_be_saved_and_updated_again(model: StableTreeClassi
     again = load(tmp_path / "model.json")
     X = frame(2)[0]
     assert np.array_equal(again.predict_proba(X), model.predict_proba(X))
-    assert again.rows_behind_ == model.rows_behind_
+    assert again.n_rows_effective_ == model.n_rows_effective_
     assert again.teacher_loss_ == model.teacher_loss_
     both = [each.update(*frame(2, shift=0.5)).tree_ for each in (again, model)]
     assert tree_distance(*both).total == 0.0

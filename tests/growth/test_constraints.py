@@ -232,12 +232,18 @@ def test_what_cannot_be_is_refused_with_the_way_out(parameters, message):
 
 
 def test_a_question_waits_for_the_columns_that_it_reads():
-    model = TreeRegressor(custom_features=["mri > 0 and dose > 0"], excluded_features={"mri": 1}, max_depth=2)
+    model = TreeRegressor(
+        custom_features=["mri > 0 and dose > 0"],
+        growth_rules=GrowthRules(excluded_features={"mri": 1}),
+        max_depth=2,
+    )
     assert all("mri" not in path[0] for path in names_on_paths(model.fit(FRAME, SCORE).tree_))
 
 
 def test_votes_among_three_classes_promise_nothing():
-    model = BaggingClassifier(n_estimators=2, voting="hard", monotonic_cst={"age": 1}, monotonic_class=1)
+    model = BaggingClassifier(
+        n_estimators=2, voting="hard", monotonic_cst={"age": 1}, growth_rules=GrowthRules(monotonic_class=1)
+    )
     with pytest.raises(ParameterError, match="set voting='soft'"):
         model.fit(FRAME, np.digitize(SCORE, [-1, 1]))
 
@@ -246,7 +252,9 @@ def test_the_learner_of_another_library_knows_no_constraints():
     from sklearn.tree import DecisionTreeClassifier
 
     model = StableTreeClassifier(
-        method="bootstrap", learner=DecisionTreeClassifier(), excluded_features=["ward"]
+        method="bootstrap",
+        learner=DecisionTreeClassifier(),
+        growth_rules=GrowthRules(excluded_features=["ward"]),
     )
     with pytest.raises(ParameterError, match="or the learner"):
         model.fit(FRAME, RISK)

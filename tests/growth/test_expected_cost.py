@@ -31,7 +31,7 @@ def test_a_question_costs_what_the_columns_cost_that_it_reads():
 
 def test_a_model_reports_its_cost_if_it_has_prices():
     x, y = np.random.default_rng(0).normal(size=(60, 3)), np.arange(60.0)
-    model = TreeRegressor(max_depth=2, feature_costs={0: 4.0}).fit(x, y)
+    model = TreeRegressor(max_depth=2, growth_rules=GrowthRules(feature_costs={0: 4.0})).fit(x, y)
     assert 1.0 <= model.expected_cost_ <= 6.0
     with pytest.raises(AttributeError, match="needs feature_costs"):
         _ = TreeRegressor(max_depth=2).fit(x, y).expected_cost_

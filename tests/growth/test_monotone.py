@@ -63,7 +63,7 @@ CLASSIFIERS = [
     TreeClassifier(),
     TreeClassifier(criterion="entropy", max_leaf_nodes=12),
     TreeClassifier(criterion="gain_ratio", min_samples_leaf=3),
-    TreeClassifier(pruning_confidence=0.25, merge_leaves=True),
+    TreeClassifier(growth_rules=GrowthRules(pruning_confidence=0.25), merge_leaves=True),
     TreeClassifier(ccp_alpha="cv", cv=3),
     TreeClassifier(splitter="random", random_state=0),
     TreeClassifier(reduced_error=0.3),
@@ -120,7 +120,9 @@ def test_of_three_classes_one_is_named(model):
 
 
 def test_the_first_of_two_classes_can_be_meant():
-    model = TreeClassifier(max_leaf_nodes=12, monotonic_cst={"age": 1}, monotonic_class="no").fit(FRAME, RISK)
+    model = TreeClassifier(
+        max_leaf_nodes=12, monotonic_cst={"age": 1}, growth_rules=GrowthRules(monotonic_class="no")
+    ).fit(FRAME, RISK)
     assert falls(model, k=0) == 0
 
 
@@ -246,8 +248,7 @@ def test_a_model_that_is_loaded_has_its_constraints(tmp_path):
     model = TreeClassifier(
         max_leaf_nodes=5,
         monotonic_cst={"age": 1},
-        interaction_cst=[{"age", "dose"}],
-        excluded_features=["ward"],
+        growth_rules=GrowthRules(interaction_cst=[{"age", "dose"}], excluded_features=["ward"]),
     )
     save(model.fit(FRAME, RISK), tmp_path / "model.json")
     parameters = load(tmp_path / "model.json").get_params()

@@ -30,12 +30,14 @@ def test_the_tree_is_the_one_of_the_answers_as_columns() -> None:
 
 
 def test_estimators_grow_from_questions_alone() -> None:
-    model = TreeClassifier(custom_features=QUESTIONS, custom_features_only=True, max_depth=2).fit(FRAME, ILL)
+    model = TreeClassifier(
+        custom_features=QUESTIONS, growth_rules=GrowthRules(custom_features_only=True), max_depth=2
+    ).fit(FRAME, ILL)
     assert model.n_features_in_ == 3  # the columns are still what it reads
     assert all(text in QUESTIONS for text in _asked(model.tree_))
-    number = TreeRegressor(custom_features=QUESTIONS, custom_features_only=True, max_depth=2).fit(
-        FRAME, FRAME.bmi
-    )
+    number = TreeRegressor(
+        custom_features=QUESTIONS, growth_rules=GrowthRules(custom_features_only=True), max_depth=2
+    ).fit(FRAME, FRAME.bmi)
     assert number.tree_.schema.names[number.tree_.feature[0]] == "bmi > 30"
     assert _asked(number.tree_) <= set(QUESTIONS)
     forest = ForestClassifier(n_estimators=5, growth_rules=ONLY, custom_features=QUESTIONS, random_state=0)

@@ -133,7 +133,7 @@ def check_file(seed, folder):
             force=True,
         )
         assert {step.tree.schema.target.positive for step in model.update_.steps} == {first}
-        model.take(int(rng.integers(len(model.update_.steps))), force=True)
+        model.select_step(int(rng.integers(len(model.update_.steps))), force=True)
         model = through_a_file(model, folder)
         check_shown(model.tree_, first, other, *new)
         diff = tree_diff(before, model.tree_, *new)

@@ -89,7 +89,9 @@ def check_update(seed, tmp_path):
             assert np.allclose(class_counts(tree)[kept], class_counts(deployed)[source])
             assert np.array_equal(tree.outcome[kept], deployed.outcome[source])
     for number in range(len(model.update_.steps)):
-        assert model.take(number, force=True).tree_.n_leaves == model.update_.steps[number].tree.n_leaves
+        assert (
+            model.select_step(number, force=True).tree_.n_leaves == model.update_.steps[number].tree.n_leaves
+        )
     save(model, tmp_path / "model.json")
     assert np.array_equal(load(tmp_path / "model.json").tree_.value, model.tree_.value)
 

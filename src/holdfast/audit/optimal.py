@@ -11,7 +11,7 @@ from holdfast.data.input.frame import frame_of
 from holdfast.data.input.target import Task
 from holdfast.data.schema import Target
 from holdfast.errors import GrowthWarning
-from holdfast.estimators.predictions import ClassifierBase, RegressorBase
+from holdfast.estimators.base import ClassifierBase, RegressorBase
 from holdfast.tree.tree import Tree
 
 MOST_SECONDS = 600.0  # after which pystreed gives the best tree that it has
@@ -42,8 +42,8 @@ class OptimalTreeClassifier(SolverTree, ClassifierBase):
         X = frame_of(X)
         table, splits = self._splits(X, y)
         tree = _fewest_errors(splits, self.max_depth, self.ccp_alpha)
-        self._remember_classes(y, table)
-        return self._remember(X, tree)
+        self._set_classes(y, table)
+        return self._set_fitted(X, tree)
 
 
 class OptimalTreeRegressor(SolverTree, RegressorBase):
@@ -70,7 +70,7 @@ class OptimalTreeRegressor(SolverTree, RegressorBase):
         """Find the tree on rows X with numbers y."""
         X = frame_of(X)
         _, splits = self._splits(X, y)
-        return self._remember(X, _least_squares(splits, self.max_depth, self.ccp_alpha))
+        return self._set_fitted(X, _least_squares(splits, self.max_depth, self.ccp_alpha))
 
 
 def _fewest_errors(splits: BinarySplits, max_depth: int, ccp_alpha: float) -> Tree:

@@ -2,11 +2,12 @@
 
 from typing import Any, Self
 
-from holdfast.estimators.stable import StableTreeClassifier, StableTreeRegressor
-from holdfast.estimators.updating import UpdatingEstimator
+from holdfast.estimators.stable import StableTreeClassifier, StableTreeEstimator, StableTreeRegressor
 
 
-class _Updated(UpdatingEstimator):
+class _Updated(StableTreeEstimator):
+    """A stable tree that is updated where others are trained again."""
+
     def fit_again(
         self, previous: "_Updated", X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None
     ) -> Self:

@@ -100,7 +100,7 @@ def _of_run(source: str, content: bytes, tree: Tree, folder: Path) -> Deployed:
     columns, chosen = facts.get("columns", {}), facts.get("trees", {}).get("chosen", {})
     target, model = tree.schema.target, facts["settings"].get("model")
     said = _parameters(facts["settings"], target) if model == "stable" else {}
-    estimator = _stable(target, **said).adopt(tree)
+    estimator = _stable(target, **said).from_tree(tree)
     if facts["settings"].get("threshold") is not None and tree.loss_matrix is not None:
         place = positive_class(tree)
         assert place is not None
@@ -181,7 +181,7 @@ def _taken_over(model: Any, name: str) -> tuple[Updating, str]:
     tree = as_tree(model)
     what = "holds a tree alone" if isinstance(model, Tree) else f"is a {type(model).__name__}"
     target = tree.schema.target
-    return _stable(target).adopt(tree), _note(name, what, target)
+    return _stable(target).from_tree(tree), _note(name, what, target)
 
 
 def _note(name: str, what: str, target: Target) -> str:

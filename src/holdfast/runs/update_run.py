@@ -176,7 +176,7 @@ class PreparedUpdate:
                 raise ParameterError(
                     f"--take {settings.take} is out of range: the path has the steps 0 to {n_steps - 1}."
                 )
-            model.take(settings.take)
+            model.select_step(settings.take)
         model.set_params(**own)
         # Judged last: so there is a model to propose, whatever the policy says of it.
         model.update_ = model.update_.judged(self.policy, force=settings.force)

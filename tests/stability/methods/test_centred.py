@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 from holdfast import StableTreeClassifier, StableTreeRegressor, Table, mean_distance
 from holdfast.errors import ParameterError
 from holdfast.stability.centring.teacher import PARTS, TeacherData, teacher_predictions
-from holdfast.stability.settings import StabilitySettings
+from holdfast.stability.settings import StabilityRules, StabilitySettings
 
 ROWS = 160
 
@@ -210,6 +210,8 @@ def test_what_is_out_of_range_is_refused_by_name(parameters: dict[str, Any], mes
 
 def test_a_teachers_tolerance_is_for_centred_trees_alone():
     X, y = patients(n_rows=60)
-    model = StableTreeClassifier(method="bootstrap", n_estimators=4, tolerance_unit="teacher")
+    model = StableTreeClassifier(
+        method="bootstrap", n_estimators=4, stability_rules=StabilityRules(tolerance_unit="teacher")
+    )
     with pytest.raises(ParameterError, match="is for method='centred'"):
         model.fit(X, y)

@@ -53,7 +53,7 @@ class ChangeEvidence:
                 self._subgroup_columns(others), self._n_bands, self.about.min_subgroup_rows
             ),
             "edits": {name: edit_facts(tree) for name, tree in self._trees.items()},
-            "rows_behind": float(getattr(self.deployed.estimator, "rows_behind_", self._tree.count[0])),
+            "rows_behind": float(getattr(self.deployed.estimator, "n_rows_effective_", self._tree.count[0])),
             "profile": self._profile,
         }
 
