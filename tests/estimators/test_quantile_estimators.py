@@ -38,9 +38,7 @@ def pinball(y: FloatArray, said: Any, quantile: float) -> float:
 
 def test_one_tree_says_medians_and_quantiles(stays: tuple[FloatArray, FloatArray], tmp_path: Any) -> None:
     X, y = stays
-    model = TreeRegressor(
-        growth_rules=GrowthRules("quantile", quantile=0.9), min_samples_leaf=30
-    ).fit(X, y)
+    model = TreeRegressor(growth_rules=GrowthRules("quantile", quantile=0.9), min_samples_leaf=30).fit(X, y)
     assert (y <= model.predict(X)).mean() == pytest.approx(0.9, abs=0.02)
     save(model, tmp_path / "model.json")
     again = load(tmp_path / "model.json")

@@ -21,6 +21,7 @@ from holdfast import (
     ForestRegressor,
     GrowthRules,
     SizeSearch,
+    StabilityRules,
     StableTreeClassifier,
     StableTreeRegressor,
     Table,
@@ -219,7 +220,9 @@ def _centred_categories() -> Marks:
 
 @result("centred tree, labels of three classes in its leaves, metric")
 def _centred_labels() -> Marks:
-    model = _centred(StableTreeClassifier).set_params(leaf_values="labels", matching="metric")
+    model = _centred(StableTreeClassifier).set_params(
+        leaf_values="labels", stability_rules=StabilityRules(matching="metric")
+    )
     return _of_stable(model, "outcome")
 
 

@@ -1,11 +1,11 @@
-"""What the estimators share: growth rules, columns by name, classes, decision thresholds, and one fitted tree."""
+"""What the estimators share: growth rules, columns by name, classes, thresholds, and one fitted tree."""
 
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from functools import cache, wraps
 from numbers import Real
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +36,7 @@ from holdfast.tree.quantile import quantile_of, statistic_words
 from holdfast.tree.threshold import threshold_losses, with_losses
 from holdfast.tree.tree import Tree, label_array
 
+Method = TypeVar("Method", bound=Callable[..., Any])
 POLICIES = {"handle_unknown": ("missing", "error"), "handle_missing": ("learned", "error")}
 # Parameters that hold what few people set, and the values that are used for those that are not given.
 GROUPS: dict[str, Any] = {"growth_rules": CART, "stability_rules": StabilityRules()}
@@ -74,13 +75,15 @@ def build_estimator(kind: Any, **options: Any) -> Any:
     for group, usual in GROUPS.items():
         inner = {each.name: others.pop(each.name) for each in fields(usual) if each.name in others}
         if inner and group in _parameter_names(kind):
+            if group == "growth_rules" and "criterion" in parameters:  # which other rules may depend on
+                inner["criterion"] = parameters.pop("criterion")
             parameters[group] = replace(parameters.get(group) or usual, **inner)
     if others:
         raise ParameterError(f"{kind.__name__} has no parameter {next(iter(others))!r}.")
     return kind(**parameters)
 
 
-def all_or_nothing(fit: Callable[..., Any]) -> Callable[..., Any]:
+def all_or_nothing(fit: Method) -> Method:
     """Decorate a method so that a failure, Ctrl-C included, leaves the estimator as it was before."""
 
     @wraps(fit)
@@ -95,7 +98,7 @@ def all_or_nothing(fit: Callable[..., Any]) -> Callable[..., Any]:
             self.__dict__ = before
             raise
 
-    return fit_or_restore
+    return cast(Method, fit_or_restore)
 
 
 class TableEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
@@ -133,10 +136,13 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
         parameters = {**{name: getattr(self, name) for name in _parameter_names(own)}, **changes}
         rules = {each.name: parameters[each.name] for each in fields(GrowthRules) if each.name in parameters}
         defaults = _defaults(own)
-        for name, value in self._explicit("growth_rules").items():
-            if name not in defaults or (name in parameters and _is_default(parameters[name], defaults[name])):
-                rules[name] = value
-        return GrowthRules(**rules)
+        explicit = self._explicit("growth_rules")
+        given = [
+            name
+            for name in explicit
+            if name in defaults and not _is_default(parameters[name], defaults[name])
+        ]
+        return GrowthRules(**{**rules, **explicit, **{name: parameters[name] for name in given}})
 
     def _explicit(self, group: str) -> dict[str, Any]:
         """The values of a group of parameters that are not the usual ones."""
@@ -185,7 +191,8 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
             raise ParameterError(
                 "X is a table, which has a target and weights of its own: leave y and sample_weight out."
             )
-        defaults = _defaults(type(self))
+        own: Any = type(self)
+        defaults = _defaults(own)
         for name in ("categorical_features", "custom_features", "positive"):
             if not _is_default(getattr(self, name, None), defaults.get(name)):
                 raise ParameterError(
@@ -253,7 +260,7 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
     if not TYPE_CHECKING:  # which would take any name for an attribute
 
         def __getattr__(self, name: str) -> Any:
-            """Raise the error of an attribute that is not there; it says where a model file does not hold it."""
+            """Raise the error of an attribute that is not there; say where a model file does not hold it."""
             if name in vars(self).get("_left_out", ()):
                 why = "was loaded from a model file, which does not hold"
                 if "update_" in vars(self):
@@ -273,7 +280,7 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
 class ClassifierBase(ClassifierMixin, TableEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """Mixin of the estimators that predict classes: their classes, and a decision threshold."""
 
-    _task = "classification"
+    _task: ClassVar[Task] = "classification"
 
     # The parameters that the methods here read; estimators without a threshold have the defaults.
     threshold: Any = None
@@ -349,7 +356,8 @@ class ClassifierBase(ClassifierMixin, TableEstimator):  # type: ignore[misc]  # 
         array of shape (n_rows, n_classes)
             In the order of `classes_`.
         """
-        return self._values(X)
+        values: FloatArray = self._values(X)
+        return values
 
     def predict_log_proba(self, X: Any) -> FloatArray:
         """Predict the logarithm of the probability of every class.
@@ -364,15 +372,16 @@ class ClassifierBase(ClassifierMixin, TableEstimator):  # type: ignore[misc]  # 
         array of shape (n_rows, n_classes)
             Minus infinity where the probability is 0.
         """
-        values = self._values(X)
+        values: FloatArray = self.predict_proba(X)
         with np.errstate(divide="ignore"):
-            return np.log(values)
+            logarithms: FloatArray = np.log(values)
+        return logarithms
 
 
 class RegressorBase(RegressorMixin, TableEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """Mixin of the estimators that predict numbers."""
 
-    _task = "regression"
+    _task: ClassVar[Task] = "regression"
 
     def predict(self, X: Any) -> FloatArray:
         """Predict a number for every row.
@@ -387,7 +396,8 @@ class RegressorBase(RegressorMixin, TableEstimator):  # type: ignore[misc]  # sc
         array of shape (n_rows,)
             The expected value, or the quantile that the criterion asks for.
         """
-        return self._values(X)[:, 0]
+        values: FloatArray = self._values(X)
+        return values[:, 0]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -462,10 +472,10 @@ class TreeEstimator(TableEstimator):
         """Compute the confidence interval of the rate, or mean, in the leaf of every row.
 
         The interval is that of the training rows of the leaf: of the fraction of each class among them, or of
-        their mean; it is no prediction interval for a single row. With `leaf_values="posterior"` it is about the
-        prediction and contains it; with "teacher" or "shrunk" the prediction may lie outside. Rows of unequal
-        weight count by their effective number, and rows of one group by their intraclass correlation, if
-        groups were given to `fit`.
+        their mean; it is no prediction interval for a single row. With `leaf_values="posterior"` it is about
+        the prediction and contains it; with "teacher" or "shrunk" the prediction may lie outside. Rows of
+        unequal weight count by their effective number, and rows of one group by their intraclass correlation,
+        if groups were given to `fit`.
 
         Parameters
         ----------

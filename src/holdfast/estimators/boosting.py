@@ -305,8 +305,15 @@ class BoostingRegressor(BoostedEstimator, NumberEnsemble):
         return tags
 
 
+class _AdaBoostEstimator(ClassEnsemble):
+    """The fitted attributes of `AdaBoostClassifier`."""
+
+    estimator_weights_: FloatArray
+    estimator_errors_: FloatArray
+
+
 @dataclass(eq=False, repr=False, kw_only=True)
-class AdaBoostClassifier(ClassEnsemble):
+class AdaBoostClassifier(_AdaBoostEstimator):
     """AdaBoost: small trees that vote, each grown on rows that weigh more where the trees before it erred.
 
     For two classes this is the classic AdaBoost with its exponential loss, for more it is SAMME. The same
@@ -390,8 +397,8 @@ class AdaBoostClassifier(ClassEnsemble):
         table = self._table(X, y, sample_weight)
         seed = make_seed(self.random_state, rules.draws)
         boosted = grow_adaboost(table, rules, self.n_estimators, learning_rate=self.learning_rate, seed=seed)
-        self.estimator_weights_: FloatArray = boosted.ensemble.weights
-        self.estimator_errors_: FloatArray = boosted.errors
+        self.estimator_weights_ = boosted.ensemble.weights
+        self.estimator_errors_ = boosted.errors
         self._set_classes(y, table)
         return self._set_fitted(X, boosted.ensemble)
 

@@ -445,8 +445,8 @@ class BaggingClassifier(BaggedClasses):
     voting : str
         "soft" averages the class fractions of the trees; "hard" lets each tree vote for one class.
     vote_threshold : float, optional
-        With two classes and voting="hard": a tree votes for the second class where its fraction in the leaf is
-        at least this, not where it is the larger one. It changes `predict`; probabilities and out-of-bag
+        With two classes and voting="hard": a tree votes for the second class where its fraction in the leaf
+        is at least this, not where it is the larger one. It changes `predict`; probabilities and out-of-bag
         scores are those of votes without it.
 
     Attributes

@@ -47,7 +47,7 @@ from holdfast.tree.positive import with_positive
 from holdfast.tree.tree import Tree, label_array
 from holdfast.tree.wording import WARNING, warnings_of
 
-# Attributes of an update, which are those of one tree, and those of a training, which an updated tree has not.
+# Attributes of an update, and those of a training, which an updated tree does not have.
 OF_UPDATE = (
     *("n_rows_effective_", "teacher_loss_", "update_", "previous_tree_", "stages_"),
     *("_before_update", "_update_hashes"),
@@ -752,7 +752,8 @@ class StableTreeClassifier(StableTreeEstimator, ClassifierBase):
         five folds for up to 5,000 rows, else a third of them; of consensus trees always a third, and None
         holds nothing out: the scores are then optimistic. With method="paper" there are no folds.
     scoring : str or scorer, optional
-        "auc" (the default), "accuracy", "balanced_accuracy", "log_loss", "brier", or any scorer of scikit-learn.
+        "auc" (the default), "accuracy", "balanced_accuracy", "log_loss", "brier", or any scorer of
+        scikit-learn.
     selection_rule : str
         "within-tolerance" takes the most stable of those within `tolerance` of the best score; "best-score",
         "most-stable", "knee", or "weighted", which maximises score - instability_weight * instability.
@@ -790,8 +791,8 @@ class StableTreeClassifier(StableTreeEstimator, ClassifierBase):
     reference_trees_, candidate_trees_ : list of Tree
         The two collections. For consensus trees the reference trees are those of the size of `tree_`.
     size_choice_ : SizeChoice
-        For consensus trees with max_leaf_nodes="auto", if rows are held out: the R² of 12, 24 and 48 leaves on
-        held-out rows, the size that was taken, and the reason.
+        For consensus trees with max_leaf_nodes="auto", if rows are held out: the R² of 12, 24 and 48 leaves
+        on held-out rows, the size that was taken, and the reason.
     max_leaf_nodes_ : int
         With `size_choice_`: the most leaves, 12, 24 or 48.
     teacher_weights_ : dict of str to float

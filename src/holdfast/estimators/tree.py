@@ -358,10 +358,10 @@ class TreeClassifier(SizedTreeEstimator, ClassifierBase):
     class_weight : mapping, "balanced" or None
         Weight of each class by its label.
     loss_matrix : mapping or nested list, optional
-        Cost of predicting one class for a row of another: {("bad", "good"): 5}, where other pairs cost 1, or a
-        row for each true class and a column for each predicted one. Splits are chosen by altered priors as in
-        rpart, pruning counts costs, and a leaf predicts the class of least expected loss. Probabilities stay
-        what they are.
+        Cost of predicting one class for a row of another: {("bad", "good"): 5}, where other pairs cost 1, or
+        a row for each true class and a column for each predicted one. Splits are chosen by altered priors as
+        in rpart, pruning counts costs, and a leaf predicts the class of least expected loss. Probabilities
+        stay what they are.
     threshold : float or "cost", optional
         Probability of one of two classes (`positive`, or the rarer) from which on it is predicted. "cost":
         the one of least cost by `loss_matrix` on held-out rows (`cv`), or of fewest errors without a loss
@@ -415,9 +415,9 @@ class TreeRegressor(SizedTreeEstimator, RegressorBase):
     Parameters
     ----------
     criterion : str
-        "squared_error"; "poisson" for counts and other targets of at least 0; or "absolute_error", whose leaves
-        predict the median. Leaves predict another quantile with
-        `growth_rules=GrowthRules("quantile", quantile=0.9)`.
+        "squared_error"; "poisson" for counts and other targets of at least 0; or "absolute_error", whose
+        leaves predict the median. Leaves predict another quantile with `growth_rules=GrowthRules("quantile",
+        quantile=0.9)`.
     others
         As in `TreeClassifier`, without those about classes; leaves are merged if they are "similar".
 

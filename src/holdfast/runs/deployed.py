@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from holdfast.adapters import as_tree
 from holdfast.data.schema import Target
 from holdfast.errors import ParameterError
+from holdfast.estimators.base import build_estimator
 from holdfast.estimators.density import DensityTree
 from holdfast.estimators.stable import StableTreeClassifier, StableTreeRegressor
 from holdfast.growth.rules import C45
@@ -155,7 +156,9 @@ def _parameters(settings: Mapping[str, Any], target: Target) -> dict[str, Any]:
 
 
 def _stable(target: Target, **parameters: Any) -> Updating:
-    return StableTreeClassifier(**parameters) if target.is_classes else StableTreeRegressor(**parameters)
+    kind = StableTreeClassifier if target.is_classes else StableTreeRegressor
+    model: Updating = build_estimator(kind, **parameters)
+    return model
 
 
 def _check_kind(model: Any, name: str) -> None:

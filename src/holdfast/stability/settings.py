@@ -1,7 +1,7 @@
 """How stable trees are trained."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from numbers import Integral
 from typing import Any
 
@@ -14,7 +14,7 @@ DEPTH_5 = GrowthRules(max_depth=5)
 N_STUDENTS, N_TREES = 100, 300  # of each collection, for "centred" and for other methods
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class StabilityRules:
     """Details of stable trees that few people set, for `StableTreeClassifier(stability_rules=...)`.
 
@@ -56,6 +56,14 @@ class StabilityRules:
     outcome: str | None = None
     refit_leaves: bool = True
     shrink_scores: bool = True
+
+    def __repr__(self) -> str:
+        """The rules that are not the default."""
+        explicit = {each.name: getattr(self, each.name) for each in fields(self)}
+        texts = [
+            f"{name}={value!r}" for name, value in explicit.items() if value != getattr(type(self), name)
+        ]
+        return f"StabilityRules({', '.join(texts)})"
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from holdfast.stability.settings import StabilityRules
 from holdfast.storage.estimator_parts import InnerMappingPart, MappingPart, Parameter
 
 LOSSES = "loss_matrix"  # the parameter whose keys may be pairs of classes
-RULES = {
+RULES: dict[str, Any] = {
     "growth_rules": GrowthRules,
     "stability_rules": StabilityRules,
 }  # parameters that are groups of plain values
@@ -128,7 +128,8 @@ def _rules_in(name: str, part: Parameter) -> GrowthRules | StabilityRules | None
     if not isinstance(said, dict) or not set(said) <= {field.name for field in fields(RULES[name])}:
         raise ModelFileError(f"at estimator.parameters.{name}: they are no {name.replace('_', ' ')}.")
     try:
-        return RULES[name](**said)
+        rules: GrowthRules | StabilityRules = RULES[name](**said)
+        return rules
     except ParameterError as error:
         raise ModelFileError(f"at estimator.parameters.{name}: {error}") from error
 
