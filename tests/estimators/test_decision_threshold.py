@@ -24,6 +24,7 @@ from holdfast import (
     write_report,
 )
 from holdfast.errors import ParameterError
+from holdfast.estimators.base import build_estimator
 
 LOSSES = {("bad", "good"): 5.0}
 SMALL: dict[str, tuple[Any, dict[str, Any]]] = {
@@ -51,7 +52,7 @@ def rows() -> tuple[np.ndarray, np.ndarray]:
 def fitted(name: str, **given: Any) -> Any:
     kind, usual = SMALL[name]
     losses = {"loss_matrix": LOSSES} if given.pop("costly", False) else {}
-    return kind(**usual, **losses, **given).fit(*rows())
+    return build_estimator(kind, **usual, **losses, **given).fit(*rows())
 
 
 def cost(truth: np.ndarray, told: np.ndarray) -> float:
@@ -113,7 +114,9 @@ def test_the_threshold_is_that_of_the_class_that_matters() -> None:
 def test_neither_risk_nor_class_goes_back_where_the_risk_may_only_rise(name: str) -> None:
     """With losses as without: only the class is decided otherwise."""
     kind, usual = SMALL[name]
-    model = kind(**usual, loss_matrix=LOSSES, monotonic_cst=[1, 1, 0], monotonic_class="bad").fit(*rows())
+    model = build_estimator(
+        kind, **usual, loss_matrix=LOSSES, monotonic_cst=[1, 1, 0], monotonic_class="bad"
+    ).fit(*rows())
     grid = np.linspace(-2.5, 2.5, 41)
     for other in (-1.0, 0.0, 0.7):
         for column in (0, 1):
@@ -232,7 +235,7 @@ def test_a_threshold_is_chosen_by_cost(name: str) -> None:
 def test_a_stable_tree_keeps_its_threshold_as_it_moves_along_the_frontier_and_is_updated() -> None:
     X, y = rows()
     kind, usual = SMALL["centred"]
-    model = kind(**usual, threshold=0.2).fit(X, y)
+    model = build_estimator(kind, **usual, threshold=0.2).fit(X, y)
     for moved in (model.choose("best-score"), model.update(X[:120], y[:120], strategy="refit")):
         bad = moved.predict_proba(X)[:, 0]
         assert (moved.predict(X) == "bad").tolist() == (bad >= 0.2).tolist()
@@ -272,7 +275,7 @@ def test_a_threshold_of_three_classes_is_refused(name: str) -> None:
     X, _ = rows()
     y = np.array(list("abc") * 80)
     with pytest.raises(ParameterError, match="is for two classes, and the target has 3: give a loss_matrix"):
-        kind(**usual, threshold=0.3).fit(X, y)
+        build_estimator(kind, **usual, threshold=0.3).fit(X, y)
 
 
 def test_two_thresholds_are_refused() -> None:
@@ -285,14 +288,14 @@ def test_two_thresholds_are_refused() -> None:
 def test_priors_and_weights_of_classes_exclude_each_other(name: str) -> None:
     kind, usual = SMALL[name]
     with pytest.raises(ParameterError, match="both weigh the classes"):
-        kind(**usual, priors=[0.5, 0.5], class_weight="balanced").fit(*rows())
+        build_estimator(kind, **usual, priors=[0.5, 0.5], class_weight="balanced").fit(*rows())
 
 
 @every_model
 def test_unknown_classes_are_refused(name: str) -> None:
     kind, usual = SMALL[name]
     with pytest.raises(ParameterError, match="names 'ugly', but the classes of y are 'bad', 'good'"):
-        kind(**usual, loss_matrix={("ugly", "good"): 2}).fit(*rows())
+        build_estimator(kind, **usual, loss_matrix={("ugly", "good"): 2}).fit(*rows())
 
 
 def test_a_learner_of_another_library_knows_no_losses() -> None:

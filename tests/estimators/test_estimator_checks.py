@@ -7,6 +7,7 @@ import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from holdfast.estimators.tree import TreeClassifier, TreeRegressor
+from holdfast.growth.rules import GrowthRules
 
 CLASS_CRITERIA = ("entropy", "misclassification", "gain_ratio", "mutual_information")
 SETTINGS: tuple[dict[str, Any], ...] = (
@@ -14,7 +15,7 @@ SETTINGS: tuple[dict[str, Any], ...] = (
     {"max_depth": 3},
     {"max_leaf_nodes": 5},
     {"max_features": "sqrt", "random_state": 0},
-    {"min_samples_leaf": 0.1, "min_impurity_decrease": 0.01, "max_nodes": 9},
+    {"min_samples_leaf": 0.1, "min_impurity_decrease": 0.01, "growth_rules": GrowthRules(max_nodes=9)},
 )
 
 

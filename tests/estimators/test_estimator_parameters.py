@@ -5,6 +5,7 @@ import pytest
 from patients import DAYS, NUMBERS, PATIENTS, STAY
 
 from holdfast.errors import ParameterError, QuestionError
+from holdfast.estimators.base import build_estimator
 from holdfast.estimators.tree import TreeClassifier, TreeRegressor
 
 
@@ -35,9 +36,8 @@ from holdfast.estimators.tree import TreeClassifier, TreeRegressor
     ],
 )
 def test_a_parameter_out_of_range_is_named_with_its_range_at_fit(name: str, value: Any, message: str):
-    model = TreeClassifier(**{name: value})
     with pytest.raises(ParameterError, match=message):
-        model.fit(NUMBERS, STAY)
+        build_estimator(TreeClassifier, **{name: value}).fit(NUMBERS, STAY)
 
 
 def test_a_regressor_refuses_a_criterion_for_classes():

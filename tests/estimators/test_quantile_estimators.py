@@ -19,6 +19,7 @@ from holdfast import (
 from holdfast.arrays import FloatArray
 from holdfast.data.schema import Target
 from holdfast.errors import ParameterError
+from holdfast.estimators.base import build_estimator
 from holdfast.growth.rules import GrowthRules
 from holdfast.scoring.metric import TrueValues, metric_of
 
@@ -60,7 +61,12 @@ def test_ensembles_average_what_their_trees_say(
     kind: type[ForestRegressor], stays: tuple[FloatArray, FloatArray]
 ) -> None:
     X, y = stays
-    model = kind(n_estimators=5, criterion="quantile", quantile=0.9, min_samples_leaf=20, random_state=0)
+    model = kind(
+        n_estimators=5,
+        growth_rules=GrowthRules("quantile", quantile=0.9),
+        min_samples_leaf=20,
+        random_state=0,
+    )
     model.fit(X, y)
     each = np.mean([tree.predict(X) for tree in model.ensemble_], axis=0)
     np.testing.assert_allclose(model.predict(X), each)
@@ -70,11 +76,13 @@ def test_ensembles_average_what_their_trees_say(
 def test_stable_trees_say_quantiles_where_no_teacher_speaks(stays: tuple[FloatArray, FloatArray]) -> None:
     X, y = stays
     given: dict[str, Any] = {"criterion": "absolute_error", "n_estimators": 4, "random_state": 0}
-    model = StableTreeRegressor(method="bootstrap", max_depth=3, **given).fit(X[:N_ROWS], y[:N_ROWS])
+    model = build_estimator(StableTreeRegressor, method="bootstrap", max_depth=3, **given).fit(
+        X[:N_ROWS], y[:N_ROWS]
+    )
     assert model.trained_.metric.name == "absolute_error"
     assert model.tree_.criterion == "absolute_error"
     with pytest.raises(ParameterError, match=r"the teacher of method='centred' says means: set leaf_values"):
-        StableTreeRegressor(**given).fit(X[:N_ROWS], y[:N_ROWS])
+        build_estimator(StableTreeRegressor, **given).fit(X[:N_ROWS], y[:N_ROWS])
     with pytest.raises(
         ParameterError, match=r"leaves of the deployed tree say the median, and an update learns"
     ):

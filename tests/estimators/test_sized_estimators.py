@@ -26,6 +26,7 @@ from holdfast import (
     grow,
     prune,
 )
+from holdfast.estimators.base import build_estimator
 
 X, Y = load_breast_cancer(return_X_y=True)
 PROGRESS, PROGRESSION = load_diabetes(return_X_y=True)
@@ -238,7 +239,7 @@ def test_a_model_with_a_chosen_size_can_be_cloned_and_searched() -> None:
 )
 def test_a_parameter_out_of_range_is_named(parameters: dict[str, object], message: str) -> None:
     with pytest.raises(ParameterError, match=message.replace("(", r"\(")):
-        TreeClassifier(**parameters).fit(X, Y)
+        build_estimator(TreeClassifier, **parameters).fit(X, Y)
 
 
 # -- size and stability ---------------------------------------------------------------------------------

@@ -27,6 +27,7 @@ from sklearn.tree import DecisionTreeClassifier
 from holdfast.data.table import Table
 from holdfast.distance.distances import tree_distance
 from holdfast.errors import DataError, DataWarning, HoldfastError, ParameterError
+from holdfast.estimators.base import build_estimator
 from holdfast.estimators.stable import StableTreeClassifier, StableTreeRegressor
 from holdfast.export.sklearn import to_sklearn
 from holdfast.stability.choice import SelectionRule
@@ -41,11 +42,15 @@ WHO = np.arange(60) // 2
 
 
 def classifier(**parameters: Any) -> StableTreeClassifier:
-    return StableTreeClassifier(**{"method": "bootstrap", "n_estimators": 8, "max_depth": 3, **parameters})
+    return build_estimator(
+        StableTreeClassifier, **{"method": "bootstrap", "n_estimators": 8, "max_depth": 3, **parameters}
+    )
 
 
 def regressor(**parameters: Any) -> StableTreeRegressor:
-    return StableTreeRegressor(**{"method": "bootstrap", "n_estimators": 8, "max_depth": 3, **parameters})
+    return build_estimator(
+        StableTreeRegressor, **{"method": "bootstrap", "n_estimators": 8, "max_depth": 3, **parameters}
+    )
 
 
 @cache
@@ -351,7 +356,7 @@ def test_every_setting_is_a_parameter_by_its_name():
         "n_jobs": 2,
         "verbose": True,
     }
-    settings = StableTreeClassifier(**values, random_state=7)._settings()
+    settings = build_estimator(StableTreeClassifier, **values, random_state=7)._settings()
     assert {name: getattr(settings, name) for name in values} == values
     named = {each.name for each in fields(StabilitySettings)}
     assert named == {*values, "rules", "seed", "is_size_open", "is_depth_open", "shrinkage"}

@@ -16,6 +16,7 @@ from holdfast import (
     grow,
 )
 from holdfast.errors import ParameterError
+from holdfast.estimators.base import build_estimator
 from holdfast.tree.monotone import violations
 from holdfast.tree.tree import LEAF
 from reference.constraints import paths_of
@@ -56,10 +57,7 @@ MODELS = [SINGLE, FOREST, EXTRA, RATIO, EXACT, BINNED]
 
 
 def fitted(model, **parameters):
-    none = dict.fromkeys(("interaction_cst", "excluded_features", "feature_costs", "monotonic_cst"))
-    if hasattr(model, "first_splits"):
-        none["first_splits"] = None
-    model.set_params(**{**none, **parameters})
+    model = build_estimator(type(model), **{**model.get_params(), **parameters})
     return model.fit(FRAME, SCORE if isinstance(model, BoostingRegressor) else RISK)
 
 
@@ -228,7 +226,7 @@ def test_stable_trees_keep_to_all_of_it(parameters):
 )
 def test_what_cannot_be_is_refused_with_the_way_out(parameters, message):
     with pytest.raises(ParameterError, match=message):
-        TreeClassifier(**parameters).fit(FRAME, RISK)
+        build_estimator(TreeClassifier, **parameters).fit(FRAME, RISK)
 
 
 def test_a_question_waits_for_the_columns_that_it_reads():
@@ -262,7 +260,9 @@ def test_the_learner_of_another_library_knows_no_constraints():
 
 def test_an_update_keeps_the_directions():
     options = {"max_leaf_nodes": 6, "n_estimators": 5, "validation": None, "teacher": "forest"}
-    model = StableTreeClassifier(monotonic_cst={"age": 1, "mri": 1}, **options).fit(FRAME, RISK)
+    model = build_estimator(StableTreeClassifier, monotonic_cst={"age": 1, "mri": 1}, **options).fit(
+        FRAME, RISK
+    )
     later = np.where(np.arange(N) % 3, RISK, np.where(FRAME.mri > 0, "no", "yes"))
     model.update(FRAME, later)
     assert model.tree_.monotone is not None

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from holdfast import BoostingRegressor, ForestClassifier, TreeClassifier, TreeRegressor
+from holdfast.estimators.base import build_estimator
 from holdfast.tree.monotone import violations
 from holdfast.tree.tree import LEAF
 from reference.constraints import paths_of
@@ -34,10 +35,7 @@ MODELS = [
 
 
 def fitted(model, frame=FRAME, **parameters):
-    names = ("interaction_cst", "excluded_features", "feature_costs", "monotonic_cst", "monotonic_class")
-    none = dict.fromkeys(names)
-    known = model.get_params()
-    model.set_params(**{name: value for name, value in none.items() if name in known} | parameters)
+    model = build_estimator(type(model), **{**model.get_params(), **parameters})
     return model.fit(frame, RISK if hasattr(model, "predict_proba") else SCORE)
 
 

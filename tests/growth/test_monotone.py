@@ -19,6 +19,7 @@ from holdfast import (
     save,
 )
 from holdfast.errors import BrokenTreeError, EditError, ParameterError
+from holdfast.estimators.base import build_estimator
 from holdfast.growth.leaf_values import refit_leaf_values
 from holdfast.growth.pruning.path import pruning_path
 from holdfast.tree.check import check_tree
@@ -115,7 +116,8 @@ def test_rates_keep_to_a_direction():
     ids=lambda model: type(model).__name__,
 )
 def test_of_three_classes_one_is_named(model):
-    model.set_params(monotonic_cst={"age": 1}, monotonic_class=2).fit(FRAME, LEVEL)
+    options = {"monotonic_cst": {"age": 1}, "monotonic_class": 2}
+    model = build_estimator(type(model), **{**model.get_params(), **options}).fit(FRAME, LEVEL)
     assert falls(model, k=2) == 0
 
 
@@ -276,7 +278,7 @@ def test_a_model_that_is_loaded_has_its_constraints(tmp_path):
 )
 def test_what_cannot_be_is_refused(parameters, message):
     with pytest.raises(ParameterError, match=message):
-        TreeClassifier(**parameters).fit(FRAME, RISK)
+        build_estimator(TreeClassifier, **parameters).fit(FRAME, RISK)
 
 
 def test_three_classes_need_a_name():

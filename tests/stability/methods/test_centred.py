@@ -9,6 +9,7 @@ from sklearn.linear_model import LogisticRegression
 
 from holdfast import StableTreeClassifier, StableTreeRegressor, Table, mean_distance
 from holdfast.errors import ParameterError
+from holdfast.estimators.base import build_estimator
 from holdfast.stability.centring.teacher import PARTS, TeacherData, teacher_predictions
 from holdfast.stability.settings import StabilityRules, StabilitySettings
 
@@ -31,7 +32,7 @@ def patients(seed: int = 0, n_rows: int = ROWS) -> tuple[pd.DataFrame, pd.Series
 def fast(**parameters: Any) -> StableTreeClassifier:
     """A centred tree that is quickly made."""
     quick = {"teacher": "linear", "n_estimators": 12, "max_leaf_nodes": 5, "validation": None}
-    return StableTreeClassifier(**{**quick, **parameters})
+    return build_estimator(StableTreeClassifier, **{**quick, **parameters})
 
 
 def test_it_is_the_default():
