@@ -23,14 +23,12 @@ def array_interface(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         StableTreeClassifier(n_estimators=4, max_leaf_nodes=6, teacher=["forest", "linear"]),
         StableTreeRegressor(n_estimators=4, max_leaf_nodes=6, teacher=["forest", "linear"]),
-        StableTreeClassifier(method="bootstrap", n_estimators=10),
         StableTreeClassifier(
             method="bootstrap",
             n_estimators=6,
             validation=0.3,
-            growth_rules=GrowthRules(
-                max_features=2
-            ),  # of two columns a single one would leave the score to chance
+            # of two columns a single one would leave the score to chance
+            growth_rules=GrowthRules(max_features=2),
             class_weight="balanced",
             scoring="log_loss",
         ),
