@@ -65,7 +65,7 @@ def test_rules_about_classes_are_refused_for_numbers() -> None:
 
 
 def test_what_is_no_rules_is_refused() -> None:
-    with pytest.raises(ParameterError, match=r"growth_rules='C4\.5' are none"):
+    with pytest.raises(ParameterError, match=r"growth_rules must be .*, got 'C4\.5'"):
         TreeClassifier(growth_rules="C4.5").fit(X, Y)
 
 

@@ -236,7 +236,7 @@ def test_a_candidate_is_taken_by_its_number_and_kept_in_the_file(tmp_path: Path)
     again = load(tmp_path / "model.json")
     assert (again.choice_, again.frontier_.chosen) == (model.choice_, 7)
     assert repr(again.frontier_) == repr(model.frontier_)
-    with pytest.raises(ParameterError, match="leave out 'gamma'"):
+    with pytest.raises(ParameterError, match="leave out 'instability_weight'"):
         model.choose(candidate=3, instability_weight=0.1)
 
 
@@ -364,7 +364,7 @@ def test_every_setting_is_a_parameter_by_its_name():
 
 @pytest.mark.parametrize("kind", [StableTreeClassifier, StableTreeRegressor])
 def test_the_defaults_of_the_parameters_are_those_of_the_settings(kind: Any):
-    parameters = kind().get_params(deep=False)
+    parameters = {**kind()._stability_rules(), **kind().get_params(deep=False)}
     for declared in (*fields(StabilitySettings), *fields(SelectionRule)):
         made = ("rules", "seed", "is_size_open", "is_depth_open", "shrinkage", "candidate", "max_leaf_nodes")
         if declared.name not in made:

@@ -267,7 +267,7 @@ def test_a_model_goes_on_from_its_last_stage(tmp_path: Path) -> None:
     data = years()
     model = classifier().fit_stages(*split(data), stage=data["year"])
     assert model.n_rows_effective_ >= len(data) / 4  # of stages that keep the tree, no row counts
-    with pytest.raises(NotFittedError, match="carried through stages, and its tree has no frontier_"):
+    with pytest.raises(NotFittedError, match="fitted by stages, and its tree has no frontier_"):
         _ = model.frontier_
     save(model, tmp_path / "model.json")
     assert bits(load(tmp_path / "model.json").tree_) == bits(model.tree_)

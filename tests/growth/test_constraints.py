@@ -178,9 +178,8 @@ def test_what_is_paid_for_is_cheap_further_down():
     ids=lambda parameters: next(iter(parameters)),
 )
 def test_stable_trees_keep_to_all_of_it(parameters):
-    model = StableTreeClassifier(
-        max_leaf_nodes=7, n_estimators=6, validation=None, teacher="forest", **parameters
-    )
+    usual = {"max_leaf_nodes": 7, "n_estimators": 6, "validation": None, "teacher": "forest"}
+    model = build_estimator(StableTreeClassifier, **usual, **parameters)
     tree = model.fit(FRAME, RISK).tree_
     if "monotonic_cst" in parameters:
         assert tree.monotone is not None
