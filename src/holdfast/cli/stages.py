@@ -81,7 +81,8 @@ def _carried(rows: Rows, table: Table, settings: StagesSettings, console: Consol
         groups=rows.groups,
         **_carried_by(settings),
     )
-    return model.stages_
+    sequence: StageSequence = model.stages_
+    return sequence
 
 
 def _named_target(rows: Rows) -> Any:
