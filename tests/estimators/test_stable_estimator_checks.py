@@ -28,7 +28,9 @@ def array_interface(monkeypatch: pytest.MonkeyPatch) -> None:
             n_estimators=6,
             validation=0.3,
             # of two columns a single one would leave the score to chance
-            growth_rules=GrowthRules(max_features=2),
+            growth_rules=GrowthRules(
+                max_features=2, min_weight_fraction_leaf=0.01
+            ),  # as a check would set it
             class_weight="balanced",
             scoring="log_loss",
         ),
