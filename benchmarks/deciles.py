@@ -49,7 +49,9 @@ def main() -> None:
     console.print(f"{len(y):,} rows, {X.shape[1]} columns, {options.n_jobs} threads")
     model = StableTreeClassifier(random_state=0, n_jobs=options.n_jobs)
     step(console, "fit to nine parts", lambda: model.fit(X[old], y[old]).tree_)
-    step(console, "update with the tenth", lambda: model.update(X[new], y[new], widen=True).update_)
+    step(
+        console, "update with the tenth", lambda: model.update(X[new], y[new], allow_new_values=True).update_
+    )
     stages = StableTreeClassifier(random_state=0, n_jobs=options.n_jobs)
     step(
         console,

@@ -44,6 +44,7 @@ from holdfast import (
     Table,
 )
 from holdfast.errors import DataWarning
+from holdfast.growth.rules import GrowthRules
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 N_TREES = 100
@@ -149,7 +150,7 @@ def class_forests(data: Data) -> Contest:
 
 def extra_forests(data: Data) -> Contest:
     """Extra-random trees."""
-    ours = ForestClassifier(splitter="random", bootstrap=False, **FOREST)
+    ours = ForestClassifier(growth_rules=GrowthRules(splitter="random"), bootstrap=False, **FOREST)
     models = {OURS: ours, "sklearn": ExtraTreesClassifier(**FOREST)}
     return Contest("extra-random trees", data, models, "log loss", log_loss)
 

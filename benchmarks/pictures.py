@@ -18,6 +18,7 @@ from sklearn.datasets import load_breast_cancer
 from benchmarks.studies.paper import GRID
 from holdfast import FrontierDisplay, StableTreeClassifier
 from holdfast.files import replace_file
+from holdfast.stability.settings import StabilityRules
 
 DOCS = Path(__file__).parents[1] / "docs"
 # A block of Python, perhaps its output, and perhaps a picture.
@@ -54,7 +55,12 @@ def sizes_picture(page: Path) -> None:
 def paper_picture() -> None:
     data = load_breast_cancer(as_frame=True)
     model = StableTreeClassifier(
-        method="paper", grid=GRID, n_estimators=200, label_weight=1.0, scoring="auc", n_jobs=-1
+        method="paper",
+        grid=GRID,
+        n_estimators=200,
+        stability_rules=StabilityRules(label_weight=1.0),
+        scoring="auc",
+        n_jobs=-1,
     )
     model.fit(data.data, data.target.map({0: "malignant", 1: "benign"}))
     write(DOCS / "images" / "plots" / "paper.svg", FrontierDisplay.from_estimator(model).to_svg())

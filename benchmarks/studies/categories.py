@@ -291,7 +291,7 @@ def trees(cases: Sequence[Rows]) -> Iterator[str]:
         for learnt, tested in case.parts():
             for how in HOW:
                 groups = None if case.groups is None else case.groups[learnt]
-                model = TreeClassifier(ccp_alpha="cv", cv=5, categories=how)
+                model = TreeClassifier(ccp_alpha="cv", cv=5, growth_rules=GrowthRules(categories=how))
                 model.fit(case.X[learnt], case.y[learnt], groups=groups)
                 said = model.predict_proba(case.X[tested])[:, 1]
                 found[how].append(roc_auc_score(case.y[tested], said))
@@ -314,7 +314,9 @@ def forests(case: Rows) -> Iterator[str]:
             rival.fit(one_hot[learnt], case.y[learnt])
             theirs.append(scored(case.y[tested], rival.predict_proba(one_hot[tested])[:, 1]))
             for how in HOW:
-                own = ForestClassifier(100, min_samples_leaf=least, random_state=seed, categories=how)
+                own = ForestClassifier(
+                    100, min_samples_leaf=least, random_state=seed, growth_rules=GrowthRules(categories=how)
+                )
                 own.fit(case.X[learnt], case.y[learnt])
                 ours[how].append(scored(case.y[tested], own.predict_proba(case.X[tested])[:, 1]))
         cells = [np.mean(each, axis=0) for each in (theirs, *ours.values())]
@@ -341,7 +343,7 @@ def boosted(cases: Sequence[Rows], claims: Rows | None) -> Iterator[str]:
         rival = lightgbm.LGBMClassifier(learning_rate=0.1, **RIVAL).fit(theirs[learnt], case.y[learnt])
         lost = [log_loss(case.y[tested], rival.predict_proba(theirs[tested])[:, 1])]
         for how in HOW:
-            own = BoostingClassifier(categories=how, splits="binned", **BOOSTING)  # type: ignore[arg-type]
+            own = BoostingClassifier(growth_rules=GrowthRules(categories=how), splits="binned", **BOOSTING)  # type: ignore[arg-type]
             own.fit(case.X[learnt], case.y[learnt])
             lost.append(log_loss(case.y[tested], own.predict_proba(case.X[tested])[:, 1]))
         yield f"| {case.name} | " + " | ".join(f"{each:.4f}" for each in lost) + " |"
@@ -357,7 +359,11 @@ def boosted(cases: Sequence[Rows], claims: Rows | None) -> Iterator[str]:
         said = [rival.predict(theirs[tested])]
         for how in HOW:
             own = BoostingRegressor(
-                loss="poisson", learning_rate=rate, categories=how, splits="binned", **BOOSTING
+                loss="poisson",
+                learning_rate=rate,
+                growth_rules=GrowthRules(categories=how),
+                splits="binned",
+                **BOOSTING,
             )
             own.fit(claims.X[learnt], y[learnt], sample_weight=weight[learnt])
             said.append(own.predict(claims.X[tested]))

@@ -101,7 +101,7 @@ class Updated:
         if not self.is_fitted:
             self.model.fit(X, y)
         else:
-            self.model.update(X, y, widen=True, validation=None)
+            self.model.update(X, y, allow_new_values=True, validation=None)
         self.is_fitted = True
         return copy(self.model)
 

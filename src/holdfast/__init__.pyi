@@ -49,12 +49,12 @@ from holdfast.errors import ReportWarning as ReportWarning
 from holdfast.errors import SchemaMismatch as SchemaMismatch
 from holdfast.errors import StoreWarning as StoreWarning
 from holdfast.errors import TrendWarning as TrendWarning
-from holdfast.estimators.adaboost import AdaBoostClassifier as AdaBoostClassifier
-from holdfast.estimators.bagging import BaggingClassifier as BaggingClassifier
-from holdfast.estimators.bagging import BaggingRegressor as BaggingRegressor
+from holdfast.estimators.boosting import AdaBoostClassifier as AdaBoostClassifier
 from holdfast.estimators.boosting import BoostingClassifier as BoostingClassifier
 from holdfast.estimators.boosting import BoostingRegressor as BoostingRegressor
 from holdfast.estimators.density import DensityTree as DensityTree
+from holdfast.estimators.forest import BaggingClassifier as BaggingClassifier
+from holdfast.estimators.forest import BaggingRegressor as BaggingRegressor
 from holdfast.estimators.forest import ForestClassifier as ForestClassifier
 from holdfast.estimators.forest import ForestRegressor as ForestRegressor
 from holdfast.estimators.stable import StableTreeClassifier as StableTreeClassifier
@@ -151,6 +151,7 @@ from holdfast.stability.centring.size_choice import SizeChoice as SizeChoice
 from holdfast.stability.choice import Choice as Choice
 from holdfast.stability.frontier import Frontier as Frontier
 from holdfast.stability.frontier import pareto_frontier as pareto_frontier
+from holdfast.stability.settings import StabilityRules as StabilityRules
 from holdfast.stability.stages.sequence import StageSequence as StageSequence
 from holdfast.stability.update.update import TreeUpdate as TreeUpdate
 from holdfast.stability.update.update import UpdateStep as UpdateStep

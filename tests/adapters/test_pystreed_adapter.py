@@ -11,6 +11,7 @@ from holdfast.adapters import as_tree, forest_trees
 from holdfast.data.schema import Feature, Schema, Target
 from holdfast.data.table import Table
 from holdfast.errors import DataError, SchemaMismatch
+from holdfast.estimators.base import build_estimator
 from holdfast.estimators.stable import StableTreeClassifier
 from holdfast.tree.check import check_tree
 
@@ -136,8 +137,8 @@ def test_a_learner_of_pystreed_learns_classes_of_any_type(labels: list[Any]) -> 
     y = np.array(labels, None if isinstance(labels[1], type(labels[0])) else object)[MALIGNANT]
     learner = pystreed.STreeDClassifier(max_depth=2)
     options: dict[str, Any] = {"method": "bootstrap", "n_estimators": 2, "grid": {}, "refit_leaves": False}
-    model = StableTreeClassifier(learner=learner, **options).fit(CELLS[:, :4], y)
-    numbered = StableTreeClassifier(learner=learner, **options).fit(CELLS[:, :4], MALIGNANT)
+    model = build_estimator(StableTreeClassifier, learner=learner, **options).fit(CELLS[:, :4], y)
+    numbered = build_estimator(StableTreeClassifier, learner=learner, **options).fit(CELLS[:, :4], MALIGNANT)
     expected = [labels[number] for number in numbered.predict(CELLS[:, :4])]
     assert model.predict(CELLS[:, :4]).tolist() == expected
     assert model.classes_.tolist() == labels

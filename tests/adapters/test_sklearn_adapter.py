@@ -165,7 +165,7 @@ def test_thresholds_on_the_positions_of_ordered_categories_stand_half_way() -> N
 
 def test_questions_of_the_schema_are_left_alone() -> None:
     frame = pd.DataFrame({"a": IRIS[:, 2], "b": IRIS[:, 3]})
-    table = Table.from_arrays(frame, NAMED, questions=["a > 4 * b"])
+    table = Table.from_arrays(frame, NAMED, custom_features=["a > 4 * b"])
     model = DecisionTreeClassifier(max_depth=2, random_state=0).fit(frame.to_numpy(), NAMED)
     tree = as_tree(model, table.schema)
     assert tree.schema.questions == ("a > 4 * b",)

@@ -14,6 +14,7 @@ from holdfast.adapters import as_tree, base_score, forest_trees
 from holdfast.data.schema import Feature, Schema, Target
 from holdfast.data.table import Table
 from holdfast.errors import DataError, SchemaMismatch
+from holdfast.estimators.base import build_estimator
 from holdfast.estimators.stable import StableTreeClassifier
 from holdfast.tree.check import check_tree
 from reference.precision import SINGLES, around
@@ -287,6 +288,8 @@ def test_a_learner_of_xgboost_learns_classes_of_any_type() -> None:
     X, y = load_breast_cancer(return_X_y=True)
     learner = xgboost.XGBClassifier(n_estimators=1, learning_rate=1.0, max_depth=2)
     options: dict[str, Any] = {"method": "bootstrap", "n_estimators": 2, "grid": {}, "refit_leaves": False}
-    named = StableTreeClassifier(learner=learner, **options).fit(X[:, :4], np.array(["no", "yes"])[y])
-    numbered = StableTreeClassifier(learner=learner, **options).fit(X[:, :4], y)
+    named = build_estimator(StableTreeClassifier, learner=learner, **options).fit(
+        X[:, :4], np.array(["no", "yes"])[y]
+    )
+    numbered = build_estimator(StableTreeClassifier, learner=learner, **options).fit(X[:, :4], y)
     assert named.predict(X[:, :4]).tolist() == [("no", "yes")[each] for each in numbered.predict(X[:, :4])]

@@ -78,7 +78,7 @@ def test_questions_of_the_user_can_be_asked() -> None:
     X = pd.DataFrame({"a": np.arange(60.0), "b": np.arange(60.0)[::-1] % 7})
     y = np.where(X["a"] % 20 < X["b"], "yes", "no")
     X["rest"] = X["a"] % 20
-    model = OptimalTreeClassifier(questions=["rest < b"]).fit(X, y)
+    model = OptimalTreeClassifier(custom_features=["rest < b"]).fit(X, y)
     assert model.score(X, y) == 1.0
     assert model.get_n_leaves() == 2
     assert "rest < b" in model.rules()

@@ -408,7 +408,7 @@ def test_arrays_have_columns_by_their_places() -> None:
 
 def test_questions_of_the_user_are_measured_too() -> None:
     X, y = patients()
-    tree = TreeClassifier(max_depth=2, questions=["age > 60 and lab > 6"])
+    tree = TreeClassifier(max_depth=2, custom_features=["age > 60 and lab > 6"])
     audit = retrain_audit({"tree": tree}, X, y, n_repeats=1)
     assert not np.isnan(audit.mean("tree", "distance"))
 

@@ -314,7 +314,7 @@ def test_the_summary_has_the_questions_in_full(tmp_path: Path) -> None:
 def test_each_rule_of_the_frontier_can_be_asked_for(patients: Path, tmp_path: Path) -> None:
     leaves = {}
     for rule in RULES:
-        gamma = ("--gamma", 0.01) if rule == "weighted" else ()
+        gamma = ("--instability-weight", 0.01) if rule == "weighted" else ()
         assert fit(patients, tmp_path / "run", "--selection-rule", rule, *gamma, *PLAIN).exit_code == 0
         facts = summary(tmp_path / "run")
         assert facts["choice"]["selection_rule"] == rule
@@ -416,7 +416,7 @@ def test_parquet_is_read_with_its_types(patients: Path, tmp_path: Path) -> None:
         (["--task", "regression"], "Regression needs numbers, and the target 'outcome' holds the labels"),
         (["--validation", "many"], "--validation 'many' is out of range"),
         (["--validation", "1"], "--validation 1 is out of range"),
-        (["--selection-rule", "weighted"], "--selection-rule weighted needs --gamma"),
+        (["--selection-rule", "weighted"], "--selection-rule weighted needs --instability-weight"),
         (["--n-jobs", "0"], "Invalid value for '--n-jobs': 0 jobs do no work"),
     ],
 )

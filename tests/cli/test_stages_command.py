@@ -30,14 +30,14 @@ def stages(data: Path, *options: object, stage: str = "year") -> Result:
 
 def test_it_says_what_happened_and_when_which_rule_moved(visits: Path, tmp_path: Path) -> None:
     output = tmp_path / "stages.json"
-    result = stages(visits, "--how", "shortest-path", "--movement-weight", 0, "-o", output)
+    result = stages(visits, "--strategy", "shortest-path", "--movement-weight", 0, "-o", output)
     assert result.exit_code == 0, result.output
     words = " ".join(result.stdout.split())
     assert "240 rows, 3 features, 3 stages." in words
     assert "3 stages, 2001 to 2003: the tree" in words
     assert "What changed at each stage 2001: first tree" in words
     written = json.loads(output.read_text(encoding="utf-8"))
-    assert written["how"] == "shortest-path"
+    assert written["strategy"] == "shortest-path"
     assert written["stages"]["label"] == ["2001", "2002", "2003"]
     assert written["summary"] in words
 
@@ -72,5 +72,5 @@ def test_words_come_in_the_order_that_is_given(visits: Path) -> None:
 
 def test_what_is_missing_or_wrong_is_said_in_one_line(visits: Path, tmp_path: Path) -> None:
     assert "--stage is missing" in refusal(holdfast("stages", visits, "--target", "y"))
-    assert "is for --how 'shortest-path'" in refusal(stages(visits, "--hindsight"))
+    assert "is for --strategy 'shortest-path'" in refusal(stages(visits, "--hindsight"))
     assert "in .svg for a picture" in refusal(stages(visits, "-o", tmp_path / "stages.doc"))

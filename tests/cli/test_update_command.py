@@ -44,7 +44,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def update(
     folder: Path, output: Path, *options: object, model: str = "model.json", columns: int = 100
 ) -> Result:
-    arguments = (folder / model, folder / "other.csv", "--target", "outcome", "--prior", 0, "-o", output)
+    arguments = (folder / model, folder / "other.csv", "--target", "outcome", "--prior-rows", 0, "-o", output)
     return holdfast("update", *arguments, *options, columns=columns)
 
 
@@ -64,7 +64,7 @@ def files_of(folder: Path) -> dict[str, bytes]:
 def test_the_terminal_does_what_python_does(folder: Path, tmp_path: Path) -> None:
     result = update(folder, tmp_path / "run", "--policy", folder / "allow.toml")
     assert result.exit_code == 0, result.output
-    settings = {"target": "outcome", "prior": 0, "policy": folder / "allow.toml"}
+    settings = {"target": "outcome", "prior_rows": 0, "policy": folder / "allow.toml"}
     with pytest.warns(match="unknown to the model"):
         run = update_run(folder / "model.json", folder / "other.csv", **settings)
     run.save(tmp_path / "python")
@@ -92,7 +92,7 @@ def test_the_model_in_the_folder_predicts_and_is_updated_again(folder: Path, tmp
         "update", tmp_path / "run", folder / "first.csv", "--target", "outcome", "-o", tmp_path / "run2"
     )
     assert again.exit_code == 0, again.output
-    assert load(tmp_path / "run2" / "model.json").rows_behind_ > 240
+    assert load(tmp_path / "run2" / "model.json").n_rows_effective_ > 240
 
 
 def test_every_command_takes_the_folder_of_an_update(folder: Path, tmp_path: Path) -> None:
@@ -190,7 +190,7 @@ def test_options_reach_the_update(folder: Path, tmp_path: Path) -> None:
         "tolerance": 0.1,
         "validation": 0.5,
         "half_life": 2.0,
-        "how": "nearest",
+        "strategy": "nearest",
     }
     assert facts["settings"].items() >= wanted.items()
     assert facts["columns"]["groups"] == "patient"
@@ -254,7 +254,7 @@ def test_few_rows_are_refused_and_new_categories_count_as_missing(folder: Path, 
     assert result.exit_code == 0, result.output
     told = " ".join(result.stderr.split())
     assert "'ward': 'moon' (10 rows)" in told
-    assert "--widen" in told
+    assert "--allow-new-values" in told
 
 
 def test_a_step_that_there_is_not_is_refused_and_the_path_is_kept_for_one_that_there_is(
@@ -284,7 +284,7 @@ def test_a_model_of_another_target_is_one_line(folder: Path, tmp_path: Path) -> 
     ):
         arguments = (folder / "model.json", folder / "other.csv", "-o", tmp_path / "run", *options)
         assert message in refusal(holdfast("update", *arguments))
-    assert "--widen" in refusal_without_notes(
+    assert "--allow-new-values" in refusal_without_notes(
         holdfast(
             *("update", folder / "model.json", folder / "other.csv", "-o", tmp_path / "run"),
             *("--target", "clinic"),

@@ -158,7 +158,7 @@ def test_reading_a_large_array_needs_little_memory_besides_it():
 
 
 def test_rows_are_the_asked_for_columns_side_by_side():
-    table = Table.from_arrays(X, Y, questions=["x0 > 2"])
+    table = Table.from_arrays(X, Y, custom_features=["x0 > 2"])
     matrix = table.rows([2, 0])
     assert matrix.flags.c_contiguous
     assert_array_equal(matrix, [[0, 1], [0, 2], [1, 3], [1, 4]])
@@ -250,7 +250,7 @@ def test_good_data_gives_no_warning():
 
 def test_a_question_is_a_feature_after_the_columns():
     frame = pl.DataFrame({"bmi": [20.0, 40.0, None], "sex": ["f", "m", "f"], "outcome": [0, 1, 1]})
-    table = Table.from_frame(frame, questions=["bmi ** 2 < 900", "sex == 'm'"])
+    table = Table.from_frame(frame, custom_features=["bmi ** 2 < 900", "sex == 'm'"])
     assert table.schema.names == ("bmi", "sex", "bmi ** 2 < 900", "sex == 'm'")
     assert table.schema.features[2] == Feature("bmi ** 2 < 900", "question", categories=(False, True))
     assert_array_equal(table.columns[2], [1.0, 0.0, nan])
@@ -260,17 +260,17 @@ def test_a_question_is_a_feature_after_the_columns():
 
 def test_a_question_asked_twice_raises_an_error():
     with pytest.raises(DataError, match="same text: 'x0 > 2'"):
-        Table.from_arrays(X, Y, questions=["x0 > 2", "x0 > 2"])
+        Table.from_arrays(X, Y, custom_features=["x0 > 2", "x0 > 2"])
 
 
 def test_questions_come_as_a_list():
     with pytest.raises(DataError, match=r"write \['x0 > 2'\]"):
-        Table.from_arrays(X, Y, questions="x0 > 2")
+        Table.from_arrays(X, Y, custom_features="x0 > 2")
 
 
 def test_the_schema_s_questions_are_asked_of_new_data():
-    schema = Table.from_arrays(X, Y, questions=["x0 > 2"]).schema
+    schema = Table.from_arrays(X, Y, custom_features=["x0 > 2"]).schema
     table = Table.from_arrays(X[::-1], Y, schema=schema)
     assert_array_equal(table.columns[2], [1, 1, 0, 0])
     with pytest.raises(SchemaMismatch, match="x1 > 2"):
-        Table.from_arrays(X, Y, schema=schema, questions=["x1 > 2"])
+        Table.from_arrays(X, Y, schema=schema, custom_features=["x1 > 2"])

@@ -14,8 +14,7 @@ from holdfast.ensembles.boosting_settings import BoostingSettings
 from holdfast.ensembles.out_of_bag import out_of_bag
 from holdfast.ensembles.tree_correlation import tree_correlation
 from holdfast.errors import DataError, ParameterError
-from holdfast.estimators.bagging import BaggingClassifier, BaggingRegressor
-from holdfast.estimators.forest import ForestRegressor
+from holdfast.estimators.forest import BaggingClassifier, BaggingRegressor, ForestRegressor
 from holdfast.growth.rules import CART
 
 KINDS = ("number", "two classes", "three classes")

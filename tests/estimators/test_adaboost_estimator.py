@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from holdfast.errors import ParameterError
-from holdfast.estimators.adaboost import AdaBoostClassifier
+from holdfast.estimators.boosting import AdaBoostClassifier
 
 
 @pytest.fixture
@@ -78,7 +78,7 @@ def test_importances_are_weighted_by_the_votes(model: AdaBoostClassifier) -> Non
 
 def test_a_question_of_the_user_is_boosted_like_any_other() -> None:
     question = "age > 60 and ward != 'C'"
-    asked = AdaBoostClassifier(n_estimators=3, questions=[question]).fit(PATIENTS, STAY)
+    asked = AdaBoostClassifier(n_estimators=3, custom_features=[question]).fit(PATIENTS, STAY)
     assert asked.estimators_[0].feature[0] == 3
     assert asked.feature_importances_[:2].min() > 0  # shared by age and ward
 
@@ -102,7 +102,7 @@ def test_a_copy_predicts_the_same(model: AdaBoostClassifier) -> None:
 
 
 @pytest.mark.parametrize(
-    "bad", [{"n_estimators": 0}, {"learning_rate": 0.0}, {"max_depth": 0}, {"unknown": "ignore"}]
+    "bad", [{"n_estimators": 0}, {"learning_rate": 0.0}, {"max_depth": 0}, {"handle_unknown": "ignore"}]
 )
 def test_a_parameter_out_of_range_is_named(bad: dict[str, Any]) -> None:
     with pytest.raises(ParameterError, match=next(iter(bad))):

@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from holdfast.estimators.bagging import BaggingClassifier, BaggingRegressor
-from holdfast.estimators.forest import ForestClassifier, ForestRegressor
+from holdfast.estimators.forest import BaggingClassifier, BaggingRegressor, ForestClassifier, ForestRegressor
 
 
 @pytest.fixture(autouse=True)

@@ -24,13 +24,11 @@ def array_interface(monkeypatch: pytest.MonkeyPatch) -> None:
         BoostingRegressor(n_estimators=10),
         BoostingClassifier(splits="binned", n_jobs=2, **FEW),
         BoostingRegressor(splits="binned", l2_regularization=1.0, **FEW),
-        BoostingClassifier(l2_regularization=1.0, **FEW),
-        BoostingClassifier(max_depth=None, max_leaf_nodes=6, min_samples_leaf=3, **FEW),
-        BoostingRegressor(max_depth=None, max_leaf_nodes=6, min_samples_leaf=3, splits="binned", **FEW),
-        BoostingClassifier(max_features="sqrt", class_weight="balanced", **FEW),
+        BoostingClassifier(
+            max_depth=None, max_leaf_nodes=6, max_features="sqrt", class_weight="balanced", **FEW
+        ),
         BoostingRegressor(early_stopping="cv", cv=2, **FEW),
         BoostingRegressor(loss="poisson", **FEW),
-        BoostingRegressor(loss="absolute_error", **FEW),
         BoostingRegressor(loss="quantile", **FEW),
         BoostingClassifier(loss="exponential", **FEW),
     ]

@@ -142,11 +142,11 @@ def test_an_unseen_category_goes_where_gaps_go(splits: Any) -> None:
     with pytest.warns(DataWarning, match="Z"):
         found = model.predict_proba(new)
     assert np.array_equal(found, model.predict_proba(empty))
-    strict = clone(model).set_params(unknown="error").fit(gaps, STAY)
+    strict = clone(model).set_params(handle_unknown="error").fit(gaps, STAY)
     with pytest.raises(DataError, match="ward"):
         strict.predict(new)
     with pytest.raises(DataError, match="ward"):
-        clone(model).set_params(missing="error").fit(gaps, STAY).predict(empty)
+        clone(model).set_params(handle_missing="error").fit(gaps, STAY).predict(empty)
 
 
 @pytest.mark.filterwarnings("ignore::holdfast.errors.DataWarning")

@@ -29,8 +29,8 @@ BAD = (
     *(("validation_fraction", bad) for bad in (0.0, 1.0, -0.1, None)),
     *(("n_iter_no_change", bad) for bad in (0, 2.5, None)),
     *(("tol", bad) for bad in (-1e-9, math.nan, math.inf, None)),
-    *(("unknown", bad) for bad in ("ignore", None)),
-    *(("missing", bad) for bad in ("drop", None)),
+    *(("handle_unknown", bad) for bad in ("ignore", None)),
+    *(("handle_missing", bad) for bad in ("drop", None)),
 )
 BAD_FOR_NUMBERS = (
     *(("loss", bad) for bad in ("log_loss", "exponential", "l2", None, 3, ["huber"])),

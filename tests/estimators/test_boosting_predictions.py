@@ -71,7 +71,7 @@ def test_importances_are_those_of_scikit_learn() -> None:
 
 def test_a_question_shares_its_gain_among_its_columns() -> None:
     question = "age > 60 and ward != 'C'"
-    model = BoostingRegressor(n_estimators=5, questions=[question]).fit(PATIENTS, DAYS)
+    model = BoostingRegressor(n_estimators=5, custom_features=[question]).fit(PATIENTS, DAYS)
     whole = model.ensemble_.importances
     assert whole[3] > 0.5
     assert model.feature_importances_ == pytest.approx(whole[:3] + np.array([0.5, 0.5, 0.0]) * whole[3])

@@ -24,6 +24,7 @@ from holdfast import (
     write_report,
 )
 from holdfast.errors import ParameterError
+from holdfast.estimators.base import build_estimator
 
 LOSSES = {("bad", "good"): 5.0}
 SMALL: dict[str, tuple[Any, dict[str, Any]]] = {
@@ -51,7 +52,7 @@ def rows() -> tuple[np.ndarray, np.ndarray]:
 def fitted(name: str, **given: Any) -> Any:
     kind, usual = SMALL[name]
     losses = {"loss_matrix": LOSSES} if given.pop("costly", False) else {}
-    return kind(**usual, **losses, **given).fit(*rows())
+    return build_estimator(kind, **usual, **losses, **given).fit(*rows())
 
 
 def cost(truth: np.ndarray, told: np.ndarray) -> float:
@@ -113,7 +114,9 @@ def test_the_threshold_is_that_of_the_class_that_matters() -> None:
 def test_neither_risk_nor_class_goes_back_where_the_risk_may_only_rise(name: str) -> None:
     """With losses as without: only the class is decided otherwise."""
     kind, usual = SMALL[name]
-    model = kind(**usual, loss_matrix=LOSSES, monotonic_cst=[1, 1, 0], monotonic_class="bad").fit(*rows())
+    model = build_estimator(
+        kind, **usual, loss_matrix=LOSSES, monotonic_cst=[1, 1, 0], monotonic_class="bad"
+    ).fit(*rows())
     grid = np.linspace(-2.5, 2.5, 41)
     for other in (-1.0, 0.0, 0.7):
         for column in (0, 1):
@@ -128,9 +131,9 @@ def test_other_constraints_hold_with_losses() -> None:
     model = TreeClassifier(
         max_depth=4,
         loss_matrix=LOSSES,
-        forbidden=[0],
-        first_splits={"feature": 2, "threshold": 0.0},
-        feature_costs={1: 3.0},
+        growth_rules=GrowthRules(
+            excluded_features=[0], first_splits={"feature": 2, "threshold": 0.0}, feature_costs={1: 3.0}
+        ),
     ).fit(X, y)
     assert model.tree_.feature[0] == 2
     assert 0 not in model.tree_.feature
@@ -184,7 +187,13 @@ def test_folds_choose_the_size_by_what_errors_cost() -> None:
 
 def test_with_priors_the_costs_of_folds_are_those_of_the_priors() -> None:
     X, y = rows()
-    model = TreeClassifier(ccp_alpha="cv", cv=3, loss_matrix=LOSSES, priors=[0.1, 0.9], min_samples_leaf=20)
+    model = TreeClassifier(
+        ccp_alpha="cv",
+        cv=3,
+        loss_matrix=LOSSES,
+        growth_rules=GrowthRules(priors=[0.1, 0.9]),
+        min_samples_leaf=20,
+    )
     table = model.fit(X, y).size_table_
     # One leaf: to call all of them bad costs 0.9, and good 0.1 * 5.
     assert table.metric.shown(float(table.score[-1])) == pytest.approx(0.5, abs=0.02)
@@ -226,8 +235,8 @@ def test_a_threshold_is_chosen_by_cost(name: str) -> None:
 def test_a_stable_tree_keeps_its_threshold_as_it_moves_along_the_frontier_and_is_updated() -> None:
     X, y = rows()
     kind, usual = SMALL["centred"]
-    model = kind(**usual, threshold=0.2).fit(X, y)
-    for moved in (model.choose("best-score"), model.update(X[:120], y[:120], how="refit")):
+    model = build_estimator(kind, **usual, threshold=0.2).fit(X, y)
+    for moved in (model.choose("best-score"), model.update(X[:120], y[:120], strategy="refit")):
         bad = moved.predict_proba(X)[:, 0]
         assert (moved.predict(X) == "bad").tolist() == (bad >= 0.2).tolist()
 
@@ -235,9 +244,9 @@ def test_a_stable_tree_keeps_its_threshold_as_it_moves_along_the_frontier_and_is
 def test_an_update_decides_as_the_deployed_tree_did_whoever_made_it() -> None:
     X, y = rows()
     deployed = TreeClassifier(max_depth=2, threshold=0.3).fit(X, y).tree_
-    keeper = StableTreeClassifier(n_estimators=2, teacher="forest").adopt(deployed)
+    keeper = StableTreeClassifier(n_estimators=2, teacher="forest").from_tree(deployed)
     for how in ("refit", "nearest"):
-        keeper.update(X[::2], y[::2], how=how, validation=None)
+        keeper.update(X[::2], y[::2], strategy=how, validation=None)
         told = keeper.predict_proba(X)[:, 0] >= 0.3 - 1e-6
         clear = np.abs(keeper.predict_proba(X)[:, 0] - 0.3) > 1e-6  # a leaf in between keeps its class
         assert (keeper.predict(X)[clear] == np.where(told, "bad", "good")[clear]).all()
@@ -266,7 +275,7 @@ def test_a_threshold_of_three_classes_is_refused(name: str) -> None:
     X, _ = rows()
     y = np.array(list("abc") * 80)
     with pytest.raises(ParameterError, match="is for two classes, and the target has 3: give a loss_matrix"):
-        kind(**usual, threshold=0.3).fit(X, y)
+        build_estimator(kind, **usual, threshold=0.3).fit(X, y)
 
 
 def test_two_thresholds_are_refused() -> None:
@@ -279,14 +288,14 @@ def test_two_thresholds_are_refused() -> None:
 def test_priors_and_weights_of_classes_exclude_each_other(name: str) -> None:
     kind, usual = SMALL[name]
     with pytest.raises(ParameterError, match="both weigh the classes"):
-        kind(**usual, priors=[0.5, 0.5], class_weight="balanced").fit(*rows())
+        build_estimator(kind, **usual, priors=[0.5, 0.5], class_weight="balanced").fit(*rows())
 
 
 @every_model
 def test_unknown_classes_are_refused(name: str) -> None:
     kind, usual = SMALL[name]
     with pytest.raises(ParameterError, match="names 'ugly', but the classes of y are 'bad', 'good'"):
-        kind(**usual, loss_matrix={("ugly", "good"): 2}).fit(*rows())
+        build_estimator(kind, **usual, loss_matrix={("ugly", "good"): 2}).fit(*rows())
 
 
 def test_a_learner_of_another_library_knows_no_losses() -> None:

@@ -89,8 +89,8 @@ def test_columns_of_a_frame_are_matched_by_name() -> None:
 def test_a_parameter_out_of_range_is_refused_at_fit() -> None:
     with pytest.raises(ParameterError, match="covariance='round' is unknown"):
         DensityTree(covariance="round").fit(three_groups())  # type: ignore[arg-type]
-    with pytest.raises(ParameterError, match="unknown='guess' is unknown"):
-        DensityTree(unknown="guess").fit(three_groups())
+    with pytest.raises(ParameterError, match="handle_unknown='guess' is unknown"):
+        DensityTree(handle_unknown="guess").fit(three_groups())
 
 
 # -- the density ----------------------------------------------------------------------------------------
@@ -146,7 +146,7 @@ def test_an_unseen_category_counts_as_missing() -> None:
     without = model.score_samples(row.assign(ward=pd.Series([None], dtype=object)))
     assert found.tolist() == without.tolist()
     with pytest.raises(SchemaMismatch, match="east"):
-        DensityTree(unknown="error").fit(mixed_frame()).score_samples(row)
+        DensityTree(handle_unknown="error").fit(mixed_frame()).score_samples(row)
 
 
 def test_rows_far_from_everything_are_unlikely_and_nothing_worse() -> None:

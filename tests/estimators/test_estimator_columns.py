@@ -85,16 +85,16 @@ def test_an_unknown_category_counts_as_missing_with_a_warning():
 
 
 def test_an_unknown_category_is_refused_on_request():
-    model = TreeClassifier(unknown="error").fit(pd.DataFrame({"ward": list("AABB")}), [0, 0, 1, 1])
+    model = TreeClassifier(handle_unknown="error").fit(pd.DataFrame({"ward": list("AABB")}), [0, 0, 1, 1])
     with pytest.raises(SchemaMismatch, match="'Z'"):
         model.predict(STRANGE)
 
 
 def test_a_missing_value_is_refused_on_request_but_only_at_prediction():
-    model = TreeClassifier(missing="error").fit(PATIENTS, STAY)
+    model = TreeClassifier(handle_missing="error").fit(PATIENTS, STAY)
     with pytest.raises(DataError, match="'bmi' has"):
         model.predict(PATIENTS)
-    assert (model.set_params(missing="learned").predict(PATIENTS) == STAY).all()
+    assert (model.set_params(handle_missing="learned").predict(PATIENTS) == STAY).all()
 
 
 def test_numbers_are_read_as_categories_on_request():
@@ -105,7 +105,7 @@ def test_numbers_are_read_as_categories_on_request():
 
 
 def test_a_question_is_asked_of_new_rows_too():
-    model = TreeClassifier(max_depth=1, questions=["bmi > 30 or (age > 60 and ward != 'C')"])
+    model = TreeClassifier(max_depth=1, custom_features=["bmi > 30 or (age > 60 and ward != 'C')"])
     model.fit(PATIENTS, STAY)
     assert model.score(PATIENTS, STAY) > 0.9
     assert model.n_features_in_ == 3

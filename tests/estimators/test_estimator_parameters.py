@@ -5,6 +5,7 @@ import pytest
 from patients import DAYS, NUMBERS, PATIENTS, STAY
 
 from holdfast.errors import ParameterError, QuestionError
+from holdfast.estimators.base import build_estimator
 from holdfast.estimators.tree import TreeClassifier, TreeRegressor
 
 
@@ -26,8 +27,12 @@ from holdfast.estimators.tree import TreeClassifier, TreeRegressor
         ("max_features", "all", "max_features='all' is unknown: choose one of"),
         ("max_nodes", 0, "max_nodes=0 is out of range"),
         ("max_seconds", -1.0, "max_seconds=-1.0 is out of range"),
-        ("unknown", "ignore", r"unknown='ignore' is unknown: choose one of \['missing', 'error'\]"),
-        ("missing", "drop", r"missing='drop' is unknown: choose one of \['learned', 'error'\]"),
+        (
+            "handle_unknown",
+            "ignore",
+            r"handle_unknown='ignore' is unknown: choose one of \['missing', 'error'\]",
+        ),
+        ("handle_missing", "drop", r"handle_missing='drop' is unknown: choose one of \['learned', 'error'\]"),
         ("class_weight", "heavy", "class_weight='heavy' is unknown"),
         ("class_weight", [1, 2], r"class_weight=\[1, 2\] is unknown: give a mapping"),
         ("class_weight", {"long": -1.0}, "class_weight of 'long' is -1.0: it must be a positive number"),
@@ -35,9 +40,8 @@ from holdfast.estimators.tree import TreeClassifier, TreeRegressor
     ],
 )
 def test_a_parameter_out_of_range_is_named_with_its_range_at_fit(name: str, value: Any, message: str):
-    model = TreeClassifier(**{name: value})
     with pytest.raises(ParameterError, match=message):
-        model.fit(NUMBERS, STAY)
+        build_estimator(TreeClassifier, **{name: value}).fit(NUMBERS, STAY)
 
 
 def test_a_regressor_refuses_a_criterion_for_classes():
@@ -47,7 +51,7 @@ def test_a_regressor_refuses_a_criterion_for_classes():
 
 def test_a_question_about_no_column_is_refused():
     with pytest.raises(QuestionError, match="weight"):
-        TreeClassifier(questions=["weight > 80"]).fit(PATIENTS, STAY)
+        TreeClassifier(custom_features=["weight > 80"]).fit(PATIENTS, STAY)
 
 
 def test_a_seed_that_is_none_is_refused():

@@ -39,7 +39,7 @@ def test_a_copy_through_pickle_and_joblib_predicts_the_same(model: Any, y: Any, 
 
 
 def test_a_clone_has_the_parameters_and_no_tree():
-    model = TreeClassifier(max_depth=3, class_weight={"long": 2.0}, questions=["age > 60"]).fit(
+    model = TreeClassifier(max_depth=3, class_weight={"long": 2.0}, custom_features=["age > 60"]).fit(
         PATIENTS, STAY
     )
     copied = clone(model)
@@ -108,7 +108,9 @@ def test_partial_dependence_follows_a_number_and_a_category(model: Any, y: Any):
 
 
 def test_columns_are_selected_by_importance():
-    selection = SelectFromModel(TreeClassifier(questions=["age > bmi"]), max_features=1, threshold=-np.inf)
+    selection = SelectFromModel(
+        TreeClassifier(custom_features=["age > bmi"]), max_features=1, threshold=-np.inf
+    )
     selection.fit(PATIENTS, STAY)
     assert selection.get_feature_names_out().shape == (1,)
 

@@ -23,8 +23,7 @@ from holdfast.data.table import Table
 from holdfast.ensembles.bagging import grow_bagging
 from holdfast.ensembles.bags import Sampling
 from holdfast.errors import DataError, DataWarning, ParameterError
-from holdfast.estimators.bagging import BaggingClassifier, BaggingRegressor
-from holdfast.estimators.forest import ForestClassifier, ForestRegressor
+from holdfast.estimators.forest import BaggingClassifier, BaggingRegressor, ForestClassifier, ForestRegressor
 from holdfast.export.sklearn import to_sklearn
 from holdfast.growth.rules import C45, GrowthRules
 from holdfast.tree.tree import Tree
@@ -95,7 +94,7 @@ def test_text_and_missing_values_are_read_as_they_are():
     with pytest.warns(DataWarning, match="'Z'"):
         model.predict(X.assign(ward="Z"))
     with pytest.raises(DataError, match="missing values"):
-        clone(model).set_params(missing="error").fit(X, y).predict(X)
+        clone(model).set_params(handle_missing="error").fit(X, y).predict(X)
 
 
 # -- out of the bag ---------------------------------------------------------------------------------------
@@ -177,7 +176,7 @@ def test_permutation_importance_is_on_request_and_by_any_metric():
 def test_what_a_question_brought_is_divided_among_its_columns():
     X = pd.DataFrame(np.random.default_rng(0).normal(size=(200, 3)), columns=["a", "b", "c"])
     y = np.where(X["a"] > X["b"], "yes", "no")
-    model = BaggingClassifier(5, questions=["a > b"], random_state=0).fit(X, y)
+    model = BaggingClassifier(5, custom_features=["a > b"], random_state=0).fit(X, y)
     assert model.ensemble_.importances.tolist() == [0.0, 0.0, 0.0, 1.0]
     assert model.feature_importances_.tolist() == [0.5, 0.5, 0.0]
 
@@ -289,7 +288,7 @@ def test_progress_is_shown_on_request(capsys):
         ({"n_jobs": 0}, "n_jobs=0 is out of range"),
         ({"min_impurity_decrease": -1.0}, "min_impurity_decrease=-1.0 is out of range"),
         ({"class_weight": "equal"}, "class_weight='equal' is unknown"),
-        ({"unknown": "guess"}, "unknown='guess' is unknown"),
+        ({"handle_unknown": "guess"}, "handle_unknown='guess' is unknown"),
     ],
 )
 def test_a_parameter_out_of_range_is_named(parameters, message):

@@ -19,7 +19,9 @@ from holdfast import (
 from holdfast.arrays import FloatArray
 from holdfast.data.schema import Target
 from holdfast.errors import ParameterError
-from holdfast.scoring.metric import TrueValues, make_metric
+from holdfast.estimators.base import build_estimator
+from holdfast.growth.rules import GrowthRules
+from holdfast.scoring.metric import TrueValues, metric_of
 
 N_ROWS = 300
 
@@ -37,7 +39,7 @@ def pinball(y: FloatArray, said: Any, quantile: float) -> float:
 
 def test_one_tree_says_medians_and_quantiles(stays: tuple[FloatArray, FloatArray], tmp_path: Any) -> None:
     X, y = stays
-    model = TreeRegressor(criterion="quantile", quantile=0.9, min_samples_leaf=30).fit(X, y)
+    model = TreeRegressor(growth_rules=GrowthRules("quantile", quantile=0.9), min_samples_leaf=30).fit(X, y)
     assert (y <= model.predict(X)).mean() == pytest.approx(0.9, abs=0.02)
     save(model, tmp_path / "model.json")
     again = load(tmp_path / "model.json")
@@ -59,7 +61,12 @@ def test_ensembles_average_what_their_trees_say(
     kind: type[ForestRegressor], stays: tuple[FloatArray, FloatArray]
 ) -> None:
     X, y = stays
-    model = kind(n_estimators=5, criterion="quantile", quantile=0.9, min_samples_leaf=20, random_state=0)
+    model = kind(
+        n_estimators=5,
+        growth_rules=GrowthRules("quantile", quantile=0.9),
+        min_samples_leaf=20,
+        random_state=0,
+    )
     model.fit(X, y)
     each = np.mean([tree.predict(X) for tree in model.ensemble_], axis=0)
     np.testing.assert_allclose(model.predict(X), each)
@@ -69,11 +76,13 @@ def test_ensembles_average_what_their_trees_say(
 def test_stable_trees_say_quantiles_where_no_teacher_speaks(stays: tuple[FloatArray, FloatArray]) -> None:
     X, y = stays
     given: dict[str, Any] = {"criterion": "absolute_error", "n_estimators": 4, "random_state": 0}
-    model = StableTreeRegressor(method="bootstrap", max_depth=3, **given).fit(X[:N_ROWS], y[:N_ROWS])
+    model = build_estimator(StableTreeRegressor, method="bootstrap", max_depth=3, **given).fit(
+        X[:N_ROWS], y[:N_ROWS]
+    )
     assert model.trained_.metric.name == "absolute_error"
     assert model.tree_.criterion == "absolute_error"
     with pytest.raises(ParameterError, match=r"the teacher of method='centred' says means: set leaf_values"):
-        StableTreeRegressor(**given).fit(X[:N_ROWS], y[:N_ROWS])
+        build_estimator(StableTreeRegressor, **given).fit(X[:N_ROWS], y[:N_ROWS])
     with pytest.raises(
         ParameterError, match=r"leaves of the deployed tree say the median, and an update learns"
     ):
@@ -84,10 +93,10 @@ def test_scores_are_pinball_losses(stays: tuple[FloatArray, FloatArray]) -> None
     y = stays[1]
     said = np.full(len(y), 3.0)
     target = Target("days")
-    score = make_metric("quantile 0.9", target).score(said[:, None], TrueValues(target, y))
+    score = metric_of("quantile 0.9", target).score(said[:, None], TrueValues(target, y))
     assert -score.value == pytest.approx(pinball(y, said, 0.9))
     with pytest.raises(ParameterError, match=r"scoring='quantile 0.9' is for numbers"):
-        make_metric("quantile 0.9", Target("lived", classes=("no", "yes")))
+        metric_of("quantile 0.9", Target("lived", classes=("no", "yes")))
 
 
 # -- boosting -----------------------------------------------------------------------------------------------
@@ -130,10 +139,7 @@ def test_honest_leaves_are_the_same_for_any_order_and_number_of_threads(
     ("parameters", "said"),
     [
         ({"quantile": 0.9}, "quantile=0.9 is for loss='quantile', and the loss is 'squared_error'"),
-        (
-            {"loss": "quantile", "quantile": 1.5},
-            "quantile=1.5 is out of range: it must be a fraction between 0 and 1",
-        ),
+        ({"loss": "quantile", "quantile": 1.5}, "quantile=1.5 is out of range: it must be between 0 and 1"),
         ({"leaf_values": "honest"}, "leaf_values='honest' is for losses around a middle or a quantile"),
         ({"leaf_values": "own"}, "leaf_values='own' is unknown"),
     ],

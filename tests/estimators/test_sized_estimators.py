@@ -26,6 +26,7 @@ from holdfast import (
     grow,
     prune,
 )
+from holdfast.estimators.base import build_estimator
 
 X, Y = load_breast_cancer(return_X_y=True)
 PROGRESS, PROGRESSION = load_diabetes(return_X_y=True)
@@ -64,7 +65,7 @@ def test_rules_about_classes_are_refused_for_numbers() -> None:
 
 
 def test_what_is_no_rules_is_refused() -> None:
-    with pytest.raises(ParameterError, match=r"growth_rules='C4\.5' are none"):
+    with pytest.raises(ParameterError, match=r"growth_rules must be .*, got 'C4\.5'"):
         TreeClassifier(growth_rules="C4.5").fit(X, Y)
 
 
@@ -119,7 +120,9 @@ def test_a_given_alpha_prunes_as_scikit_learn_does() -> None:
 
 def test_the_risk_of_an_alpha_can_be_that_of_errors() -> None:
     table = Table.from_arrays(X, Y)
-    by_errors = TreeClassifier(ccp_alpha=0.01, ccp_risk="misclassification").fit(X, Y)
+    by_errors = TreeClassifier(ccp_alpha=0.01, growth_rules=GrowthRules(ccp_risk="misclassification")).fit(
+        X, Y
+    )
     assert same(by_errors.tree_, prune(grow(table), 0.01, "misclassification"))
     assert by_errors.get_n_leaves() != TreeClassifier(ccp_alpha=0.01).fit(X, Y).get_n_leaves()
 
@@ -236,7 +239,7 @@ def test_a_model_with_a_chosen_size_can_be_cloned_and_searched() -> None:
 )
 def test_a_parameter_out_of_range_is_named(parameters: dict[str, object], message: str) -> None:
     with pytest.raises(ParameterError, match=message.replace("(", r"\(")):
-        TreeClassifier(**parameters).fit(X, Y)
+        build_estimator(TreeClassifier, **parameters).fit(X, Y)
 
 
 # -- size and stability ---------------------------------------------------------------------------------

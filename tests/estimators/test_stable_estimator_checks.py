@@ -8,6 +8,8 @@ from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from holdfast.estimators.stable import StableTreeClassifier, StableTreeRegressor
+from holdfast.growth.rules import GrowthRules
+from holdfast.stability.settings import StabilityRules
 
 
 @pytest.fixture(autouse=True)
@@ -19,14 +21,16 @@ def array_interface(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.filterwarnings("ignore::holdfast.errors.DataWarning")
 @parametrize_with_checks(
     [
-        StableTreeClassifier(n_estimators=3, max_leaf_nodes=4, teacher="linear"),
-        StableTreeRegressor(n_estimators=3, max_leaf_nodes=4, teacher="linear"),
-        StableTreeClassifier(method="bootstrap", n_estimators=10),
+        StableTreeClassifier(n_estimators=4, max_leaf_nodes=6, teacher=["forest", "linear"]),
+        StableTreeRegressor(n_estimators=4, max_leaf_nodes=6, teacher=["forest", "linear"]),
         StableTreeClassifier(
             method="bootstrap",
             n_estimators=6,
             validation=0.3,
-            max_features=2,  # of two columns a single one would leave the score to chance
+            # of two columns a single one would leave the score to chance
+            growth_rules=GrowthRules(
+                max_features=2, min_weight_fraction_leaf=0.01
+            ),  # as a check would set it
             class_weight="balanced",
             scoring="log_loss",
         ),
@@ -36,13 +40,13 @@ def array_interface(monkeypatch: pytest.MonkeyPatch) -> None:
             criterion="poisson",
             validation=0.3,
             selection_rule="most-stable",
-            matching="metric",
+            stability_rules=StabilityRules(matching="metric"),
         ),
         StableTreeRegressor(
             method="bootstrap",
             n_estimators=4,
             learner=DecisionTreeRegressor(),
-            refit_leaves=False,
+            stability_rules=StabilityRules(refit_leaves=False),
             scoring="squared_error",
         ),
     ]

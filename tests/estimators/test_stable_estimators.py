@@ -27,6 +27,7 @@ from sklearn.tree import DecisionTreeClassifier
 from holdfast.data.table import Table
 from holdfast.distance.distances import tree_distance
 from holdfast.errors import DataError, DataWarning, HoldfastError, ParameterError
+from holdfast.estimators.base import build_estimator
 from holdfast.estimators.stable import StableTreeClassifier, StableTreeRegressor
 from holdfast.export.sklearn import to_sklearn
 from holdfast.stability.choice import SelectionRule
@@ -41,11 +42,15 @@ WHO = np.arange(60) // 2
 
 
 def classifier(**parameters: Any) -> StableTreeClassifier:
-    return StableTreeClassifier(**{"method": "bootstrap", "n_estimators": 8, "max_depth": 3, **parameters})
+    return build_estimator(
+        StableTreeClassifier, **{"method": "bootstrap", "n_estimators": 8, "max_depth": 3, **parameters}
+    )
 
 
 def regressor(**parameters: Any) -> StableTreeRegressor:
-    return StableTreeRegressor(**{"method": "bootstrap", "n_estimators": 8, "max_depth": 3, **parameters})
+    return build_estimator(
+        StableTreeRegressor, **{"method": "bootstrap", "n_estimators": 8, "max_depth": 3, **parameters}
+    )
 
 
 @cache
@@ -173,9 +178,9 @@ def test_missing_only_at_prediction_and_unseen_categories_go_a_known_way():
         with pytest.warns(DataWarning, match="Z"):
             model.predict(strange)
     with pytest.raises(DataError, match="age"):
-        classifier(missing="error").fit(SEEN, STAY).predict(gaps)
+        classifier(handle_missing="error").fit(SEEN, STAY).predict(gaps)
     with pytest.raises(DataError, match=r"ward|Z"):
-        classifier(unknown="error").fit(SEEN[["ward"]], STAY).predict(strange[["ward"]])
+        classifier(handle_unknown="error").fit(SEEN[["ward"]], STAY).predict(strange[["ward"]])
 
 
 # -- the choice -------------------------------------------------------------------------------------------
@@ -200,7 +205,7 @@ def test_a_choice_is_what_a_fit_with_these_parameters_would_choose():
     model = classifier().fit(PATIENTS, STAY)
     for rule in (
         {"selection_rule": "within-tolerance", "tolerance": 0.2, "tolerance_unit": "relative"},
-        {"selection_rule": "weighted", "gamma": 0.01},
+        {"selection_rule": "weighted", "instability_weight": 0.01},
     ):
         assert classifier(**rule).fit(PATIENTS, STAY).choice_ == model.choose(**rule).choice_
 
@@ -214,7 +219,7 @@ def test_choices_leave_nothing_behind(method: str):
         model.choose(candidate=last),
         model.choose("most-stable"),
         model.choose(tolerance=0.5, tolerance_unit="absolute"),
-        model.choose(gamma=0.3),
+        model.choose(instability_weight=0.3),
     ):
         assert moved.get_params() == parameters
         assert moved.frontier_.chosen == moved.choice_.candidate
@@ -231,8 +236,8 @@ def test_a_candidate_is_taken_by_its_number_and_kept_in_the_file(tmp_path: Path)
     again = load(tmp_path / "model.json")
     assert (again.choice_, again.frontier_.chosen) == (model.choice_, 7)
     assert repr(again.frontier_) == repr(model.frontier_)
-    with pytest.raises(ParameterError, match="leave out 'gamma'"):
-        model.choose(candidate=3, gamma=0.1)
+    with pytest.raises(ParameterError, match="leave out 'instability_weight'"):
+        model.choose(candidate=3, instability_weight=0.1)
 
 
 def test_a_choice_that_cannot_be_made_changes_nothing():
@@ -275,19 +280,23 @@ def test_split_support_and_the_use_of_features_speak_of_the_collections():
 
 def test_early_data_apart_are_a_first_stage():
     early, late = PATIENTS[:25], PATIENTS[25:]
-    apart = classifier().fit(late, STAY[25:], X0=early, y0=STAY[:25])
+    apart = classifier().fit(late, STAY[25:], X_early=early, y_early=STAY[:25])
     staged = classifier().fit(PATIENTS, STAY, stage=np.arange(60) >= 25)
     assert bits(apart) == bits(staged)
     frames = [pl.DataFrame({name: part[name].tolist() for name in part}) for part in (SEEN[25:], SEEN[:25])]
     labels = [pl.Series("stay", STAY[25:].tolist()), pl.Series("stay", STAY[:25].tolist())]
-    of_polars = classifier().fit(frames[0], labels[0], X0=frames[1], y0=labels[1])
+    of_polars = classifier().fit(frames[0], labels[0], X_early=frames[1], y_early=labels[1])
     assert bits(of_polars) == bits(classifier().fit(SEEN, STAY, stage=np.arange(60) >= 25))
-    of_arrays = regressor().fit(NUMBERS[25:], DAYS[25:].tolist(), X0=NUMBERS[:25], y0=DAYS[:25].tolist())
+    of_arrays = regressor().fit(
+        NUMBERS[25:], DAYS[25:].tolist(), X_early=NUMBERS[:25], y_early=DAYS[:25].tolist()
+    )
     assert bits(of_arrays) == bits(regressor().fit(NUMBERS, DAYS, stage=np.arange(60) >= 25))
 
 
 def test_early_data_apart_leave_the_target_its_name():
-    model = classifier().fit(PATIENTS[25:], STAY[25:].rename("stay"), X0=PATIENTS[:25], y0=STAY[:25])
+    model = classifier().fit(
+        PATIENTS[25:], STAY[25:].rename("stay"), X_early=PATIENTS[:25], y_early=STAY[:25]
+    )
     assert model.schema_.target.name == STAY.name
 
 
@@ -312,7 +321,12 @@ def test_a_holdout_of_one_s_own_is_what_candidates_are_scored_on(kind: str):
 
 def test_early_data_and_a_holdout_stand_before_and_after_the_others():
     weight = np.arange(60) % 3 + 1.0
-    parts = {"X0": PATIENTS[:20], "y0": STAY[:20], "X_holdout": PATIENTS[45:], "y_holdout": STAY[45:]}
+    parts = {
+        "X_early": PATIENTS[:20],
+        "y_early": STAY[:20],
+        "X_holdout": PATIENTS[45:],
+        "y_holdout": STAY[45:],
+    }
     model = classifier(method="paper").fit(PATIENTS[20:45], STAY[20:45], weight, groups=WHO, **parts)
     flags, stage = np.arange(60) >= 45, (np.arange(60) >= 20).astype(int)
     table = Table.from_arrays(PATIENTS, STAY, weight)
@@ -342,7 +356,7 @@ def test_every_setting_is_a_parameter_by_its_name():
         "n_jobs": 2,
         "verbose": True,
     }
-    settings = StableTreeClassifier(**values, random_state=7)._settings()
+    settings = build_estimator(StableTreeClassifier, **values, random_state=7)._settings()
     assert {name: getattr(settings, name) for name in values} == values
     named = {each.name for each in fields(StabilitySettings)}
     assert named == {*values, "rules", "seed", "is_size_open", "is_depth_open", "shrinkage"}
@@ -350,7 +364,7 @@ def test_every_setting_is_a_parameter_by_its_name():
 
 @pytest.mark.parametrize("kind", [StableTreeClassifier, StableTreeRegressor])
 def test_the_defaults_of_the_parameters_are_those_of_the_settings(kind: Any):
-    parameters = kind().get_params(deep=False)
+    parameters = {**kind()._stability_rules(), **kind().get_params(deep=False)}
     for declared in (*fields(StabilitySettings), *fields(SelectionRule)):
         made = ("rules", "seed", "is_size_open", "is_depth_open", "shrinkage", "candidate", "max_leaf_nodes")
         if declared.name not in made:
@@ -360,7 +374,7 @@ def test_the_defaults_of_the_parameters_are_those_of_the_settings(kind: Any):
 def test_weights_and_groups_run_over_the_early_rows_first():
     weight = np.arange(60) % 3
     marks = {"sample_weight": weight, "groups": WHO}
-    apart = classifier().fit(PATIENTS[25:], STAY[25:], X0=PATIENTS[:25], y0=STAY[:25], **marks)
+    apart = classifier().fit(PATIENTS[25:], STAY[25:], X_early=PATIENTS[:25], y_early=STAY[:25], **marks)
     staged = classifier().fit(PATIENTS, STAY, stage=np.arange(60) >= 25, **marks)
     assert bits(apart) == bits(staged)
 
@@ -405,19 +419,22 @@ def test_the_order_of_the_rows_does_not_matter():
 
 # -- bad marks and early data -----------------------------------------------------------------------------
 
-EARLY = {"X0": PATIENTS[:20], "y0": STAY[:20]}
+EARLY = {"X_early": PATIENTS[:20], "y_early": STAY[:20]}
 BAD: dict[str, tuple[dict[str, Any], str]] = {
-    "X0 without y0": ({"X0": PATIENTS}, "X0 and y0 go together"),
-    "y0 without X0": ({"y0": STAY}, "X0 and y0 go together"),
-    "both X0 and a stage": ({**EARLY, "stage": YEAR}, "stage and X0 both say"),
-    "X0 without names": (
-        {"X0": PATIENTS[:20].to_numpy(object), "y0": STAY[:20]},
+    "X_early without y_early": ({"X_early": PATIENTS}, "X_early and y_early go together"),
+    "y_early without X_early": ({"y_early": STAY}, "X_early and y_early go together"),
+    "both X_early and a stage": ({**EARLY, "stage": YEAR}, "stage and X_early both say"),
+    "X_early without names": (
+        {"X_early": PATIENTS[:20].to_numpy(object), "y_early": STAY[:20]},
         "must have the same columns",
     ),
-    "empty X0": ({"X0": PATIENTS[:0], "y0": STAY[:0]}, "0 sample"),
-    "short y0": ({"X0": PATIENTS[:20], "y0": STAY[:19]}, r"\b[17]9\b"),
-    "X0 lacks a column": ({"X0": PATIENTS[:20][["age", "ward"]], "y0": STAY[:20]}, "bmi"),
-    "X0 has one more column": ({"X0": PATIENTS[:20].assign(height=1.0), "y0": STAY[:20]}, "height"),
+    "empty X_early": ({"X_early": PATIENTS[:0], "y_early": STAY[:0]}, "0 sample"),
+    "short y_early": ({"X_early": PATIENTS[:20], "y_early": STAY[:19]}, r"\b[17]9\b"),
+    "X_early lacks a column": ({"X_early": PATIENTS[:20][["age", "ward"]], "y_early": STAY[:20]}, "bmi"),
+    "X_early has one more column": (
+        {"X_early": PATIENTS[:20].assign(height=1.0), "y_early": STAY[:20]},
+        "height",
+    ),
     "X_holdout without y_holdout": ({"X_holdout": PATIENTS}, "X_holdout and y_holdout go together"),
     "a holdout without its method": ({"X_holdout": PATIENTS, "y_holdout": STAY}, "X_holdout is for method"),
     "weights of X alone": ({**EARLY, "sample_weight": np.ones(60)}, "sample_weight has 60 values.*80 rows"),
@@ -443,19 +460,19 @@ def test_bad_marks_and_early_data_are_refused_in_words(name: str):
 def test_rows_of_x0_must_have_their_own_targets():
     # 20 + 60 rows and 60 + 20 targets: the sums agree, and every row would have another's target.
     with pytest.raises(DataError, match="20"):
-        classifier(n_estimators=2).fit(PATIENTS, STAY[:20], X0=PATIENTS[:20], y0=STAY)
+        classifier(n_estimators=2).fit(PATIENTS, STAY[:20], X_early=PATIENTS[:20], y_early=STAY)
 
 
 def test_arrays_of_other_widths_are_refused_in_words():
     with pytest.raises(DataError, match="column"):
-        classifier(n_estimators=2).fit(NUMBERS, STAY.tolist(), X0=NUMBERS[:, :1], y0=STAY.tolist())
+        classifier(n_estimators=2).fit(NUMBERS, STAY.tolist(), X_early=NUMBERS[:, :1], y_early=STAY.tolist())
 
 
 def test_whole_and_broken_numbers_of_polars_are_one_column():
     early = pl.DataFrame({"age": list(range(20, 40)), "bmi": [25.5] * 20})
     late = pl.DataFrame({"age": [number + 0.5 for number in range(20, 40)], "bmi": [24.5] * 20})
     y = pl.Series([0, 1] * 10)
-    model = classifier(n_estimators=2).fit(late, y, X0=early, y0=y)
+    model = classifier(n_estimators=2).fit(late, y, X_early=early, y_early=y)
     assert model.schema_.features[0].high == 39.5
 
 
@@ -499,8 +516,8 @@ PARAMETERS: dict[str, Any] = {
     "matching": "best",
     "label_weight": -1.0,
     "outcome": "value",
-    "unknown": "guess",
-    "missing": "guess",
+    "handle_unknown": "guess",
+    "handle_missing": "guess",
     "n_jobs": 0,
 }
 
@@ -558,7 +575,7 @@ def test_jobs_do_not_matter():
 
 
 def test_questions_and_categories_are_read_as_the_parameters_say():
-    model = classifier(questions=["age > bmi * 2"], categorical_features=["ward"]).fit(PATIENTS, STAY)
+    model = classifier(custom_features=["age > bmi * 2"], categorical_features=["ward"]).fit(PATIENTS, STAY)
     assert model.schema_.questions == ("age > bmi * 2",)
     assert model.feature_importances_.shape == (3,)
 
@@ -760,7 +777,7 @@ def test_a_tolerance_asks_for_its_rule_and_so_does_gamma():
     model = StableTreeClassifier(method="bootstrap", n_estimators=20, max_depth=3).fit(
         *load_breast_cancer(return_X_y=True)
     )
-    assert model.choose(gamma=0.001).choice_.selection_rule == "weighted"
+    assert model.choose(instability_weight=0.001).choice_.selection_rule == "weighted"
     assert model.choose(tolerance=0.05).choice_.selection_rule == "within-tolerance"
     assert model.choose("knee").choose(tolerance_unit="relative").choice_.selection_rule == "within-tolerance"
 

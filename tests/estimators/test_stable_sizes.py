@@ -18,6 +18,7 @@ from holdfast import (
     mean_distance,
     save,
 )
+from holdfast.stability.settings import StabilityRules
 from holdfast.storage.model_file import model_from_json, model_to_json
 
 QUICK = {"teacher": "linear", "n_estimators": 6, "validation": None}
@@ -220,7 +221,9 @@ def steps(n_steps: int) -> tuple[pd.DataFrame, pd.Series]:
 def test_more_leaves_and_any_depth_are_taken_where_they_clearly_explain_more():
     X, y = steps(24)
     parameters = {**QUICK, "teacher": "forest", "validation": "auto", "min_samples_leaf": 5}
-    model = StableTreeRegressor(**parameters, max_leaf_nodes="auto", thresholds="exact").fit(X, y)
+    model = StableTreeRegressor(
+        **parameters, max_leaf_nodes="auto", stability_rules=StabilityRules(thresholds="exact")
+    ).fit(X, y)
     assert model.max_leaf_nodes_ == 24
     assert "24 leaves instead of 12: R² on held-out rows" in model.choice_.reason
     assert model.frontier_.sizes == [4, 8, 12, 24]

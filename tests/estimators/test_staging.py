@@ -23,10 +23,10 @@ def classifier(**parameters: Any) -> StableTreeClassifier:
 
 
 @cache
-def carried(how: str = "update", **options: Any) -> StableTreeClassifier:
+def carried(strategy: str = "update", **options: Any) -> StableTreeClassifier:
     """For tests that only look at it."""
     data = years()
-    return classifier().fit_stages(*split(data), stage=data["year"], how=how, **options)
+    return classifier().fit_stages(*split(data), stage=data["year"], strategy=strategy, **options)
 
 
 def bits(tree: Tree) -> tuple[bytes, ...]:
@@ -63,7 +63,7 @@ def test_there_is_a_valid_tree_for_every_stage_and_the_model_has_the_last(how: s
 def test_the_trees_of_all_stages_keep_a_direction_that_the_rows_contradict(how: str) -> None:
     data = years()
     X, y = split(data)
-    model = classifier(monotonic_cst={"x": -1}).fit_stages(X, y, stage=data["year"], how=how)
+    model = classifier(monotonic_cst={"x": -1}).fit_stages(X, y, stage=data["year"], strategy=how)
     for tree in model.stages_.trees:
         low, high = (tree.value[tree.apply(X.assign(x=value)), 1] for value in (-2.0, 2.0))
         assert (low >= high).all()
@@ -95,7 +95,7 @@ def test_updates_are_those_that_calls_of_update_would_make() -> None:
         trees.append(model.update(X, y, validation=None).tree_)
     staged = carried("update", memory="stage")
     assert [bits(tree) for tree in staged.stages_.trees] == [bits(tree) for tree in trees]
-    assert staged.rows_behind_ == model.rows_behind_
+    assert staged.n_rows_effective_ == model.n_rows_effective_
 
 
 def test_one_stage_is_an_ordinary_fit() -> None:
@@ -103,7 +103,7 @@ def test_one_stage_is_an_ordinary_fit() -> None:
     X, y = split(data)
     plain = classifier(validation=1 / 3).fit(X, y)
     for how in HOWS:
-        model = classifier(validation=1 / 3).fit_stages(X, y, stage=data["year"], how=how)
+        model = classifier(validation=1 / 3).fit_stages(X, y, stage=data["year"], strategy=how)
         assert bits(model.tree_) == bits(plain.tree_)
         assert model.choice_ == plain.choice_
         assert model.stages_.kinds == ("first",)
@@ -114,9 +114,9 @@ def test_one_stage_is_an_ordinary_fit() -> None:
 def test_no_order_of_rows_or_columns_and_no_number_of_threads_changes_a_bit(how: str) -> None:
     data = years().sample(frac=1, random_state=1)
     X, y = split(data)
-    model = classifier(n_jobs=2).fit_stages(X, y, stage=data["year"], how=how)
+    model = classifier(n_jobs=2).fit_stages(X, y, stage=data["year"], strategy=how)
     assert all_bits(model) == all_bits(carried(how))
-    model = classifier().fit_stages(X[["kind", "z", "x"]], y, stage=data["year"], how=how)
+    model = classifier().fit_stages(X[["kind", "z", "x"]], y, stage=data["year"], strategy=how)
     expected = carried(how).stages_
     for own, other in zip(model.stages_.trees, expected.trees, strict=True):
         assert str(own) == str(other)
@@ -128,7 +128,7 @@ def test_the_trees_of_a_stage_know_nothing_of_later_rows() -> None:
     X, y = split(data)
     changed = y.where(data["year"] < 2004, y.sample(frac=1, random_state=0).to_numpy())
     for how in HOWS:
-        one, other = carried(how), classifier().fit_stages(X, changed, stage=data["year"], how=how)
+        one, other = carried(how), classifier().fit_stages(X, changed, stage=data["year"], strategy=how)
         for before, after in zip(one.stages_.then[:3], other.stages_.then[:3], strict=True):
             assert bits(before.tree) == bits(after.tree)
 
@@ -241,13 +241,13 @@ def test_strict_groups_score_only_rows_of_groups_that_are_new() -> None:
 @pytest.mark.parametrize("how", HOWS)
 def test_numbers_and_many_classes_are_carried_too(how: str) -> None:
     data = years(3, task="numbers")
-    model = StableTreeRegressor(**QUICK).fit_stages(*split(data), stage=data["year"], how=how)
+    model = StableTreeRegressor(**QUICK).fit_stages(*split(data), stage=data["year"], strategy=how)
     assert model.stages_.metric.name == "r2"
     assert model.stages_.then[0].forward_score > 0.3
     X, y = split(data)
     thirds = pd.cut(y, 3, labels=["low", "middle", "high"]).astype(str)
     thirds = thirds.where(data["year"] > 2001, "low")  # a first stage that has one class only
-    many = classifier().fit_stages(X, thirds, stage=data["year"], how=how)
+    many = classifier().fit_stages(X, thirds, stage=data["year"], strategy=how)
     assert many.classes_.tolist() == ["high", "low", "middle"]
     assert many.predict_proba(X).sum(axis=1) == pytest.approx(np.ones(len(X)))
 
@@ -256,7 +256,7 @@ def test_numbers_and_many_classes_are_carried_too(how: str) -> None:
 def test_the_first_tree_may_come_from_another_method(method: str) -> None:
     data = years(2)
     model = classifier(method=method, max_depth=3, max_leaf_nodes=None, validation=0.3)
-    model.fit_stages(*split(data), stage=data["year"], how="shortest-path", compare=True)
+    model.fit_stages(*split(data), stage=data["year"], strategy="shortest-path", compare=True)
     assert len(model.stages_) == 2
 
 
@@ -266,8 +266,8 @@ def test_the_first_tree_may_come_from_another_method(method: str) -> None:
 def test_a_model_goes_on_from_its_last_stage(tmp_path: Path) -> None:
     data = years()
     model = classifier().fit_stages(*split(data), stage=data["year"])
-    assert model.rows_behind_ >= len(data) / 4  # of stages that keep the tree, no row counts
-    with pytest.raises(NotFittedError, match="carried through stages, and its tree has no frontier_"):
+    assert model.n_rows_effective_ >= len(data) / 4  # of stages that keep the tree, no row counts
+    with pytest.raises(NotFittedError, match="fitted by stages, and its tree has no frontier_"):
         _ = model.frontier_
     save(model, tmp_path / "model.json")
     assert bits(load(tmp_path / "model.json").tree_) == bits(model.tree_)

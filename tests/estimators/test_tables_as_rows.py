@@ -82,8 +82,8 @@ def test_a_table_has_a_target_of_its_own(stored: StoredTable, patients: pl.DataF
 
 
 def test_how_a_table_is_read_is_said_where_it_is_made(stored: StoredTable) -> None:
-    with pytest.raises(ParameterError, match=r"questions=.*store_table"):
-        TreeClassifier(questions=["age > 60"]).fit(stored)
+    with pytest.raises(ParameterError, match=r"custom_features=.*store_table"):
+        TreeClassifier(custom_features=["age > 60"]).fit(stored)
 
 
 @pytest.mark.parametrize("estimator", [ForestClassifier(), StableTreeClassifier()], ids=repr)

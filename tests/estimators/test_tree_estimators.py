@@ -209,7 +209,7 @@ def test_importances_have_one_number_per_column():
 
 def test_the_importance_of_a_question_is_shared_by_the_columns_it_reads():
     X = np.array([[1.0, 1.0, 0.0], [2.0, 2.0, 1.0], [1.0, 2.0, 0.0], [2.0, 1.0, 1.0]])
-    model = TreeClassifier(questions=["x0 == x1"]).fit(X, ["same", "same", "other", "other"])
+    model = TreeClassifier(custom_features=["x0 == x1"]).fit(X, ["same", "same", "other", "other"])
     assert model.get_n_leaves() == 2
     assert model.tree_.importances.tolist() == [0.0, 0.0, 0.0, 1.0]
     assert model.feature_importances_.tolist() == [0.5, 0.5, 0.0]
@@ -243,6 +243,6 @@ def test_a_generator_moves_on_only_if_features_are_drawn():
 
 def test_a_budget_ends_growth_with_a_warning():
     with pytest.warns(GrowthWarning, match="3 nodes"):
-        model = TreeClassifier(max_nodes=3).fit(PATIENTS, STAY)
+        model = TreeClassifier(growth_rules=GrowthRules(max_nodes=3)).fit(PATIENTS, STAY)
     assert model.tree_.n_nodes == 3
     assert model.tree_.notes

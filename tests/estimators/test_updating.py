@@ -56,14 +56,14 @@ def test_the_same_rows_again_change_nothing(model: StableTreeClassifier) -> None
 
 def test_new_leaf_values_alone_change_no_split(model: StableTreeClassifier) -> None:
     before = model.tree_
-    model.update(*frame(0), how="refit")
+    model.update(*frame(0), strategy="refit")
     assert tree_distance(before, model.tree_).total == 0.0
     assert model.previous_tree_ is before
 
 
 def test_rows_that_say_something_else_move_the_tree_as_the_path_says(model: StableTreeClassifier) -> None:
     X, y = frame(1, n_rows=600, shift=0.8)
-    model.update(X, y, prior=0)
+    model.update(X, y, prior_rows=0)
     steps = model.update_.steps
     assert (steps[0].kind, steps[-1].kind) == ("keep", "fresh")
     assert steps[0].distance == 0.0
@@ -83,7 +83,7 @@ def test_rows_that_say_something_else_move_the_tree_as_the_path_says(model: Stab
 
 def test_the_scores_of_the_path_are_of_trees_that_have_not_seen_the_rows(model: StableTreeClassifier) -> None:
     X, y = frame(1, n_rows=300, shift=0.8)
-    update = model.update(X, y, prior=0).update_
+    update = model.update(X, y, prior_rows=0).update_
     assert update.n_scored == pytest.approx(100, abs=3)
     keep = update.steps[0]
     assert (keep.difference, keep.error) == (0.0, 0.0)
@@ -97,13 +97,13 @@ def test_the_scores_of_the_path_are_of_trees_that_have_not_seen_the_rows(model: 
 
 def test_a_deployed_tree_counts_for_the_rows_it_was_trained_on(model: StableTreeClassifier) -> None:
     few = frame(3, n_rows=30)
-    assert model.update(*few, how="refit").update_.settings.prior == 200
+    assert model.update(*few, strategy="refit").update_.settings.prior_rows == 200
     # Leaves that fewer than five rows reach are kept: the rows there do not count.
-    assert 200 < model.rows_behind_ == model.tree_.count[0] < 230
+    assert 200 < model.n_rows_effective_ == model.tree_.count[0] < 230
     again = StableTreeClassifier(**FAST).fit(*frame(0))
     for _ in range(3):  # rows that come again count once
-        assert again.update(*frame(0), how="refit").update_.settings.prior == pytest.approx(200 / 3)
-        assert again.rows_behind_ == 200
+        assert again.update(*frame(0), strategy="refit").update_.settings.prior_rows == pytest.approx(200 / 3)
+        assert again.n_rows_effective_ == 200
 
 
 def test_rows_that_are_merely_alike_are_not_the_same_rows() -> None:
@@ -113,9 +113,9 @@ def test_rows_that_are_merely_alike_are_not_the_same_rows() -> None:
         return X, np.where(rng.random(300) < 0.2 + 0.5 * (X["p"] == "a"), "yes", "no")
 
     model = StableTreeClassifier(**FAST).fit(*few_categories(1))
-    model.update(*few_categories(2), how="refit")
-    assert model.update_.settings.prior == 300
-    assert model.rows_behind_ == 600
+    model.update(*few_categories(2), strategy="refit")
+    assert model.update_.settings.prior_rows == 300
+    assert model.n_rows_effective_ == 600
 
 
 def test_a_row_of_weight_two_is_two_rows(model: StableTreeClassifier) -> None:
@@ -123,7 +123,7 @@ def test_a_row_of_weight_two_is_two_rows(model: StableTreeClassifier) -> None:
     twice = np.repeat(np.arange(200), 2)
     one = copy(model).update(X, y, np.full(200, 2))
     other = copy(model).update(X.iloc[twice], y[twice])
-    assert one.rows_behind_ == other.rows_behind_ == 600
+    assert one.n_rows_effective_ == other.n_rows_effective_ == 600
     assert tree_distance(one.tree_, other.tree_).total == 0.0
     assert one.tree_.value == pytest.approx(other.tree_.value)
 
@@ -131,8 +131,8 @@ def test_a_row_of_weight_two_is_two_rows(model: StableTreeClassifier) -> None:
 def test_rows_that_count_little_move_the_tree_little() -> None:
     old, new = frame(0, n_rows=600), frame(1, n_rows=30, shift=2.0)
     model = StableTreeClassifier(**FAST).fit(*old)
-    weighed = copy(model).update(*new, X_old=old[0], y_old=old[1], half_life=0.02, how="refit")
-    assert weighed.rows_behind_ < 700
+    weighed = copy(model).update(*new, X_old=old[0], y_old=old[1], half_life=0.02, strategy="refit")
+    assert weighed.n_rows_effective_ < 700
     moved = np.abs(weighed.predict_proba(old[0]) - model.predict_proba(old[0])).mean()
     assert moved < 0.06
     zero = np.r_[np.zeros(5), np.ones(625)]
@@ -142,24 +142,24 @@ def test_rows_that_count_little_move_the_tree_little() -> None:
 def test_keeping_the_tree_changes_nothing(model: StableTreeClassifier) -> None:
     before = dict(vars(model))
     X, y = frame(1, n_rows=600, shift=0.8)
-    model.update(X, y, how="keep")
+    model.update(X, y, strategy="keep")
     assert all(vars(model)[name] is each for name, each in before.items())
-    model.update(X, y, prior=0).take(0)
+    model.update(X, y, prior_rows=0).select_step(0)
     assert all(vars(model)[name] is each for name, each in before.items() if name != "update_")
-    model.take(len(model.update_.steps) - 1)
+    model.select_step(len(model.update_.steps) - 1)
     assert model.tree_ is model.update_.tree
 
 
 def test_what_was_asked_for_of_leaves_and_sizes_holds_in_updates() -> None:
     least = StableTreeClassifier(**FAST, min_samples_leaf=40).fit(*frame(0, n_rows=400))
-    least.update(*frame(1, n_rows=400, shift=0.8), prior=0, tolerance=0.0)
+    least.update(*frame(1, n_rows=400, shift=0.8), prior_rows=0, tolerance=0.0)
     assert least.tree_.count[least.tree_.feature == -1].min() >= 40
     sized = StableTreeClassifier(**{**FAST, "validation": 1 / 3}, max_leaf_nodes="auto").fit(*frame(0))
     most = sized.max_leaf_nodes_
-    sized.update(*frame(1, shift=0.8), prior=0)
+    sized.update(*frame(1, shift=0.8), prior_rows=0)
     assert sized.tree_.n_leaves <= most == sized.max_leaf_nodes_
     best = StableTreeClassifier(teacher="linear", n_estimators=10, selection_rule="best-score")
-    best.fit(*frame(0)).update(*frame(1), how="retrain")
+    best.fit(*frame(0)).update(*frame(1), strategy="retrain")
     fitted = StableTreeClassifier(teacher="linear", n_estimators=10, selection_rule="best-score").fit(
         *frame(1)
     )
@@ -236,7 +236,7 @@ def test_a_policy_holds_observed_over_expected_within_bounds() -> None:
     model = StableTreeClassifier(**FAST).fit(*drifted(0, 3000, 0.05))
     before = model.tree_
     policy = ChangePolicy(observed_expected=(0.8, 1.25))
-    model.update(*drifted(1, 1500, 0.2), how="keep", policy=policy)
+    model.update(*drifted(1, 1500, 0.2), strategy="keep", policy=policy)
     assert not model.update_.verdict.passed
     model.update(*drifted(1, 1500, 0.2), policy=policy)
     assert model.update_.verdict.passed
@@ -245,7 +245,7 @@ def test_a_policy_holds_observed_over_expected_within_bounds() -> None:
 
 def test_the_sign_of_a_loss_is_the_same_everywhere() -> None:
     model = StableTreeClassifier(**FAST, scoring="log_loss").fit(*frame(0))
-    model.update(*frame(1, n_rows=600, shift=0.8), prior=0)
+    model.update(*frame(1, n_rows=600, shift=0.8), prior_rows=0)
     step = model.update_.steps[model.update_.taken]
     assert step.difference > 0  # it is better, and so the log loss is less
     assert f"-{step.difference:.3f}" in str(model.update_).split("step  what changes")[0]
@@ -259,7 +259,7 @@ def test_references_that_ask_about_a_column_that_is_another_now_are_left_out() -
     asked = {tree.schema.names[each] for tree in model.reference_trees_ for each in tree.feature if each >= 0}
     assert "w" in asked
     if "w" not in {model.tree_.schema.names[each] for each in model.tree_.feature if each >= 0}:
-        model.update(later.assign(w="text"), y_later, widen=True)
+        model.update(later.assign(w="text"), y_later, allow_new_values=True)
 
 
 @pytest.mark.parametrize("how", ["keep", "refit", "retrain", "candidate"])
@@ -267,7 +267,7 @@ def test_other_ways_do_what_they_say(model: StableTreeClassifier, how: str) -> N
     before = model.tree_
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)
-        model.update(*frame(1, shift=1.0), how=how)
+        model.update(*frame(1, shift=1.0), strategy=how)
     step = model.update_.steps[model.update_.taken]
     assert step.kind == how
     if how == "keep":
@@ -279,19 +279,19 @@ def test_other_ways_do_what_they_say(model: StableTreeClassifier, how: str) -> N
 
 def test_take_moves_along_the_path(model: StableTreeClassifier) -> None:
     X, y = frame(1, n_rows=600, shift=0.8)
-    model.update(X, y, prior=0)
+    model.update(X, y, prior_rows=0)
     deployed = model.previous_tree_
     for number, step in enumerate(model.update_.steps):
-        model.take(number)
+        model.select_step(number)
         assert model.tree_ is (step.tree if number else deployed)
         assert model.update_.taken == number
     with pytest.raises(ParameterError, match=r"step=99 is out of range: the path has the steps 0 to"):
-        model.take(99)
+        model.select_step(99)
 
 
 def test_frozen_nodes_stay(model: StableTreeClassifier) -> None:
     before = model.tree_
-    model.update(*frame(1, n_rows=600, shift=1.5), prior=0, frozen=[0])
+    model.update(*frame(1, n_rows=600, shift=1.5), prior_rows=0, frozen=[0])
     assert model.tree_.feature[0] == before.feature[0]
     assert model.tree_.threshold[0] == before.threshold[0]
     with pytest.raises(ParameterError, match="which is no node of the deployed tree"):
@@ -304,8 +304,8 @@ def test_what_was_edited_by_hand_stays_and_stays_on_record(model: StableTreeClas
     by_hand = model.tree_.with_leaf_value(
         leaf, {model.classes_[1]: 0.123}, by="Ada", why="a guideline"
     ).with_threshold(0, threshold, by="Ada", why="easier to say")
-    model.adopt(by_hand)
-    model.update(*frame(1, n_rows=600, shift=1.5), prior=0, frozen="edited")
+    model.from_tree(by_hand)
+    model.update(*frame(1, n_rows=600, shift=1.5), prior_rows=0, frozen="edited")
     assert (model.tree_.threshold[0], model.tree_.value[leaf, 1]) == (threshold, pytest.approx(0.123))
     assert [edit.why for edit in model.tree_.edits] == ["a guideline", "easier to say"]
     assert edited_nodes(model.tree_) == (0, leaf)
@@ -313,8 +313,8 @@ def test_what_was_edited_by_hand_stays_and_stays_on_record(model: StableTreeClas
 
 def test_thresholds_that_stay_are_not_rounded_again(model: StableTreeClassifier) -> None:
     odd = model.tree_.threshold + np.where(np.isnan(model.tree_.threshold), 0.0, 1e-7)
-    model.adopt(model.tree_.replace(threshold=odd))
-    model.update(*frame(0), prior=0, tolerance=1.0)
+    model.from_tree(model.tree_.replace(threshold=odd))
+    model.update(*frame(0), prior_rows=0, tolerance=1.0)
     assert np.array_equal(model.tree_.threshold, odd, equal_nan=True)
 
 
@@ -322,22 +322,24 @@ def test_new_categories_and_classes_are_taken_in_on_request_only(model: StableTr
     X, y = frame(1)
     X.loc[:9, "kind"] = "c"
     X.loc[10:19, "kind"] = None
-    with pytest.warns(DataWarning, match=r"'kind': 'c' \(10 rows\).*widen=True"):
+    with pytest.warns(DataWarning, match=r"'kind': 'c' \(10 rows\).*allow_new_values=True"):
         model.update(X, y)
     assert model.tree_.schema.features[2].categories == ("a", "b")
     as_missing = StableTreeClassifier(**FAST).fit(*frame(0)).update(X.replace({"kind": {"c": None}}), y)
     assert np.array_equal(model.update_.steps[1].tree.value, as_missing.update_.steps[1].tree.value)
     y = y.astype(object)
     y[:40] = "maybe"
-    with pytest.raises(SchemaMismatch, match=r"(?s)new classes.*'maybe'.*Give widen=True") as refused:
+    with pytest.raises(
+        SchemaMismatch, match=r"(?s)new classes.*'maybe'.*Give allow_new_values=True"
+    ) as refused:
         model.update(X, y)
     assert "schema.widened" not in str(refused.value)
-    with pytest.raises(SchemaMismatch, match=r"(?s)not in the schema.*'more'.*Or give widen=True"):
+    with pytest.raises(SchemaMismatch, match=r"(?s)not in the schema.*'more'.*Or give allow_new_values=True"):
         model.update(X.assign(more=0.0), y)
     with pytest.raises(SchemaMismatch, match=r"columns missing") as refused:
         model.update(X.drop(columns="z"), y)
-    assert "widen" not in str(refused.value)
-    model.update(X.assign(more=1.0 * np.arange(len(X))), y, widen=True)
+    assert "allow_new_values" not in str(refused.value)
+    model.update(X.assign(more=1.0 * np.arange(len(X))), y, allow_new_values=True)
     assert model.tree_.schema.features[2].categories == ("a", "b", "c")
     assert model.classes_.tolist() == ["maybe", "no", "yes"]
     assert model.feature_names_in_.tolist() == ["x", "z", "kind", "more"]
@@ -351,19 +353,19 @@ def test_a_column_that_was_empty_before_may_become_text() -> None:
         warnings.simplefilter("ignore", DataWarning)
         model = StableTreeClassifier(**FAST).fit(X.assign(ward=np.nan), y)
     later["ward"] = np.array(["east", "west"])[np.arange(len(later)) % 2]
-    model.update(later, y_later, widen=True)
+    model.update(later, y_later, allow_new_values=True)
     assert model.tree_.schema.features[3].categories == ("east", "west")
 
 
 def test_old_rows_and_their_age_count(model: StableTreeClassifier) -> None:
     old, new = frame(0), frame(1, n_rows=200, shift=2.0)
-    even = StableTreeClassifier(**FAST).fit(*old).update(*new, X_old=old[0], y_old=old[1], prior=0)
+    even = StableTreeClassifier(**FAST).fit(*old).update(*new, X_old=old[0], y_old=old[1], prior_rows=0)
     late = (
         StableTreeClassifier(**FAST)
         .fit(*old)
-        .update(*new, X_old=old[0], y_old=old[1], half_life=0.1, prior=0)
+        .update(*new, X_old=old[0], y_old=old[1], half_life=0.1, prior_rows=0)
     )
-    alone = StableTreeClassifier(**FAST).fit(*old).update(*new, prior=0)
+    alone = StableTreeClassifier(**FAST).fit(*old).update(*new, prior_rows=0)
     X = new[0]
     near, far = (np.abs(each.predict_proba(X) - alone.predict_proba(X)).mean() for each in (late, even))
     assert near < far
@@ -374,41 +376,41 @@ def test_old_rows_and_their_age_count(model: StableTreeClassifier) -> None:
 def test_a_policy_that_is_broken_leaves_the_tree_as_it_is(model: StableTreeClassifier) -> None:
     X, y = frame(1, n_rows=600, shift=0.8)
     before, policy = model.tree_, ChangePolicy(thresholds="never", new_splits="never", max_churn=0.0)
-    model.update(X, y, prior=0, policy=policy)
+    model.update(X, y, prior_rows=0, policy=policy)
     assert model.tree_ is before
     assert not model.update_.is_taken
     assert not model.update_.verdict.passed
     assert "The policy forbids the update" in str(model.update_)
     assert hasattr(model, "frontier_")
-    model.update(X, y, prior=0, policy=policy, force=True)
+    model.update(X, y, prior_rows=0, policy=policy, force=True)
     assert model.update_.is_forced
     assert model.tree_ is model.update_.tree
-    model.take(0)  # keeping breaks no line
+    model.select_step(0)  # keeping breaks no line
     assert model.update_.is_taken
     assert not model.update_.is_forced
-    model.take(len(model.update_.steps) - 1)  # which the policy forbids
+    model.select_step(len(model.update_.steps) - 1)  # which the policy forbids
     assert model.tree_ is before
 
 
 def test_a_step_taken_by_force_after_a_refusal_counts_the_rows(model: StableTreeClassifier) -> None:
     X, y = frame(1, n_rows=600, shift=0.8)
-    model.update(X, y, prior=0, policy=ChangePolicy(leaf_values="never", thresholds="never"))
+    model.update(X, y, prior_rows=0, policy=ChangePolicy(leaf_values="never", thresholds="never"))
     assert not model.update_.is_taken
-    assert not hasattr(model, "rows_behind_")
-    model.take(model.update_.taken, force=True)
-    assert model.rows_behind_ == 600
+    assert not hasattr(model, "n_rows_effective_")
+    model.select_step(model.update_.taken, force=True)
+    assert model.n_rows_effective_ == 600
     assert not hasattr(model, "frontier_")
 
 
 def test_any_tree_can_be_adopted_and_updated() -> None:
     X, y = frame(0)
     theirs = DecisionTreeClassifier(max_depth=2, random_state=0).fit(X[["x", "z"]], y)
-    model = StableTreeClassifier(**FAST).adopt(theirs)
+    model = StableTreeClassifier(**FAST).from_tree(theirs)
     assert model.predict(X[["x", "z"]]).tolist() == theirs.predict(X[["x", "z"]]).tolist()
     model.update(frame(1)[0][["x", "z"]], frame(1)[1])
     assert model.tree_.n_leaves >= 2
     with pytest.raises(ParameterError, match="take the other estimator"):
-        StableTreeRegressor().adopt(theirs)
+        StableTreeRegressor().from_tree(theirs)
 
 
 def test_an_updated_model_can_be_saved_and_updated_again(model: StableTreeClassifier, tmp_path) -> None:
@@ -419,7 +421,7 @@ def test_an_updated_model_can_be_saved_and_updated_again(model: StableTreeClassi
     again = load(tmp_path / "model.json")
     X = frame(2)[0]
     assert np.array_equal(again.predict_proba(X), model.predict_proba(X))
-    assert again.rows_behind_ == model.rows_behind_
+    assert again.n_rows_effective_ == model.n_rows_effective_
     assert again.teacher_loss_ == model.teacher_loss_
     both = [each.update(*frame(2, shift=0.5)).tree_ for each in (again, model)]
     assert tree_distance(*both).total == 0.0
@@ -433,11 +435,11 @@ def test_numbers_and_several_classes_are_updated_alike() -> None:
     regressor = StableTreeRegressor(**FAST).fit(X, numbers)
     later, _ = frame(1)
     moved = (later["x"].to_numpy() - 1.0) * 2 + (later["kind"] == "b") * 3.0
-    regressor.update(later, moved, prior=0)
+    regressor.update(later, moved, prior_rows=0)
     assert regressor.score(later, moved) > 0.7
     three = np.where(X["z"] > 0.8, "maybe", y)
     classifier = StableTreeClassifier(**FAST).fit(X, three)
-    classifier.update(later, np.where(later["z"] > 0.2, "maybe", frame(1)[1]), prior=0)
+    classifier.update(later, np.where(later["z"] > 0.2, "maybe", frame(1)[1]), prior_rows=0)
     assert classifier.predict_proba(later).shape == (200, 3)
 
 
@@ -452,8 +454,8 @@ def test_rows_and_columns_in_another_order_give_the_same_bits() -> None:
 
 def test_what_failed_leaves_no_trace(model: StableTreeClassifier) -> None:
     before = dict(vars(model))
-    with pytest.raises(ParameterError, match="how='leap' is unknown"):
-        model.update(*frame(1), how="leap")
+    with pytest.raises(ParameterError, match="strategy='leap' is unknown"):
+        model.update(*frame(1), strategy="leap")
     with pytest.raises(ParameterError, match="tolerance=-1"):
         model.update(*frame(1), tolerance=-1)
     assert vars(model) == before
@@ -461,7 +463,7 @@ def test_what_failed_leaves_no_trace(model: StableTreeClassifier) -> None:
 
 def judged_steps(model: StableTreeClassifier, **refit: Any) -> Any:
     """An update to a fresh tree, with other held-out figures of the step that changes leaf values."""
-    update = model.update(*frame(1, n_rows=300, shift=0.8), prior=0).update_
+    update = model.update(*frame(1, n_rows=300, shift=0.8), prior_rows=0).update_
     refitted = replace(update.steps[1], kind="refit", loss=0.0, **refit)
     return replace(update, steps=(update.steps[0], refitted, update.steps[-1]), taken=2)
 
@@ -486,7 +488,7 @@ def test_a_step_that_was_named_is_said_to_be_asked_for(model: StableTreeClassifi
     words = " ".join(str(update.take(len(update.steps) - 1)).split())
     assert "as asked" in words
     assert "Step 1 fits too, and is nearer" in words
-    refit = model.update(*frame(0), how="refit").update_
+    refit = model.update(*frame(0), strategy="refit").update_
     assert "No question changes as asked" not in str(refit)
     assert "every question stays" in str(refit)
 
@@ -504,7 +506,7 @@ def test_a_change_that_no_held_out_tree_makes_has_no_score_and_is_not_taken(
     assert _alike(Point("refit", tree, 0.0, 2.0), like) is like[1]
 
     policy = ChangePolicy(score_margin=0.02, max_flips=0.5)
-    update = model.update(*frame(1, n_rows=300, shift=0.8), prior=0, policy=policy, force=True).update_
+    update = model.update(*frame(1, n_rows=300, shift=0.8), prior_rows=0, policy=policy, force=True).update_
     unknown = {"alike": None, "score": np.nan, "difference": np.nan, "error": np.nan}
     step = replace(update.steps[-1], **unknown, likelihood=(np.nan, np.nan), observed_expected=None)
     assert not is_no_worse(step, update.deployed)

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from holdfast.errors import ParameterError
-from holdfast.estimators.bagging import BaggingClassifier
-from holdfast.estimators.forest import ForestClassifier
+from holdfast.estimators.forest import BaggingClassifier, ForestClassifier
 
 generator = np.random.default_rng(0)
 X = generator.normal(size=(200, 3))

@@ -387,6 +387,6 @@ def test_a_number_has_no_risk_and_no_class() -> None:
 
 
 def test_a_model_that_refuses_missing_values_refuses_them_here() -> None:
-    model = TreeClassifier(missing="error").fit([[1.0], [2.0]], ["a", "b"])
+    model = TreeClassifier(handle_missing="error").fit([[1.0], [2.0]], ["a", "b"])
     with pytest.raises(DataError, match="missing"):
         model.explain_row([np.nan])

@@ -131,7 +131,7 @@ def test_after_an_update_they_are_of_old_and_new_rows_together() -> None:
     y = X[:, 0] + RNG.normal(size=300)
     small = {"teacher": "linear", "max_leaf_nodes": 3, "n_estimators": 5, "validation": None}
     model = StableTreeRegressor(**small, leaf_values="teacher").fit(X[:180], y[:180])
-    model.update(X[180:], y[180:], how="refit", validation=None)
+    model.update(X[180:], y[180:], strategy="refit", validation=None)
     low, high = model.predict_interval(X)
     for leaf in np.unique(leaves := model.apply(X)):
         own = y[leaves == leaf]

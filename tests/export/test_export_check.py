@@ -131,7 +131,9 @@ def test_a_drawing_has_nothing_to_verify() -> None:
 
 def test_a_question_of_the_user_is_refused_by_name() -> None:
     frame = pd.DataFrame({"a": np.arange(40.0), "b": np.arange(40.0)[::-1] % 7})
-    asked = TreeClassifier(questions=["a * b > 60"], max_depth=1).fit(frame, frame["a"] * frame["b"] > 60)
+    asked = TreeClassifier(custom_features=["a * b > 60"], max_depth=1).fit(
+        frame, frame["a"] * frame["b"] > 60
+    )
     with pytest.raises(ExportError, match=r"node 0 asks the question 'a \* b > 60'"):
         export(asked, "python")
 

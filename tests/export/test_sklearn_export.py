@@ -159,7 +159,7 @@ def test_a_split_on_categories_is_refused_by_name() -> None:
 
 def test_a_split_on_a_question_is_refused_by_name() -> None:
     frame = pd.DataFrame({"a": [1.0, 2.0, 1.0, 2.0], "b": [2.0, 1.0, 2.0, 1.0]})
-    tree = grow(Table.from_arrays(frame, ["no", "yes", "no", "yes"], questions=["a < b"]))
+    tree = grow(Table.from_arrays(frame, ["no", "yes", "no", "yes"], custom_features=["a < b"]))
     moved = tree.replace(
         feature=np.where(tree.feature == LEAF, LEAF, 2).astype(np.int32),
         threshold=np.full(tree.n_nodes, np.nan),

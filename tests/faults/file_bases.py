@@ -62,7 +62,7 @@ def _table(kind: str) -> Table:
     else:
         frame["y"] = risk
     task = "regression" if kind == "number" else "classification"
-    return Table.from_frame(frame, "y", questions=QUESTIONS, task=task)
+    return Table.from_frame(frame, "y", custom_features=QUESTIONS, task=task)
 
 
 def _trees(table: Table, n_estimators: int) -> tuple[Tree, ...]:
@@ -90,7 +90,7 @@ def _estimators() -> dict[str, bytes]:
     grid = {"max_depth": [2, 3], "criterion": ["gini", "entropy"]}
     models = {
         "tree": TreeClassifier(
-            max_depth=3, class_weight={0: 1, 1: 2.5}, growth_rules=C45, questions=QUESTIONS
+            max_depth=3, class_weight={0: 1, 1: 2.5}, growth_rules=C45, custom_features=QUESTIONS
         ).fit(frame, three),
         "tree of numbers": TreeRegressor(max_depth="cv", cv=3).fit(frame, risk),
         "stable tree": StableTreeClassifier(method="bootstrap", n_estimators=4, grid=grid).fit(frame, two),

@@ -54,13 +54,17 @@ def clinic() -> pd.DataFrame:
     )
 
 
-def table(target: str, *, weighted: bool = False, questions: tuple[str, ...] = (), **options: Any) -> Table:
+def table(
+    target: str, *, weighted: bool = False, custom_features: tuple[str, ...] = (), **options: Any
+) -> Table:
     """The clinic with one of its targets: "outcome", "lived", "stay" or "events"."""
     frame = clinic()
     columns = frame[["age", "dose", "blood", "ward", "grade"]]
     weight = frame["weight"].to_numpy() if weighted else None
     task = "regression" if target in ("stay", "events") else "classification"
-    return Table.from_arrays(columns, frame[target], weight, questions=questions, task=task, **options)
+    return Table.from_arrays(
+        columns, frame[target], weight, custom_features=custom_features, task=task, **options
+    )
 
 
 def features() -> pd.DataFrame:

@@ -21,6 +21,7 @@ from holdfast import (
     ForestRegressor,
     GrowthRules,
     SizeSearch,
+    StabilityRules,
     StableTreeClassifier,
     StableTreeRegressor,
     Table,
@@ -74,7 +75,7 @@ def _by_criterion(criterion: str, target: str) -> Callable[[], Marks]:
         tables = {
             "plain": table(target),
             "weighted": table(target, weighted=True),
-            "with questions": table(target, questions=QUESTIONS),
+            "with questions": table(target, custom_features=QUESTIONS),
         }
         return marks.joined({name: marks.of_tree(grow(each, rules)) for name, each in tables.items()})
 
@@ -87,7 +88,7 @@ for _criterion, _target in CRITERIA.items():
 
 @result("tree by C4.5, pruned")
 def _c45() -> Marks:
-    return marks.of_tree(grow(table("outcome", questions=QUESTIONS), C45))
+    return marks.of_tree(grow(table("outcome", custom_features=QUESTIONS), C45))
 
 
 @result("tree, best first")
@@ -219,7 +220,9 @@ def _centred_categories() -> Marks:
 
 @result("centred tree, labels of three classes in its leaves, metric")
 def _centred_labels() -> Marks:
-    model = _centred(StableTreeClassifier).set_params(leaf_values="labels", matching="metric")
+    model = _centred(StableTreeClassifier).set_params(
+        leaf_values="labels", stability_rules=StabilityRules(matching="metric")
+    )
     return _of_stable(model, "outcome")
 
 
@@ -347,7 +350,7 @@ def _full_density() -> Marks:
 
 @result("model file of a tree")
 def _tree_file() -> Marks:
-    return marks.of_bytes(tree_to_json(grow(table("outcome", questions=QUESTIONS))))
+    return marks.of_bytes(tree_to_json(grow(table("outcome", custom_features=QUESTIONS))))
 
 
 @result("model file of several trees")

@@ -16,7 +16,8 @@ from holdfast import (
     grow,
 )
 from holdfast.errors import ParameterError
-from holdfast.tree.monotone import count_violations
+from holdfast.estimators.base import build_estimator
+from holdfast.tree.monotone import violations
 from holdfast.tree.tree import LEAF
 from reference.constraints import paths_of
 
@@ -56,10 +57,7 @@ MODELS = [SINGLE, FOREST, EXTRA, RATIO, EXACT, BINNED]
 
 
 def fitted(model, **parameters):
-    none = dict.fromkeys(("interaction_cst", "forbidden", "feature_costs", "monotonic_cst"))
-    if hasattr(model, "first_splits"):
-        none["first_splits"] = None
-    model.set_params(**{**none, **parameters})
+    model = build_estimator(type(model), **{**model.get_params(), **parameters})
     return model.fit(FRAME, SCORE if isinstance(model, BoostingRegressor) else RISK)
 
 
@@ -79,7 +77,7 @@ def test_so_many_different_columns_stand_on_a_path(model, word, most):
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: str(model)[:50])
 def test_what_is_forbidden_is_not_asked_or_not_before_its_depth(model):
-    for tree in trees_of(fitted(model, forbidden={"mri": 2, "ward": None})):
+    for tree in trees_of(fitted(model, excluded_features={"mri": 2, "ward": None})):
         for path in names_on_paths(tree):
             assert "ward" not in path
             assert "mri" not in path[:2]
@@ -91,8 +89,8 @@ def test_columns_in_no_group_make_one_more():
 
 
 def test_columns_are_meant_by_position_too():
-    by_name = fitted(SINGLE, forbidden=["mri"], interaction_cst=[["age", "dose"]]).tree_
-    assert str(by_name) == str(fitted(SINGLE, forbidden=[2], interaction_cst=[[0, 1]]).tree_)
+    by_name = fitted(SINGLE, excluded_features=["mri"], interaction_cst=[["age", "dose"]]).tree_
+    assert str(by_name) == str(fitted(SINGLE, excluded_features=[2], interaction_cst=[[0, 1]]).tree_)
 
 
 # -- first splits ---------------------------------------------------------------------------------------
@@ -174,15 +172,14 @@ def test_what_is_paid_for_is_cheap_further_down():
     "parameters",
     [
         {"monotonic_cst": {"age": 1, "dose": -1}},
-        {"interaction_cst": GROUPS, "forbidden": {"mri": 1}},
+        {"interaction_cst": GROUPS, "excluded_features": {"mri": 1}},
         {"first_splits": TOP},
     ],
     ids=lambda parameters: next(iter(parameters)),
 )
 def test_stable_trees_keep_to_all_of_it(parameters):
-    model = StableTreeClassifier(
-        max_leaf_nodes=7, n_estimators=6, validation=None, teacher="forest", **parameters
-    )
+    usual = {"max_leaf_nodes": 7, "n_estimators": 6, "validation": None, "teacher": "forest"}
+    model = build_estimator(StableTreeClassifier, **usual, **parameters)
     tree = model.fit(FRAME, RISK).tree_
     if "monotonic_cst" in parameters:
         assert tree.monotone is not None
@@ -205,9 +202,9 @@ def test_stable_trees_keep_to_all_of_it(parameters):
         ({"interaction_cst": [["age", "height"]]}, "'height', which is no column"),
         ({"interaction_cst": "all"}, "a list of sets of columns, 'pairwise'"),
         ({"interaction_cst": ["age"]}, "a list of sets of columns"),
-        ({"forbidden": "age"}, "a list of columns"),
-        ({"forbidden": {"age": 0}}, "'age' is 0: it must be the number of questions"),
-        ({"forbidden": ["age", "dose", "mri", "ward"]}, "leaves nothing to ask"),
+        ({"excluded_features": "age"}, "a list of columns"),
+        ({"excluded_features": {"age": 0}}, "'age' is 0: it must be the number of splits"),
+        ({"excluded_features": ["age", "dose", "mri", "ward"]}, "leaves nothing to split on"),
         ({"feature_costs": {"age": 0.0}}, "'age' is 0.0: it must be a positive number"),
         ({"feature_costs": {"age": -2}}, "'age' is -2: it must be a positive number"),
         ({"feature_costs": {"height": 2}}, "'height', which is no column"),
@@ -220,7 +217,7 @@ def test_stable_trees_keep_to_all_of_it(parameters):
         ({"first_splits": {"feature": "ward", "threshold": 2}}, "a list of the categories"),
         ({"first_splits": []}, "prescribes nothing"),
         ({"first_splits": [{**TOP, "right": 3}, TOP["right"]]}, "as children \\[3\\]"),
-        ({"first_splits": TOP, "forbidden": ["ward"]}, "forbidden does not allow it there"),
+        ({"first_splits": TOP, "excluded_features": ["ward"]}, "excluded_features does not allow it there"),
         ({"first_splits": TOP, "interaction_cst": GROUPS}, "interaction_cst does not allow them together"),
         ({"first_splits": TOP, "max_depth": 1}, "max_depth=1 leaves no room"),
         ({"first_splits": TOP, "max_leaf_nodes": 2}, "max_leaf_nodes=2 leaves no room"),
@@ -228,16 +225,22 @@ def test_stable_trees_keep_to_all_of_it(parameters):
 )
 def test_what_cannot_be_is_refused_with_the_way_out(parameters, message):
     with pytest.raises(ParameterError, match=message):
-        TreeClassifier(**parameters).fit(FRAME, RISK)
+        build_estimator(TreeClassifier, **parameters).fit(FRAME, RISK)
 
 
 def test_a_question_waits_for_the_columns_that_it_reads():
-    model = TreeRegressor(questions=["mri > 0 and dose > 0"], forbidden={"mri": 1}, max_depth=2)
+    model = TreeRegressor(
+        custom_features=["mri > 0 and dose > 0"],
+        growth_rules=GrowthRules(excluded_features={"mri": 1}),
+        max_depth=2,
+    )
     assert all("mri" not in path[0] for path in names_on_paths(model.fit(FRAME, SCORE).tree_))
 
 
 def test_votes_among_three_classes_promise_nothing():
-    model = BaggingClassifier(n_estimators=2, voting="hard", monotonic_cst={"age": 1}, monotonic_class=1)
+    model = BaggingClassifier(
+        n_estimators=2, voting="hard", monotonic_cst={"age": 1}, growth_rules=GrowthRules(monotonic_class=1)
+    )
     with pytest.raises(ParameterError, match="set voting='soft'"):
         model.fit(FRAME, np.digitize(SCORE, [-1, 1]))
 
@@ -245,14 +248,20 @@ def test_votes_among_three_classes_promise_nothing():
 def test_the_learner_of_another_library_knows_no_constraints():
     from sklearn.tree import DecisionTreeClassifier
 
-    model = StableTreeClassifier(method="bootstrap", learner=DecisionTreeClassifier(), forbidden=["ward"])
+    model = StableTreeClassifier(
+        method="bootstrap",
+        learner=DecisionTreeClassifier(),
+        growth_rules=GrowthRules(excluded_features=["ward"]),
+    )
     with pytest.raises(ParameterError, match="or the learner"):
         model.fit(FRAME, RISK)
 
 
 def test_an_update_keeps_the_directions():
     options = {"max_leaf_nodes": 6, "n_estimators": 5, "validation": None, "teacher": "forest"}
-    model = StableTreeClassifier(monotonic_cst={"age": 1, "mri": 1}, **options).fit(FRAME, RISK)
+    model = build_estimator(StableTreeClassifier, monotonic_cst={"age": 1, "mri": 1}, **options).fit(
+        FRAME, RISK
+    )
     later = np.where(np.arange(N) % 3, RISK, np.where(FRAME.mri > 0, "no", "yes"))
     model.update(FRAME, later)
     assert model.tree_.monotone is not None

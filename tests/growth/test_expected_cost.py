@@ -23,15 +23,15 @@ def test_leaves_count_by_their_weight():
 
 def test_a_question_costs_what_the_columns_cost_that_it_reads():
     rows = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
-    table = Table.from_arrays(rows, [0.5, 0.5, 0.5, 9.5], questions=["x0 > 0 and x1 > 0"])
-    tree = grow(table, GrowthRules("squared_error", questions_only=True))
+    table = Table.from_arrays(rows, [0.5, 0.5, 0.5, 9.5], custom_features=["x0 > 0 and x1 > 0"])
+    tree = grow(table, GrowthRules("squared_error", custom_features_only=True))
     assert expected_cost(tree, {"x0": 3.0}) == 4.0
     assert expected_cost(tree, {"x0": 3.0, "x0 > 0 and x1 > 0": 7.0}) == 7.0
 
 
 def test_a_model_reports_its_cost_if_it_has_prices():
     x, y = np.random.default_rng(0).normal(size=(60, 3)), np.arange(60.0)
-    model = TreeRegressor(max_depth=2, feature_costs={0: 4.0}).fit(x, y)
+    model = TreeRegressor(max_depth=2, growth_rules=GrowthRules(feature_costs={0: 4.0})).fit(x, y)
     assert 1.0 <= model.expected_cost_ <= 6.0
     with pytest.raises(AttributeError, match="needs feature_costs"):
         _ = TreeRegressor(max_depth=2).fit(x, y).expected_cost_

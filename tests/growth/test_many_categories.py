@@ -286,16 +286,21 @@ def test_neither_order_nor_jobs_nor_repetition_change_a_bit(model: Any) -> None:
 def test_every_estimator_takes_the_exact_search() -> None:
     frame, y = mixed_frame(200)
     for model in (
-        TreeClassifier(categories="exact", max_depth=2),
-        ForestClassifier(2, categories="exact", random_state=0),
-        BoostingClassifier(n_estimators=2, categories="exact"),
-        AdaBoostClassifier(n_estimators=2, categories="exact"),
+        TreeClassifier(growth_rules=GrowthRules(categories="exact"), max_depth=2),
+        ForestClassifier(2, growth_rules=GrowthRules(categories="exact"), random_state=0),
+        BoostingClassifier(n_estimators=2, growth_rules=GrowthRules(categories="exact")),
+        AdaBoostClassifier(n_estimators=2, growth_rules=GrowthRules(categories="exact")),
     ):
         assert model.fit(frame, y).score(frame, y) > 0.5
-    assert StableTreeClassifier(categories="exact").get_params()["categories"] == "exact"
+    assert (
+        StableTreeClassifier(growth_rules=GrowthRules(categories="exact")).get_params()["categories"]
+        == "exact"
+    )
     exact = GrowthRules("squared_error", categories="exact", max_depth=3)
     by_rules = TreeRegressor(growth_rules=exact).fit(frame, y == "yes")
-    spelt_out = TreeRegressor(categories="exact", max_depth=3).fit(frame, y == "yes")
+    spelt_out = TreeRegressor(growth_rules=GrowthRules(categories="exact"), max_depth=3).fit(
+        frame, y == "yes"
+    )
     assert by_rules.tree_.in_set.tolist() == spelt_out.tree_.in_set.tolist()
 
 

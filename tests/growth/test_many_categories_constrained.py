@@ -5,7 +5,8 @@ import pandas as pd
 import pytest
 
 from holdfast import BoostingRegressor, ForestClassifier, TreeClassifier, TreeRegressor
-from holdfast.tree.monotone import count_violations
+from holdfast.estimators.base import build_estimator
+from holdfast.tree.monotone import violations
 from holdfast.tree.tree import LEAF
 from reference.constraints import paths_of
 
@@ -34,10 +35,7 @@ MODELS = [
 
 
 def fitted(model, frame=FRAME, **parameters):
-    names = ("interaction_cst", "forbidden", "feature_costs", "monotonic_cst", "monotonic_class")
-    none = dict.fromkeys(names)
-    known = model.get_params()
-    model.set_params(**{name: value for name, value in none.items() if name in known} | parameters)
+    model = build_estimator(type(model), **{**model.get_params(), **parameters})
     return model.fit(frame, RISK if hasattr(model, "predict_proba") else SCORE)
 
 
@@ -65,13 +63,13 @@ class TestConstraints:
         assert all("site" not in path or path == {"site"} for path in paths)
 
     def test_a_dear_column_is_not_asked_first(self, model):
-        assert "site" in roots(fitted(model, forbidden=["age", "dose"]))
+        assert "site" in roots(fitted(model, excluded_features=["age", "dose"]))
         assert "site" not in roots(fitted(model, feature_costs={"site": 1000.0}))
 
     def test_a_forbidden_column_is_never_asked(self, model):
         assert all(
             "site" not in path
-            for tree in trees_of(fitted(model, forbidden=["site"]))
+            for tree in trees_of(fitted(model, excluded_features=["site"]))
             for path in names_on_paths(tree)
         )
 

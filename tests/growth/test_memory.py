@@ -60,5 +60,5 @@ def test_an_estimator_has_the_limit() -> None:
     X = np.random.default_rng(0).random((500, 2))
     y = np.arange(500) % 2
     with pytest.warns(GrowthWarning, match="memory_limit"):
-        small = TreeClassifier(memory_limit=60_000).fit(X, y)
+        small = TreeClassifier(growth_rules=GrowthRules(memory_limit=60_000)).fit(X, y)
     assert small.get_n_leaves() < TreeClassifier().fit(X, y).get_n_leaves()

@@ -19,6 +19,7 @@ from holdfast import (
     save,
 )
 from holdfast.errors import BrokenTreeError, EditError, ParameterError
+from holdfast.estimators.base import build_estimator
 from holdfast.growth.leaf_values import refit_leaf_values
 from holdfast.growth.pruning.path import pruning_path
 from holdfast.tree.check import check_tree
@@ -63,7 +64,7 @@ CLASSIFIERS = [
     TreeClassifier(),
     TreeClassifier(criterion="entropy", max_leaf_nodes=12),
     TreeClassifier(criterion="gain_ratio", min_samples_leaf=3),
-    TreeClassifier(pruning_confidence=0.25, merge_leaves=True),
+    TreeClassifier(growth_rules=GrowthRules(pruning_confidence=0.25), merge_leaves=True),
     TreeClassifier(ccp_alpha="cv", cv=3),
     TreeClassifier(splitter="random", random_state=0),
     TreeClassifier(reduced_error=0.3),
@@ -115,12 +116,15 @@ def test_rates_keep_to_a_direction():
     ids=lambda model: type(model).__name__,
 )
 def test_of_three_classes_one_is_named(model):
-    model.set_params(monotonic_cst={"age": 1}, monotonic_class=2).fit(FRAME, LEVEL)
+    options = {"monotonic_cst": {"age": 1}, "monotonic_class": 2}
+    model = build_estimator(type(model), **{**model.get_params(), **options}).fit(FRAME, LEVEL)
     assert falls(model, k=2) == 0
 
 
 def test_the_first_of_two_classes_can_be_meant():
-    model = TreeClassifier(max_leaf_nodes=12, monotonic_cst={"age": 1}, monotonic_class="no").fit(FRAME, RISK)
+    model = TreeClassifier(
+        max_leaf_nodes=12, monotonic_cst={"age": 1}, growth_rules=GrowthRules(monotonic_class="no")
+    ).fit(FRAME, RISK)
     assert falls(model, k=0) == 0
 
 
@@ -247,13 +251,15 @@ def test_a_file_keeps_the_promise_and_a_broken_one_is_refused(grown, tmp_path):
 
 def test_a_model_that_is_loaded_has_its_constraints(tmp_path):
     model = TreeClassifier(
-        max_leaf_nodes=5, monotonic_cst={"age": 1}, interaction_cst=[{"age", "dose"}], forbidden=["ward"]
+        max_leaf_nodes=5,
+        monotonic_cst={"age": 1},
+        growth_rules=GrowthRules(interaction_cst=[{"age", "dose"}], excluded_features=["ward"]),
     )
     save(model.fit(FRAME, RISK), tmp_path / "model.json")
     parameters = load(tmp_path / "model.json").get_params()
     assert parameters["monotonic_cst"] == {"age": 1}
     assert parameters["interaction_cst"] == [["age", "dose"]]
-    assert parameters["forbidden"] == ["ward"]
+    assert parameters["excluded_features"] == ["ward"]
 
 
 # -- what cannot be -------------------------------------------------------------------------------------
@@ -270,12 +276,12 @@ def test_a_model_that_is_loaded_has_its_constraints(tmp_path):
         ({"monotonic_cst": {9: 1}}, "column 9, and there are 4"),
         ({"monotonic_cst": {"age": 1}, "monotonic_class": "maybe"}, "'maybe' is no class"),
         ({"monotonic_class": "yes"}, "names the class of monotonic_cst, which is not given"),
-        ({"monotonic_cst": {"age": 1}, "questions": ["age > 0 and dose > 0"]}, "the question 'age > 0"),
+        ({"monotonic_cst": {"age": 1}, "custom_features": ["age > 0 and dose > 0"]}, "the question 'age > 0"),
     ],
 )
 def test_what_cannot_be_is_refused(parameters, message):
     with pytest.raises(ParameterError, match=message):
-        TreeClassifier(**parameters).fit(FRAME, RISK)
+        build_estimator(TreeClassifier, **parameters).fit(FRAME, RISK)
 
 
 def test_three_classes_need_a_name():

@@ -189,7 +189,7 @@ def test_constraints_first_splits_and_drawn_features_are_kept(skewed: tuple[Floa
     X, y = skewed
     table = Table.from_arrays(X, y)
     plain = GrowthRules("absolute_error", max_depth=3, min_samples_leaf=10)
-    assert "x0" not in grow(table, plain.replace(forbidden=["x0"])).rules()
+    assert "x0" not in grow(table, plain.replace(excluded_features=["x0"])).rules()
     top = {"feature": "x3", "threshold": 0.25}
     prescribed = grow(table, plain.replace(first_splits=top))
     assert (prescribed.feature[0], prescribed.threshold[0]) == (3, 0.25)

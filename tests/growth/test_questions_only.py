@@ -17,11 +17,11 @@ FRAME = pd.DataFrame(
 )
 ILL = ((FRAME.age > 60) & (FRAME.bmi > 28) | (FRAME.ward == "C") & (RANDOM.random(200) < 0.7)).to_numpy()
 QUESTIONS = ["bmi > 30", "age > 60", "ward == 'C'", "age > 60 and bmi > 28"]
-ONLY = GrowthRules(questions_only=True)
+ONLY = GrowthRules(custom_features_only=True)
 
 
 def test_the_tree_is_the_one_of_the_answers_as_columns() -> None:
-    tree = grow(Table.from_arrays(FRAME, ILL, questions=QUESTIONS), ONLY)
+    tree = grow(Table.from_arrays(FRAME, ILL, custom_features=QUESTIONS), ONLY)
     assert _asked(tree) <= set(QUESTIONS)
     answers = pd.DataFrame({text: FRAME.eval(text).astype(float) for text in QUESTIONS})
     by_answer = grow(Table.from_arrays(answers, ILL))
@@ -30,23 +30,25 @@ def test_the_tree_is_the_one_of_the_answers_as_columns() -> None:
 
 
 def test_estimators_grow_from_questions_alone() -> None:
-    model = TreeClassifier(questions=QUESTIONS, questions_only=True, max_depth=2).fit(FRAME, ILL)
+    model = TreeClassifier(
+        custom_features=QUESTIONS, growth_rules=GrowthRules(custom_features_only=True), max_depth=2
+    ).fit(FRAME, ILL)
     assert model.n_features_in_ == 3  # the columns are still what it reads
     assert all(text in QUESTIONS for text in _asked(model.tree_))
-    number = TreeRegressor(questions=QUESTIONS, questions_only=True, max_depth=2).fit(FRAME, FRAME.bmi)
+    number = TreeRegressor(
+        custom_features=QUESTIONS, growth_rules=GrowthRules(custom_features_only=True), max_depth=2
+    ).fit(FRAME, FRAME.bmi)
     assert number.tree_.schema.names[number.tree_.feature[0]] == "bmi > 30"
     assert _asked(number.tree_) <= set(QUESTIONS)
-    forest = ForestClassifier(n_estimators=5, growth_rules=ONLY, questions=QUESTIONS, random_state=0)
+    forest = ForestClassifier(n_estimators=5, growth_rules=ONLY, custom_features=QUESTIONS, random_state=0)
     assert all(_asked(tree) <= set(QUESTIONS) for tree in forest.fit(FRAME, ILL).ensemble_)
 
 
 def test_without_questions_there_is_nothing_to_ask() -> None:
-    with pytest.raises(
-        ParameterError, match="questions_only=True splits by questions alone, and the table has none"
-    ):
+    with pytest.raises(ParameterError, match="splits by custom features alone, and the table has none"):
         grow(Table.from_arrays(FRAME, ILL), ONLY)
-    with pytest.raises(ParameterError, match="questions_only='yes' is no flag"):
-        GrowthRules(questions_only="yes")  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match="custom_features_only='yes' is no flag"):
+        GrowthRules(custom_features_only="yes")  # type: ignore[arg-type]
 
 
 def _asked(tree: object) -> set[str]:

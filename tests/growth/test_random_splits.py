@@ -12,6 +12,7 @@ from holdfast import ForestClassifier, TreeClassifier, TreeRegressor, load, save
 from holdfast.data.schema import Feature, Schema, Target
 from holdfast.data.table import Table
 from holdfast.errors import ParameterError
+from holdfast.estimators.base import build_estimator
 from holdfast.growth.criteria import CLASS_CRITERIA
 from holdfast.growth.grow import grow
 from holdfast.growth.rules import C45, GrowthRules
@@ -201,7 +202,7 @@ def test_neither_the_order_of_rows_nor_that_of_columns_matters(limits):
 def test_forests_are_the_same_for_any_number_of_threads_and_come_back_from_a_file(tmp_path):
     X, y = patients()
     settings_ = {"splitter": "random", "bootstrap": False, "n_estimators": 6, "random_state": 1}
-    one, two = (ForestClassifier(**settings_, n_jobs=n).fit(X, y) for n in (1, 2))
+    one, two = (build_estimator(ForestClassifier, **settings_, n_jobs=n).fit(X, y) for n in (1, 2))
     for left, right in zip(one.ensemble_, two.ensemble_, strict=True):
         assert_same(left, right)
     assert len({tree.threshold[0] for tree in one.ensemble_} | {t.n_leaves for t in one.ensemble_}) > 2

@@ -73,7 +73,7 @@ def test_paths_keep_to_groups_and_depths(table, least, data):
     group = data.draw(st.sets(st.sampled_from(names), min_size=1))
     late = data.draw(st.sampled_from(names))
     forbidden = {late: least} if least and len(names) > 1 else None
-    tree = grow(table, rules_for(table, interaction_cst=[group], forbidden=forbidden))
+    tree = grow(table, rules_for(table, interaction_cst=[group], excluded_features=forbidden))
     for path in paths_of(tree):
         asked = [tree.schema.names[feature] for feature in path]
         assert set(asked) <= group or not set(asked) & group

@@ -126,16 +126,20 @@ def check_file(seed, folder):
     new = random_rows(rng, 90, classes, 1 - share)  # in which the other class is the rarer
     for _ in range(int(rng.integers(1, 3))):
         model.update(
-            *new, how=str(rng.choice(HOWS)), prior=[None, 0][rng.integers(2)], validation=None, force=True
+            *new,
+            strategy=str(rng.choice(HOWS)),
+            prior_rows=[None, 0][rng.integers(2)],
+            validation=None,
+            force=True,
         )
         assert {step.tree.schema.target.positive for step in model.update_.steps} == {first}
-        model.take(int(rng.integers(len(model.update_.steps))), force=True)
+        model.select_step(int(rng.integers(len(model.update_.steps))), force=True)
         model = through_a_file(model, folder)
         check_shown(model.tree_, first, other, *new)
         diff = tree_diff(before, model.tree_, *new)
         assert (diff.positive, diff.rows.positive) == (first, first)
         assert tree_diff(before, model.tree_, *new, positive=other).rows.positive == other
-    model.set_params(positive=other).update(*new, how="refit", validation=None, force=True)
+    model.set_params(positive=other).update(*new, strategy="refit", validation=None, force=True)
     assert through_a_file(model, folder).tree_.schema.target.positive == other
 
 

@@ -60,8 +60,8 @@ def random_update(seed):
     model.update(
         *new,
         weights[1],
-        how=str(rng.choice(HOWS)),
-        prior=[None, None, 0, 40][rng.integers(4)],
+        strategy=str(rng.choice(HOWS)),
+        prior_rows=[None, None, 0, 40][rng.integers(4)],
         validation=[None, 1 / 3][seed % 2],
         force=True,
     )
@@ -75,7 +75,7 @@ def check_update(seed, tmp_path):
     before = deployed.apply(probes)
     n_reach = np.bincount(deployed.apply(new), n_copies, deployed.n_nodes)
     # Without a prior, the new rows alone decide wherever there are any.
-    is_without = n_reach[before] < (FEW if model.update_.settings.prior > 0 else 1)
+    is_without = n_reach[before] < (FEW if model.update_.settings.prior_rows > 0 else 1)
     for step in model.update_.steps:
         tree = step.tree
         check_tree(tree)
@@ -89,7 +89,9 @@ def check_update(seed, tmp_path):
             assert np.allclose(class_counts(tree)[kept], class_counts(deployed)[source])
             assert np.array_equal(tree.outcome[kept], deployed.outcome[source])
     for number in range(len(model.update_.steps)):
-        assert model.take(number, force=True).tree_.n_leaves == model.update_.steps[number].tree.n_leaves
+        assert (
+            model.select_step(number, force=True).tree_.n_leaves == model.update_.steps[number].tree.n_leaves
+        )
     save(model, tmp_path / "model.json")
     assert np.array_equal(load(tmp_path / "model.json").tree_.value, model.tree_.value)
 
@@ -194,7 +196,7 @@ def test_stages_keep_regions_without_rows(seed, how):
     X, y = pd.concat([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
     weight = rng.uniform(0.5, 2.0, len(y)) if seed % 3 == 0 else None
     model = make(n_estimators=4, teacher="linear", validation=None, max_leaf_nodes=6, random_state=seed)
-    options = {"how": how, "memory": "stage", "tolerance": [None, 0.02][seed % 2]}
+    options = {"strategy": how, "memory": "stage", "tolerance": [None, 0.02][seed % 2]}
     if how == "shortest-path":
         options["hindsight"] = seed >= 4
     model.fit_stages(X, y, weight, stage=np.repeat([1, 2, 3], sizes), **options)

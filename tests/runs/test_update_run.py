@@ -55,7 +55,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def moved(folder: Path) -> UpdateRun:
-    return update_run(folder / "model.json", folder / "other.csv", target="outcome", prior=0)
+    return update_run(folder / "model.json", folder / "other.csv", target="outcome", prior_rows=0)
 
 
 def frame_of(path: Path) -> pandas.DataFrame:
@@ -73,7 +73,7 @@ def updated_tree(run: UpdateRun) -> Any:
 def test_the_model_is_what_the_estimator_makes_of_the_same_rows(folder: Path, moved: UpdateRun) -> None:
     model = load(folder / "model.json")
     rows = frame_of(folder / "other.csv")
-    model.update(rows.drop(columns="outcome"), rows["outcome"], prior=0)
+    model.update(rows.drop(columns="outcome"), rows["outcome"], prior_rows=0)
     assert np.array_equal(model.tree_.threshold, updated_tree(moved).threshold, equal_nan=True)
     assert np.array_equal(model.tree_.value, updated_tree(moved).value)
 
@@ -97,20 +97,20 @@ def test_the_diff_is_as_far_as_the_step_that_is_taken(moved: UpdateRun) -> None:
 
 
 def test_the_same_world_keeps_its_questions(folder: Path) -> None:
-    run = update_run(folder / "model.json", folder / "again.csv", target="outcome", how="refit")
+    run = update_run(folder / "model.json", folder / "again.csv", target="outcome", strategy="refit")
     before = load(folder / "model.json").tree_
     assert np.array_equal(updated_tree(run).threshold, before.threshold, equal_nan=True)
 
 
 def test_a_frame_and_a_file_give_the_same_model(folder: Path, moved: UpdateRun) -> None:
-    run = update_run(folder / "model.json", frame_of(folder / "other.csv"), target="outcome", prior=0)
+    run = update_run(folder / "model.json", frame_of(folder / "other.csv"), target="outcome", prior_rows=0)
     assert run.model_content == moved.model_content
     assert run.change.data == moved.change.data
 
 
 def test_neither_threads_nor_the_order_of_rows_change_a_bit(folder: Path, moved: UpdateRun) -> None:
     rows = frame_of(folder / "other.csv").sample(frac=1, random_state=0)[["ward", "outcome", "bmi", "age"]]
-    run = update_run(folder / "model.json", rows, target="outcome", prior=0, n_jobs=1)
+    run = update_run(folder / "model.json", rows, target="outcome", prior_rows=0, n_jobs=1)
     assert run.model_content == moved.model_content
     assert run.change.data == moved.change.data
 
@@ -118,22 +118,22 @@ def test_neither_threads_nor_the_order_of_rows_change_a_bit(folder: Path, moved:
 def test_an_estimator_stays_as_it_is(folder: Path, moved: UpdateRun) -> None:
     model = load(folder / "model.json")
     before = model_hash(model)
-    run = update_run(model, folder / "other.csv", target="outcome", prior=0)
+    run = update_run(model, folder / "other.csv", target="outcome", prior_rows=0)
     assert model_hash(model) == before == run.change.old_model
     assert run.model is not model
     assert np.array_equal(run.model.tree_.value, updated_tree(moved).value)
 
 
 def test_another_step_can_be_taken(folder: Path, moved: UpdateRun) -> None:
-    run = update_run(folder / "model.json", folder / "other.csv", target="outcome", prior=0, take=1)
+    run = update_run(folder / "model.json", folder / "other.csv", target="outcome", prior_rows=0, take=1)
     assert np.array_equal(updated_tree(run).value, moved.update.steps[1].tree.value)
     assert "Step 1 of the path is asked for" in str(run)
     with pytest.raises(ParameterError, match=r"^take 99 is out of range: the path has the steps 0 to \d+\.$"):
-        update_run(folder / "model.json", folder / "other.csv", target="outcome", prior=0, take=99)
+        update_run(folder / "model.json", folder / "other.csv", target="outcome", prior_rows=0, take=99)
 
 
 def test_a_frozen_node_goes_on_asking_what_it_asks(folder: Path) -> None:
-    run = update_run(folder / "model.json", folder / "other.csv", target="outcome", prior=0, frozen=[0])
+    run = update_run(folder / "model.json", folder / "other.csv", target="outcome", prior_rows=0, frozen=[0])
     old, new = run.update.deployed, updated_tree(run)
     assert (new.feature[0], new.threshold[0]) == (old.feature[0], old.threshold[0])
     with pytest.raises(ParameterError, match="no node of the deployed tree"):
@@ -142,11 +142,11 @@ def test_a_frozen_node_goes_on_asking_what_it_asks(folder: Path) -> None:
 
 def test_old_rows_are_learnt_from_and_fade(folder: Path) -> None:
     model, new, old = folder / "model.json", folder / "other.csv", folder / "first.csv"
-    both = update_run(model, new, target="outcome", prior=0, old=old, groups="patient")
+    both = update_run(model, new, target="outcome", prior_rows=0, old=old, groups="patient")
     assert both.update.n_rows > 400
     assert both.facts["data"]["rows"] == 240
-    faded = update_run(model, new, target="outcome", prior=0, old=old, half_life=0.05)
-    alone = update_run(model, new, target="outcome", prior=0)
+    faded = update_run(model, new, target="outcome", prior_rows=0, old=old, half_life=0.05)
+    alone = update_run(model, new, target="outcome", prior_rows=0)
     assert faded.change.data == alone.change.data  # only new rows are named
     assert faded.update.tree.schema.names[faded.update.tree.feature[0]] == "bmi"
     with pytest.raises(ParameterError, match="half_life tells what old rows count"):
@@ -158,25 +158,25 @@ def test_old_rows_are_learnt_from_and_fade(folder: Path) -> None:
 
 def test_new_columns_are_left_out_and_named_unless_the_model_is_widened(folder: Path) -> None:
     with pytest.warns(
-        DataWarning, match=r"2 columns are unknown .* 'clinic', 'patient'. widen takes them in"
+        DataWarning, match=r"2 columns are unknown .* 'clinic', 'patient'. allow_new_values takes them in"
     ):
         run = update_run(folder / "model.json", folder / "again.csv", target="outcome")
     assert updated_tree(run).schema.names == ("age", "bmi", "ward")
     rows = pandas.read_csv(folder / "again.csv").assign(name=[f"Jo {number}" for number in range(240)])
-    settings: dict[str, Any] = {"target": "outcome", "widen": True}
+    settings: dict[str, Any] = {"target": "outcome", "allow_new_values": True}
     with pytest.warns(DataWarning, match="'name' is left out"):  # it only tells rows apart
         wide = update_run(folder / "model.json", rows, drop="patient", **settings)
     assert wide.update.tree.schema.names == ("age", "bmi", "ward", "clinic")
     less = update_run(folder / "model.json", rows, drop=["patient", "clinic", "name"], **settings)
     assert less.update.tree.schema.names == ("age", "bmi", "ward")
-    with pytest.raises(ParameterError, match="drop goes with widen"):
+    with pytest.raises(ParameterError, match="drop goes with allow_new_values"):
         update_run(folder / "model.json", rows, target="outcome", drop="name")
 
 
 def test_old_rows_without_a_new_column_have_it_missing(folder: Path) -> None:
     old = frame_of(folder / "first.csv")
     new = folder / "again.csv"
-    run = update_run(folder / "model.json", new, target="outcome", widen=True, old=old)
+    run = update_run(folder / "model.json", new, target="outcome", allow_new_values=True, old=old)
     assert run.update.n_rows > 400
     assert "clinic" in run.update.tree.schema.names
 
@@ -189,7 +189,7 @@ def test_a_column_that_was_empty_may_hold_text_now(folder: Path, tmp_path: Path)
         later = frame_of(folder / "again.csv").assign(tv=tv)
         with warnings.catch_warnings(record=True) as given:
             warnings.simplefilter("always")
-            run = update_run(tmp_path / "run", later, how="refit")
+            run = update_run(tmp_path / "run", later, strategy="refit")
         assert run.is_taken
         told = [
             str(each.message) for each in given if "the text in 'tv' counts as missing" in str(each.message)
@@ -207,7 +207,7 @@ def test_a_new_category_of_a_column_that_is_not_asked_about_is_taken_in(folder: 
     path.write_text((folder / "again.csv").read_text().replace(",A,", ",D,"))
     run = update_run(folder / "model.json", path, target="outcome")
     assert run.update.tree.schema.features[2].categories == ("A", "B", "C", "D")
-    wide = update_run(folder / "model.json", path, target="outcome", widen=True, drop=["clinic"])
+    wide = update_run(folder / "model.json", path, target="outcome", allow_new_values=True, drop=["clinic"])
     assert wide.update.tree.schema.features[2].categories == ("A", "B", "C", "D")
 
 
@@ -240,7 +240,7 @@ def test_a_plain_tree_is_taken_over_and_the_output_says_so(folder: Path, tmp_pat
     model.fit(rows.drop(columns="outcome"), rows["outcome"])
     save(model.tree_, tmp_path / "tree.json")
     for given, what in ((model, "is a TreeClassifier"), (tmp_path / "tree.json", "holds a tree alone")):
-        run = update_run(given, folder / "again.csv", target="outcome", how="refit")
+        run = update_run(given, folder / "again.csv", target="outcome", strategy="refit")
         assert isinstance(run.model, StableTreeClassifier)
         text = " ".join(str(run).split())
         assert f"{what}: a StableTreeClassifier with default settings takes it over." in text
@@ -293,7 +293,7 @@ def test_what_a_policy_forbids_is_proposed_and_not_taken(
     folder: Path, tmp_path: Path, moved: UpdateRun
 ) -> None:
     register = tmp_path / "register.jsonl"
-    settings: dict[str, Any] = {"target": "outcome", "prior": 0, "policy": NEVER, "register": register}
+    settings: dict[str, Any] = {"target": "outcome", "prior_rows": 0, "policy": NEVER, "register": register}
     run = update_run(folder / "model.json", folder / "other.csv", by="me", why="a new year", **settings)
     assert run.verdict is not None
     assert not run.verdict.passed
@@ -399,7 +399,9 @@ def test_the_folder_has_all_of_it(moved: UpdateRun, tmp_path: Path) -> None:
 def test_a_later_run_takes_the_place_of_an_earlier_one(
     moved: UpdateRun, folder: Path, tmp_path: Path
 ) -> None:
-    refused = update_run(folder / "model.json", folder / "other.csv", target="outcome", prior=0, policy=NEVER)
+    refused = update_run(
+        folder / "model.json", folder / "other.csv", target="outcome", prior_rows=0, policy=NEVER
+    )
     refused.save(tmp_path / "run")
     assert load(tmp_path / "run" / "proposal.json").tree_.n_leaves == updated_tree(moved).n_leaves
     (tmp_path / "run" / "letter.txt").write_text("mine")
@@ -416,7 +418,7 @@ def test_facts_tell_the_path_and_both_hashes(moved: UpdateRun, folder: Path) -> 
     assert [each["step"] for each in facts["path"]] == list(range(len(moved.update.steps)))
     assert facts["path"][0]["distance"] == 0
     assert facts["step"] == moved.update.taken
-    assert facts["settings"]["prior"] == 0
+    assert facts["settings"]["prior_rows"] == 0
     assert facts["software"]["holdfast"] == facts["holdfast"]
     assert facts["verdict"] is None
 

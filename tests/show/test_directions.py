@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from holdfast import TreeClassifier, TreeRegressor
+from holdfast.growth.rules import GrowthRules
 from holdfast.tree.tree import Tree
 
 NAMES = ["age", "dose", "ward"]
@@ -20,7 +21,9 @@ def tree() -> Tree:
     X = rows()
     died = np.where(X[:, 0] - X[:, 1] + X[:, 2] > 0.3, "died", "lived")
     model = TreeClassifier(
-        max_leaf_nodes=8, monotonic_cst={"age": 1, "dose": -1, "ward": 0}, monotonic_class="died"
+        max_leaf_nodes=8,
+        monotonic_cst={"age": 1, "dose": -1, "ward": 0},
+        growth_rules=GrowthRules(monotonic_class="died"),
     )
     return model.fit(pd.DataFrame(X, columns=NAMES), died).tree_
 

@@ -12,10 +12,10 @@ from reference.staged_rows import QUICK, split, years
 
 
 @cache
-def sequence(how: str = "shortest-path", n_years: int = 4) -> StageSequence:
+def sequence(strategy: str = "shortest-path", n_years: int = 4) -> StageSequence:
     data = years(n_years)
     model = StableTreeClassifier(**QUICK)
-    return model.fit_stages(*split(data), stage=data["year"], how=how, compare=True).stages_
+    return model.fit_stages(*split(data), stage=data["year"], strategy=strategy, compare=True).stages_
 
 
 def stump(threshold: float = 40.0, column: int = 0) -> Tree:

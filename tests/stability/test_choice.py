@@ -65,7 +65,7 @@ def test_the_most_stable():
 def test_score_less_distance_at_its_price(gamma: float, candidate: int):
     # At 0.1: 0.10, 0.40, 0.45, 0.38, 0.24. At 0.2: -0.7, 0.2, 0.05, -0.12, -0.36. At 0.01: 0.82, 0.58, 0.81,
     # 0.83, 0.78. At 0.005: 0.86, 0.59, 0.83, 0.855, 0.81.
-    choice = chosen("weighted", gamma=gamma)
+    choice = chosen("weighted", instability_weight=gamma)
     assert choice.candidate == candidate
     price = f"one unit of distance counts as much as {gamma:g} of AUC"
     assert choice.reason.startswith(f"Of the 5 candidates it is worth most if {price}.")
@@ -196,14 +196,14 @@ def test_a_knee_needs_three_points(d: list[float], a: list[float], candidate: in
 @pytest.mark.parametrize("rule", RULES)
 def test_of_alike_candidates_the_smallest_then_the_first_is_taken(rule: str):
     frontier = frontier_of_points([1.0] * 4, [0.8] * 4, n_leaves=[7, 3, 3, 5])
-    assert chosen(rule, frontier, gamma=0.1).candidate == 1
+    assert chosen(rule, frontier, instability_weight=0.1).candidate == 1
 
 
 def test_worth_that_differs_in_its_last_bits_is_equal():
     # 0.9 - 0.1 * 3 and 0.7 - 0.1 * 1 are both 0.6 by their meaning, and neither is in floats.
     for bits in (-1, 0, 1):
         frontier = frontier_of_points([3.0, 1.0], [0.9 + bits * 2.0**-53, 0.7])
-        assert chosen("weighted", frontier, gamma=0.1).candidate == 1
+        assert chosen("weighted", frontier, instability_weight=0.1).candidate == 1
 
 
 def test_of_equal_scores_the_most_stable_is_taken():
@@ -240,7 +240,9 @@ def test_every_choice_is_efficient(
 ):
     d, a = zip(*drawn, strict=True)
     frontier = frontier_of_points(d, a, n_leaves[: len(d)])
-    choice = chosen(rule, frontier, metric, tolerance=tolerance, tolerance_unit=unit, gamma=gamma)
+    choice = chosen(
+        rule, frontier, metric, tolerance=tolerance, tolerance_unit=unit, instability_weight=gamma
+    )
     assert not dominated(d, a)[choice.candidate]
     assert choice.selection_rule == rule
     assert "nan" not in choice.reason
@@ -262,8 +264,8 @@ def test_the_order_of_the_candidates_changes_no_choice(
     order = random.sample(range(len(drawn)), len(drawn))
     d, a = map(np.array, zip(*drawn, strict=True))
     leaves = np.array(n_leaves[: len(drawn)])
-    one = chosen(rule, frontier_of_points(d, a, leaves), gamma=0.1)
-    other = chosen(rule, frontier_of_points(d[order], a[order], leaves[order]), gamma=0.1)
+    one = chosen(rule, frontier_of_points(d, a, leaves), instability_weight=0.1)
+    other = chosen(rule, frontier_of_points(d[order], a[order], leaves[order]), instability_weight=0.1)
     assert order[other.candidate] == one.candidate
     assert other.reason == one.reason
 
@@ -273,7 +275,7 @@ def test_the_order_of_the_candidates_changes_no_choice(
 
 @pytest.mark.parametrize("rule", RULES)
 def test_one_is_not_many(rule: str):
-    reason = chosen(rule, frontier_of_points([1.0], [0.5], [1]), gamma=0.1).reason
+    reason = chosen(rule, frontier_of_points([1.0], [0.5], [1]), instability_weight=0.1).reason
     assert not re.search(r"\b1 (candidates|leaves|different points)", reason), reason
 
 
@@ -311,8 +313,11 @@ def test_numbers_are_scored_by_r2():
         ({"tolerance": "1"}, "tolerance='1' is out of range"),
         ({"tolerance_unit": "percent"}, "tolerance_unit='percent' is unknown: choose one of 'absolute'"),
         ({"selection_rule": "weighted"}, "selection_rule='weighted' needs gamma"),
-        ({"selection_rule": "weighted", "gamma": -1.0}, "gamma=-1.0 is out of range"),
-        ({"selection_rule": "weighted", "gamma": "1"}, "gamma='1' is out of range"),
+        (
+            {"selection_rule": "weighted", "instability_weight": -1.0},
+            "instability_weight=-1.0 is out of range",
+        ),
+        ({"selection_rule": "weighted", "instability_weight": "1"}, "instability_weight='1' is out of range"),
     ],
 )
 def test_a_wish_out_of_range_is_refused_by_name(selection_rule: dict[str, Any], message: str):
@@ -321,7 +326,7 @@ def test_a_wish_out_of_range_is_refused_by_name(selection_rule: dict[str, Any], 
 
 
 def test_numpy_numbers_are_numbers():
-    selection_rule = SelectionRule("weighted", tolerance=np.float32(0.5), gamma=np.int64(1))
+    selection_rule = SelectionRule("weighted", tolerance=np.float32(0.5), instability_weight=np.int64(1))
     assert choose(STEPS, AUC, selection_rule).candidate == 1
 
 

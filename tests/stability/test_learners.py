@@ -111,7 +111,7 @@ def test_categories_are_not_given_to_an_estimator_as_numbers():
 
 
 def test_questions_of_the_user_do_not_disturb_an_estimator():
-    table = Table.from_arrays(X, LABELS, questions=["x0 > x1"])
+    table = Table.from_arrays(X, LABELS, custom_features=["x0 > x1"])
     learner = foreign_learner(table, DecisionTreeClassifier(max_depth=2), ONE)
     (tree,) = learner.trees(0, [learner.repeats], [0])
     assert tree.schema is table.schema

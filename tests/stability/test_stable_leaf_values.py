@@ -51,7 +51,7 @@ def test_trees_of_bootstrap_samples_can_have_them_too(kind: str) -> None:
 def test_an_update_shrinks_as_the_training_did(shrunk: StableTreeClassifier) -> None:
     X_new = RNG.normal(size=(120, 3))
     y_new = np.where(X_new[:, 0] > 0, "yes", "no")  # without shrinkage leaves would say 0 or 1
-    updated = deepcopy(shrunk).update(X_new, y_new, how="refit", prior=0, validation=None)
+    updated = deepcopy(shrunk).update(X_new, y_new, strategy="refit", prior_rows=0, validation=None)
     assert updated.shrinkage_ == shrunk.shrinkage_
     assert 0 < updated.tree_.value.min() < updated.tree_.value.max() < 1
 

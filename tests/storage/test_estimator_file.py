@@ -139,7 +139,7 @@ def test_a_loaded_estimator_can_be_fitted_anew() -> None:
         {"class_weight": {"long": np.float64(2.0)}, "max_depth": np.int64(3)},
         {"growth_rules": C45},
         {"growth_rules": C45.replace(class_weight={"long": 3.0}, max_features="sqrt")},
-        {"questions": ["age ** 2 > 2500", "ward == 'west' and age > 60"]},
+        {"custom_features": ["age ** 2 > 2500", "ward == 'west' and age > 60"]},
         {"categorical_features": [False, True, False], "max_features": 1.0},
         {"scoring": "neg_brier_score", "ccp_alpha": "cv", "random_state": 2**32 - 1},
     ],
@@ -384,7 +384,7 @@ DENSITY = DensityTree(covariance="full").fit(PATIENTS)
             r"at estimator.parameters\[...\]\[0\]\[0\]: Expected",
         ),
         (TREE, {"parameters": {"max_depth": [[1]]}}, r"at estimator.parameters.max_depth: Expected"),
-        (TREE, {"parameters": {"unknown": "guess"}}, r"unknown='guess' is unknown"),
+        (TREE, {"parameters": {"handle_unknown": "guess"}}, r"handle_unknown='guess' is unknown"),
         (TREE, {"parameters": {"n_jobs": 0}}, r"n_jobs=0 is out of range"),
         (FOREST, {"parameters": {"n_jobs": 10**9}}, r"n_jobs=1000000000 is beyond 4096"),
         (
@@ -499,6 +499,6 @@ def test_an_edited_parameter_does_not_fit_the_checksum() -> None:
 
 
 def test_more_entries_than_the_file_can_pay_for_are_refused() -> None:
-    data = edited(TREE, lambda part: part["parameters"].update(questions=[0] * 12_000_000))
+    data = edited(TREE, lambda part: part["parameters"].update(custom_features=[0] * 12_000_000))
     with pytest.raises(ModelFileError, match="entries of an estimator, too many"):
         model_from_json(data, edited=True)

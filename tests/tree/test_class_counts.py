@@ -49,8 +49,8 @@ def test_a_centred_tree_says_what_its_teacher_says_and_counts_what_was_seen(mode
 
 def test_after_an_update_they_are_of_the_rows_before_and_of_the_new_ones(model) -> None:
     rows = ROWS[:150] + 0.01
-    new = StableTreeClassifier(**model.get_params()).adopt(model.tree_)
-    new.update(rows, LABELS[:150], how="refit")
+    new = StableTreeClassifier(**model.get_params()).from_tree(model.tree_)
+    new.update(rows, LABELS[:150], strategy="refit")
     assert (
         class_counts(new.tree_) == class_counts(model.tree_) + by_hand(new.tree_, rows, LABELS[:150])
     ).all()

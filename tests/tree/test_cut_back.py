@@ -178,7 +178,7 @@ def test_a_pruned_tree_still_asks_the_users_question_and_knows_sets_and_missing_
     ill = ((np.nan_to_num(bmi, nan=40.0) - 27) ** 2 < 16) & (site != "skin")
     y = np.where(ill ^ (random.random(n) < 0.2), "ill", "well")
     frame = np.column_stack([bmi.astype(object), site])
-    table = Table.from_arrays(frame, y, questions=["(x0 - 27) ** 2 < 16"])
+    table = Table.from_arrays(frame, y, custom_features=["(x0 - 27) ** 2 < 16"])
     tree = grow(table)
     path = pruning_path(tree)
     part = prune(tree, float(path.alphas[path.n_leaves <= 6][0]))

@@ -143,18 +143,18 @@ def test_an_unknown_category_counts_as_missing_or_is_refused() -> None:
         # Missing goes left at the root and right below it: to the same leaf as "none".
         assert ensemble.predict_proba(rows) == pytest.approx(np.array([[0.9, 0.1], [0.9, 0.1]]))
     with pytest.raises(SchemaMismatch, match="strange"):
-        ensemble.predict(rows, unknown="error")
+        ensemble.predict(rows, handle_unknown="error")
 
 
 def test_missing_values_are_refused_on_request_in_the_columns_that_are_asked_about() -> None:
     ensemble = mean_of(PRICE)
     with pytest.raises(DataError, match="'age' has 1 missing"):
-        ensemble.predict([[5.0, np.nan]], missing="error")
+        ensemble.predict([[5.0, np.nan]], handle_missing="error")
     table = Table(PRICE.schema, (np.array([5.0]), np.array([np.nan])), np.zeros(1))
     with pytest.raises(DataError, match="'age' has missing"):
-        ensemble.predict(table, missing="error")
+        ensemble.predict(table, handle_missing="error")
     only_age = tree_of(leaf(3, 1.0, impurity=0.0), PRICE.schema.features, PRICE.schema.target)
-    assert mean_of(only_age).predict([[np.nan, np.nan]], missing="error").tolist() == [1.0]
+    assert mean_of(only_age).predict([[np.nan, np.nan]], handle_missing="error").tolist() == [1.0]
 
 
 def test_questions_are_answered_from_their_columns() -> None:

@@ -88,9 +88,9 @@ def test_updates_keep_it_and_only_a_parameter_changes_it(how: str, tmp_path: Pat
     x = np.arange(60.0)[:, None]
     rare, common = np.where(x[:, 0] % 10 > 7, "yes", "no"), np.where(x[:, 0] % 10 > 1, "yes", "no")
     old = grow(Table.from_arrays(x % 10, rare), GrowthRules(max_leaf_nodes=3))
-    model = StableTreeClassifier(teacher="linear", random_state=0).adopt(old)
+    model = StableTreeClassifier(teacher="linear", random_state=0).from_tree(old)
     for _ in range(2):
-        model.update(x % 10, common, how=how, prior=0.0)
+        model.update(x % 10, common, strategy=how, prior_rows=0.0)
         save(model, tmp_path / "model.json")
         model = load(tmp_path / "model.json")
         assert (model.tree_.value[0, 1] > 0.5) == (how != "keep")
@@ -98,7 +98,7 @@ def test_updates_keep_it_and_only_a_parameter_changes_it(how: str, tmp_path: Pat
         assert "p(yes)" in model.rules()
         assert tree_diff(old, model.tree_, x % 10, common).rows.positive == "yes"
         assert explain_row(model, (x % 10)[:1]).outcome.label == "yes"
-    assert model.set_params(positive="no").adopt(model.tree_).tree_.schema.target.positive == "no"
+    assert model.set_params(positive="no").from_tree(model.tree_).tree_.schema.target.positive == "no"
 
 
 def test_stages_keep_it() -> None:

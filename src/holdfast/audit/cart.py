@@ -6,7 +6,7 @@ from typing import Any, Self
 from holdfast.data.input.frame import make_frame
 from holdfast.data.split.groups import read_groups
 from holdfast.data.table import Table
-from holdfast.estimators.base import drawn_seed
+from holdfast.estimators.base import make_seed
 from holdfast.estimators.tree import TreeClassifier, TreeRegressor
 from holdfast.evidence.baselines import cart_by_cross_validation
 from holdfast.growth.rules import GrowthRules
@@ -26,8 +26,8 @@ class CartClassifier(TreeClassifier):
         X = make_frame(X)
         table = self._table(X, y, sample_weight, self._task)
         tree = _chosen(table, self._rules(), self.random_state, groups)
-        self._remember_classes(y, table)
-        return self._remember(X, tree)
+        self._set_classes(y, table)
+        return self._set_fitted(X, tree)
 
 
 class CartRegressor(TreeRegressor):
@@ -39,11 +39,11 @@ class CartRegressor(TreeRegressor):
         """Choose and grow the tree."""
         X = make_frame(X)
         table = self._table(X, y, sample_weight, self._task)
-        return self._remember(X, _chosen(table, self._rules(), self.random_state, groups))
+        return self._set_fitted(X, _chosen(table, self._rules(), self.random_state, groups))
 
 
 def _chosen(table: Table, rules: GrowthRules, random_state: Any, groups: Any) -> Tree:
-    seed = 0 if random_state is None else drawn_seed(random_state)
+    seed = 0 if random_state is None else make_seed(random_state)
     settings = StabilitySettings(rules=rules, grid=GRID, seed=seed, n_jobs=1)
     numbers = None if groups is None else read_groups(groups, table.n_rows)
     return cart_by_cross_validation(table, settings, groups=numbers)

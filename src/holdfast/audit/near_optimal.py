@@ -14,7 +14,7 @@ from holdfast.data.input.frame import make_frame
 from holdfast.data.input.target import Task
 from holdfast.data.schema import Target
 from holdfast.distance.distances import distance_matrix
-from holdfast.estimators.predictions import ClassifierBase
+from holdfast.estimators.base import ClassifierBase
 from holdfast.tree.tree import Tree
 
 MOST_TREES = 500  # distances of all pairs are needed
@@ -37,14 +37,14 @@ class NearOptimalTreeClassifier(SolverTree, ClassifierBase):
         ccp_alpha: float = 0.01,
         tolerance: float = 0.05,
         n_thresholds: int = 7,
-        questions: Sequence[str] | None = None,
+        custom_features: Sequence[str] | None = None,
         random_state: Any = None,
     ) -> None:
         self.max_depth = max_depth
         self.ccp_alpha = ccp_alpha
         self.tolerance = tolerance
         self.n_thresholds = n_thresholds
-        self.questions = questions
+        self.custom_features = custom_features
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any) -> Self:
@@ -58,8 +58,8 @@ class NearOptimalTreeClassifier(SolverTree, ClassifierBase):
         table, splits = self._splits(X, y)
         trees = _near_optimal_trees(splits, self.max_depth, self.ccp_alpha, self.tolerance)
         tree = trees[_medoid(trees) if near is None else _nearest(trees, near)]
-        self._remember_classes(y, table)
-        return self._remember(X, splits.with_rows(tree))
+        self._set_classes(y, table)
+        return self._set_fitted(X, splits.with_rows(tree))
 
 
 class NearestTreeClassifier(NearOptimalTreeClassifier):

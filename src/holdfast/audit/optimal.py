@@ -11,7 +11,7 @@ from holdfast.data.input.frame import make_frame
 from holdfast.data.input.target import Task
 from holdfast.data.schema import Target
 from holdfast.errors import GrowthWarning
-from holdfast.estimators.predictions import ClassifierBase, RegressorBase
+from holdfast.estimators.base import ClassifierBase, RegressorBase
 from holdfast.tree.tree import Tree
 
 MOST_SECONDS = 600.0  # after which pystreed gives the best tree that it has
@@ -28,13 +28,13 @@ class OptimalTreeClassifier(SolverTree, ClassifierBase):
         max_depth: int = 3,
         ccp_alpha: float = 0.01,
         n_thresholds: int = 7,
-        questions: Sequence[str] | None = None,
+        custom_features: Sequence[str] | None = None,
         random_state: Any = None,
     ) -> None:
         self.max_depth = max_depth
         self.ccp_alpha = ccp_alpha
         self.n_thresholds = n_thresholds
-        self.questions = questions
+        self.custom_features = custom_features
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any) -> Self:
@@ -42,8 +42,8 @@ class OptimalTreeClassifier(SolverTree, ClassifierBase):
         X = make_frame(X)
         table, splits = self._splits(X, y)
         tree = _fewest_errors(splits, self.max_depth, self.ccp_alpha)
-        self._remember_classes(y, table)
-        return self._remember(X, tree)
+        self._set_classes(y, table)
+        return self._set_fitted(X, tree)
 
 
 class OptimalTreeRegressor(SolverTree, RegressorBase):
@@ -57,20 +57,20 @@ class OptimalTreeRegressor(SolverTree, RegressorBase):
         max_depth: int = 3,
         ccp_alpha: float = 0.01,
         n_thresholds: int = 7,
-        questions: Sequence[str] | None = None,
+        custom_features: Sequence[str] | None = None,
         random_state: Any = None,
     ) -> None:
         self.max_depth = max_depth
         self.ccp_alpha = ccp_alpha
         self.n_thresholds = n_thresholds
-        self.questions = questions
+        self.custom_features = custom_features
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any) -> Self:
         """Find the tree on rows X with numbers y."""
         X = make_frame(X)
         _, splits = self._splits(X, y)
-        return self._remember(X, _least_squares(splits, self.max_depth, self.ccp_alpha))
+        return self._set_fitted(X, _least_squares(splits, self.max_depth, self.ccp_alpha))
 
 
 def _fewest_errors(splits: BinarySplits, max_depth: int, ccp_alpha: float) -> Tree:

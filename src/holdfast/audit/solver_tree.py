@@ -26,8 +26,8 @@ class SolverTree(TreeEstimator):
 
     # What other estimators have as parameters.
     categorical_features: Any = "from_dtype"
-    unknown: str = "missing"
-    missing: str = "learned"
+    handle_unknown: str = "missing"
+    handle_missing: str = "learned"
 
     # The parameters that the methods here read.
     max_depth: int

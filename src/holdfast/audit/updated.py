@@ -2,11 +2,12 @@
 
 from typing import Any, Self
 
-from holdfast.estimators.stable import StableTreeClassifier, StableTreeRegressor
-from holdfast.estimators.updating import UpdatingEstimator
+from holdfast.estimators.stable import StableTreeClassifier, StableTreeEstimator, StableTreeRegressor
 
 
-class _Updated(UpdatingEstimator):
+class _Updated(StableTreeEstimator):
+    """A stable tree that is updated where others are trained again."""
+
     def fit_again(
         self, previous: "_Updated", X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None
     ) -> Self:
@@ -14,7 +15,7 @@ class _Updated(UpdatingEstimator):
         parameters = self.get_params(deep=False)
         self.__dict__ |= vars(previous)
         self.set_params(**parameters)
-        self.update(X, y, sample_weight, groups=groups, widen=True, validation=None)
+        self.update(X, y, sample_weight, groups=groups, allow_new_values=True, validation=None)
         return self
 
 

@@ -95,7 +95,7 @@ def _methods(settings: AuditSettings, target: Target) -> Any:
     for name in names:
         check_target(name, target)
     questions = list(settings.question) or None
-    return {name: made(name, target.is_classes, 0).set_params(questions=questions) for name in names}
+    return {name: made(name, target.is_classes, 0).set_params(custom_features=questions) for name in names}
 
 
 def write_audit(audit: RetrainAudit, output: Path, given: Given | None = None) -> None:

@@ -135,7 +135,7 @@ def _given(settings: CompareSettings, target: Target) -> dict[str, Any]:
     weight = class_weight(settings.class_weight, target)
     given = {"min_samples_leaf": settings.min_samples_leaf, "class_weight": weight}
     return {
-        "questions": list(settings.question) or None,
+        "custom_features": list(settings.question) or None,
         **{name: value for name, value in given.items() if value is not None},
     }
 
@@ -212,7 +212,7 @@ def _compile(models: Mapping[str, Any], console: Console) -> None:
         warnings.simplefilter("always", CacheWarning)
         for model in models.values():
             # What is known of the user's columns and classes says nothing of these.
-            plain = {"n_estimators": 2, "questions": None, "class_weight": None, "scoring": None}
+            plain = {"n_estimators": 2, "custom_features": None, "class_weight": None, "scoring": None}
             small = {name: value for name, value in plain.items() if name in model.get_params()}
             is_number = model.__sklearn_tags__().estimator_type == "regressor"
             y: list[Any] = [float(number % 5) for number in range(12)] if is_number else list("ab" * 6)

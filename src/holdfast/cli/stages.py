@@ -15,6 +15,7 @@ from holdfast.data.files.writing import write_file
 from holdfast.data.input.target import attach_name
 from holdfast.data.table import Table
 from holdfast.errors import DataError, ParameterError
+from holdfast.estimators.base import build_estimator
 from holdfast.estimators.stable import StableTreeClassifier, StableTreeRegressor
 from holdfast.files import replace_file
 from holdfast.runs.folder import check_output
@@ -28,7 +29,7 @@ from holdfast.stability.stages.settings import StageSettings
 from holdfast.text.numbers import counted, duration
 
 CARRIED = (
-    *("how", "memory", "half_life", "tolerance", "movement_weight", "hindsight", "compare", "min_rows"),
+    *("strategy", "memory", "half_life", "tolerance", "movement_weight", "hindsight", "compare", "min_rows"),
     "strict_groups",
 )
 TRAINED = ("max_leaf_nodes", "max_depth", "teacher", "scoring", "random_state", "n_jobs")
@@ -70,7 +71,7 @@ def _check_name(output: Path, data: Path) -> None:
 def _carried(rows: Rows, table: Table, settings: StagesSettings, console: Console) -> StageSequence:
     kind = StableTreeClassifier if table.schema.target.is_classes else StableTreeRegressor
     parameters = {name: getattr(settings, name) for name in TRAINED}
-    model = kind(**parameters, questions=list(settings.question) or None, verbose=True)
+    model = build_estimator(kind, **parameters, custom_features=list(settings.question) or None, verbose=True)
     model.fit_stages(
         rows.features,
         _named_target(rows),
@@ -80,7 +81,8 @@ def _carried(rows: Rows, table: Table, settings: StagesSettings, console: Consol
         groups=rows.groups,
         **_carried_by(settings),
     )
-    return model.stages_
+    sequence: StageSequence = model.stages_
+    return sequence
 
 
 def _named_target(rows: Rows) -> Any:

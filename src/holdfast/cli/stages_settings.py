@@ -15,7 +15,7 @@ from holdfast.stability.stages.names import MEMORIES, MIN_ROWS, STAGE_HOWS
 class StagesSettings(DataSettings):
     """How a tree is carried through the stages of a file."""
 
-    how: str = setting(
+    strategy: str = setting(
         STAGE_HOWS[0],
         help="update: each tree as near to the last as the rows allow; shortest-path: of all that the stages "
         "suggest, the sequence that loses and moves least.",

@@ -59,7 +59,7 @@ def run(
 
 
 def _updated(prepared: PreparedUpdate, console: Console) -> UpdateRun:
-    if prepared.settings.how in TREES_FIRST:
+    if prepared.settings.strategy in TREES_FIRST:
         return prepared.update(verbose=True)
     with console.status("A teacher learns from the rows, and the tree from the teacher"):
         return prepared.update()

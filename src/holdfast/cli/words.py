@@ -38,7 +38,9 @@ def plain_warnings() -> Iterator[list[str]]:
 
     def show(message: Warning | str, *_: Any, **__: Any) -> None:
         text = printable(
-            " ".join(on_terminal(str(message), ["widen", "keep_ids", "categorical", "coerce"]).split())
+            " ".join(
+                on_terminal(str(message), ["allow_new_values", "keep_ids", "categorical", "coerce"]).split()
+            )
         )
         if text not in notes:
             notes.append(text)

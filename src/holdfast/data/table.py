@@ -135,11 +135,11 @@ class Table(Shared):
         *,
         task: Task | None = None,
         categorical_features: Any = "from_dtype",
-        questions: Sequence[str] = (),
+        custom_features: Sequence[str] = (),
         schema: Schema | None = None,
         target: str = "y",
         positive: Any = None,
-        unknown: str = "error",
+        handle_unknown: str = "error",
     ) -> "Table":
         """Make a table of a 2-D array, list of rows or frame X and a target y.
 
@@ -147,27 +147,27 @@ class Table(Shared):
         further ones: names, indices, or one flag per column. `task` None takes numbers with fractions, or
         with more than 20 values, for regression. With a `schema` the data is read on it: columns of a
         frame are matched by name, categories and classes by value, and anything new is a SchemaMismatch;
-        with `unknown="missing"` new categories count as missing values, with a warning. `positive` is the
-        class that matters, whose probability drawings and rules show; by default the one of the schema, or
-        the rarer of two in these rows. Trees and updates keep it.
+        with `handle_unknown="missing"` new categories count as missing values, with a warning. `positive` is
+        the class that matters, whose probability drawings and rules show; by default the one of the schema,
+        or the rarer of two in these rows. Trees and updates keep it.
 
         >>> table = Table.from_arrays([[41.0, "f"], [63.0, "m"]], ["lived", "died"])
         >>> table.schema.features[1].categories, table.target
         (('f', 'm'), array([1, 0], dtype=int32))
         """
         check_task(task)
-        questions = question_texts(questions)
-        frame = make_frame(X)
+        custom_features = question_texts(custom_features)
+        frame = frame_of(X)
         vector = read_vector(y, frame.n_rows)
         weight = read_weight(sample_weight, frame.n_rows, frame.rows)
         weighted = find_weighted_rows(weight)
         if schema is not None:
-            columns, values = match_columns(schema, frame, vector, task, weighted, unknown)
-            check_questions(questions, schema)
+            columns, values = matched_columns(schema, frame, vector, task, weighted, handle_unknown)
+            check_questions(custom_features, schema)
         else:
-            how = choose_readings(categorical_features, frame.names)
-            features, columns = define_columns(frame, how, questions, weighted)
-            values, defined = define_weighted_target(vector, target, task, weighted, frame.rows)
+            how = readings(categorical_features, frame.names)
+            features, columns = defined_columns(frame, how, custom_features, weighted)
+            values, defined = defined_target(vector, target, task, weighted, frame.rows)
             schema = Schema(features, defined)
         if positive is not None:
             schema = replace(schema, target=schema.target.with_positive(positive))
@@ -184,7 +184,7 @@ class Table(Shared):
         sample_weight: Any = None,
         task: Task | None = None,
         categorical_features: Any = "from_dtype",
-        questions: Sequence[str] = (),
+        custom_features: Sequence[str] = (),
         schema: Schema | None = None,
         positive: Any = None,
     ) -> "Table":
@@ -210,7 +210,7 @@ class Table(Shared):
             sample_weight,
             task=task,
             categorical_features=categorical_features,
-            questions=questions,
+            custom_features=custom_features,
             schema=schema,
             target=target,
             positive=positive,

@@ -62,7 +62,7 @@ class BoostingSettings:
     monotonic_cst: Mapping[Column, int] | Sequence[int] | None = None  # as in GrowthRules, of the score
     monotonic_class: Label | None = None
     interaction_cst: Interactions = None
-    forbidden: Mapping[Column, int | None] | Sequence[Column] | None = None
+    excluded_features: Mapping[Column, int | None] | Sequence[Column] | None = None
     feature_costs: Mapping[Column, float] | None = None
     early_stopping: EarlyStopping = False  # by rows held out, by folds, or by rows that rounds leave out
     cv: Any = 5  # number of folds, a splitter of scikit-learn's, or pairs of row numbers
@@ -119,7 +119,7 @@ class BoostingSettings:
             monotonic_cst=self.monotonic_cst,
             monotonic_class=self.monotonic_class,
             interaction_cst=self.interaction_cst,
-            forbidden=self.forbidden,
+            excluded_features=self.excluded_features,
             feature_costs=self.feature_costs,
         )
         least = rows_needed(rules.min_samples_leaf, n_rows)

@@ -1,129 +1,782 @@
-"""One tree that is both accurate and stable, with the face of scikit-learn."""
+"""One tree that is both accurate and stable: trained, chosen, fitted by stages, and updated."""
 
+import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Literal, Self
+from dataclasses import dataclass, fields, replace
+from typing import Any, Literal, Self
 
-from holdfast.data.input.target import Task
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from holdfast.adapters import as_tree
+from holdfast.data.input.frame import frame_of
+from holdfast.data.input.weight import read_weight, weighted_rows
 from holdfast.data.schema import Label
-from holdfast.estimators.predictions import ClassifierBase, RegressorBase
-from holdfast.estimators.stable_base import StableTreeEstimator
-from holdfast.estimators.stable_rows import training_rows
-from holdfast.growth.class_costs import LossMatrix, Priors
-from holdfast.growth.rules import Categories, Column, GrowthRules, Interactions, MaxFeatures
+from holdfast.data.split.row_keys import sketch_of, unique_hashes
+from holdfast.data.split.stages import places_in_order, read_stage, stage_labels
+from holdfast.data.table import Table
+from holdfast.errors import DataWarning, ParameterError
+from holdfast.estimators.base import ClassifierBase, RegressorBase, TreeEstimator, all_or_nothing, make_seed
+from holdfast.estimators.updating import TrainingRows, find_update, is_wider, training_rows
+from holdfast.evidence.feature_use import FeatureUses, feature_use
+from holdfast.evidence.replication_table import Replications
+from holdfast.evidence.replications import replicate
+from holdfast.evidence.split_support import SplitSupports, split_support
+from holdfast.evidence.stable_leaves import with_leaf_evidence
+from holdfast.growth.class_costs import LossMatrix
+from holdfast.growth.constraint_forms import is_guided
+from holdfast.growth.rules import Column, GrowthRules
+from holdfast.scoring.enough import describe_few_to_learn
+from holdfast.stability.centring.names import MOST_LEAVES
+from holdfast.stability.centring.size_choice import SizeChoice
+from holdfast.stability.choice import Choice, SelectionRule, choose
+from holdfast.stability.frontier import Frontier
+from holdfast.stability.policy.policy import ChangePolicy
+from holdfast.stability.settings import DEPTH_5, StabilityRules, StabilitySettings
+from holdfast.stability.stages.fitting import carry_through
+from holdfast.stability.stages.names import MIN_ROWS
+from holdfast.stability.stages.rows import StageRows
+from holdfast.stability.stages.sequence import StageSequence
+from holdfast.stability.stages.settings import StageSettings
+from holdfast.stability.training import StableTrees, train
+from holdfast.stability.update.names import UPDATE_TOLERANCE
+from holdfast.stability.update.path import CANDIDATE, KEEP, RETRAIN
+from holdfast.stability.update.update import TreeUpdate
+from holdfast.text.lists import listed
+from holdfast.tree.positive import with_positive
+from holdfast.tree.tree import Tree, label_array
+from holdfast.tree.wording import WARNING, warnings_of
+
+# Attributes of an update, and those of a training, which an updated tree does not have.
+OF_UPDATE = (
+    *("n_rows_effective_", "teacher_loss_", "update_", "previous_tree_", "stages_"),
+    *("_before_update", "_update_hashes"),
+)
+OF_TRAINING = (
+    *("trained_", "frontier_", "choice_", "instability_", "reference_trees_", "candidate_trees_"),
+    *("size_choice_", "stages_"),
+)
+OF_HELD_OUT = ("max_leaf_nodes_", "teacher_weights_")  # chosen on held-out rows, for updates too
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
+class StableTreeParameters:
+    """The parameters of `StableTreeClassifier` and `StableTreeRegressor`."""
+
+    max_leaf_nodes: int | Literal["auto"] | None = "auto"
+    min_samples_leaf: int | float = 1
+    tolerance: float | None = None
+    leaf_values: str = "posterior"
+    monotonic_cst: Mapping[Column, int] | Sequence[int] | None = None
+    method: str = "centred"
+    max_depth: int | Literal["auto"] | None = "auto"
+    criterion: str = "gini"
+    growth_rules: GrowthRules | None = None
+    teacher: Any = "blend"
+    n_estimators: int | None = None
+    grid: Mapping[str, Sequence[Any]] | None = None
+    learner: Any = None
+    validation: float | str | None = "auto"
+    scoring: Any = None
+    selection_rule: str = "within-tolerance"
+    stability_rules: StabilityRules | None = None
+    custom_features: Sequence[str] | None = None
+    categorical_features: Any = "from_dtype"
+    handle_unknown: str = "missing"
+    handle_missing: str = "learned"
+    n_jobs: int | None = None
+    random_state: Any = 0
+    verbose: bool = False
+
+
+class StableTreeEstimator(StableTreeParameters, TreeEstimator):
+    """An estimator whose tree is chosen from many, and can be in use and be updated by new rows."""
+
+    # Fitted attributes: of fit, ...
+    trained_: StableTrees
+    frontier_: Frontier
+    choice_: Choice
+    instability_: float
+    reference_trees_: list[Tree]
+    candidate_trees_: list[Tree]
+    size_choice_: SizeChoice  # these two with max_leaf_nodes="auto"
+    max_leaf_nodes_: int
+    teacher_weights_: dict[str, float]  # where held-out rows chose them
+    shrinkage_: float  # with leaf_values="shrunk": its strength, in rows
+    # ... of fit_stages, and of update.
+    stages_: StageSequence
+    previous_tree_: Tree
+    update_: TreeUpdate
+    n_rows_effective_: float  # rows that the tree stands for, those of earlier updates included
+    teacher_loss_: float  # of the tree on the rows that it learned from: what a student explains more
+
+    # -- fitting --------------------------------------------------------------------------------------
+
+    @all_or_nothing
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        stage: Any = None,
+        groups: Any = None,
+        X_early: Any = None,
+        y_early: Any = None,
+        X_holdout: Any = None,
+        y_holdout: Any = None,
+    ) -> Self:
+        """Grow the reference trees and the candidate trees, and choose a tree.
+
+        All rows are those of X_early, X and X_holdout, in this order, as far as they are given: weights,
+        stages and groups have an entry for each of them, and the range of a column is that over all of them.
+
+        Parameters
+        ----------
+        X : array or frame
+            Rows; a frame of any library.
+        y : array
+            Classes, or numbers.
+        sample_weight : array, optional
+            Weight of every row; 0 leaves a row out.
+        stage : array, optional
+            A year, cohort or site for every row: the first stages are the early data, as many as hold
+            `early_fraction` of the rows, and never the last.
+        groups : array, optional
+            Rows of one group, such as a patient, are never on both sides of a random split.
+        X_early, y_early : optional
+            Early data, apart from X and y. Without these and without stages, a random fraction of the rows is
+            early.
+        X_holdout, y_holdout : optional
+            Rows that method="paper" scores on, in place of a random part of X.
+
+        Returns
+        -------
+        self
+        """
+        early, holdout = (X_early, y_early), (X_holdout, y_holdout)
+        rows = training_rows((X, y), sample_weight, stage=stage, groups=groups, early=early, holdout=holdout)
+        table = self._table(rows.X, rows.y, rows.weight)
+        self._row_hashes = sketch_of(unique_hashes(table))
+        if few := describe_few_to_learn(table.schema.target, table.target):
+            warnings.warn(few, DataWarning, stacklevel=3)
+        settings = self._settings()
+        trained = train(table, settings, stage=rows.stage, groups=rows.groups, holdout=rows.holdout)
+        return self._set_trained(rows, table, with_leaf_evidence(trained, table, rows.groups, settings))
+
+    def _set_trained(self, rows: TrainingRows, table: Table, trained: StableTrees) -> Self:
+        """Set the collections, and the tree that the parameters choose."""
+        self._choose_threshold(table, rows.groups)
+        self._set_classes(rows.y, table)
+        for name in ("size_choice_", *OF_HELD_OUT, "shrinkage_"):  # of an earlier tree
+            self.__dict__.pop(name, None)
+        self.trained_ = trained
+        if trained.sizes is not None and trained.sizes.choice is not None:
+            self.size_choice_ = trained.sizes.choice
+            self.max_leaf_nodes_ = self.size_choice_.max_leaf_nodes
+        if trained.sizes is not None and trained.sizes.teacher is not None:
+            self.teacher_weights_ = dict(trained.sizes.teacher)
+        if trained.strength is not None:
+            self.shrinkage_ = trained.strength
+        self.candidate_trees_ = list(trained.candidates.trees)
+        self._set_choice(self._selection_rule())
+        for warning in warnings_of(self.tree_):
+            text = warning.removeprefix(WARNING)
+            warnings.warn(text[:1].upper() + text[1:], DataWarning, stacklevel=4)
+        self._set_columns(rows.X.is_named, self.tree_.schema)
+        return self
+
+    def _fit_model(self, table: Table, groups: Any) -> Tree:
+        """The tree that the parameters make of the rows, without a threshold."""
+        trained = train(table, self._settings(), groups=groups)
+        choice = choose(trained.frontier, trained.metric, self._selection_rule())
+        return trained.candidates.trees[choice.candidate]
+
+    # -- parameters -----------------------------------------------------------------------------------
+
+    def _settings(self) -> StabilitySettings:
+        """Collect the settings; a ParameterError names one that is out of range."""
+        rules = self._rules()
+        self._selection_rule()
+        parameters = {**self._stability_rules(), **self.get_params(deep=False)}
+        if self.learner is not None and is_guided(rules):
+            raise ParameterError(
+                "learner grows trees of its own, which know nothing of monotonic_cst, interaction_cst, "
+                "excluded_features, first_splits or feature_costs: leave these out, or the learner."
+            )
+        names = [each.name for each in fields(StabilitySettings) if each.name in parameters]
+        explicit = {name: parameters[name] for name in names}
+        if parameters["tolerance_unit"] not in (None, "teacher"):  # of the score: no tree is searched with it
+            explicit["tolerance"] = None
+        is_consensus, size = self.method == "centred", rules.max_leaf_nodes
+        settings = StabilitySettings(
+            **explicit,
+            rules=rules,
+            is_size_open=is_consensus and size is None,
+            is_depth_open=is_consensus and self.max_depth == "auto" and rules.max_depth == DEPTH_5.max_depth,
+            seed=make_seed(self.random_state),
+        )
+        return settings.with_size(size) if is_consensus and size is not None else settings
+
+    def _update_settings(self) -> StabilitySettings:
+        """The settings, with what held-out rows have chosen: size, teacher, strength of shrinkage."""
+        settings, chosen = self._settings(), vars(self)
+        if settings.leaf_values == "shrunk":
+            settings = replace(settings, shrinkage=chosen.get("shrinkage_"))
+        settings = replace(settings, teacher=chosen.get("teacher_weights_", settings.teacher))
+        if not settings.is_size_open:
+            return settings
+        return settings.with_size(chosen.get("max_leaf_nodes_", MOST_LEAVES))
+
+    def _rules(self, **changes: Any) -> GrowthRules:
+        """The growth rules of the parameters; a size that is left open is None."""
+        for name, usual in {"max_leaf_nodes": None, "max_depth": DEPTH_5.max_depth}.items():
+            value = getattr(self, name)
+            if isinstance(value, str) and value != "auto":
+                raise ParameterError(f"{name}={value!r} is unknown: give an integer, None, or 'auto'.")
+            if value == "auto":
+                given = getattr(self.growth_rules, name, None)
+                changes.setdefault(name, usual if given is None else given)
+        return super()._rules(**changes)
+
+    def _stability_rules(self) -> dict[str, Any]:
+        """All stability rules, by name."""
+        return {
+            **{each.name: each.default for each in fields(StabilityRules)},
+            **self._explicit("stability_rules"),
+        }
+
+    def _selection_rule(self, **changes: Any) -> SelectionRule:
+        names = [each.name for each in fields(SelectionRule) if each.name != "candidate"]
+        parameters = {**self._stability_rules(), **self.get_params(deep=False)}
+        rule: dict[str, Any] = {name: parameters[name] for name in names}
+        if self.method != "centred" or isinstance(self.max_leaf_nodes, str):  # no limit for the choice
+            rule["max_leaf_nodes"] = None
+        return SelectionRule(**{**rule, **changes})
+
+    def __str__(self) -> str:
+        first = warnings_of(self.tree_) if "tree_" in vars(self) else ()
+        return "\n".join([*first, repr(self)])
+
+    # -- the choice -----------------------------------------------------------------------------------
+
+    def choose(
+        self,
+        selection_rule: str | None = None,
+        *,
+        tolerance: float | None = None,
+        tolerance_unit: str | None = None,
+        instability_weight: float | None = None,
+        max_leaf_nodes: int | None = None,
+        candidate: int | None = None,
+    ) -> Self:
+        """Move to another tree of the frontier, without fitting again.
+
+        What is left out is as the parameters say, whatever was chosen before: `choose()` returns to the tree
+        that `fit` chose. The parameters themselves stay as they are.
+
+        Parameters
+        ----------
+        selection_rule, tolerance
+            As the parameters of the model. A tolerance without a rule means "within-tolerance".
+        tolerance_unit, instability_weight
+            As in `StabilityRules`. An instability weight without a rule means "weighted".
+        max_leaf_nodes : int, optional
+            One of the limits of leaves of consensus trees: candidates with a larger limit are left out.
+        candidate : int, optional
+            The number of a candidate, as the frontier lists it. No rule goes with it.
+
+        Returns
+        -------
+        self
+        """
+        check_is_fitted(self)
+        given = {
+            "selection_rule": selection_rule,
+            "tolerance": tolerance,
+            "tolerance_unit": tolerance_unit,
+            "instability_weight": instability_weight,
+            "max_leaf_nodes": max_leaf_nodes,
+        }
+        changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+        if candidate is not None and changes:
+            raise ParameterError(
+                f"candidate={candidate!r} is the choice itself: leave out {listed(tuple(changes))}."
+            )
+        if "instability_weight" in changes:
+            changes.setdefault("selection_rule", "weighted")
+        elif changes.keys() & {"tolerance", "tolerance_unit"}:
+            changes.setdefault("selection_rule", "within-tolerance")
+        self._set_choice(self._selection_rule(**changes, candidate=candidate))
+        return self
+
+    def _set_choice(self, selection_rule: SelectionRule) -> None:
+        choice = choose(self.trained_.frontier, self.trained_.metric, selection_rule)
+        assert choice.frontier is not None
+        for name in OF_UPDATE:  # of another tree
+            self.__dict__.pop(name, None)
+        self.choice_, self.frontier_ = choice, choice.frontier
+        self.tree_ = self._with_threshold(self.trained_.candidates.trees[choice.candidate])
+        self.reference_trees_ = list(self.trained_.references_of(choice.candidate).trees)
+        self.instability_ = float(self.frontier_.instability[choice.candidate])
+        if self.frontier_.teacher_loss is not None:
+            self.teacher_loss_ = float(self.frontier_.teacher_loss[choice.candidate])
+
+    def replicate(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        stage: Any = None,
+        groups: Any = None,
+        n_replications: int = 10,
+        test_fraction: float = 1 / 3,
+    ) -> Replications:
+        """Measure what these parameters give on random splits of the data, next to two baselines.
+
+        In each replication other rows are held out for the test, and nothing else uses them. The model itself
+        is not fitted. With method="paper" the test rows are those that the tree was chosen by, as in the
+        paper.
+
+        Parameters
+        ----------
+        X, y, sample_weight, stage, groups
+            As in `fit`.
+        n_replications : int
+            Number of random splits.
+        test_fraction : float
+            Fraction of the rows that is held out for the test.
+
+        Returns
+        -------
+        Replications
+            Prints itself as a table of means and standard deviations: for the best score, the most stable and
+            the chosen tree, for CART chosen by cross-validation, and for a random forest.
+        """
+        rows = training_rows((X, y), sample_weight, stage=stage, groups=groups)
+        return replicate(
+            self._table(rows.X, rows.y, rows.weight),
+            self._settings(),
+            selection_rule=self._selection_rule(),
+            stage=rows.stage,
+            groups=rows.groups,
+            n_replications=n_replications,
+            test_fraction=test_fraction,
+        )
+
+    def split_support(self) -> SplitSupports:
+        """Count for every split of the chosen tree how often the trees of both collections make it there.
+
+        For consensus trees only the reference trees are counted: their candidates are no samples.
+        """
+        check_is_fitted(self)
+        return split_support(self.tree_, self.reference_trees_, self.trained_.sampled_candidates)
+
+    def feature_use(self) -> FeatureUses:
+        """Summarise how the trees of both collections use each feature, the most important first.
+
+        For consensus trees only the reference trees are counted: their candidates are no samples.
+        """
+        check_is_fitted(self)
+        return feature_use([*self.reference_trees_, *self.trained_.sampled_candidates])
+
+    # -- stages ---------------------------------------------------------------------------------------
+
+    @all_or_nothing
+    def fit_stages(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        stage: Any,
+        stage_order: Sequence[Any] | None = None,
+        groups: Any = None,
+        strategy: str = "update",
+        memory: str = "all",
+        half_life: float | None = None,
+        tolerance: float | None = None,
+        prior_rows: float | None = None,
+        movement_weight: float | None = None,
+        hindsight: bool = False,
+        compare: bool = False,
+        min_rows: int = MIN_ROWS,
+        strict_groups: bool = False,
+    ) -> Self:
+        """Fit one tree for each stage, each near the last; the model ends with the tree of the last stage.
+
+        `stages_` has the sequence, which prints itself: how far the tree moved at each stage, which rule
+        changed when, and how well each tree predicted the stage after it.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in `fit`.
+        stage : array
+            A year, cohort or site for every row: numbers, dates, text or ordered categories.
+        stage_order : list, optional
+            The order of stages that are words, if it is not that of the alphabet.
+        groups : array, optional
+            As in `fit`.
+        strategy : str
+            "update": a stable tree for the first stage, and then at each stage as small a change of it as the
+            rows require, as `update` makes it. "shortest-path": one structure for each stage, of all that the
+            stages suggest, so that the sum of the losses of the trees and of `movement_weight` times their
+            distances is least (Bertsimas, Digalakis, Ma and Paschalidis, arXiv 2403.19871). The choice is
+            made when all stages are there; the scores on the next stage are those of the trees that it would
+            have ended with before.
+        memory : str
+            The rows that a stage learns from: those of "all" stages so far, or of the "stage" alone.
+        half_life : float, optional
+            The age, in stages, at which a row counts half.
+        tolerance : float, optional
+            How far the fit to the teacher may fall short of that of a fresh student, as a fraction of what
+            that explains. None: 0.02 for "update", no limit for "shortest-path".
+        prior_rows : float, optional
+            For "update": how many rows the tree before stands for, besides those that are given. None: as
+            many as it has learned from, less those given again, and at least a third. 0: the rows decide.
+        movement_weight : float, optional
+            For "shortest-path": the fit, in the same unit, that one unit of distance is worth. None: 0.02.
+        hindsight : bool
+            For "shortest-path": allow a stage the structures that only later stages suggest. Such a sequence
+            shows what would have been best; it was not available at the time.
+        compare : bool
+            Also train a tree from scratch at each stage, to see what that would have changed.
+        min_rows : int
+            A stage with fewer rows is joined with the next one.
+        strict_groups : bool
+            Score a tree only on rows of the next stage whose group it has not met.
+
+        Returns
+        -------
+        self
+        """
+        settings = StageSettings(
+            strategy,
+            memory,
+            half_life,
+            tolerance,
+            prior_rows,
+            movement_weight,
+            hindsight,
+            compare,
+            min_rows,
+            strict_groups,
+        )
+        numbers = read_stage(
+            stage if stage_order is None else places_in_order(stage, stage_order), frame_of(X).n_rows
+        )
+        labels = np.array(stage_labels(stage, numbers), object)
+        rows = training_rows((X, y), sample_weight, stage=numbers, groups=groups)
+        counted = weighted_rows(read_weight(sample_weight, len(numbers)))
+        labels = labels[np.unique(numbers if counted is None else numbers[counted])]
+        table = self._table(rows.X, rows.y, rows.weight)
+        assert rows.stage is not None
+        staged = StageRows.of(table, rows.stage, rows.groups, tuple(labels.tolist()), settings)
+        found = carry_through(staged, self._settings(), settings, self._selection_rule())
+        self._set_trained(rows, table, found.trained)
+        if len(found.sequence) > 1:  # of one stage all that an ordinary fit leaves stays
+            self._forget_training()
+            last = found.sequence.stages[-1]
+            self.tree_ = self._with_threshold(last.tree)
+            self.teacher_loss_, self.n_rows_effective_ = last.loss, found.n_behind
+        self._row_hashes = sketch_of(unique_hashes(table))
+        self.stages_ = found.sequence
+        return self
+
+    # -- updates --------------------------------------------------------------------------------------
+
+    def from_tree(self, model: Any) -> Self:
+        """Take a tree that is in use as the fitted tree of this estimator.
+
+        It predicts from then on, and `update` changes it by new rows.
+
+        Parameters
+        ----------
+        model : Tree, estimator, or model of another library
+            Anything that `as_tree` reads.
+
+        Returns
+        -------
+        self
+        """
+        tree = as_tree(model)
+        is_classes = self._task == "classification"
+        if tree.schema.target.is_classes != is_classes:
+            raise ParameterError(
+                f"The tree predicts {'classes' if tree.schema.target.is_classes else 'numbers'}, and a "
+                f"{type(self).__name__} {'classes' if is_classes else 'numbers'}: take the other estimator."
+            )
+        self._forget_training()
+        for name in (*OF_UPDATE, "_row_hashes", "decision_threshold_", "positive_class_", *OF_HELD_OUT):
+            self.__dict__.pop(name, None)
+        columns = tree.schema.columns
+        self._set_tree(tree, any(each.name != f"x{i}" for i, each in enumerate(columns)))
+        return self
+
+    @all_or_nothing
+    def update(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        strategy: str = "nearest",
+        tolerance: float = UPDATE_TOLERANCE,
+        frozen: int | str | Sequence[int] = (),
+        groups: Any = None,
+        X_old: Any = None,
+        y_old: Any = None,
+        age: Any = None,
+        half_life: float | None = None,
+        prior_rows: float | None = None,
+        allow_new_values: bool = False,
+        validation: float | None = 1 / 3,
+        policy: ChangePolicy | None = None,
+        force: bool = False,
+    ) -> Self:
+        """Change the tree as little as new rows require, or keep it.
+
+        A teacher learns from the rows, and its predictions are combined with those of the deployed tree,
+        which stands for the rows that it was trained on. If the tree with new leaf values fits these targets
+        within the tolerance of a fresh tree, or as well as it fitted its own rows, only the leaf values
+        change. Otherwise the tree changes step by step, by the move that gains most fit for the distance that
+        it adds; of the trees that fit well enough, the nearest one that a search finds is taken. `update_`
+        has the whole path, `select_step` moves along it, and `previous_tree_` is the tree before.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            New rows, as in `fit`.
+        strategy : str
+            "nearest": as above. "keep": the tree as it is. "refit": new leaf values only. "retrain": a tree
+            that is trained without the deployed one. "candidate": of bootstrap trees whose score is within
+            the tolerance of the best, the nearest one, as in the paper on stable trees.
+        tolerance : float
+            How far the fit to the teacher may fall short of that of a retrained tree, as a fraction of what a
+            fresh student explains.
+        frozen : int, list of int or "edited"
+            Nodes of the tree that must stay as they are: the splits of inner nodes, the values of leaves; or
+            "edited" for those that were edited by hand.
+        groups : array, optional
+            As in `fit`.
+        X_old, y_old : optional
+            Earlier rows, if they are still available, to learn from as well. Weights, groups and ages then
+            have an entry for each of them, first, and for each new row.
+        age : array, optional
+            How old each row is. Without ages old rows have the age 1, new rows 0.
+        half_life : float, optional
+            The age at which a row counts half.
+        prior_rows : float, optional
+            How many rows the deployed tree stands for, besides those that are given. None: as many as it was
+            trained on, less those that are given again (which a model that was saved and loaded cannot know),
+            and at least a third. 0: the rows alone decide.
+        allow_new_values : bool
+            Take in new columns, categories and classes; otherwise they are an error that lists them.
+        validation : float, optional
+            Fraction of the new rows that the scores of the path are measured on, by trees made the same way
+            without them; None: the scores are those on the training rows, and optimistic.
+        policy : ChangePolicy, optional
+            What the update may change. If it breaks a rule, the tree stays as it is, and `update_.verdict`
+            says why.
+        force : bool
+            Accept the update even if the policy forbids it, which `update_` records; or by rows of one class,
+            or by fewer than 20 rows or 5 events.
+
+        Returns
+        -------
+        self
+        """
+        check_is_fitted(self)
+        found, hashes = find_update(
+            self,
+            (X, y, sample_weight),
+            old=(X_old, y_old),
+            strategy=strategy,
+            tolerance=tolerance,
+            frozen=frozen,
+            groups=groups,
+            age=age,
+            half_life=half_life,
+            prior_rows=prior_rows,
+            allow_new_values=allow_new_values,
+            validation=validation,
+            policy=policy,
+            force=force,
+        )
+        self._before_update = {name: each for name, each in vars(self).items() if name != "_before_update"}
+        self._update_hashes = hashes
+        return self._set_step(found)
+
+    def select_step(self, step: int, *, force: bool = False) -> Self:
+        """Move to another step of the path of the last update, without a new search.
+
+        If the update had a policy that forbids the step, the tree that was deployed before stays in use,
+        unless it is forced.
+
+        Parameters
+        ----------
+        step : int
+            The number of the step, as `update_` lists it.
+        force : bool
+            Accept a step that the policy forbids.
+
+        Returns
+        -------
+        self
+        """
+        check_is_fitted(self)
+        if "_before_update" not in vars(self):
+            raise ParameterError("There is no path to take a step of: call update first.")
+        return self._set_step(self.update_.take(step, force=force))
+
+    def _set_step(self, update: TreeUpdate) -> Self:
+        """Set the tree of an update. If it is kept, or a policy forbids the step, all is as it was."""
+        before, hashes = self._before_update, self._update_hashes
+        self.__dict__ = {**before, "update_": update, "_before_update": before, "_update_hashes": hashes}
+        step = update.steps[update.taken]
+        is_same = step.kind == KEEP and not is_wider(update.deployed.schema, self.tree_.schema)
+        if is_same or not update.is_taken:
+            return self
+        self.previous_tree_ = self.tree_
+        self._forget_training()
+        is_fresh = step.kind in (RETRAIN, CANDIDATE)  # without the rows before
+        self.n_rows_effective_ = float(update.tree.count[0]) if is_fresh else update.n_behind
+        self.teacher_loss_ = step.loss
+        self._row_hashes = sketch_of(np.append(vars(self).get("_row_hashes", hashes), hashes))
+        self._set_tree(update.tree, hasattr(self, "feature_names_in_"))
+        return self
+
+    def _set_tree(self, tree: Tree, is_named: bool) -> None:
+        """Set a tree with its columns and classes, and its positive class or that of the parameters."""
+        self.tree_ = with_positive(tree, getattr(self, "positive", None))
+        self._set_columns(is_named, self.tree_.schema)
+        if isinstance(self, ClassifierBase):
+            classes = self.tree_.schema.target.classes
+            known = vars(self).get("classes_", label_array(classes))
+            self.classes_ = known if tuple(known.tolist()) == classes else label_array(classes)
+            self.n_classes_ = len(classes)
+
+    @property
+    def _n_rows_effective(self) -> float:
+        """How many rows the tree stands for: those that it was trained on, and those that updated it."""
+        return float(vars(self).get("n_rows_effective_", self.tree_.count[0]))
+
+    def _forget_training(self) -> None:
+        for name in OF_TRAINING:
+            self.__dict__.pop(name, None)
+        self._left_out = tuple(OF_TRAINING)
+
+    def __getstate__(self) -> Any:
+        state = super().__getstate__()  # a pickle goes on from the tree that is in use
+        return {
+            name: each for name, each in state.items() if name not in ("_before_update", "_update_hashes")
+        }
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
 class StableTreeClassifier(StableTreeEstimator, ClassifierBase):
-    """A decision tree that predicts classes and stays recognisable when the data changes.
+    """A decision tree that predicts classes and stays recognisable when the data change.
 
     By default it is a consensus tree. A teacher, the weighted mean of several models, predicts the classes of
     the rows. Students, trees of few leaves, are distilled from these predictions, one on all rows and the
-    reference trees on bootstrap samples. The student of all rows is then moved to where its mean distance to
+    reference trees on bootstrap samples. The student of all rows is then changed so that its mean distance to
     the reference trees is least, as long as it still fits the teacher. Other methods choose a tree from many
     (Bertsimas and Digalakis, arXiv 2305.17299). The instability of a candidate is its mean distance to the
-    reference trees, its score is measured on held-out rows. `choose` moves to another tree of the frontier
-    of both without fitting again.
+    reference trees, its score is measured on held-out rows. `choose` moves to another tree of the frontier of
+    both without fitting again.
 
     The same data and the same seed give the same tree, in any order of rows. Consensus trees do not depend on
     the seed (see `random_state`).
 
     Parameters
     ----------
-    method
-        "centred": as above. There is one candidate for each of several tolerances and numbers of leaves, each
-        measured by reference trees of its size. Its score is that of a tree made the same way without the
-        held-out rows. "bootstrap": reference trees on the early rows and
-        candidate trees on all, by every combination of a grid, one for each bootstrap sample, with scores
-        that are as honest as one data set allows: see `validation`, `refit_leaves` and `shrink_scores`.
-        "pruned": the candidates are the subtrees of the one tree that is grown on all rows, `max_depth` deep,
-        along its pruning path; a
-        size is scored by rows held out, and there are `n_estimators` of them at most. The grid is for the
-        reference trees then. "paper": the paper to the letter. One plainly random holdout to score on, a
-        third of the rows or the fraction `validation`, or your own `X_holdout`; no leaf is refitted and no
-        score shrunk, so that `refit_leaves` and `shrink_scores` are not used.
-    max_leaf_nodes
-        The most leaves: an integer, or "auto". For "centred", "auto" takes 12 leaves, or 24 or 48 where
+    max_leaf_nodes : int, "auto" or None
+        *Matters most.* The most leaves. "auto" takes 12 leaves for consensus trees, or 24 or 48 where
         held-out rows clearly support more: the smallest of these sizes that reaches 97 % of the R² of the
-        best, if it is better than 12 leaves by more than four standard errors, and else 12. Never fewer
-        than 12; with `validation=None` always 12. Other methods: "auto" is no limit. None: as "auto".
-    min_samples_leaf
-        The fewest rows in a leaf; a float is a fraction of all rows. 1: for "centred" 10, or 0.7 % of the
-        rows if that is more; of other methods the grid decides.
-    teacher
-        For "centred": "blend", or one of its parts, "forest", "extra-trees", "boosting", "linear", "kernel";
-        an estimator, which sees the columns as numbers; a list of these, whose mean counts; or a mapping of
-        these to weights. "blend" counts "linear" and "kernel" twice, unless other weights reduce the squared
-        error on held-out rows by a tenth or more, and by three standard errors: see `teacher_weights_`. A
-        list or a mapping keeps its weights.
-    thresholds
-        For "centred": "round" splits numbers at 16 to 24 round thresholds for every feature, with at least a
-        thirty-second of the rows between them; "exact" splits between any two values.
-    leaf_values
-        How leaves predict. For "centred": "posterior", the rows of a leaf and the teacher's predictions for
-        them together, the teacher with the weight of 40 rows; "teacher", the mean of these predictions; or
-        "labels", the rows alone, as other methods do. For "centred" and "bootstrap": "shrunk", labels drawn
-        towards the nodes above as far as held-out rows support it; no probability is 0 or 1 then. For all
-        methods: "honest", the labels of half of the rows, which are used for nothing else.
-    max_depth
-        The most splits on a path: an integer, None for no limit, or "auto", which is 5, but no limit for
-        "centred" with more than 12 leaves. For other methods, the grid has the depths from 3 to it (12 if
-        None), each with at least 3, 5, 10, 30 and 50 rows in a leaf.
-    n_estimators
-        Trees in each collection. None: 100 references of "centred", else 300.
-    grid
+        best, if it is better than 12 leaves by more than four standard errors, and else 12. With
+        `validation=None` always 12. For other methods "auto" is no limit. None: as "auto".
+    min_samples_leaf : int or float
+        *Matters most.* The fewest rows in a leaf; a float is a fraction of all rows. 1: for consensus trees
+        10, or 0.7 % of the rows if that is more; for other methods the grid decides.
+    tolerance : float, optional
+        *Matters most.* How much of the best fit may be lost for stability: of consensus trees the fraction of
+        the fit to the teacher (None: 0.06); otherwise a loss of score, in the `tolerance_unit` of
+        `stability_rules` (None: 0.01, relative for losses, else absolute, or one standard error of the best
+        score if that is more).
+    leaf_values : str
+        *Matters most.* How leaves predict. For consensus trees: "posterior", the rows of a leaf and the
+        teacher's predictions for them together, the teacher with the weight of 40 rows; "teacher", the mean
+        of these predictions; or "labels", the rows alone, as other methods do. For consensus trees and
+        "bootstrap": "shrunk", class frequencies shrunk towards the parent nodes, by a strength chosen on
+        held-out rows; no probability is 0 or 1 then. For all methods: "honest", the labels of half of the
+        rows, which are used for nothing else.
+    monotonic_cst : mapping or sequence, optional
+        *Matters most.* Directions along columns, as in `TreeClassifier`.
+    method : str
+        *Matters most.* "centred": a consensus tree, as above. There is one candidate for each of several
+        tolerances and numbers of leaves, each measured by reference trees of its size; its score is that of a
+        tree made the same way without the held-out rows. "bootstrap": reference trees on the early rows and
+        candidate trees on all rows, by every combination of a grid, one for each bootstrap sample, with
+        scores that are as honest as one data set allows. "pruned": the candidates are the subtrees of the one
+        tree that is grown on all rows, `max_depth` deep, along its pruning path; a size is scored by held-out
+        rows, and there are at most `n_estimators`. The grid is for the reference trees then. "paper": the
+        paper to the letter, with one random holdout to score on, a third of the rows or the fraction
+        `validation`, or your own `X_holdout`; no leaf is refitted and no score shrunk.
+    max_depth : int, "auto" or None
+        The most splits on a path. "auto" is 5, but no limit for consensus trees with more than 12 leaves. For
+        other methods, the grid has the depths from 3 to it (12 if None), each with at least 3, 5, 10, 30 and
+        50 rows in a leaf.
+    criterion : str
+        As in `TreeClassifier`, for our own growth rules.
+    growth_rules : GrowthRules, optional
+        Rules such as `C45`, and details that few people set, for all that the parameters and the grid leave
+        open.
+    teacher : str, estimator, list or mapping
+        For consensus trees: "blend", or one of its parts, "forest", "extra-trees", "boosting", "linear",
+        "kernel"; an estimator, which sees the columns as numbers; a list of these, whose mean counts; or a
+        mapping of these to weights. "blend" counts "linear" and "kernel" twice, unless other weights reduce
+        the squared error on held-out rows by a tenth or more, and by three standard errors: see
+        `teacher_weights_`. A list or a mapping keeps its weights.
+    n_estimators : int, optional
+        Trees in each collection. None: 100 reference trees of consensus trees, otherwise 300.
+    grid : mapping, optional
         Other parameters to combine: a list of values for each growth rule, or parameter of the learner.
-    learner
+    learner : estimator or callable, optional
         What grows the trees instead of our own rules: an estimator of scikit-learn or pystreed, or a function
         `learner(X, y, seed, **combination)` that returns a tree or a model of one. The grid above sets the
         depth and the leaf size of an estimator, too; `grid={}` leaves it as it is.
-    growth_rules
-        Rules such as `C45`, for all that the parameters and the grid leave open.
-    priors, loss_matrix, threshold
-        As in `TreeClassifier`, for our own rules. A loss matrix says which class a centred tree predicts; its
-        growth, which is by a teacher's probabilities, it leaves alone. "cost" trains once more for each of 5
-        folds.
-    criterion, min_weight_fraction_leaf, min_impurity_decrease, categories, max_features, class_weight
-        As in `TreeClassifier`, for our own rules; the grid can vary these and all others.
-    positive, monotonic_cst, monotonic_class, interaction_cst, forbidden, first_splits, feature_costs,
-    questions, categorical_features
-        As in `TreeClassifier`.
-    early_fraction
-        Fraction of the rows that are early, if `fit` is not told which are.
-    validation
+    validation : float, int, "auto" or None
         Rows held out to choose by: a fraction, or a number of folds that are held out in turn; "auto" takes
-        five folds for up to 5,000 rows, else a third of them; of "centred" always a third, and None holds
-        nothing out: the scores are then too good. With method="paper" there are no folds.
-    scoring
+        five folds for up to 5,000 rows, else a third of them; of consensus trees always a third, and None
+        holds nothing out: the scores are then optimistic. With method="paper" there are no folds.
+    scoring : str or scorer, optional
         "auc" (the default), "accuracy", "balanced_accuracy", "log_loss", "brier", or any scorer of
         scikit-learn.
-    selection_rule
+    selection_rule : str
         "within-tolerance" takes the most stable of those within `tolerance` of the best score; "best-score",
-        "most-stable", "knee", or "weighted", which maximises score - gamma * instability.
-    tolerance, tolerance_unit
-        A number, and whether it is "absolute", "relative" to the best score, a multiple of its
-        "standard-error", or the fraction that a centred tree may lose of what it has learnt from the
-        "teacher"; "or-standard-error" is the usual one of the first two, or one standard error if that is
-        more. None: 0.06 of the teacher for "centred"; else 0.01, relative for losses, else absolute, or one
-        standard error of the best score if that is more and no tolerance was given.
-    gamma
-        For "weighted": the score that one unit of instability is worth.
-    matching, label_weight, outcome
-        How distances are measured: see `tree_distance`.
-    refit_leaves
-        For method="bootstrap": take the values of the leaves from all rows; the questions stay.
-    shrink_scores
-        For method="bootstrap": move each score towards the mean of the candidates with the same parameters,
-        as far as the differences between them are chance. Scorers that others wrote are never shrunk.
-    unknown, missing
+        "most-stable", "knee", or "weighted", which maximises score - instability_weight * instability.
+    stability_rules : StabilityRules, optional
+        Details that few people set: round thresholds, early rows, the unit of the tolerance, how distances
+        are measured, how scores and leaves of bootstrap trees are estimated.
+    custom_features, categorical_features, handle_unknown, handle_missing
         As in `TreeClassifier`.
-    n_jobs
+    n_jobs : int, optional
         Threads; -1 for all cores. The result is the same for any number of them.
-    random_state
-        Seed, generator or None. Consensus trees ("centred"), their candidates and their scores are the same
-        for every seed: whatever is drawn, held-out rows included, is drawn by keys of the rows. The seed
-        still decides which half of the rows sets the values of leaf_values="honest", the folds of
-        threshold="cost", and the rows that an update holds out.
-    verbose
-        True shows bars of progress.
+    random_state : int, generator or None
+        Consensus trees, their candidates and their scores are the same for every seed: whatever is drawn,
+        held-out rows included, is drawn by keys of the rows. The seed still decides which half of the rows
+        sets the values of leaf_values="honest", the folds of threshold="cost", and the rows that an update
+        holds out.
+    verbose : bool
+        Show bars of progress.
+    class_weight, positive
+        As in `TreeClassifier`.
+    loss_matrix, threshold
+        As in `TreeClassifier`, for our own growth rules. A loss matrix decides which class a consensus tree
+        predicts, and leaves its growth, which is by a teacher's probabilities, alone. "cost" trains once more
+        for each of 5 folds.
 
     Attributes
     ----------
@@ -136,10 +789,10 @@ class StableTreeClassifier(StableTreeEstimator, ClassifierBase):
     instability_ : float
         Mean distance of `tree_` to the reference trees.
     reference_trees_, candidate_trees_ : list of Tree
-        The two collections. With "centred" the reference trees are those of the size of `tree_`.
+        The two collections. For consensus trees the reference trees are those of the size of `tree_`.
     size_choice_ : SizeChoice
-        With "centred" and max_leaf_nodes="auto", if rows are held out: the R² of 12, 24 and 48 leaves on
-        held-out rows, the size that was taken, and the reason.
+        For consensus trees with max_leaf_nodes="auto", if rows are held out: the R² of 12, 24 and 48 leaves
+        on held-out rows, the size that was taken, and the reason.
     max_leaf_nodes_ : int
         With `size_choice_`: the most leaves, 12, 24 or 48.
     teacher_weights_ : dict of str to float
@@ -150,10 +803,14 @@ class StableTreeClassifier(StableTreeEstimator, ClassifierBase):
         All of it: the collections with their grid, the settings of the distances, and `reliability`, the
         fraction of the differences between scores of candidates grown alike that is more than chance.
     stages_ : StageSequence
-        After `fit_stages`: one tree for each stage, and when which rule moved.
+        After `fit_stages`: one tree for each stage, and when which rule changed.
+    update_, previous_tree_, n_rows_effective_
+        After `update`: the path, the tree before, and how many rows the tree stands for.
     schema_, classes_, n_classes_, n_features_in_, feature_names_in_, feature_importances_, n_outputs_
         As in `TreeClassifier`.
 
+    Examples
+    --------
     >>> X = [[age + shift] for age in range(20, 80) for shift in (0.0, 0.5)]
     >>> y = ["no" if row[0] < 50 else "yes" for row in X]
     >>> model = StableTreeClassifier(max_leaf_nodes=2, teacher="linear").fit(X, y)
@@ -161,259 +818,41 @@ class StableTreeClassifier(StableTreeEstimator, ClassifierBase):
     ['no' 'yes']
     """
 
-    _task: ClassVar[Task] = "classification"
-
-    def __init__(
-        self,
-        *,
-        method: str = "centred",
-        max_leaf_nodes: int | Literal["auto"] | None = "auto",
-        max_depth: int | Literal["auto"] | None = "auto",
-        min_samples_leaf: int | float = 1,
-        teacher: Any = "blend",
-        thresholds: str = "round",
-        leaf_values: str = "posterior",
-        n_estimators: int | None = None,
-        grid: Mapping[str, Sequence[Any]] | None = None,
-        learner: Any = None,
-        growth_rules: GrowthRules | None = None,
-        criterion: str = "gini",
-        min_weight_fraction_leaf: float = 0.0,
-        min_impurity_decrease: float = 0.0,
-        categories: Categories = "shrunk",
-        max_features: MaxFeatures = None,
-        class_weight: Mapping[Label, float] | Literal["balanced"] | None = None,
-        priors: Priors = None,
-        loss_matrix: LossMatrix = None,
-        threshold: float | Literal["cost"] | None = None,
-        positive: Label | None = None,
-        monotonic_cst: Mapping[Column, int] | Sequence[int] | None = None,
-        monotonic_class: Label | None = None,
-        interaction_cst: Interactions = None,
-        forbidden: Mapping[Column, int | None] | Sequence[Column] | None = None,
-        first_splits: Any = None,
-        feature_costs: Mapping[Column, float] | None = None,
-        questions: Sequence[str] | None = None,
-        categorical_features: Any = "from_dtype",
-        early_fraction: float = 0.5,
-        validation: float | str | None = "auto",
-        scoring: Any = None,
-        selection_rule: str = "within-tolerance",
-        tolerance: float | None = None,
-        tolerance_unit: str | None = None,
-        gamma: float | None = None,
-        matching: str = "paper",
-        label_weight: float | None = None,
-        outcome: str | None = None,
-        refit_leaves: bool = True,
-        shrink_scores: bool = True,
-        unknown: str = "missing",
-        missing: str = "learned",
-        n_jobs: int | None = None,
-        random_state: Any = 0,
-        verbose: bool = False,
-    ) -> None:
-        self.method = method
-        self.max_leaf_nodes = max_leaf_nodes
-        self.max_depth = max_depth
-        self.min_samples_leaf = min_samples_leaf
-        self.teacher = teacher
-        self.thresholds = thresholds
-        self.leaf_values = leaf_values
-        self.n_estimators = n_estimators
-        self.grid = grid
-        self.learner = learner
-        self.growth_rules = growth_rules
-        self.criterion = criterion
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
-        self.min_impurity_decrease = min_impurity_decrease
-        self.categories = categories
-        self.max_features = max_features
-        self.class_weight = class_weight
-        self.priors = priors
-        self.loss_matrix = loss_matrix
-        self.threshold = threshold
-        self.positive = positive
-        self.monotonic_cst = monotonic_cst
-        self.monotonic_class = monotonic_class
-        self.interaction_cst = interaction_cst
-        self.forbidden = forbidden
-        self.first_splits = first_splits
-        self.feature_costs = feature_costs
-        self.questions = questions
-        self.categorical_features = categorical_features
-        self.early_fraction = early_fraction
-        self.validation = validation
-        self.scoring = scoring
-        self.selection_rule = selection_rule
-        self.tolerance = tolerance
-        self.tolerance_unit = tolerance_unit
-        self.gamma = gamma
-        self.matching = matching
-        self.label_weight = label_weight
-        self.outcome = outcome
-        self.refit_leaves = refit_leaves
-        self.shrink_scores = shrink_scores
-        self.unknown = unknown
-        self.missing = missing
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-
-    def fit(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
-        *,
-        stage: Any = None,
-        groups: Any = None,
-        X0: Any = None,
-        y0: Any = None,
-        X_holdout: Any = None,
-        y_holdout: Any = None,
-    ) -> Self:
-        """Grow both collections and choose a tree.
-
-        `stage` has a year, cohort or site for every row: the first stages are the early data, as many as hold
-        `early_fraction` of the rows, and never the last. `X0, y0` are early data kept apart from X, y.
-        Without either, a random fraction of the rows is early. Rows of one of the `groups` (a patient) never
-        stand on both sides of a random split.
-
-        `X_holdout, y_holdout` are the rows that method="paper" scores on, in place of a random part of X.
-
-        All rows are those of X0, X and X_holdout, one after the other, as far as they are given: weights,
-        stages and groups have an entry for each of them, and the range of a column is that over all of them.
-        """
-        early, holdout = (X0, y0), (X_holdout, y_holdout)
-        rows = training_rows((X, y), sample_weight, stage=stage, groups=groups, early=early, holdout=holdout)
-        table = self._table(rows.X, rows.y, rows.weight, self._task)
-        trained = self._trained(table, rows)
-        self._choose_threshold(table, rows.groups)
-        self._remember_classes(rows.y, table)
-        return self._taken(rows.X, trained)
+    class_weight: Mapping[Label, float] | Literal["balanced"] | None = None
+    loss_matrix: LossMatrix = None
+    threshold: float | Literal["cost"] | None = None
+    positive: Label | None = None
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class StableTreeRegressor(StableTreeEstimator, RegressorBase):
-    """A decision tree that predicts numbers and stays recognisable when the data changes.
+    """A decision tree that predicts numbers and stays recognisable when the data change.
 
-    `criterion` is "squared_error", "poisson", or, where no teacher speaks (another method than "centred", or
-    leaf_values="labels"), "absolute_error" or "quantile", as in `TreeRegressor`; `scoring` is "r2" (the
-    default), "squared_error", "absolute_error", "poisson", "quantile 0.9", or any scorer of scikit-learn. All
-    other parameters and attributes are those of `StableTreeClassifier`, without `class_weight` and the
-    classes.
+    Parameters
+    ----------
+    criterion : str
+        "squared_error", "poisson", or, without a teacher (another method than consensus trees, or
+        leaf_values="labels"), "absolute_error" and quantiles, as in `TreeRegressor`.
+    scoring : str or scorer, optional
+        "r2" (the default), "squared_error", "absolute_error", "poisson", "quantile 0.9", or any scorer of
+        scikit-learn.
+    others
+        As in `StableTreeClassifier`, without those about classes.
 
+    Attributes
+    ----------
+    tree_, frontier_, choice_ and others
+        As in `StableTreeClassifier`, without those about classes.
+
+    Examples
+    --------
     >>> X = [[age + shift] for age in range(20, 80) for shift in (0.0, 0.5)]
     >>> y = [1.0 if row[0] < 50 else 7.0 for row in X]
-    >>> model = StableTreeRegressor(max_leaf_nodes=2, leaf_values="labels", thresholds="exact").fit(X, y)
-    >>> print(model.predict([[35.0], [65.0]]))
+    >>> model = StableTreeRegressor(
+    ...     max_leaf_nodes=2, leaf_values="labels", stability_rules=StabilityRules(thresholds="exact")
+    ... )
+    >>> print(model.fit(X, y).predict([[35.0], [65.0]]))
     [1. 7.]
     """
 
-    _task: ClassVar[Task] = "regression"
-
-    def __init__(
-        self,
-        *,
-        method: str = "centred",
-        max_leaf_nodes: int | Literal["auto"] | None = "auto",
-        max_depth: int | Literal["auto"] | None = "auto",
-        min_samples_leaf: int | float = 1,
-        teacher: Any = "blend",
-        thresholds: str = "round",
-        leaf_values: str = "posterior",
-        n_estimators: int | None = None,
-        grid: Mapping[str, Sequence[Any]] | None = None,
-        learner: Any = None,
-        growth_rules: GrowthRules | None = None,
-        criterion: str = "squared_error",
-        quantile: float | None = None,
-        min_weight_fraction_leaf: float = 0.0,
-        min_impurity_decrease: float = 0.0,
-        categories: Categories = "shrunk",
-        max_features: MaxFeatures = None,
-        monotonic_cst: Mapping[Column, int] | Sequence[int] | None = None,
-        interaction_cst: Interactions = None,
-        forbidden: Mapping[Column, int | None] | Sequence[Column] | None = None,
-        first_splits: Any = None,
-        feature_costs: Mapping[Column, float] | None = None,
-        questions: Sequence[str] | None = None,
-        categorical_features: Any = "from_dtype",
-        early_fraction: float = 0.5,
-        validation: float | str | None = "auto",
-        scoring: Any = None,
-        selection_rule: str = "within-tolerance",
-        tolerance: float | None = None,
-        tolerance_unit: str | None = None,
-        gamma: float | None = None,
-        matching: str = "paper",
-        label_weight: float | None = None,
-        outcome: str | None = None,
-        refit_leaves: bool = True,
-        shrink_scores: bool = True,
-        unknown: str = "missing",
-        missing: str = "learned",
-        n_jobs: int | None = None,
-        random_state: Any = 0,
-        verbose: bool = False,
-    ) -> None:
-        self.method = method
-        self.max_leaf_nodes = max_leaf_nodes
-        self.max_depth = max_depth
-        self.min_samples_leaf = min_samples_leaf
-        self.teacher = teacher
-        self.thresholds = thresholds
-        self.leaf_values = leaf_values
-        self.n_estimators = n_estimators
-        self.grid = grid
-        self.learner = learner
-        self.growth_rules = growth_rules
-        self.criterion = criterion
-        self.quantile = quantile
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
-        self.min_impurity_decrease = min_impurity_decrease
-        self.categories = categories
-        self.max_features = max_features
-        self.monotonic_cst = monotonic_cst
-        self.interaction_cst = interaction_cst
-        self.forbidden = forbidden
-        self.first_splits = first_splits
-        self.feature_costs = feature_costs
-        self.questions = questions
-        self.categorical_features = categorical_features
-        self.early_fraction = early_fraction
-        self.validation = validation
-        self.scoring = scoring
-        self.selection_rule = selection_rule
-        self.tolerance = tolerance
-        self.tolerance_unit = tolerance_unit
-        self.gamma = gamma
-        self.matching = matching
-        self.label_weight = label_weight
-        self.outcome = outcome
-        self.refit_leaves = refit_leaves
-        self.shrink_scores = shrink_scores
-        self.unknown = unknown
-        self.missing = missing
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-
-    def fit(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
-        *,
-        stage: Any = None,
-        groups: Any = None,
-        X0: Any = None,
-        y0: Any = None,
-        X_holdout: Any = None,
-        y_holdout: Any = None,
-    ) -> Self:
-        """Grow both collections and choose a tree. See `StableTreeClassifier.fit`."""
-        early, holdout = (X0, y0), (X_holdout, y_holdout)
-        rows = training_rows((X, y), sample_weight, stage=stage, groups=groups, early=early, holdout=holdout)
-        table = self._table(rows.X, rows.y, rows.weight, self._task)
-        return self._taken(rows.X, self._trained(table, rows))
+    criterion: str = "squared_error"

@@ -1,277 +1,400 @@
-"""The update of a deployed tree, with the face of an estimator."""
+"""The rows that a stable tree is trained on and updated by, and the update of a deployed tree."""
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Collection, Sequence
 from contextlib import suppress
-from dataclasses import replace
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass, replace
+from numbers import Real
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
-from holdfast.adapters import as_tree
-from holdfast.arrays import KeyArray
-from holdfast.data.input.frame import make_frame
-from holdfast.data.input.target import Task
-from holdfast.data.input.weight import count_effective_rows
-from holdfast.data.schema import Schema
-from holdfast.data.split.row_keys import sketch_of, unique_hashes
+from holdfast.arrays import BoolArray, FloatArray, KeyArray, LongArray
+from holdfast.data.input.frame import Frame, frame_of, stacked, stacked_vectors, taken_vector
+from holdfast.data.input.target import Task, name_of, read_vector
+from holdfast.data.input.weight import effective_rows, read_weight, weighted_rows
+from holdfast.data.schema import Feature, Schema, Target
+from holdfast.data.split.groups import numbered, of_rows, read_groups
+from holdfast.data.split.row_keys import unique_hashes
+from holdfast.data.split.stages import read_stage
 from holdfast.data.table import Table
-from holdfast.distance.reference_schema import project_to_reference
-from holdfast.errors import ParameterError, SchemaMismatch
-from holdfast.estimators.base import all_or_nothing
-from holdfast.estimators.intervals import IntervalEstimator
-from holdfast.estimators.stable_rows import training_rows
-from holdfast.estimators.update_rows import Reading, check_enough, offer_widen, update_rows, weights_by_age
-from holdfast.governance.policy import ChangePolicy
-from holdfast.stability.centring.names import MOST_LEAVES
-from holdfast.stability.choice import SelectionRule
-from holdfast.stability.settings import StabilitySettings
-from holdfast.stability.update.names import UPDATE_TOLERANCE
-from holdfast.stability.update.path import CANDIDATE, KEEP, RETRAIN
+from holdfast.distance.reference_schema import features_asked, placed_on
+from holdfast.errors import DataError, DataWarning, ParameterError, SchemaMismatch
+from holdfast.stability.policy.policy import ChangePolicy
 from holdfast.stability.update.settings import UpdateSettings, frozen_nodes, usual_prior
-from holdfast.stability.update.update import TreeUpdate, update_tree
-from holdfast.tree.positive import set_positive
-from holdfast.tree.tree import Tree, label_array
+from holdfast.stability.update.update import NewRows, TreeUpdate, update_tree
+from holdfast.tree.tree import Tree
 
-OF_UPDATE = (
-    *("rows_behind_", "teacher_loss_", "update_", "previous_tree_", "stages_"),
-    *("_before_update", "_learnt"),
-)
-# What a training leaves behind, and an updated tree has no part in.
-OF_TRAINING = (
-    *("trained_", "frontier_", "choice_", "instability_", "reference_trees_", "candidate_trees_"),
-    *("size_choice_", "stages_"),
-)
+Pair = tuple[Any, Any]  # rows and their target as the user hands them over; None and None if there are none
+NO_ROWS: Pair = (None, None)
+FEWEST_ROWS = 20  # of an update
+FEWEST_EVENTS = 5  # of them, rows that are not of the most frequent class
+_FORCE = "Wait for more rows, or give force=True to update the tree all the same."
+_WIDEN = "give allow_new_values=True: the update then takes in new columns, categories and classes."
+_WIDER_SCHEMA = "To take the new ones in, read the data without a schema"  # not for updates
 
 
-OF_HELD_OUT = ("max_leaf_nodes_", "teacher_weights_")  # what held-out rows chose, for updates too
+@dataclass(frozen=True, eq=False)
+class TrainingRows:
+    """Rows to learn from and to score on, all of which count, and what is known of each besides."""
+
+    X: Frame
+    y: Any
+    weight: FloatArray | None
+    stage: LongArray | None
+    groups: LongArray | None
+    holdout: BoolArray | None  # True for the rows that the user holds out; None if there are none
+
+    def taken(self, rows: BoolArray) -> "TrainingRows":
+        """The rows with a flag."""
+        return TrainingRows(
+            self.X.taken(rows),
+            taken_vector(read_vector(self.y, self.X.n_rows), rows),
+            None if self.weight is None else self.weight[rows],
+            numbered(self.stage, rows),
+            of_rows(self.groups, rows),
+            None if self.holdout is None else self.holdout[rows],
+        )
 
 
-class UpdatingEstimator(IntervalEstimator):
-    """An estimator whose tree can be in use, and be updated by new rows."""
+def training_rows(
+    rows: Pair,
+    sample_weight: Any,
+    *,
+    stage: Any,
+    groups: Any,
+    early: Pair = NO_ROWS,
+    holdout: Pair = NO_ROWS,
+    early_names: tuple[str, str] = ("X_early", "y_early"),
+) -> TrainingRows:
+    """All rows whose weight is above 0: those of `early`, then those of `rows`, then those of `holdout`.
 
-    _task: ClassVar[Task]
+    Weights, stages and groups run over all of them in this order.
+    """
+    whole = _Part(frame_of(rows[0]), rows[1], ("X", "y"))
+    n_early = n_held_out = 0
+    if (first := _part(early, early_names)) is not None:
+        if stage is not None:
+            raise ParameterError("stage and X_early both say which rows are early: give one of them.")
+        n_early, whole = first.X.n_rows, _joined(first, whole)
+    if (last := _part(holdout, ("X_holdout", "y_holdout"))) is not None:
+        n_held_out, whole = last.X.n_rows, _joined(whole, last)
+    n_rows = whole.X.n_rows
+    if first is not None:
+        stage = np.arange(n_rows) >= n_early
+    found = TrainingRows(
+        whole.X,
+        whole.y,
+        read_weight(sample_weight, n_rows),
+        None if stage is None else read_stage(stage, n_rows),
+        None if groups is None else read_groups(groups, n_rows),
+        None if last is None else np.arange(n_rows) >= n_rows - n_held_out,
+    )
+    counted = weighted_rows(found.weight)
+    return found if counted is None else found.taken(counted)
 
-    # What update leaves behind.
-    previous_tree_: Tree
-    update_: TreeUpdate
-    rows_behind_: float  # rows that the tree stands for, those of earlier updates included
-    teacher_loss_: float  # of the tree on the rows that it learnt from: what a student explains more
-    classes_: NDArray[Any]
-    n_classes_: int
 
-    def _settings(self) -> StabilitySettings:
-        raise NotImplementedError
+class _Part(NamedTuple):
+    """Rows and their target, and what messages call them."""
 
-    def _selection_rule(self) -> SelectionRule:
-        raise NotImplementedError
+    X: Frame
+    y: Any
+    names: tuple[str, str]
 
-    def adopt(self, model: Any) -> Self:
-        """Take a tree that is in use for the fitted one: ours, or a model of any library that as_tree reads.
 
-        It predicts from then on, and `update` moves it by new rows.
-        """
-        tree = as_tree(model)
-        is_classes = self._task == "classification"
-        if tree.schema.target.is_classes != is_classes:
-            raise ParameterError(
-                f"The tree predicts {'classes' if tree.schema.target.is_classes else 'numbers'}, and a "
-                f"{type(self).__name__} {'classes' if is_classes else 'numbers'}: take the other estimator."
+def _part(pair: Pair, names: tuple[str, str]) -> _Part | None:
+    X, y = pair
+    if (X is None) != (y is None):
+        raise ParameterError(
+            f"{' and '.join(names)} go together: give the rows and their target, or neither."
+        )
+    return None if X is None else _Part(frame_of(X), y, names)
+
+
+def _joined(first: _Part, second: _Part) -> _Part:
+    """The rows of one part followed by those of another, under the names of X and y."""
+    lines = [read_vector(part.y, part.X.n_rows, part.names) for part in (first, second)]
+    if len({_is_text(line) for line in lines}) > 1:
+        names = f"{first.names[1]} and {second.names[1]}"
+        raise DataError(f"{names} must be of one kind, and one of them is text: write labels alike.")
+    line = stacked_vectors(*lines)
+    if not isinstance(line, np.ndarray):
+        line = line.rename(lines[0].name or "y")  # the target keeps its name
+    return _Part(stacked(first.X, second.X, (first.names[0], second.names[0])), line, ("X", "y"))
+
+
+def _is_text(line: Any) -> bool:
+    entries = line.tolist() if isinstance(line, np.ndarray) else line.to_list()
+    return any(isinstance(entry, str) for entry in entries)
+
+
+# -- the rows of an update -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How the estimator reads rows."""
+
+    task: Task
+    categorical_features: Any
+    questions: tuple[str, ...]
+    allow_new_values: bool
+
+
+def update_rows(rows: TrainingRows, tree: Tree, reading: Reading) -> NewRows:
+    """The rows on the schema of the tree, whose ranges hold theirs too; on request also what is new to it.
+
+    New categories of a column that the tree does not split on are taken in anyway. Those of other columns
+    count as missing, as they do in predictions, with a warning. Rows of the stage 0 are old ones.
+    """
+    is_new = np.ones(rows.X.n_rows, np.bool_) if rows.stage is None else rows.stage > 0
+    asked = features_asked([tree])
+    if reading.allow_new_values:
+        return NewRows(
+            _read(rows, _schema_with_new_values(rows, tree, reading, asked), reading), rows.groups, is_new
+        )
+    try:
+        table = _read(rows, tree.schema, reading)
+    except SchemaMismatch as error:
+        if "columns" in str(error):  # missing, or more of them
+            raise offer_new_values(error) from None
+        wide = _schema_with_new_values(rows, tree, reading, asked)
+        known = {feature.name: feature for feature in tree.schema.features}
+        features = tuple(known[each.name] if each.name in asked else each for each in wide.features)
+        try:
+            table = _read(rows, Schema(features, tree.schema.target), reading, handle_unknown="missing")
+        except SchemaMismatch:
+            raise offer_new_values(error) from error
+    return NewRows(table, rows.groups, is_new)
+
+
+def offer_new_values(error: SchemaMismatch) -> SchemaMismatch:
+    """The error with allow_new_values=True as a way out, unless columns are missing and nothing is new."""
+    lines = [line for line in str(error).splitlines() if not line.startswith(_WIDER_SCHEMA)]
+    if any(new in str(error) for new in ("columns not in the schema", "new categories", "new classes")):
+        others = any(line.startswith("Give ") for line in lines)
+        lines.append(f"Or {_WIDEN}" if others else f"{_WIDEN[0].upper()}{_WIDEN[1:]}")
+    return SchemaMismatch("\n".join(lines))
+
+
+def check_enough(rows: NewRows) -> None:
+    """Raise a DataError if the new rows are too few, or too much alike, to update a tree by.
+
+    Of classes, at least two must be there, and at least `FEWEST_EVENTS` rows must not be of the most
+    frequent one.
+    """
+    counted = rows.is_new if rows.table.weight is None else rows.is_new & (rows.table.weight > 0)
+    target, classes = rows.table.target[counted], rows.table.schema.target.classes
+    if len(target) < FEWEST_ROWS:
+        raise DataError(
+            f"An update needs at least {FEWEST_ROWS} new rows, and there are {len(target)}. {_FORCE}"
+        )
+    if not classes:
+        return
+    counts = np.bincount(target, minlength=len(classes))
+    most, n_events = classes[int(counts.argmax())], len(target) - int(counts.max())
+    if n_events == 0:
+        raise DataError(
+            f"All {len(target):,} new rows have the class {most!r}: an update needs rows of at least two "
+            f"classes. {_FORCE}"
+        )
+    if n_events < FEWEST_EVENTS:
+        raise DataError(
+            f"Of {len(target):,} new rows, {n_events} have another class than {most!r}: an update needs at "
+            f"least {FEWEST_EVENTS} such rows. {_FORCE}"
+        )
+
+
+def _read(rows: TrainingRows, schema: Schema, reading: Reading, handle_unknown: str = "error") -> Table:
+    with warnings.catch_warnings():
+        # Rows of one class, or columns of one value, say little, but the tree will not be a leaf.
+        warnings.filterwarnings("ignore", "the target has one class", DataWarning)
+        warnings.filterwarnings("ignore", "no question can be asked of columns", DataWarning)
+        return with_ranges(
+            Table.from_arrays(
+                rows.X, rows.y, rows.weight, task=reading.task, schema=schema, handle_unknown=handle_unknown
             )
-        self._forget_training()
-        for name in (*OF_UPDATE, "_row_hashes", "decision_threshold_", "positive_class_", *OF_HELD_OUT):
-            self.__dict__.pop(name, None)
-        columns = tree.schema.columns
-        self._take_tree(tree, any(each.name != f"x{i}" for i, each in enumerate(columns)))
-        return self
-
-    @all_or_nothing
-    def update(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
-        *,
-        how: str = "nearest",
-        tolerance: float = UPDATE_TOLERANCE,
-        frozen: int | str | Sequence[int] = (),
-        groups: Any = None,
-        X_old: Any = None,
-        y_old: Any = None,
-        age: Any = None,
-        half_life: float | None = None,
-        prior: float | None = None,
-        widen: bool = False,
-        validation: float | None = 1 / 3,
-        policy: ChangePolicy | None = None,
-        force: bool = False,
-    ) -> Self:
-        """Move the tree as little as new rows ask, or keep it.
-
-        A teacher learns from the rows, and what it says is weighed against what the deployed tree says, which
-        stands for the rows that it was trained on. If the tree with new leaf values fits that within the
-        tolerance of what a fresh tree would, or as well as it fitted its own rows, only these values change.
-        Otherwise the tree changes, step by step, by the move that gains most fit for the distance that it
-        adds; and of the trees that fit well enough, the nearest one that a search finds is taken. `update_`
-        has the whole path, `take` moves along it, and `previous_tree_` is the tree before.
-
-        Parameters
-        ----------
-        how
-            "nearest": as above. "keep": the tree as it is. "refit": new leaf values alone. "retrain": a tree
-            that knows nothing of the deployed one. "candidate": of bootstrap trees whose score is within the
-            tolerance of the best, the nearest one, as in the paper on stable trees.
-        tolerance
-            What the fit to the teacher may fall short of that of a retrained tree, as a fraction of what a
-            fresh student explains.
-        frozen
-            Nodes of the tree that must go on asking what they ask or, of leaves, saying what they say; or
-            "edited" for those that were edited by hand.
-        X_old, y_old
-            Rows of before, if they are still there, to learn from as well. Weights, groups and ages then have
-            an entry for each of them, first, and for each new row.
-        age, half_life
-            How old each row is, and the age at which a row counts half. Without ages old rows have the age 1.
-        prior
-            How many rows the deployed tree stands for, besides those that are given. None: as many as it was
-            trained on, less those that are given again (which a model that was saved and loaded cannot know),
-            and at least a third. 0: the rows alone decide.
-        widen
-            Take in new columns, categories and classes; otherwise they are an error that lists them.
-        validation
-            Fraction of the new rows that the scores of the path are measured on, by trees made the same way
-            without them; None: the scores are those on rows that were learnt from, and too good.
-        policy, force
-            What the update may change. If it breaks a line, the tree stays as it is, and `update_` says why:
-            `update_.verdict`. `force=True` takes it all the same, which `update_` records; and it updates the
-            tree even by rows of one class, or by fewer than 20 rows or 5 events.
-        """
-        check_is_fitted(self)
-        _check_policy(policy)
-        if not widen:
-            try:
-                X, X_old = self._matched(X), None if X_old is None else self._matched(X_old)
-            except SchemaMismatch as error:
-                raise offer_widen(error) from None
-        n_new, n_old = (0 if each is None else make_frame(each).n_rows for each in (X, X_old))
-        weight = weights_by_age(n_old, n_new, sample_weight, age, half_life)
-        early = {"early": (X_old, y_old), "early_names": ("X_old", "y_old")}
-        rows = training_rows((X, y), weight, stage=None, groups=groups, **early)
-        reading = Reading(self._task, self.categorical_features, self.schema_.questions, widen)
-        new = update_rows(rows, self.tree_, reading)
-        if not force:
-            check_enough(new)
-        n_behind, known = self._rows_behind, unique_hashes(new.table)
-        # Old rows that are handed over are those that the tree has learnt from, as far as anyone knows.
-        n_again = max(self._n_given_again(known), min(n_behind, n_old))
-        n_again = min(n_again, count_effective_rows(new.table.weight, new.table.n_rows))
-        prior_rows = usual_prior(n_behind, n_again) if prior is None else prior
-        carried = max(n_behind - n_again, 0.0) if prior is None else None
-        settings = UpdateSettings(
-            how, tolerance, frozen_nodes(frozen, self.tree_), validation, prior_rows, carried
         )
-        found = update_tree(
-            project_to_reference(self.tree_, new.table.schema),
-            new,
-            self._update_settings(),
-            settings,
-            own_loss=vars(self).get("teacher_loss_", 0.0),
-            more=self._further_trees(new.table.schema),
-            rule=self._selection_rule(),
+
+
+def _schema_with_new_values(
+    rows: TrainingRows, tree: Tree, reading: Reading, asked: Collection[str]
+) -> Schema:
+    """The schema of the tree with all that is new in the rows."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)  # told when the rows are read on it
+        fresh = Table.from_arrays(
+            rows.X,
+            rows.y,
+            rows.weight,
+            task=reading.task,
+            categorical_features=reading.categorical_features,
+            custom_features=reading.questions,
+            target=name_of(rows.y),
         )
-        self._before_update = {name: each for name, each in vars(self).items() if name != "_before_update"}
-        self._learnt = known
-        return self._stepped(found.judged(policy, force=force))
-
-    def take(self, step: int, *, force: bool = False) -> Self:
-        """Move to another step of the path of the last update, without searching anew.
-
-        If the update had a policy that forbids the step, the tree that was deployed before stays in use,
-        unless it is forced.
-        """
-        check_is_fitted(self)
-        if "_before_update" not in vars(self):
-            raise ParameterError("There is no path to take a step of: call update first.")
-        return self._stepped(self.update_.take(step, force=force))
-
-    def _stepped(self, update: TreeUpdate) -> Self:
-        """Take the tree of an update. If it is kept, or a policy forbids the step, all is as it was."""
-        before, learnt = self._before_update, self._learnt
-        self.__dict__ = {**before, "update_": update, "_before_update": before, "_learnt": learnt}
-        step = update.steps[update.taken]
-        is_same = step.kind == KEEP and not _is_wider(update.deployed.schema, self.tree_.schema)
-        if is_same or not update.is_taken:
-            return self
-        self.previous_tree_ = self.tree_
-        self._forget_training()
-        is_made_alone = step.kind in (RETRAIN, CANDIDATE)  # and knows nothing of the rows before
-        self.rows_behind_ = float(update.tree.count[0]) if is_made_alone else update.n_behind
-        self.teacher_loss_ = step.loss
-        self._row_hashes = sketch_of(np.append(vars(self).get("_row_hashes", learnt), learnt))
-        self._take_tree(update.tree, hasattr(self, "feature_names_in_"))
-        return self
-
-    def __getstate__(self) -> Any:
-        state = super().__getstate__()  # a pickle goes on from the tree that is in use
-        return {name: each for name, each in state.items() if name not in ("_before_update", "_learnt")}
-
-    def _update_settings(self) -> StabilitySettings:
-        """The settings, with what rows held out have chosen: size, teacher, strength of shrinkage."""
-        settings = self._settings()
-        if settings.leaf_values == "shrunk":
-            settings = replace(settings, shrinkage=vars(self).get("shrinkage_"))
-        settings = replace(settings, teacher=vars(self).get("teacher_weights_", settings.teacher))
-        if not settings.is_size_open:
-            return settings
-        return settings.with_size(vars(self).get("max_leaf_nodes_", MOST_LEAVES))
-
-    @property
-    def _rows_behind(self) -> float:
-        """How many rows the tree stands for: those that it was trained on, and those that updated it."""
-        return float(vars(self).get("rows_behind_", self.tree_.count[0]))
-
-    def _n_given_again(self, hashes: KeyArray) -> int:
-        """How many of the rows that the tree has learnt from are among those with these hashes, about."""
-        known = vars(self).get("_row_hashes", np.zeros(0, np.uint64))
-        return round(self._rows_behind * float(np.isin(known, hashes).mean())) if len(known) else 0
-
-    def _remember_rows(self, table: Table) -> None:
-        self._row_hashes = sketch_of(unique_hashes(table))
-
-    def _further_trees(self, schema: Any) -> tuple[Tree, ...]:
-        """The references of the last training, whose questions may be asked again."""
-        placed = []
-        for tree in vars(self).get("reference_trees_", ()):
-            with suppress(SchemaMismatch):  # it asks about a column that is of another kind now
-                placed.append(project_to_reference(tree, schema))
-        return tuple(placed)
-
-    def _take_tree(self, tree: Tree, is_named: bool) -> None:
-        """Take a tree for the fitted one, with its columns and classes, and its positive class or our own."""
-        tree = set_positive(tree, getattr(self, "positive", None))
-        self.tree_ = tree
-        self._remember_columns(is_named, tree.schema)
-        classes = tree.schema.target.classes
-        if classes:
-            known = vars(self).get("classes_", label_array(classes))
-            self.classes_ = known if tuple(known.tolist()) == classes else label_array(classes)
-            self.n_classes_ = len(classes)
-
-    def _forget_training(self) -> None:
-        for name in OF_TRAINING:
-            self.__dict__.pop(name, None)
-        self._left_out = tuple(OF_TRAINING)
+    return joined(tree.schema, fresh.schema, asked)
 
 
-def _is_wider(schema: Schema, before: Schema) -> bool:
+def joined(old: Schema, new: Schema, asked: Collection[str]) -> Schema:
+    """The old schema with the new columns, and the ranges, categories and classes of both.
+
+    A column that is of another kind now, as one that was empty before, is what it is now, unless it is asked
+    about.
+    """
+    by_name = {feature.name: feature for feature in new.features}
+    if lost := [name for name in old.names if name not in by_name]:
+        raise SchemaMismatch(
+            f"The new rows have no column {lost[0]!r}, which the deployed tree was trained with. Give it, "
+            "with missing values if it is no longer known."
+        )
+    shared = Schema(tuple(by_name[name] for name in old.names), replace(new.target, name=old.target.name))
+    known = [
+        theirs if own.kind != theirs.kind and own.name not in asked else own
+        for own, theirs in zip(old.features, shared.features, strict=True)
+    ]
+    wide = Schema(tuple(known), old.target).widened(shared)
+    added = tuple(feature for feature in new.columns if feature.name not in old.names)
+    questions = wide.features[len(wide.columns) :]
+    return Schema((*wide.columns, *added, *questions), wide.target)
+
+
+def with_ranges(table: Table) -> Table:
+    """The table on a schema whose ranges hold its values."""
+    features = tuple(map(_ranged, table.schema.features, table.columns))
+    target = table.schema.target
+    if not target.is_classes:
+        low, high = _range(table.target, target)
+        target = replace(target, low=low, high=high)
+    return replace(table, schema=Schema(features, target))
+
+
+def _ranged(feature: Feature, values: FloatArray) -> Feature:
+    if feature.kind != "numeric":
+        return feature
+    low, high = _range(values[~np.isnan(values)], feature)
+    return replace(feature, low=low, high=high)
+
+
+def _range(values: FloatArray, scale: Feature | Target) -> tuple[float, float]:
+    if not len(values):
+        return scale.low, scale.high
+    return min(scale.low, float(values.min())), max(scale.high, float(values.max()))
+
+
+# -- age ------------------------------------------------------------------------------------------------
+
+
+def weights_by_age(n_old: int, n_new: int, sample_weight: Any, age: Any, half_life: Any) -> Any:
+    """The weights, of old rows and then of new ones, halved for every `half_life` of the age of a row.
+
+    Without ages, old rows have the age 1 and new ones 0.
+    """
+    if half_life is None:
+        if age is not None:
+            raise ParameterError(
+                "age says how old rows are, and half_life after which age they count half: give both."
+            )
+        return sample_weight
+    if not isinstance(half_life, Real) or isinstance(half_life, bool) or not 0 < float(half_life) < np.inf:
+        raise ParameterError(f"half_life={half_life!r} is out of range: it must be a number above 0.")
+    if age is None and not n_old:
+        raise ParameterError(
+            "half_life needs to know how old rows are: give age=, one number per row, or X_old and y_old."
+        )
+    ages = np.repeat([1.0, 0.0], [n_old, n_new]) if age is None else _ages(age, n_old + n_new)
+    # Against the youngest row, so that very old ones are not all without weight.
+    factor = np.exp2(-(ages - ages.min()) / float(half_life))
+    weight = read_weight(sample_weight, n_old + n_new)
+    return factor if weight is None else weight * factor
+
+
+def _ages(age: Any, n_rows: int) -> FloatArray:
+    try:
+        ages = np.asarray(age, np.float64).ravel()
+    except (TypeError, ValueError):
+        raise DataError("age must be numbers, such as years, and some are not.") from None
+    if np.asarray(age).dtype.kind == "M":
+        raise DataError("age is dates: give how long ago each row was, as a number.")
+    if len(ages) != n_rows:
+        raise DataError(f"age has {len(ages)} values, and there are {n_rows} rows: give one per row.")
+    if not (np.isfinite(ages).all() and (ages >= 0).all()):
+        raise DataError("age must be finite numbers of at least 0, and some are not.")
+    return ages
+
+
+# -- the update -----------------------------------------------------------------------------------------
+
+
+def find_update(
+    model: Any,
+    rows: tuple[Any, Any, Any],
+    *,
+    old: Pair,
+    strategy: str,
+    tolerance: float,
+    frozen: int | str | Sequence[int],
+    groups: Any,
+    age: Any,
+    half_life: float | None,
+    prior_rows: float | None,
+    allow_new_values: bool,
+    validation: float | None,
+    policy: ChangePolicy | None,
+    force: bool,
+) -> tuple[TreeUpdate, KeyArray]:
+    """The update of the tree of a fitted stable model, judged by the policy, and the hashes of its rows.
+
+    Parameters are those of `StableTreeClassifier.update`; the model stays as it is.
+    """
+    if policy is not None and not isinstance(policy, ChangePolicy):
+        raise ParameterError(
+            f"policy must be a ChangePolicy, such as ChangePolicy.load('change.toml'), got {policy!r}."
+        )
+    (X, y, sample_weight), (X_old, y_old) = rows, old
+    if not allow_new_values:
+        try:
+            X, X_old = model._matched(X), None if X_old is None else model._matched(X_old)
+        except SchemaMismatch as error:
+            raise offer_new_values(error) from None
+    n_new, n_old = (0 if each is None else frame_of(each).n_rows for each in (X, X_old))
+    weight = weights_by_age(n_old, n_new, sample_weight, age, half_life)
+    early: Any = {"early": (X_old, y_old), "early_names": ("X_old", "y_old")}
+    given = training_rows((X, y), weight, stage=None, groups=groups, **early)
+    reading = Reading(model._task, model.categorical_features, model.schema_.questions, allow_new_values)
+    new = update_rows(given, model.tree_, reading)
+    if not force:
+        check_enough(new)
+    n_effective, hashes = model._n_rows_effective, unique_hashes(new.table)
+    # Old rows that are handed over are those that the tree has learned from, as far as anyone knows.
+    n_again = max(_estimate_overlap(model, hashes), min(n_effective, n_old))
+    n_again = min(n_again, effective_rows(new.table.weight, new.table.n_rows))
+    carried = max(n_effective - n_again, 0.0) if prior_rows is None else None
+    prior_rows = usual_prior(n_effective, n_again) if prior_rows is None else prior_rows
+    schema, reference_trees = new.table.schema, []
+    for tree in vars(model).get("reference_trees_", ()):
+        with suppress(SchemaMismatch):  # it splits on a column that is of another kind now
+            reference_trees.append(placed_on(tree, schema))
+    found = update_tree(
+        placed_on(model.tree_, schema),
+        new,
+        model._update_settings(),
+        UpdateSettings(
+            strategy, tolerance, frozen_nodes(frozen, model.tree_), validation, prior_rows, carried
+        ),
+        own_loss=vars(model).get("teacher_loss_", 0.0),
+        more=tuple(reference_trees),
+        rule=model._selection_rule(),
+    )
+    return found.judged(policy, force=force), hashes
+
+
+def _estimate_overlap(model: Any, hashes: KeyArray) -> int:
+    """About how many of the rows that the tree has learned from are among those with these hashes."""
+    known = vars(model).get("_row_hashes", np.zeros(0, np.uint64))
+    return round(model._n_rows_effective * float(np.isin(known, hashes).mean())) if len(known) else 0
+
+
+def is_wider(schema: Schema, before: Schema) -> bool:
     """True if the schema has other columns, categories or classes than before; ranges do not count."""
     known = [[(each.name, each.kind, each.categories) for each in one.features] for one in (schema, before)]
     return known[0] != known[1] or schema.target.classes != before.target.classes
-
-
-def _check_policy(policy: Any) -> None:
-    if policy is not None and not isinstance(policy, ChangePolicy):
-        raise ParameterError(
-            f"policy={policy!r} is none: give a ChangePolicy, such as ChangePolicy.load('change.toml')."
-        )

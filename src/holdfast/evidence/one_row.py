@@ -68,7 +68,7 @@ class RowValues:
 
     @classmethod
     def of(
-        cls, tree: Tree, frame: Frame, *, unknown: str = "missing", missing: str = "learned"
+        cls, tree: Tree, frame: Frame, *, handle_unknown: str = "missing", handle_missing: str = "learned"
     ) -> "RowValues":
         """The row of the frame, which has columns for all that the tree asks about."""
         schema = tree.schema
@@ -82,7 +82,9 @@ class RowValues:
         columns = sorted(read.union(each for each in asked if each not in questions))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DataWarning)  # the explanation says what is unseen
-            row = encode_rows(frame, schema, columns, unknown=unknown, missing=missing)[0].tolist()
+            row = encode_rows(
+                frame, schema, columns, handle_unknown=handle_unknown, handle_missing=handle_missing
+            )[0].tolist()
         codes = dict(zip(columns, row, strict=True))
         unseen = {each: label for each in columns if (label := _unseen(tree, each, frame)) is not None}
         return cls(tree, codes, unseen, questions)

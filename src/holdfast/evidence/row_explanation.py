@@ -140,7 +140,11 @@ def explain_row(
 
 def _policies(model: Any) -> dict[str, str]:
     """What a model of ours does with categories unseen in training, and with missing values."""
-    return {name: getattr(model, name) for name in ("unknown", "missing") if hasattr(model, "_matched")}
+    return {
+        name: getattr(model, name)
+        for name in ("handle_unknown", "handle_missing")
+        if hasattr(model, "_matched")
+    }
 
 
 def _raise_for_many(model: Any) -> None:

@@ -51,8 +51,8 @@ def check_forbidden(given: Any) -> Any:
         return None
     if isinstance(given, str) or not isinstance(given, Mapping | Iterable):
         raise ParameterError(
-            f"forbidden={given!r} is unknown: give a list of columns, or a dictionary from columns to the "
-            "number of questions that must come first."
+            f"excluded_features={given!r} is unknown: give a list of columns, or a dictionary from columns "
+            "to the number of splits that must come first."
         )
     if not isinstance(given, Mapping):
         return tuple(_plain(key) for key in given)
@@ -60,8 +60,8 @@ def check_forbidden(given: Any) -> Any:
         is_depth = is_integer(depth) and int(depth) >= 1
         if depth is not None and not is_depth:
             raise ParameterError(
-                f"forbidden of {key!r} is {depth!r}: it must be the number of questions that come first, at "
-                "least 1, or None for never."
+                f"excluded_features of {key!r} is {depth!r}: it must be the number of splits that come "
+                "first, at least 1, or None for never."
             )
     return {_plain(key): None if depth is None else int(depth) for key, depth in given.items()}
 
@@ -88,7 +88,7 @@ def _plain(key: Any) -> Any:
 CONSTRAINT_FORMS: dict[str, Callable[[Any], Any]] = {
     "monotonic_cst": check_monotonic,
     "interaction_cst": check_groups,
-    "forbidden": check_forbidden,
+    "excluded_features": check_forbidden,
     "feature_costs": check_costs,
 }
 

@@ -126,18 +126,21 @@ def read_first_depths(schema: Schema, rules: GrowthRules) -> LongArray | None:
 
     A question of the user waits for the last of the columns that it reads.
     """
-    forbidden = rules.forbidden
+    forbidden = rules.excluded_features
     if forbidden is None:
         return None
     items = forbidden.items() if isinstance(forbidden, Mapping) else ((key, None) for key in forbidden)
     depth = dict.fromkeys(schema.names, 0)
     for key, least in items:
-        depth[find_feature(schema, key, "forbidden").name] = NEVER_ASKED if least is None else int(least)
+        depth[feature_named(schema, key, "excluded_features").name] = (
+            NEVER_ASKED if least is None else int(least)
+        )
     for text in schema.questions:
         depth[text] = max(depth[text], *(depth[name] for name in list_columns_read(schema, text)))
     if min(depth.values()) >= NEVER_ASKED:
         raise ParameterError(
-            f"forbidden={forbidden!r} leaves nothing to ask: all of {listed(schema.names)} are forbidden."
+            f"excluded_features={forbidden!r} leaves nothing to split on: all of {listed(schema.names)} are "
+            "excluded."
         )
     return np.array([depth[name] for name in schema.names], np.int64)
 

@@ -24,7 +24,7 @@ def build_trees(
     """Build the trees of the task, before pruning and monotone constraints."""
     fields = _by_all_rows(grown.fields, task, grown)
     drawn = read_drawn_thresholds(fields, task.rows, select_coded(table, rules), task.values)
-    if rules.questions_only:  # which stand after the columns
+    if rules.custom_features_only:  # which stand after the columns
         fields[fields[:, kernels.FEATURE] >= 0, kernels.FEATURE] += len(table.schema.columns)
     value, weight, impurity = _values(fixed, task, fields, grown)
     parts = {

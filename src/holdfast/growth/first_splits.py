@@ -46,7 +46,7 @@ def make_top(table: Table, rules: GrowthRules) -> Top:
     _check_limits(schema, rules, splits)
     sides = _missing_sides(table, splits)
     place = {schema.names[position]: number for number, position in enumerate(schema.name_order)}
-    first = len(schema.columns) if rules.questions_only else 0
+    first = len(schema.columns) if rules.custom_features_only else 0
     flags = [np.empty(0, np.bool_) if each.goes_left is None else each.goes_left for each in splits]
     ends = np.cumsum([len(each) for each in flags])
     return Top(
@@ -229,15 +229,15 @@ def _check_limits(schema: Schema, rules: GrowthRules, splits: Sequence[Prescribe
         split = splits[number]
         name, deepest = split.feature.name, max(deepest, depth + 1)
         position = schema.names.index(name)
-        if rules.questions_only and split.feature.kind != "question":
+        if rules.custom_features_only and split.feature.kind != "question":
             raise ParameterError(
-                f"first_splits asks {name!r}, and questions_only=True splits by questions alone: leave one "
-                "of the two out."
+                f"first_splits asks {name!r}, and custom_features_only=True splits by custom features "
+                "alone: leave one of the two out."
             )
         if depths is not None and depths[position] > depth:
             raise ParameterError(
-                f"first_splits asks {name!r} after {depth} questions, and forbidden does not allow it there: "
-                "leave one of the two out."
+                f"first_splits asks {name!r} after {depth} splits, and excluded_features does not allow it "
+                "there: leave one of the two out."
             )
         asked = above | {name}
         own = [schema.names.index(each) for each in asked]

@@ -27,7 +27,7 @@ def make_guide(table: Table, rules: GrowthRules) -> Guide:
     schema = table.schema
     # Kernels count columns by name; questions alone stand after all columns.
     order = np.array(schema.name_order, np.int64)
-    if rules.questions_only:
+    if rules.custom_features_only:
         order = order[len(schema.columns) :]
     n_features = len(order)
     direction = np.empty(0, np.int8)

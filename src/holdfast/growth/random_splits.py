@@ -16,7 +16,7 @@ def get_rank_values(table: Table, rules: GrowthRules) -> RankValues:
     """Return the values of the ranks; empty where the best split is searched for."""
     if rules.splitter == "best":
         return NO_VALUES
-    return table.question_values if rules.questions_only else table.rank_values
+    return table.question_values if rules.custom_features_only else table.rank_values
 
 
 def read_drawn_thresholds(

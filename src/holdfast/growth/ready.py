@@ -132,12 +132,12 @@ def _numbers(counts: IntArray) -> IntArray:
 
 def select_coded(table: Table, rules: GrowthRules) -> Coded:
     """Select the coded columns that the rules split on: all, or the questions alone."""
-    if not rules.questions_only:
+    if not rules.custom_features_only:
         return table.coded
     if not table.schema.questions:
         raise ParameterError(
-            "questions_only=True splits by questions alone, and the table has none: give some, such as "
-            "questions=['age > 60'], or leave it False."
+            "custom_features_only=True splits by custom features alone, and the table has none: give "
+            "some, such as custom_features=['age > 60'], or leave it False."
         )
     return table.coded_questions
 

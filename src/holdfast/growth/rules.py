@@ -57,7 +57,7 @@ class GrowthRules:
     class_weight: ClassWeight = None
     priors: Priors = None  # fractions of the classes at the root, instead of those of the rows
     loss_matrix: LossMatrix = None  # what each error costs: growth by altered priors, the class by least loss
-    questions_only: bool = False  # split by the user's questions alone; columns are what these read
+    custom_features_only: bool = False  # split by the user's questions alone; columns are what these read
     max_seconds: float | None = None  # budgets: growth ends with the best tree so far, and says so
     max_nodes: int | None = None
     memory_limit: int | None = None  # bytes for growing one tree, apart from the table
@@ -70,7 +70,9 @@ class GrowthRules:
     monotonic_cst: Mapping[Column, int] | Sequence[int] | None = None  # 1 never falls, -1 never rises
     monotonic_class: Label | None = None  # whose fraction it is; None: the second of two
     interaction_cst: Interactions = None  # sets of columns that may stand on one path together
-    forbidden: Mapping[Column, int | None] | Sequence[Column] | None = None  # never asked, or not before
+    excluded_features: Mapping[Column, int | None] | Sequence[Column] | None = (
+        None  # never asked, or not before
+    )
     first_splits: Any = None  # the top of the tree: nodes as in Tree.from_nodes, or a tree
     feature_costs: Mapping[Column, float] | None = None  # splits compete by gain per cost
 

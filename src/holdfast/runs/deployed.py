@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from holdfast.adapters import as_tree
 from holdfast.data.schema import Target
 from holdfast.errors import ParameterError
+from holdfast.estimators.base import build_estimator
 from holdfast.estimators.density import DensityTree
 from holdfast.estimators.stable import StableTreeClassifier, StableTreeRegressor
 from holdfast.growth.rules import C45
@@ -35,7 +36,7 @@ Updating = StableTreeClassifier | StableTreeRegressor
 PARAMETERS = (
     *("method", "max_depth", "max_leaf_nodes", "min_samples_leaf", "teacher", "n_estimators"),
     *("thresholds", "leaf_values"),
-    *("early_fraction", "validation", "selection_rule", "tolerance", "tolerance_unit", "gamma"),
+    *("early_fraction", "validation", "selection_rule", "tolerance", "tolerance_unit", "instability_weight"),
     *("random_state", "positive", "categories"),
 )
 ROLES = ("stage", "groups", "weight")  # of columns that were no features
@@ -100,7 +101,7 @@ def _of_run(source: str, content: bytes, tree: Tree, folder: Path) -> Deployed:
     columns, chosen = facts.get("columns", {}), facts.get("trees", {}).get("chosen", {})
     target, model = tree.schema.target, facts["settings"].get("model")
     said = _parameters(facts["settings"], target) if model == "stable" else {}
-    estimator = _stable(target, **said).adopt(tree)
+    estimator = _stable(target, **said).from_tree(tree)
     if facts["settings"].get("threshold") is not None and tree.loss_matrix is not None:
         place = positive_class(tree)
         assert place is not None
@@ -155,7 +156,9 @@ def _parameters(settings: Mapping[str, Any], target: Target) -> dict[str, Any]:
 
 
 def _stable(target: Target, **parameters: Any) -> Updating:
-    return StableTreeClassifier(**parameters) if target.is_classes else StableTreeRegressor(**parameters)
+    kind = StableTreeClassifier if target.is_classes else StableTreeRegressor
+    model: Updating = build_estimator(kind, **parameters)
+    return model
 
 
 def _check_kind(model: Any, name: str) -> None:
@@ -181,7 +184,7 @@ def _taken_over(model: Any, name: str) -> tuple[Updating, str]:
     tree = as_tree(model)
     what = "holds a tree alone" if isinstance(model, Tree) else f"is a {type(model).__name__}"
     target = tree.schema.target
-    return _stable(target).adopt(tree), _note(name, what, target)
+    return _stable(target).from_tree(tree), _note(name, what, target)
 
 
 def _note(name: str, what: str, target: Target) -> str:

@@ -5,7 +5,7 @@ from typing import Any
 
 from holdfast.data.schema import Target
 from holdfast.errors import ParameterError
-from holdfast.estimators.threshold import DecisionRule
+from holdfast.estimators.base import DecisionRule
 from holdfast.growth.rules import C45, CART, GrowthRules
 from holdfast.runs.class_costs import check_threshold, loss_matrix, priors
 from holdfast.runs.class_weight import class_weight
@@ -91,7 +91,7 @@ def selection_rule(settings: RunSettings) -> SelectionRule:
         settings.selection_rule,
         settings.tolerance,
         settings.tolerance_unit,
-        settings.gamma,
+        settings.instability_weight,
         max_leaf_nodes=size if settings.is_consensus and isinstance(size, int) else None,
         candidate=settings.candidate,
     )

@@ -13,7 +13,7 @@ from holdfast.ensembles.boosting import boost
 from holdfast.ensembles.boosting_settings import BoostingSettings
 from holdfast.ensembles.out_of_bag import out_of_bag
 from holdfast.errors import DataError, ParameterError
-from holdfast.estimators.base import drawn_seed
+from holdfast.estimators.base import make_seed
 from holdfast.evidence.leaf_evidence import with_evidence
 from holdfast.growth.grow import grow
 from holdfast.growth.size.search import SizeSearch, choose_size_and_leaf
@@ -129,7 +129,7 @@ def _tree(task: ModelTask) -> GrownModel:
 
 def _pruned(task: ModelTask) -> GrownModel:
     settings = task.settings
-    seed = drawn_seed(settings.random_state)
+    seed = make_seed(settings.random_state)
     # The score that the run tells of is the one that the size is chosen by, losses or not.
     scoring = settings.scoring or task.metric.name
     search = SizeSearch(scoring=scoring, random_state=seed, n_jobs=settings.n_jobs)
@@ -149,7 +149,7 @@ def _forest(task: ModelTask) -> GrownModel:
         task.table,
         growth_rules(settings, task.target, **defaults),
         settings.n_trees,
-        sampling=Sampling(drawn_seed(settings.random_state), groups=task.groups),
+        sampling=Sampling(make_seed(settings.random_state), groups=task.groups),
         n_jobs=settings.n_jobs,
         progress=task.progress("Growing trees"),
     )

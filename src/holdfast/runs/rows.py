@@ -47,7 +47,7 @@ class Rows:
             self.target,
             sample_weight=self.weight,
             task=task,
-            questions=self.questions,
+            custom_features=self.questions,
             positive=self.positive,
         )
 

@@ -74,7 +74,9 @@ class Run:
             metric = None
         frontier, settings = Frontier(**columns, metric=metric), self.facts["settings"]
         names = [
-            each for each in ("selection_rule", "tolerance", "tolerance_unit", "gamma") if each in settings
+            each
+            for each in ("selection_rule", "tolerance", "tolerance_unit", "instability_weight")
+            if each in settings
         ]
         size = settings.get("max_leaf_nodes") if frontier.has_teacher else None
         rule = SelectionRule(

@@ -41,7 +41,7 @@ N_TREES = 300  # of each collection of a stable tree, by default, but for "centr
 N_MEMBERS = 100  # of an ensemble, or students of a centred tree, by default
 _STABLE, _CENTRED = ("stable",), ("centred",)
 _IF_SAID = ("criterion", "quantile", "candidate")  # facts of a run only where they are given
-_RULE = ("selection_rule", "tolerance", "tolerance_unit", "gamma")  # how a candidate is chosen
+_RULE = ("selection_rule", "tolerance", "tolerance_unit", "instability_weight")  # how a candidate is chosen
 _SAMPLED = tuple(name for name in METHODS if name not in _CENTRED)  # reference trees on the early rows
 
 
@@ -228,7 +228,7 @@ class RunSettings(LearningSettings):
         choices=UNITS,
         models=_STABLE,
     )
-    gamma: float | None = setting(
+    instability_weight: float | None = setting(
         None,
         kind=float,
         range=Range(0),
@@ -291,9 +291,9 @@ class RunSettings(LearningSettings):
             )
         if self.priors is not None and self.class_weight is not None:
             raise ParameterError("--priors and --class-weight both weigh the classes: leave one of them out.")
-        if self.selection_rule == "weighted" and self.gamma is None:
+        if self.selection_rule == "weighted" and self.instability_weight is None:
             raise ParameterError(
-                "--selection-rule weighted needs --gamma: what one unit of distance is worth."
+                "--selection-rule weighted needs --instability-weight: what one unit of distance is worth."
             )
 
     @classmethod

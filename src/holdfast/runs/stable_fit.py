@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from holdfast.arrays import LongArray
 from holdfast.data.table import Table
 from holdfast.errors import ParameterError
-from holdfast.estimators.threshold import Decision
+from holdfast.estimators.base import Decision
 from holdfast.evidence.feature_use import FeatureUse, feature_use
 from holdfast.evidence.split_support import SplitSupport, split_support
 from holdfast.evidence.stable_leaves import with_leaf_evidence

@@ -80,7 +80,9 @@ def read_update_rows(
             drop=[each for each in absent if each not in roles],
             roles=[*roles, *without],
         )
-        frame = read_columns(source, known, rules, others=choices, rest=settings.widen, needs=_NEEDS)
+        frame = read_columns(
+            source, known, rules, others=choices, rest=settings.allow_new_values, needs=_NEEDS
+        )
     has_target = target_known(frame, target, name, drop_missing=settings.drop_missing_target)
     if has_target is not None:
         frame = frame.subset(has_target)
@@ -90,7 +92,7 @@ def read_update_rows(
         weight = read_weight(frame.column(settings.weight), frame.n_rows, frame.rows)
     return UpdateRows(
         source=os.fspath(data) if is_path else "a frame",
-        X=_in_order(frame.without(roles), schema) if settings.widen else frame.without(roles),
+        X=_in_order(frame.without(roles), schema) if settings.allow_new_values else frame.without(roles),
         y=frame.column(target),
         weight=weight,
         groups=frame.column(settings.groups) if settings.groups else None,
@@ -101,7 +103,7 @@ def read_update_rows(
 
 def _joins(name: str, settings: UpdateRunSettings, left_out: Sequence[str]) -> bool:
     """True if a column that the model does not know becomes a feature of it."""
-    return settings.widen and name not in (*settings.drop, *left_out)
+    return settings.allow_new_values and name not in (*settings.drop, *left_out)
 
 
 def joined_weights(old: UpdateRows | None, new: UpdateRows) -> FloatArray | None:
@@ -213,11 +215,12 @@ def _missing_share(values: FloatArray) -> float:
 
 def _tell_of_new(names: Sequence[str], known: Collection[str], settings: UpdateRunSettings) -> None:
     new = [name for name in names if name not in known]
-    if settings.widen or not new:
+    if settings.allow_new_values or not new:
         return
     are = "column is" if len(new) == 1 else "columns are"
     warnings.warn(
-        f"{len(new)} {are} unknown to the model and left out: {listed(new, 5)}. --widen takes them in.",
+        f"{len(new)} {are} unknown to the model and left out: {listed(new, 5)}. --allow-new-values takes "
+        "them in.",
         DataWarning,
         stacklevel=4,
     )

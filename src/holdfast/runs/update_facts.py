@@ -28,7 +28,7 @@ def update_facts(update: TreeUpdate, diff: TreeDiff, change: ChangeRecord) -> di
             "rows": change.n_rows,
             "rows_learnt_from": update.n_rows,
             "rows_scored": update.n_scored,
-            "prior": update.settings.prior,
+            "prior_rows": update.settings.prior_rows,
         },
         "metric": metric_facts(update.metric),
         "distance": {

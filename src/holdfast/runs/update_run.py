@@ -181,15 +181,15 @@ class PreparedUpdate:
             rows.X,
             rows.y,
             joined_weights(old, rows),
-            how=settings.how,
+            strategy=settings.strategy,
             tolerance=settings.tolerance,
             frozen=settings.frozen,
             groups=joined_groups(old, rows),
             X_old=None if old is None else old.X,
             y_old=None if old is None else old.y,
             half_life=settings.half_life,
-            prior=settings.prior,
-            widen=settings.widen,
+            prior_rows=settings.prior_rows,
+            allow_new_values=settings.allow_new_values,
             validation=settings.validation,
             force=settings.force,
         )
@@ -199,7 +199,7 @@ class PreparedUpdate:
                 raise ParameterError(
                     f"--take {settings.take} is out of range: the path has the steps 0 to {n_steps - 1}."
                 )
-            model.take(settings.take)
+            model.select_step(settings.take)
         model.set_params(**own)
         # Judged last: so there is a model to propose, whatever the policy says of it.
         model.update_ = model.update_.judged(self.policy, force=settings.force)
@@ -233,7 +233,9 @@ class PreparedUpdate:
 def _table(rows: UpdateRows, deployed: Tree) -> Table:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # all that there is to say has been said
-        return Table.from_arrays(rows.X, rows.y, rows.weight, schema=deployed.schema, unknown="missing")
+        return Table.from_arrays(
+            rows.X, rows.y, rows.weight, schema=deployed.schema, handle_unknown="missing"
+        )
 
 
 def _policy(policy: Any) -> ChangePolicy | None:

@@ -26,7 +26,7 @@ class UpdateRunSettings(CellSettings):
     target: str | None = setting(
         None, help="What is predicted.  [default: as the model calls it]", metavar="COLUMN"
     )
-    how: str = setting(
+    strategy: str = setting(
         HOWS[0],
         help="The nearest tree that fits; the tree as it is; new values of its leaves alone; a tree trained "
         "anew; or the nearest of bootstrap trees that score well.  [default: nearest]",
@@ -48,9 +48,9 @@ class UpdateRunSettings(CellSettings):
         from_text=node_numbers,
         from_python=nodes_of,
     )
-    widen: bool = setting(False, kind=bool, help="Take in new columns, categories and classes.")
+    allow_new_values: bool = setting(False, kind=bool, help="Take in new columns, categories and classes.")
     drop: tuple[str, ...] = setting(
-        (), help="With --widen: leave it out; may be repeated.", metavar="COLUMN", repeated=True
+        (), help="With --allow-new-values: leave it out; may be repeated.", metavar="COLUMN", repeated=True
     )
     groups: str | None = setting(
         None, help="Rows of one patient, say, stay on one side. No feature.", metavar="COLUMN"
@@ -66,7 +66,7 @@ class UpdateRunSettings(CellSettings):
         range=Range(0, low_open=True),
         help="With --old: the age at which a row counts half; old rows have the age 1.",
     )
-    prior: float | None = setting(
+    prior_rows: float | None = setting(
         None,
         kind=float,
         range=Range(0),
@@ -112,8 +112,10 @@ class UpdateRunSettings(CellSettings):
         super().__post_init__()
         if self.half_life is not None and self.old is None:
             raise ParameterError("--half-life tells what old rows count: give these by --old.")
-        if self.drop and not self.widen:
-            raise ParameterError("--drop goes with --widen: without it, columns that are new stay out.")
+        if self.drop and not self.allow_new_values:
+            raise ParameterError(
+                "--drop goes with --allow-new-values: without it, columns that are new stay out."
+            )
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> "UpdateRunSettings":

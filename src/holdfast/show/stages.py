@@ -111,7 +111,7 @@ def _forward_sentences(sequence: StageSequence) -> Iterator[str]:
         if sequence.retrained:
             text += f"; trained again, {_mean_text(sequence, sequence.retrained)}"
         yield f"{text}."
-    if sequence.settings.how == SHORTEST_PATH:
+    if sequence.settings.strategy == SHORTEST_PATH:
         later = ", and may ask what only later stages suggest" if sequence.settings.hindsight else ""
         yield (
             f"The sequence was chosen when all stages were known{later}. Decided stage by stage, with the "

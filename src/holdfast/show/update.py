@@ -115,13 +115,13 @@ def _taken_words(update: TreeUpdate) -> str:
     taken, limit = update.steps[update.taken], percent_text(update.settings.tolerance)
     within = f"within {limit} of a fresh tree"
     if taken.kind == KEEP:
-        if update.settings.how == "keep":
+        if update.settings.strategy == "keep":
             return "The tree is kept as it is, as asked."
         if not _fits(update) and not update.is_asked:
             return "The tree is kept: no change was found that is as good on the rows held out."
         return "Keeping the tree is as good: nothing changed."
     if taken.kind == REFIT:
-        if update.settings.how == "refit":
+        if update.settings.strategy == "refit":
             return "As asked, only the values of the leaves change: every question stays."
         if not _fits(update):
             return "No question changes, only the values of the leaves."
@@ -145,7 +145,7 @@ def _taken_words(update: TreeUpdate) -> str:
 def _passed_over(update: TreeUpdate) -> list[str]:
     """Why each nearer step that fits is not taken, and that none fits if so."""
     taken = update.steps[update.taken]
-    if update.settings.how != "nearest" or taken.kind == KEEP:
+    if update.settings.strategy != "nearest" or taken.kind == KEEP:
         return []
     nearer = [i for i, step in enumerate(update.steps[: update.taken]) if _fits(update, step)]
     if update.is_asked:

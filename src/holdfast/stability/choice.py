@@ -45,7 +45,7 @@ class SelectionRule:
     selection_rule: str = "within-tolerance"
     tolerance: float | None = None  # None: what is usual for the unit
     tolerance_unit: str | None = None  # None: what suits the metric
-    gamma: float | None = None  # score that one unit of instability is worth, for "weighted"
+    instability_weight: float | None = None  # score that one unit of instability is worth, for "weighted"
     max_leaf_nodes: int | None = None  # of centred trees: only those with at most this limit of leaves
     candidate: int | None = None  # take this one, whatever the rule
 
@@ -58,12 +58,12 @@ class SelectionRule:
             if number is not None and not is_integer(number):
                 raise ParameterError(f"{name}={number!r} is no integer: choose a {what} of the frontier.")
         if self.selection_rule == "weighted":
-            if self.gamma is None:
+            if self.instability_weight is None:
                 raise ParameterError(
-                    "selection_rule='weighted' needs gamma, the score that one unit of instability is worth: "
-                    "choose('weighted', gamma=0.001)."
+                    "selection_rule='weighted' needs instability_weight, the score that one unit of "
+                    "instability is worth: choose('weighted', instability_weight=0.001)."
                 )
-            check_number("gamma", self.gamma)
+            check_number("instability_weight", self.instability_weight)
 
 
 def choose(frontier: Frontier, metric: Metric, rule: SelectionRule) -> Choice:
@@ -234,7 +234,7 @@ def _most_stable(frontier: Frontier, metric: Metric, rule: SelectionRule) -> tup
 
 
 def _weighted(frontier: Frontier, metric: Metric, rule: SelectionRule) -> tuple[int, str]:
-    gamma = float(rule.gamma or 0.0)
+    gamma = float(rule.instability_weight or 0.0)
     worth = without_last_digits(frontier.score - gamma * frontier.instability)
     best = np.flatnonzero(worth == worth.max())
     because = (

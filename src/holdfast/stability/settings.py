@@ -1,7 +1,7 @@
 """How stable trees are trained."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from holdfast._check import check_integer
@@ -14,13 +14,66 @@ DEPTH_5 = GrowthRules(max_depth=5)
 N_STUDENTS, N_TREES = 100, 300  # of each collection, for "centred" and for other methods
 
 
+@dataclass(frozen=True, repr=False)
+class StabilityRules:
+    """Details of stable trees that few people set, for `StableTreeClassifier(stability_rules=...)`.
+
+    Parameters
+    ----------
+    thresholds : str
+        For consensus trees: "round" splits numbers at 16 to 24 round thresholds for every feature, with at
+        least a thirty-second of the rows between them; "exact" splits between any two values.
+    early_fraction : float
+        Fraction of the rows that are early, if `fit` is not told which are.
+    tolerance_unit : str, optional
+        Unit of `tolerance`: "absolute", "relative" to the best score, "standard-error" for a multiple of the
+        standard error of the best score, "teacher" for the fraction of the fit to the teacher that a
+        consensus tree may lose, or "or-standard-error" for the usual one of the first two, or one standard
+        error if that is more. None: "teacher" for consensus trees; otherwise relative for losses and absolute
+        for other scores.
+    instability_weight : float, optional
+        For `selection_rule="weighted"`: the score that one unit of instability is worth.
+    matching, label_weight, outcome
+        How distances between trees are measured, as in `tree_distance`.
+    refit_leaves : bool
+        For method="bootstrap": estimate the leaf values on all rows; the splits stay.
+    shrink_scores : bool
+        For method="bootstrap": shrink each score towards the mean of the candidates with the same parameters,
+        as far as the differences between them are chance. Scorers of other libraries are never shrunk.
+
+    Examples
+    --------
+    >>> from holdfast import StableTreeClassifier
+    >>> model = StableTreeClassifier(stability_rules=StabilityRules(thresholds="exact"))
+    """
+
+    thresholds: str = "round"
+    early_fraction: float = 0.5
+    tolerance_unit: str | None = None
+    instability_weight: float | None = None
+    matching: str = "paper"
+    label_weight: float | None = None
+    outcome: str | None = None
+    refit_leaves: bool = True
+    shrink_scores: bool = True
+
+    def __repr__(self) -> str:
+        """The rules that are not the default."""
+        explicit = {each.name: getattr(self, each.name) for each in fields(self)}
+        texts = [
+            f"{name}={value!r}" for name, value in explicit.items() if value != getattr(type(self), name)
+        ]
+        return f"StabilityRules({', '.join(texts)})"
+
+
 @dataclass(frozen=True)
 class StabilitySettings:
     """How stable trees are trained. All that decides about the result is here, but for the data.
 
-    The estimators have a parameter of the same name for each field, apart from `rules` and `seed`, which are
-    made of several parameters and of `random_state`, `is_size_open` and `is_depth_open`, which are "auto" for
-    `max_leaf_nodes` and `max_depth`, and `shrinkage`, which folds choose.
+    The estimators have a parameter of the same name for each field, or their `stability_rules` have, apart
+    from `rules` and `seed`, which are made of several parameters and of `random_state`, `is_size_open` and
+    `is_depth_open`, which are "auto" for `max_leaf_nodes` and `max_depth`, and `shrinkage`, which folds
+    choose.
     """
 
     rules: GrowthRules = DEPTH_5

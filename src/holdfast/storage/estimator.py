@@ -15,16 +15,18 @@ from holdfast.data.schema import Label
 from holdfast.ensembles.importance_table import Spread
 from holdfast.ensembles.importances import importances
 from holdfast.errors import ModelFileError, ModelFileWarning, ParameterError
-from holdfast.estimators.adaboost import AdaBoostClassifier
-from holdfast.estimators.bagged_base import BaggedEstimator
-from holdfast.estimators.bagging import BaggingClassifier, BaggingRegressor
-from holdfast.estimators.boosting import BoostingClassifier, BoostingRegressor
+from holdfast.estimators.base import ClassifierBase
+from holdfast.estimators.boosting import AdaBoostClassifier, BoostingClassifier, BoostingRegressor
 from holdfast.estimators.density import DensityTree
-from holdfast.estimators.ensemble_base import EnsembleEstimator
-from holdfast.estimators.forest import ForestClassifier, ForestRegressor
-from holdfast.estimators.predictions import ClassifierBase
-from holdfast.estimators.stable import StableTreeClassifier, StableTreeRegressor
-from holdfast.estimators.stable_base import StableTreeEstimator
+from holdfast.estimators.forest import (
+    BaggedEstimator,
+    BaggingClassifier,
+    BaggingRegressor,
+    EnsembleEstimator,
+    ForestClassifier,
+    ForestRegressor,
+)
+from holdfast.estimators.stable import StableTreeClassifier, StableTreeEstimator, StableTreeRegressor
 from holdfast.estimators.tree import TreeClassifier, TreeRegressor
 from holdfast.stability.centring.teacher import check_teacher
 from holdfast.stability.choice import Choice, mark_choice
@@ -67,7 +69,7 @@ NUMBERS: dict[str, type] = {
     "n_estimators_": int,
     "oob_score_": float,
     "positive_class_": int,
-    "rows_behind_": float,
+    "n_rows_effective_": float,
     "shrinkage_": float,
     "teacher_loss_": float,
 }

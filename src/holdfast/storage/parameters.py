@@ -10,10 +10,14 @@ import numpy as np
 
 from holdfast.errors import ModelFileError, ParameterError
 from holdfast.growth.rules import GrowthRules
+from holdfast.stability.settings import StabilityRules
 from holdfast.storage.document import MappingPart, Parameter
 
 LOSSES = "loss_matrix"  # the parameter whose keys may be pairs of classes
-RULES = "growth_rules"  # the parameter whose value is no plain one, and is kept all the same
+RULES: dict[str, Any] = {
+    "growth_rules": GrowthRules,
+    "stability_rules": StabilityRules,
+}  # parameters that are groups of plain values
 OF_LISTS = ("interaction_cst", LOSSES)  # whose value may be a list of lists
 
 
@@ -30,15 +34,17 @@ def parameters_of(estimator: Any) -> tuple[dict[str, Parameter], list[str]]:
     others = []
     for name, value in estimator.get_params(deep=False).items():
         try:
-            held[name] = _rules_part(value) if name == RULES and value is not None else _part(name, value)
+            held[name] = (
+                _rules_part(name, value) if name in RULES and value is not None else _part(name, value)
+            )
         except NotPlainError:
             others.append(name)
     return held, others
 
 
-def _rules_part(rules: Any) -> MappingPart:
-    """The growth rules that differ from the defaults."""
-    if not isinstance(rules, GrowthRules):
+def _rules_part(name: str, rules: Any) -> MappingPart:
+    """The rules that differ from the defaults."""
+    if not isinstance(rules, RULES[name]):
         raise NotPlainError
     values = {field.name: getattr(rules, field.name) for field in fields(rules)}
     changed = {
@@ -101,19 +107,23 @@ def parameters_in(parts: Mapping[str, Parameter], known: Sequence[str]) -> dict[
             raise ModelFileError(
                 f"at estimator.parameters.{name}: Expected a list of labels, got one of lists."
             )
-    return {name: _rules_in(part) if name == RULES else _value_in(part, name) for name, part in parts.items()}
+    return {
+        name: _rules_in(name, part) if name in RULES else _value_in(part, name)
+        for name, part in parts.items()
+    }
 
 
-def _rules_in(part: Parameter) -> GrowthRules | None:
+def _rules_in(name: str, part: Parameter) -> GrowthRules | StabilityRules | None:
     if part is None:
         return None
-    said = _value_in(part, RULES)
-    if not isinstance(said, dict) or not set(said) <= {field.name for field in fields(GrowthRules)}:
-        raise ModelFileError(f"at estimator.parameters.{RULES}: they are no growth rules.")
+    said = _value_in(part, name)
+    if not isinstance(said, dict) or not set(said) <= {field.name for field in fields(RULES[name])}:
+        raise ModelFileError(f"at estimator.parameters.{name}: they are no {name.replace('_', ' ')}.")
     try:
-        return GrowthRules(**said)
+        rules: GrowthRules | StabilityRules = RULES[name](**said)
+        return rules
     except ParameterError as error:
-        raise ModelFileError(f"at estimator.parameters.{RULES}: {error}") from error
+        raise ModelFileError(f"at estimator.parameters.{name}: {error}") from error
 
 
 def _value_in(part: Any, name: str) -> Any:
@@ -125,6 +135,6 @@ def _value_in(part: Any, name: str) -> Any:
         raise ModelFileError(f"at estimator.parameters.{name[:40]}: Expected labels as keys, got lists.")
     if len(part.keys) != len(part.values) or len(set(part.keys)) != len(part.keys):
         raise ModelFileError(f"at estimator.parameters.{name}: each key must be there once, with one value.")
-    of_entry = part.keys if name == RULES else [name] * len(part.keys)
+    of_entry = part.keys if name in RULES else [name] * len(part.keys)
     entries = zip(part.keys, part.values, of_entry, strict=True)
     return {key: _value_in(entry, str(own)) for key, entry, own in entries}

@@ -134,19 +134,29 @@ class Ensemble:
     # -- prediction -----------------------------------------------------------------------------------
 
     def leaves(
-        self, X: Any, *, unknown: str = "missing", missing: str = "learned", n_jobs: int | None = None
+        self,
+        X: Any,
+        *,
+        handle_unknown: str = "missing",
+        handle_missing: str = "learned",
+        n_jobs: int | None = None,
     ) -> IntArray:
         """Return the leaf of each row in each tree, (rows, trees).
 
-        `unknown` and `missing` are as in `Tree.apply`.
+        `handle_unknown` and `handle_missing` are as in `Tree.apply`.
         """
-        return self._packed.leaves(self._packed.rows(X, unknown, missing), n_jobs)
+        return self._packed.leaves(self._packed.rows(X, handle_unknown, handle_missing), n_jobs)
 
     def scores(
-        self, X: Any, *, unknown: str = "missing", missing: str = "learned", n_jobs: int | None = None
+        self,
+        X: Any,
+        *,
+        handle_unknown: str = "missing",
+        handle_missing: str = "learned",
+        n_jobs: int | None = None,
     ) -> FloatArray:
-        """Return the scores before the link, (rows, outputs)."""
-        return self._scores_of(self._packed.rows(X, unknown, missing), n_jobs)
+        """The sums before the link: one row per row of X, one column per output."""
+        return self._scores_of(self._packed.rows(X, handle_unknown, handle_missing), n_jobs)
 
     def added(self, X: Any, scores: FloatArray, **policy: Any) -> FloatArray:
         """Add the values of the trees to the given scores, tree by tree.
@@ -194,18 +204,20 @@ class Ensemble:
         X: Any,
         step: int = 1,
         *,
-        unknown: str = "missing",
-        missing: str = "learned",
+        handle_unknown: str = "missing",
+        handle_missing: str = "learned",
         n_jobs: int | None = None,
     ) -> Iterator[FloatArray]:
         """Iterate over the values after every `step` rounds, equal to those of `first(n_rounds)`."""
         if step < 1:
             raise ParameterError(f"step={step} is out of range: it must be at least 1.")
         if self.spare_bits:
-            staged = self._shrunk.staged_values(X, step, unknown=unknown, missing=missing, n_jobs=n_jobs)
+            staged = self._shrunk.staged_values(
+                X, step, handle_unknown=handle_unknown, handle_missing=handle_missing, n_jobs=n_jobs
+            )
             yield from (unscaled(values, self.spare_bits) for values in staged)
             return
-        rows = self._packed.rows(X, unknown, missing)
+        rows = self._packed.rows(X, handle_unknown, handle_missing)
         scores, begin = self._start_of(rows), 0
         for n_rounds in range(step, self.n_rounds + 1, step):
             end = min(n_rounds * self.trees_per_round, len(self.trees))
@@ -229,9 +241,14 @@ class Ensemble:
         return self.replace(trees=tuple(shrunk), start=np.ldexp(self.start, -self.spare_bits))
 
     def _rows(
-        self, X: Any, *, unknown: str = "missing", missing: str = "learned", n_jobs: int | None = None
+        self,
+        X: Any,
+        *,
+        handle_unknown: str = "missing",
+        handle_missing: str = "learned",
+        n_jobs: int | None = None,
     ) -> tuple[FloatArray, int | None]:
-        return self._packed.rows(X, unknown, missing), n_jobs
+        return self._packed.rows(X, handle_unknown, handle_missing), n_jobs
 
     def _blocks(self, rows: FloatArray) -> list[slice]:
         size = max(NUMBERS_AT_A_TIME // self.n_outputs, 1)

@@ -54,11 +54,13 @@ class PackedEnsemble:
         )
         return cls(ensemble.schema, tuple(used.tolist()), _frozen_all(arrays))
 
-    def rows(self, X: Any, unknown: str, missing: str) -> FloatArray:
-        """Encode the columns of X that the trees split on."""
+    def rows(self, X: Any, handle_unknown: str, handle_missing: str) -> FloatArray:
+        """The columns of X that the trees ask about, X being a Table or anything that `encoded` reads."""
         if isinstance(X, Table):
-            return frozen(select_table_rows(self.schema, X, self.used, missing))
-        return frozen(encode_rows(X, self.schema, self.used, unknown=unknown, missing=missing))
+            return frozen(table_rows(self.schema, X, self.used, handle_missing))
+        return frozen(
+            encoded(X, self.schema, self.used, handle_unknown=handle_unknown, handle_missing=handle_missing)
+        )
 
     def added(self, rows: FloatArray, scores: FloatArray, trees: range, n_jobs: int | None) -> FloatArray:
         """Add the values of the trees to the scores, tree by tree."""

@@ -19,16 +19,21 @@ if TYPE_CHECKING:
 MOST_ROWS = 2**21  # of one call of a kernel: Ctrl-C waits for it
 
 
-def find_leaves(tree: Tree, X: Any, *, unknown: str = "missing", missing: str = "learned") -> IntArray:
-    """Return the leaf that each row of X reaches; X is a Table or anything `encode_rows` accepts.
+def leaves_of(
+    tree: Tree, X: Any, *, handle_unknown: str = "missing", handle_missing: str = "learned"
+) -> IntArray:
+    """The leaf that each row of X reaches, X being a Table or anything that `encoded` reads.
 
-    Only the columns that the tree asks about are encoded; `unknown` and `missing` are as in `Tree.apply`.
+    Only the columns that the tree asks about are encoded; `handle_unknown` and `handle_missing` are as
+    in `Tree.apply`.
     """
     used = np.unique(tree.feature[tree.feature != LEAF])
     if isinstance(X, Table):
-        rows = select_table_rows(tree.schema, X, used.tolist(), missing)
+        rows = table_rows(tree.schema, X, used.tolist(), handle_missing)
     else:
-        rows = encode_rows(X, tree.schema, used.tolist(), unknown=unknown, missing=missing)
+        rows = encoded(
+            X, tree.schema, used.tolist(), handle_unknown=handle_unknown, handle_missing=handle_missing
+        )
     return Routes.of(tree, used).leaves(frozen(rows), frozen(np.arange(len(rows), dtype=np.int32)))
 
 
@@ -99,8 +104,8 @@ def find_passed_nodes(tree: Tree, leaves: IntArray) -> "csr_array":
     return csr_array((np.ones(len(nodes), np.int64), nodes, ends), shape=(len(leaves), tree.n_nodes))
 
 
-def select_table_rows(schema: Schema, table: Table, used: Sequence[int], missing: str) -> FloatArray:
-    """Select the columns of a table that a model splits on, if their codes agree with its schema."""
+def table_rows(schema: Schema, table: Table, used: Sequence[int], handle_missing: str) -> FloatArray:
+    """The columns of a table that a model on the schema asks about, if they are what it takes them for."""
     for index in used:
         feature = schema.features[index]
         if index >= table.n_features or _code(feature) != _code(table.schema.features[index]):
@@ -110,11 +115,11 @@ def select_table_rows(schema: Schema, table: Table, used: Sequence[int], missing
                 "categories. Read the data with schema=model.schema, or take tree.with_schema(table.schema)."
             )
     rows = table.rows(used)
-    if missing == "error" and np.isnan(rows).any():
+    if handle_missing == "error" and np.isnan(rows).any():
         name = schema.names[used[int(np.isnan(rows).any(axis=0).argmax())]]
         raise DataError(
             f"column {name!r} has missing values. Fill them in, or let them follow the learned side with "
-            'missing="learned".'
+            'handle_missing="learned".'
         )
     return rows
 

@@ -251,15 +251,16 @@ class Tree(EditMixin):
 
     # -- prediction -----------------------------------------------------------------------------------
 
-    def apply(self, X: Any, *, unknown: str = "missing", missing: str = "learned") -> IntArray:
+    def apply(self, X: Any, *, handle_unknown: str = "missing", handle_missing: str = "learned") -> IntArray:
         """The leaf that each row reaches.
 
-        `unknown="error"` refuses categories that the schema does not hold, instead of treating them as
-        missing with a warning; `missing="error"` refuses missing values in columns that the tree asks about.
+        `handle_unknown="error"` refuses categories that the schema does not hold, instead of treating them as
+        missing with a warning; `handle_missing="error"` refuses missing values in columns that the tree
+        splits on.
         """
         from holdfast.tree.route import find_leaves
 
-        return find_leaves(self, X, unknown=unknown, missing=missing)
+        return leaves_of(self, X, handle_unknown=handle_unknown, handle_missing=handle_missing)
 
     def predict(self, X: Any, **policy: str) -> Any:
         """The class, or the mean, of the leaf that each row reaches."""

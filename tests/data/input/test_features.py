@@ -12,7 +12,7 @@ from holdfast.errors import DataError, SchemaMismatch
 
 
 def test_a_question_is_the_last_column_and_answers_with_0_and_1() -> None:
-    table = Table.from_arrays([[50.0], [70.0], [np.nan]], ["a", "b", "a"], questions=["x0 > 60"])
+    table = Table.from_arrays([[50.0], [70.0], [np.nan]], ["a", "b", "a"], custom_features=["x0 > 60"])
     assert table.schema.features[1] == Feature("x0 > 60", "question", categories=(False, True))
     np.testing.assert_array_equal(table.columns[1], [0.0, 1.0, np.nan])
 
@@ -22,7 +22,7 @@ def test_a_question_is_the_last_column_and_answers_with_0_and_1() -> None:
     [
         ("age > 60", DataError, "must be a list of texts"),
         (3, TypeError, "must be a list of texts"),
-        (["age > 60", 4], TypeError, r"questions\[1\] is 4"),
+        (["age > 60", 4], TypeError, r"custom_features\[1\] is 4"),
     ],
 )
 def test_what_is_no_list_of_texts_raises_an_error(
@@ -34,7 +34,7 @@ def test_what_is_no_list_of_texts_raises_an_error(
 
 def test_one_question_is_asked_once() -> None:
     with pytest.raises(DataError, match="'x0 > 60'"):
-        Table.from_arrays([[50.0], [70.0]], ["a", "b"], questions=["x0 > 60", "x0 > 60"])
+        Table.from_arrays([[50.0], [70.0]], ["a", "b"], custom_features=["x0 > 60", "x0 > 60"])
 
 
 def test_the_questions_of_a_schema_are_asked_anyway() -> None:

@@ -116,7 +116,7 @@ def test_a_category_counts_by_its_text_whatever_others_there_are():
 
 def test_questions_follow_from_the_columns_and_change_no_key():
     frame = patients()
-    asked = table_of(frame, questions=["age > 21 and ward == 'B'"])
+    asked = table_of(frame, custom_features=["age > 21 and ward == 'B'"])
     assert (row_hashes(asked) == row_hashes(table_of(frame))).all()
 
 

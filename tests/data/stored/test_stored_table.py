@@ -75,7 +75,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def stored(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> StoredTable:
-    return store_table(folder, tmp_path_factory.mktemp("stored"), "outcome", questions=["age > 60"])
+    return store_table(folder, tmp_path_factory.mktemp("stored"), "outcome", custom_features=["age > 60"])
 
 
 def in_memory(patients: pl.DataFrame, target: str = "outcome", **options: Any) -> Table:
@@ -109,8 +109,8 @@ def assert_same_tree(one: Tree, other: Tree) -> None:
 def test_the_tree_of_classes_is_that_of_the_table_in_memory(
     many: pl.DataFrame, folder_of_many: Path, tmp_path: Path
 ) -> None:
-    table = in_memory(many, questions=["age > 60"])
-    stored = store_table(folder_of_many, tmp_path / "table", questions=["age > 60"])
+    table = in_memory(many, custom_features=["age > 60"])
+    stored = store_table(folder_of_many, tmp_path / "table", custom_features=["age > 60"])
     assert_same_table(stored, table)
     rules = GrowthRules(max_depth=8)
     assert_same_tree(grow(stored, rules), grow(table, rules))
@@ -153,14 +153,14 @@ def test_parts_of_any_form_make_the_same_table(
         "pandas frames": lambda: [pd.read_parquet(file) for file in sorted(folder.iterdir())],
         "dask": lambda: LikeDask(frames),
     }[form]()
-    table = store_table(data, tmp_path / "table", questions=["age > 60"])
+    table = store_table(data, tmp_path / "table", custom_features=["age > 60"])
     assert_same_table(table, stored)
     assert not (tmp_path / "table" / "parts").exists()
 
 
 def test_a_real_frame_of_dask_makes_the_same_table(folder: Path, stored: StoredTable, tmp_path: Path) -> None:
     dask = pytest.importorskip("dask.dataframe")
-    table = store_table(dask.read_parquet(folder), tmp_path / "table", questions=["age > 60"])
+    table = store_table(dask.read_parquet(folder), tmp_path / "table", custom_features=["age > 60"])
     assert table.part_starts == stored.part_starts
     assert_same_table(table, stored)
 
@@ -183,7 +183,7 @@ def test_a_schema_is_kept_to_as_in_memory(
 ) -> None:
     monkeypatch.setattr(matched, "PIECE", 300)
     patients = patients_of(4000)
-    wider = in_memory(patients, categorical_features=["age"], questions=["dose > 1"]).schema
+    wider = in_memory(patients, categorical_features=["age"], custom_features=["dose > 1"]).schema
     stored = store_table(folder, tmp_path / "table", schema=wider)
     assert_same_table(stored, in_memory(patients, schema=wider))
     assert stored.schema == wider
@@ -214,7 +214,7 @@ def test_text_read_in_pieces_is_the_same(
     folder: Path, stored: StoredTable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pieces, "PIECE", 999)
-    assert_same_table(store_table(folder, tmp_path / "table", questions=["age > 60"]), stored)
+    assert_same_table(store_table(folder, tmp_path / "table", custom_features=["age > 60"]), stored)
 
 
 def test_rows_without_weight_define_nothing(tmp_path: Path) -> None:

@@ -157,7 +157,7 @@ def test_models_that_remember_their_rows_say_which_of_them_they_are_scored_on() 
     y = np.where(X["a"] + rng.normal(size=240) > 0, "yes", "no")
     small = {"teacher": "linear", "n_estimators": 4, "validation": None, "max_leaf_nodes": 4}
     old, new = (StableTreeClassifier(**small).fit(X[:100], y[:100]) for _ in range(2))
-    new.update(X[100:200], y[100:200], how="refit", validation=None)
+    new.update(X[100:200], y[100:200], strategy="refit", validation=None)
 
     def learned(first: int, last: int) -> tuple[float | None, float | None]:
         rows = tree_diff(old, new, X[first:last], y[first:last]).rows

@@ -28,7 +28,7 @@ def slanted_groups(n_rows: int = 200) -> tuple[pd.DataFrame, Any]:
 def test_a_slanted_question_finds_what_no_threshold_can() -> None:
     frame, group = slanted_groups()
     without = DensityTree(covariance="full").fit(frame)
-    model = DensityTree(covariance="full", questions=[SLANTED]).fit(frame)
+    model = DensityTree(covariance="full", custom_features=[SLANTED]).fit(frame)
     assert without.n_clusters_ != 2
     assert model.n_clusters_ == 2
     assert model.labels_.tolist() == group.tolist()
@@ -42,8 +42,8 @@ def test_the_gain_of_a_question_is_that_of_the_rows_it_divides() -> None:
     # The columns hold what the density is of: the answers are no third column.
     frame, _ = slanted_groups(30)
     asked = "height + width <= 9"
-    table = Table.from_arrays(frame, np.zeros(60), task="regression", questions=[asked])
-    data = prepare_rows(table)
+    table = Table.from_arrays(frame, np.zeros(60), task="regression", custom_features=[asked])
+    data = unlabelled(table)
     assert data.rows.numbers.shape == (60, 2)
     assert data.rows.codes.shape == (60, 0)
     density = grow_density(table, DensityRules(validation=None, max_leaf_nodes=2))
@@ -66,7 +66,7 @@ def test_the_gain_of_a_question_is_that_of_the_rows_it_divides() -> None:
 
 def test_a_question_that_is_not_taken_changes_nothing() -> None:
     frame, _ = slanted_groups()
-    useless = clone(DensityTree(questions=["height > 13"])).fit(frame)
+    useless = clone(DensityTree(custom_features=["height > 13"])).fit(frame)
     plain = DensityTree().fit(frame)
     assert useless.rules() == plain.rules()
     assert useless.score_samples(frame).tolist() == plain.score_samples(frame).tolist()
@@ -77,7 +77,7 @@ def test_a_question_that_is_not_taken_changes_nothing() -> None:
 
 def test_the_density_is_the_same_mixture_with_and_without_the_answers() -> None:
     frame, _ = slanted_groups()
-    model = DensityTree(covariance="full", questions=[SLANTED]).fit(frame)
+    model = DensityTree(covariance="full", custom_features=[SLANTED]).fit(frame)
     assert all(set(cluster.mean) == {"height", "width"} for cluster in model.clusters_)
     assert all(cluster.frequency == {} for cluster in model.clusters_)
 
@@ -85,4 +85,4 @@ def test_the_density_is_the_same_mixture_with_and_without_the_answers() -> None:
 def test_a_question_that_cannot_be_read_is_named() -> None:
     frame, _ = slanted_groups(20)
     with pytest.raises(QuestionError, match="depth"):
-        DensityTree(questions=["depth > 3"]).fit(frame)
+        DensityTree(custom_features=["depth > 3"]).fit(frame)

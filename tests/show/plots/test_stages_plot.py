@@ -33,7 +33,7 @@ def asks(left: Any, right: Any, **question: Any) -> dict[str, Any]:
 def known() -> StageSequence:
     data = years(3)
     model = StableTreeClassifier(**QUICK)
-    return model.fit_stages(*split(data), stage=data["year"], how="shortest-path").stages_
+    return model.fit_stages(*split(data), stage=data["year"], strategy="shortest-path").stages_
 
 
 def columns_of(sequence: StageSequence, *roots: Any) -> list[dict[int, Cell]]:

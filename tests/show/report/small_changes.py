@@ -44,7 +44,7 @@ def _updated(model: Any, **settings: Any) -> UpdateRun:
     frame = patients(300, seed=3).drop(columns="days")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return update_run(model, frame, target="outcome", prior=0, n_jobs=1, **settings)
+        return update_run(model, frame, target="outcome", prior_rows=0, n_jobs=1, **settings)
 
 
 @cache
@@ -65,7 +65,7 @@ def forbidden() -> UpdateRun:
 @cache
 def kept() -> UpdateRun:
     """One that keeps the tree as it is."""
-    return _updated(centred_model(), how="keep")
+    return _updated(centred_model(), strategy="keep")
 
 
 @cache

@@ -65,7 +65,7 @@ def small_run() -> Run:
 def asking_tree() -> Any:
     """A larger tree that asks about everything, a question of the user's too."""
     frame = patients()
-    model = TreeClassifier(max_leaf_nodes=30, questions=[QUESTION], random_state=0)
+    model = TreeClassifier(max_leaf_nodes=30, custom_features=[QUESTION], random_state=0)
     return model.fit(features(frame), frame["outcome"])
 
 

@@ -177,7 +177,7 @@ def test_an_update_keeps_leaves_without_new_rows_to_the_bit():
     assert before.feature[0] != LEAF
     root = int(before.feature[0])
     new = X[:, root] <= before.threshold[0]
-    model.update(X[new][:80], y[new][:80], how="refit", validation=None)
+    model.update(X[new][:80], y[new][:80], strategy="refit", validation=None)
     after, kept = model.tree_, X[~new]
     assert after.is_posterior
     assert np.array_equal(after.value[after.apply(kept)], before.value[before.apply(kept)])

@@ -8,6 +8,7 @@ from hypothesis.extra.numpy import arrays
 
 from holdfast import StableTreeClassifier, Table, grow
 from holdfast.stability.centring.thresholds import coarse_table, on_cuts, round_cuts
+from holdfast.stability.settings import StabilityRules
 
 
 def cuts(values: object, least_share: float = 1 / 32) -> list[float]:
@@ -92,6 +93,10 @@ def test_a_stable_tree_has_round_thresholds_unless_exact_ones_are_asked_for():
     y = X[:, 0] > 113.37
     quick = {"teacher": "boosting", "n_estimators": 10, "max_leaf_nodes": 2}
     rounded = StableTreeClassifier(**quick).fit(X, y).tree_.threshold[0]
-    exact = StableTreeClassifier(**quick, thresholds="exact").fit(X, y).tree_.threshold[0]
+    exact = (
+        StableTreeClassifier(**quick, stability_rules=StabilityRules(thresholds="exact"))
+        .fit(X, y)
+        .tree_.threshold[0]
+    )
     assert rounded in cuts(X[:, 0])
     assert abs(exact - 113.37) < abs(rounded - 113.37)

@@ -9,8 +9,9 @@ from sklearn.linear_model import LogisticRegression
 
 from holdfast import StableTreeClassifier, StableTreeRegressor, Table, mean_distance
 from holdfast.errors import ParameterError
+from holdfast.estimators.base import build_estimator
 from holdfast.stability.centring.teacher import PARTS, TeacherData, teacher_predictions
-from holdfast.stability.settings import StabilitySettings
+from holdfast.stability.settings import StabilityRules, StabilitySettings
 
 ROWS = 160
 
@@ -31,7 +32,7 @@ def patients(seed: int = 0, n_rows: int = ROWS) -> tuple[pd.DataFrame, pd.Series
 def fast(**parameters: Any) -> StableTreeClassifier:
     """A centred tree that is quickly made."""
     quick = {"teacher": "linear", "n_estimators": 12, "max_leaf_nodes": 5, "validation": None}
-    return StableTreeClassifier(**{**quick, **parameters})
+    return build_estimator(StableTreeClassifier, **{**quick, **parameters})
 
 
 def test_it_is_the_default():
@@ -210,6 +211,8 @@ def test_what_is_out_of_range_is_refused_by_name(parameters: dict[str, Any], mes
 
 def test_a_teachers_tolerance_is_for_centred_trees_alone():
     X, y = patients(n_rows=60)
-    model = StableTreeClassifier(method="bootstrap", n_estimators=4, tolerance_unit="teacher")
+    model = StableTreeClassifier(
+        method="bootstrap", n_estimators=4, stability_rules=StabilityRules(tolerance_unit="teacher")
+    )
     with pytest.raises(ParameterError, match="is for method='centred'"):
         model.fit(X, y)

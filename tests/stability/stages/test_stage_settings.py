@@ -11,16 +11,16 @@ from holdfast.stability.stages.settings import StageSettings
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ({"how": "best"}, "how='best' is unknown"),
+        ({"strategy": "best"}, "strategy='best' is unknown"),
         ({"memory": "none"}, "memory='none' is unknown"),
         ({"half_life": 0}, "half_life=0 is out of range"),
         ({"half_life": 2, "memory": "stage"}, "memory='stage' forgets them"),
         ({"tolerance": -0.1}, "tolerance=-0.1 is out of range"),
-        ({"prior": float("inf")}, "prior=inf is out of range"),
-        ({"movement_weight": 0.1}, "movement_weight=0.1 is for how='shortest-path'"),
-        ({"hindsight": True}, "hindsight=True is for how='shortest-path'"),
-        ({"how": "shortest-path", "movement_weight": "much"}, "movement_weight='much' is out of range"),
-        ({"how": "shortest-path", "prior": 10}, "prior=10 is for how='update'"),
+        ({"prior_rows": float("inf")}, "prior_rows=inf is out of range"),
+        ({"movement_weight": 0.1}, "movement_weight=0.1 is for strategy='shortest-path'"),
+        ({"hindsight": True}, "hindsight=True is for strategy='shortest-path'"),
+        ({"strategy": "shortest-path", "movement_weight": "much"}, "movement_weight='much' is out of range"),
+        ({"strategy": "shortest-path", "prior_rows": 10}, "prior_rows=10 is for strategy='update'"),
         ({"min_rows": 0}, "min_rows=0 is out of range"),
     ],
 )
@@ -30,6 +30,6 @@ def test_an_error_names_the_setting_and_the_way_out(given: dict[str, Any], words
 
 
 def test_what_is_not_said_is_what_is_usual() -> None:
-    settings = StageSettings(how="shortest-path")
+    settings = StageSettings(strategy="shortest-path")
     assert (settings.weight, settings.update_tolerance) == (0.02, 0.02)
-    assert StageSettings(how="shortest-path", movement_weight=0).weight == 0.0
+    assert StageSettings(strategy="shortest-path", movement_weight=0).weight == 0.0

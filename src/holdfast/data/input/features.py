@@ -42,11 +42,11 @@ def match_columns(
     vector: Any,
     task: Task | None,
     weighted: BoolArray | None,
-    unknown: str = "error",
+    handle_unknown: str = "error",
 ) -> tuple[tuple[FloatArray, ...], NDArray[Any]]:
     """Encode columns and target by the schema; a SchemaMismatch lists all that does not fit.
 
-    With `unknown="missing"` categories that the schema does not hold count as missing, with a warning.
+    With `handle_unknown="missing"` categories that the schema does not hold count as missing, with a warning.
     """
     frame = name_columns(schema, frame)
     differences = SchemaDifferences.compare_names((feature.name for feature in schema.columns), frame.names)
@@ -61,11 +61,11 @@ def match_columns(
             differences.kinds[feature.name] = match.clash
         elif match.unknown:
             unseen[feature.name] = match.unknown
-    if unknown == "error":
+    if handle_unknown == "error":
         differences.categories = {name: list(counts) for name, counts in unseen.items()}
     values = match_weighted_target(vector, schema.target, task, weighted, differences, frame.rows)
     differences.raise_if_any()
-    warn_unknown_categories(unseen, " widen=True takes them in.")
+    warn_of_unknown(unseen, " allow_new_values=True takes them in.")
     return (*columns, *_answers(schema.questions, schema.columns, columns)), values
 
 
@@ -79,13 +79,15 @@ def _answers(
 def question_texts(questions: Any) -> tuple[str, ...]:
     """Return the questions as a tuple of texts."""
     if isinstance(questions, str):
-        raise DataError(f"questions must be a list of texts: write [{questions!r}].")
+        raise DataError(f"custom_features must be a list of texts: write [{questions!r}].")
     if not isinstance(questions, Iterable):
-        raise TypeError(f"questions is {questions!r}: it must be a list of texts, such as ['age > 60'].")
+        raise TypeError(f"custom_features is {questions!r}: it must be a list of texts: ['age > 60'].")
     texts = tuple(questions)
     for position, text in enumerate(texts):
         if not isinstance(text, str):
-            raise TypeError(f"questions[{position}] is {text!r}: a question is a text, such as 'age > 60'.")
+            raise TypeError(
+                f"custom_features[{position}] is {text!r}: it must be a text, such as 'age > 60'."
+            )
     return tuple(map(str, texts))
 
 
@@ -93,8 +95,8 @@ def check_questions(questions: Sequence[str], schema: Schema) -> None:
     """Raise a SchemaMismatch unless the questions are those of the schema."""
     if questions and questions != schema.questions:
         raise SchemaMismatch(
-            f"The schema asks the questions {list(schema.questions)}, and here {list(questions)} are asked. "
-            "Leave them out: the questions of the schema are asked anyway."
+            f"The schema has the custom features {list(schema.questions)}, got {list(questions)}. "
+            "Leave custom_features out: those of the schema are computed anyway."
         )
 
 
@@ -104,5 +106,5 @@ def check_distinct_questions(questions: Sequence[str], names: Sequence[str]) -> 
     repeated = sorted({text for text in questions if texts.count(text) > 1})
     if repeated:
         raise DataError(
-            f"Several questions or columns have the same text: {listed(repeated)}. Keep one of each."
+            f"Several custom features or columns have the same text: {listed(repeated)}. Keep one of each."
         )

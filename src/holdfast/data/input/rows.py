@@ -22,25 +22,25 @@ def encode_rows(
     schema: Schema,
     features: Sequence[int],
     *,
-    unknown: str = "missing",
-    missing: str = "learned",
+    handle_unknown: str = "missing",
+    handle_missing: str = "learned",
 ) -> FloatArray:
     """Encode X as a C-contiguous matrix with one column per requested feature.
 
     Columns of a frame are matched by name, and it needs only those that are asked about; an array has all of
     them, in the order of the schema. A category that the schema does not hold counts as missing, with a
-    warning, unless `unknown="error"`; with `missing="error"` missing values in the columns that
+    warning, unless `handle_unknown="error"`; with `handle_missing="error"` missing values in the columns that
     the asked-for features read raise an error. It may be X itself: do not write.
     """
-    _check_choice("unknown", unknown, ("missing", "error"))
-    _check_choice("missing", missing, ("learned", "error"))
-    frame = name_columns(schema, make_frame(X))
+    _check_choice("handle_unknown", handle_unknown, ("missing", "error"))
+    _check_choice("handle_missing", handle_missing, ("learned", "error"))
+    frame = named_by(schema, frame_of(X))
     matrix = _numbers_taken(frame, schema, features)
     if matrix is not None:
-        if missing == "error":
+        if handle_missing == "error":
             _raise_for_missing(schema, dict(zip(features, matrix.T, strict=True)), frame)
         return matrix
-    return _encoded_by_column(frame, schema, features, unknown, missing)
+    return _encoded_by_column(frame, schema, features, handle_unknown, handle_missing)
 
 
 def required_columns(schema: Schema, features: Sequence[int]) -> tuple[str, ...]:
@@ -107,13 +107,13 @@ def _taken(array: NDArray[Any], features: Sequence[int]) -> FloatArray:
 
 
 def _encoded_by_column(
-    frame: Frame, schema: Schema, features: Sequence[int], unknown: str, missing: str
+    frame: Frame, schema: Schema, features: Sequence[int], handle_unknown: str, handle_missing: str
 ) -> FloatArray:
     questions = _questions(schema, features)
     read = _columns_asked(features, questions)
     _raise_for_absent(schema, read, frame)
-    columns = _matched_columns(frame, schema, read, unknown)
-    if missing == "error":
+    columns = _matched_columns(frame, schema, read, handle_unknown)
+    if handle_missing == "error":
         _raise_for_missing(schema, columns, frame)
     matrix = np.empty((frame.n_rows, len(features)))
     for position, index in enumerate(features):
@@ -125,7 +125,7 @@ def _encoded_by_column(
 
 
 def _matched_columns(
-    frame: Frame, schema: Schema, read: Sequence[int], unknown: str
+    frame: Frame, schema: Schema, read: Sequence[int], handle_unknown: str
 ) -> dict[int, FloatArray]:
     """Encode these columns by the schema."""
     matches: dict[int, ColumnMatch] = {}
@@ -139,7 +139,7 @@ def _matched_columns(
             differences.kinds[feature.name] = match.clash
         elif match.unknown:
             unseen[feature.name] = match.unknown
-    if unknown == "error":
+    if handle_unknown == "error":
         differences.categories = {name: list(counts) for name, counts in unseen.items()}
     differences.raise_if_any()
     warn_unknown_categories(unseen)
@@ -153,7 +153,7 @@ def _raise_for_missing(schema: Schema, columns: Mapping[int, FloatArray], frame:
             raise DataError(
                 f"column {schema.features[index].name!r} has {missing.sum()} missing values, "
                 f"{first_rows(missing, frame.rows)}. "
-                'Fill them in, or let them follow the learned side with missing="learned".'
+                'Fill them in, or let them follow the learned side with handle_missing="learned".'
             )
 
 

@@ -53,7 +53,7 @@ def store_table(
     sample_weight: str | None = None,
     task: Task | None = None,
     categorical_features: Any = "from_dtype",
-    questions: Sequence[str] = (),
+    custom_features: Sequence[str] = (),
     schema: Schema | None = None,
     positive: Any = None,
     memory_limit: int | None = None,
@@ -67,7 +67,7 @@ def store_table(
     bytes. Everything else is as in `Table.from_frame`, a `schema` too, and so are the trees, to the last bit.
     """
     check_task(task)
-    questions = question_texts(questions)
+    custom_features = question_texts(custom_features)
     target = target or ("outcome" if schema is None else schema.target.name)
     place = _new_folder(folder)
     try:
@@ -75,13 +75,13 @@ def store_table(
         _check_size(parts, memory_limit)
         names = _feature_names(parts, [target, *([] if sample_weight is None else [sample_weight])])
         weight = None if sample_weight is None else read_weight(parts.column(sample_weight), sum(parts.sizes))
-        rows = _Rows(parts, names, target, task, find_weighted_rows(weight))
-        n_features = len(names) + len(questions) if schema is None else len(schema.features)
+        rows = _Rows(parts, names, target, task, weighted_rows(weight))
+        n_features = len(names) + len(custom_features) if schema is None else len(schema.features)
         columns = new_array(place, "columns", np.float64, (n_features, sum(parts.sizes)))
         if schema is None:
-            schema, values = _defined(rows, choose_readings(categorical_features, names), questions, columns)
+            schema, values = _defined(rows, readings(categorical_features, names), custom_features, columns)
         else:
-            check_questions(questions, schema)
+            check_questions(custom_features, schema)
             values = _matched(rows, schema, columns)
         schema = replace(schema, target=schema.target.with_positive(positive))
         _write_rest(place, Table(schema, tuple(columns), values, weight), parts.sizes, n_jobs)

@@ -164,7 +164,7 @@ class Lesson:
     def grow_parts(self, samples: list[IntArray], most_leaves: int, max_depth: int | None) -> list[Tree]:
         """Students of parts of the rows, as far as their questions go: the leaves are not refitted."""
         # Nodes above these parts are not known here: what they rule out is ruled out by the search.
-        rules = self.rules.replace(first_splits=None, forbidden=None, interaction_cst=None)
+        rules = self.rules.replace(first_splits=None, excluded_features=None, interaction_cst=None)
         rules = replace(rules, max_leaf_nodes=most_leaves, max_depth=max_depth)
         return replace(self, rules=rules)._grown(samples)
 

@@ -446,11 +446,11 @@ def student_rules(settings: StabilitySettings, n_rows: int) -> GrowthRules:
         min_samples_leaf=least,
         min_impurity_decrease=rules.min_impurity_decrease,
         categories=rules.categories,
-        questions_only=rules.questions_only,
+        custom_features_only=rules.custom_features_only,
         monotonic_cst=rules.monotonic_cst,
         monotonic_class=rules.monotonic_class,
         interaction_cst=rules.interaction_cst,
-        forbidden=rules.forbidden,
+        excluded_features=rules.excluded_features,
         first_splits=rules.first_splits,
         feature_costs=rules.feature_costs,
     )

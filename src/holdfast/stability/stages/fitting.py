@@ -59,7 +59,7 @@ def carry_through(
     suggested: list[list[Tree]] = []
     for step in _updates(first, rows, settings, stages):
         steps.append(step)
-        if stages.how == SHORTEST_PATH and rows.n_stages > 1:
+        if stages.strategy == SHORTEST_PATH and rows.n_stages > 1:
             suggested.append([*(point.tree for point in step.path), *suggestions(step.lesson)])
         if stages.compare:
             is_first = step.lesson.number == 0
@@ -83,11 +83,13 @@ def _updates(
         path = [Point("first", first.tree, first.loss, 0.0)]
         if number:
             n_again = rows.size(number - 1, stages) if stages.memory == "all" else 0.0
-            prior = usual_prior(used.n_behind, n_again) if stages.prior is None else float(stages.prior)
+            prior = (
+                usual_prior(used.n_behind, n_again) if stages.prior_rows is None else float(stages.prior_rows)
+            )
             more = first.references if number == 1 else ()
-            carried = None if stages.prior is not None else max(used.n_behind - n_again, 0.0)
+            carried = None if stages.prior_rows is not None else max(used.n_behind - n_again, 0.0)
             how = UpdateSettings(
-                tolerance=stages.update_tolerance, validation=None, prior=prior, carried=carried
+                tolerance=stages.update_tolerance, validation=None, prior_rows=prior, carried=carried
             )
             used, path = lesson.update(used, how, more)
         yield Step(lesson, used, path)

@@ -101,7 +101,7 @@ class StageLesson:
     ) -> tuple[InUse, list[Point]]:
         """The tree that an update of the one in use takes, and all points of the path to it."""
         distances = distance_settings(self.settings, [used.tree])
-        own_loss = allowed_loss(used.loss, self.n_rows, update.prior)
+        own_loss = allowed_loss(used.loss, self.n_rows, update.prior_rows)
         context = Context(self.settings, update, distances, more, own_loss)
         path = path_by(used.tree, self.learnt.table, self.learnt.groups, self.answers, context)
         taken = path.points[taken_point(path, context)]

@@ -53,16 +53,16 @@ class PathPoint:
 class StageSequence:
     """One tree for each stage, all on one schema.
 
-    Of how="shortest-path", `stages` is the sequence that was chosen when all stages were there, and `then`
-    the one that is decided stage by stage, each tree by what was known then and by the tree before it. Only
-    such trees can be tried on the next stage: forward scores are theirs. `retrained` are the trees of each
-    stage that know of no other. `str()` tells in words what happened, and then which rule moved when.
+    Of strategy="shortest-path", `stages` is the sequence that was chosen when all stages were there, and
+    `then` the one that is decided stage by stage, each tree by what was known then and by the tree before it.
+    Only such trees can be tried on the next stage: forward scores are theirs. `retrained` are the trees of
+    each stage that know of no other. `str()` tells in words what happened, and then which rule moved when.
     """
 
     stages: tuple[Stage, ...]
-    then: tuple[Stage, ...]  # of how="update" the same
+    then: tuple[Stage, ...]  # of strategy="update" the same
     retrained: tuple[Stage, ...]  # empty without compare=True
-    curve: tuple[PathPoint, ...]  # of several movement weights; empty for how="update"
+    curve: tuple[PathPoint, ...]  # of several movement weights; empty for strategy="update"
     settings: StageSettings
     metric: Metric
     distance_settings: DistanceSettings
@@ -142,7 +142,7 @@ class StageSequence:
     def to_dict(self) -> dict[str, Any]:
         """All figures as plain data."""
         return {
-            "how": self.settings.how,
+            "strategy": self.settings.strategy,
             "memory": self.settings.memory,
             "hindsight": self.settings.hindsight,
             "metric": self.metric.name,

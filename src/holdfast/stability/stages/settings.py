@@ -11,13 +11,13 @@ from holdfast.text.lists import listed
 
 @dataclass(frozen=True)
 class StageSettings:
-    """How a tree is carried through stages; None: what is usual for `how`."""
+    """How a tree is carried through stages; None: what is usual for `strategy`."""
 
-    how: str = UPDATE  # one of STAGE_HOWS
+    strategy: str = UPDATE  # one of STAGE_HOWS
     memory: str = "all"  # rows that a stage learns from: those of "all" stages so far, or of the "stage"
     half_life: float | None = None  # in stages: the age at which a row counts half
     tolerance: float | None = None  # that the fit may fall short of a fresh student's
-    prior: float | None = None  # for "update": rows that the tree before stands for, besides those given
+    prior_rows: float | None = None  # for "update": rows that the tree before stands for, besides those given
     movement_weight: float | None = None  # fit that one unit of distance is worth
     hindsight: bool = False  # a stage may use trees that later stages suggest
     compare: bool = False  # with a tree that is trained anew at each stage
@@ -25,12 +25,14 @@ class StageSettings:
     strict_groups: bool = False  # forward scores are of groups that are new
 
     def __post_init__(self) -> None:
-        if self.how not in STAGE_HOWS:
-            raise ParameterError(f"how={self.how!r} is unknown: choose one of {listed(STAGE_HOWS)}.")
+        if self.strategy not in STAGE_HOWS:
+            raise ParameterError(
+                f"strategy={self.strategy!r} is unknown: choose one of {listed(STAGE_HOWS)}."
+            )
         check_choice("memory", self.memory, MEMORIES)
         check_number("half_life", self.half_life, is_open="low", none_ok=True)
         check_number("tolerance", self.tolerance, none_ok=True)
-        check_number("prior", self.prior, none_ok=True)
+        check_number("prior_rows", self.prior_rows, none_ok=True)
         check_number("movement_weight", self.movement_weight, none_ok=True)
         if self.half_life is not None and self.memory != "all":
             raise ParameterError(
@@ -52,14 +54,16 @@ class StageSettings:
 
     def _check_unused(self) -> None:
         """A ParameterError names a setting that is given and has no use."""
-        if self.how != UPDATE:
-            if self.prior is not None:
-                raise ParameterError(f"prior={self.prior!r} is for how='update': leave it out.")
+        if self.strategy != UPDATE:
+            if self.prior_rows is not None:
+                raise ParameterError(
+                    f"prior_rows={self.prior_rows!r} is for strategy='update': leave it out."
+                )
             return
         given = {"movement_weight": self.movement_weight is not None, "hindsight": self.hindsight}
         for name, is_given in given.items():
             if is_given:
                 raise ParameterError(
-                    f"{name}={getattr(self, name)!r} is for how='shortest-path': an update has a tolerance, "
-                    "and knows nothing of later stages."
+                    f"{name}={getattr(self, name)!r} is for strategy='shortest-path': an update has a "
+                    "tolerance, and knows nothing of later stages."
                 )

@@ -99,7 +99,7 @@ def path_by(
 ) -> UpdatePath:
     """The same, from the predictions of a teacher of the rows."""
     update, settings = context.update, context.settings
-    prior = Prior(deployed, update.prior, update.n_carried)
+    prior = Prior(deployed, update.prior_rows, update.n_carried)
     rows = lesson_of(table, answers, settings, prior)
     frozen = (*update.frozen, *prior.leaves_to_keep(table, rows.repeats))
     search = UpdateSearch(
@@ -141,11 +141,11 @@ def _points(
     settings, update, rows, deployed = context.settings, context.update, search.rows, search.deployed
     table = rows.lesson.table
     found: list[tuple[str, Tree]] = [(KEEP, deployed), (REFIT, search.refitted)]
-    if update.how == "nearest":
+    if update.strategy == "nearest":
         found += _changed(search, update.tolerance, context.loss_to_reach)
-    elif update.how == "retrain":
+    elif update.strategy == "retrain":
         found.append((RETRAIN, _retrained(table, groups, settings, context.rule)))
-    elif update.how == "candidate":
+    elif update.strategy == "candidate":
         found.append((CANDIDATE, _candidate(deployed, table, groups, settings, update)))
     kinds = [kind for kind, _ in found]
     # Of the splits: leaf values may follow the new rows faster than these do.
@@ -213,7 +213,7 @@ def _efficient(points: list[Point], context: Context) -> list[Point]:
     The deployed tree as it is comes first. What was asked for, and the fresh tree, always stay; so does the
     tree with new leaf values where the deployed tree fits, because then nothing else may be taken.
     """
-    always = {KEEP, FRESH, context.update.how}
+    always = {KEEP, FRESH, context.update.strategy}
     if any(point.kind == KEEP and context.fits(point) for point in points):
         always.add(REFIT)
     kept: list[Point] = []
@@ -233,8 +233,8 @@ def taken_point(path: UpdatePath, context: Context, helps: Sequence[bool] | None
     """
     points = path.points
     kinds = [point.kind for point in points]
-    if context.update.how != "nearest":
-        return kinds.index(context.update.how)
+    if context.update.strategy != "nearest":
+        return kinds.index(context.update.strategy)
     able = [i for i in range(1, len(points)) if helps is None or helps[i]]
     refit = kinds.index(REFIT) if REFIT in kinds else 0  # 0 is never able
     if context.fits(points[0]):

@@ -16,23 +16,23 @@ from holdfast.tree.tree import Tree
 class UpdateSettings:
     """How a deployed tree is updated: which way, how far from the best fit, and what must stay."""
 
-    how: str = "nearest"  # one of HOWS
+    strategy: str = "nearest"  # one of HOWS
     tolerance: float = UPDATE_TOLERANCE  # that the fit may fall short of a fresh tree's
     frozen: tuple[int, ...] = ()  # nodes of the deployed tree that must ask, or say, what they do
     validation: float | None = 1 / 3  # of the new rows: held out to score by; None: none are
-    prior: float = 0.0  # rows that the deployed tree stands for, besides those that are given
+    prior_rows: float = 0.0  # rows that the deployed tree stands for, besides those that are given
     carried: float | None = None  # of these, rows that leaf values and counts take over; None: all
 
     def __post_init__(self) -> None:
-        check_choice("how", self.how, HOWS)
+        check_choice("strategy", self.strategy, HOWS)
         check_number("tolerance", self.tolerance)
-        check_number("prior", self.prior)
+        check_number("prior_rows", self.prior_rows)
         check_fraction("validation", self.validation, none_ok=True)
 
     @property
     def n_carried(self) -> float:
         """The rows behind the deployed tree that leaf values and counts take over."""
-        return self.prior if self.carried is None else self.carried
+        return self.prior_rows if self.carried is None else self.carried
 
     def check_frozen(self, tree: Tree) -> None:
         """Raise a ParameterError unless the frozen nodes are nodes of the tree."""
@@ -42,10 +42,10 @@ class UpdateSettings:
                 f"frozen={listed(self.frozen)} holds {wrong[0]!r}, which is no node of the deployed tree: "
                 f"its nodes are 0 to {tree.n_nodes - 1}, and print(tree.numbered()) shows them."
             )
-        if self.frozen and self.how in ("retrain", "candidate"):
+        if self.frozen and self.strategy in ("retrain", "candidate"):
             raise ParameterError(
-                f"how={self.how!r} makes a new tree, and cannot keep the nodes {listed(self.frozen)}: leave "
-                "out frozen, or take how='nearest'."
+                f"strategy={self.strategy!r} makes a new tree, and cannot keep the nodes "
+                f"{listed(self.frozen)}: leave out frozen, or take strategy='nearest'."
             )
 
 

@@ -169,7 +169,7 @@ def update_tree(
     given, rows = rows, _in_order(rows)
     distances = distance_settings(settings, [deployed])
     own_loss = allowed_loss(
-        own_loss, count_effective_rows(given.table.weight, given.table.n_rows), update.prior
+        own_loss, count_effective_rows(given.table.weight, given.table.n_rows), update.prior_rows
     )
     context = Context(settings, update, distances, tuple(more), own_loss, rule or SelectionRule())
     path = update_path(deployed, rows.table, rows.groups, context)

@@ -253,7 +253,7 @@ def _calibration_figure(run: UpdateRun) -> KeyFigure | None:
     if not found.is_off:
         return KeyFigure(fixed_text(found.ratio, 2), title, f"{interval}{was}")
     much = "too little" if found.ratio > 1 else "too much"
-    remedy = "take a step that gives the leaves new values" if found is keep else "update with --prior 0"
+    remedy = "take a step that gives the leaves new values" if found is keep else "update with --prior-rows 0"
     note = f"{interval}{was}. The tree in use predicts {much}: {remedy}"
     return KeyFigure(fixed_text(found.ratio, 2), title, note, "bad")
 
