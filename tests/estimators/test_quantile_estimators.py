@@ -21,7 +21,7 @@ from holdfast.data.schema import Target
 from holdfast.errors import ParameterError
 from holdfast.estimators.base import build_estimator
 from holdfast.growth.rules import GrowthRules
-from holdfast.scoring.metric import TrueValues, metric_of
+from holdfast.scoring.metric import TrueValues, make_metric
 
 N_ROWS = 300
 
@@ -93,10 +93,10 @@ def test_scores_are_pinball_losses(stays: tuple[FloatArray, FloatArray]) -> None
     y = stays[1]
     said = np.full(len(y), 3.0)
     target = Target("days")
-    score = metric_of("quantile 0.9", target).score(said[:, None], TrueValues(target, y))
+    score = make_metric("quantile 0.9", target).score(said[:, None], TrueValues(target, y))
     assert -score.value == pytest.approx(pinball(y, said, 0.9))
     with pytest.raises(ParameterError, match=r"scoring='quantile 0.9' is for numbers"):
-        metric_of("quantile 0.9", Target("lived", classes=("no", "yes")))
+        make_metric("quantile 0.9", Target("lived", classes=("no", "yes")))
 
 
 # -- boosting -----------------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from holdfast import (
 )
 from holdfast.errors import ParameterError
 from holdfast.estimators.base import build_estimator
-from holdfast.tree.monotone import violations
+from holdfast.tree.monotone import count_violations
 from holdfast.tree.tree import LEAF
 from reference.constraints import paths_of
 

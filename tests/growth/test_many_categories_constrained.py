@@ -6,7 +6,7 @@ import pytest
 
 from holdfast import BoostingRegressor, ForestClassifier, TreeClassifier, TreeRegressor
 from holdfast.estimators.base import build_estimator
-from holdfast.tree.monotone import violations
+from holdfast.tree.monotone import count_violations
 from holdfast.tree.tree import LEAF
 from reference.constraints import paths_of
 

@@ -99,7 +99,7 @@ def test_a_category_nobody_knew_goes_with_the_missing_values_and_is_named() -> N
     with pytest.warns(DataWarning, match="'other'"):
         assert find_leaves(BY_SEX, strangers).tolist() == [2, 1]
     with pytest.raises(SchemaMismatch, match="'other'"):
-        leaves_of(BY_SEX, strangers, handle_unknown="error")
+        find_leaves(BY_SEX, strangers, handle_unknown="error")
 
 
 @pytest.mark.kernel
@@ -182,7 +182,7 @@ def test_missing_values_are_refused_on_request() -> None:
     table = Table.from_arrays(frame, ["no", "yes"], schema=BY_SEX.schema)
     for X in (frame, table):
         with pytest.raises(DataError, match=r"column 'sex' has .*missing values"):
-            leaves_of(BY_SEX, X, handle_missing="error")
+            find_leaves(BY_SEX, X, handle_missing="error")
 
 
 # -- what follows from leaves -------------------------------------------------------------------------

@@ -157,17 +157,17 @@ class Table(Shared):
         """
         check_task(task)
         custom_features = question_texts(custom_features)
-        frame = frame_of(X)
+        frame = make_frame(X)
         vector = read_vector(y, frame.n_rows)
         weight = read_weight(sample_weight, frame.n_rows, frame.rows)
         weighted = find_weighted_rows(weight)
         if schema is not None:
-            columns, values = matched_columns(schema, frame, vector, task, weighted, handle_unknown)
+            columns, values = match_columns(schema, frame, vector, task, weighted, handle_unknown)
             check_questions(custom_features, schema)
         else:
-            how = readings(categorical_features, frame.names)
-            features, columns = defined_columns(frame, how, custom_features, weighted)
-            values, defined = defined_target(vector, target, task, weighted, frame.rows)
+            how = choose_readings(categorical_features, frame.names)
+            features, columns = define_columns(frame, how, custom_features, weighted)
+            values, defined = define_weighted_target(vector, target, task, weighted, frame.rows)
             schema = Schema(features, defined)
         if positive is not None:
             schema = replace(schema, target=schema.target.with_positive(positive))

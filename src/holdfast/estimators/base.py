@@ -17,11 +17,11 @@ from sklearn.utils.validation import check_is_fitted
 from holdfast.arrays import FloatArray, IntArray
 from holdfast.backends.tasks import check_jobs
 from holdfast.data.expressions.question import parse_question
-from holdfast.data.input.frame import Frame, frame_of
-from holdfast.data.input.target import Task, name_of
+from holdfast.data.input.frame import Frame, make_frame
+from holdfast.data.input.target import Task, get_target_name
 from holdfast.data.schema import Schema
 from holdfast.data.schema_differences import SchemaDifferences
-from holdfast.data.split.groups import of_rows, read_groups
+from holdfast.data.split.groups import read_groups, subset_groups
 from holdfast.data.table import Table
 from holdfast.errors import DataError, DataWarning, ParameterError
 from holdfast.evidence.leaf_evidence import check_method, drawn_intervals, node_intervals
@@ -29,11 +29,11 @@ from holdfast.evidence.row_explanation import RowExplanation, explain_row
 from holdfast.growth.class_costs import LossMatrix, Priors, losses_of, plain_losses, plain_priors
 from holdfast.growth.rules import CART, GrowthRules
 from holdfast.growth.sample import weights_of
-from holdfast.growth.size.folds import divided
+from holdfast.growth.size.folds import divide_rows
 from holdfast.scoring.thresholds import cheapest_threshold, threshold_costs
 from holdfast.stability.settings import StabilityRules
-from holdfast.tree.quantile import quantile_of, statistic_words
-from holdfast.tree.threshold import threshold_losses, with_losses
+from holdfast.tree.quantile import format_statistic, parse_quantile
+from holdfast.tree.threshold import make_threshold_losses, set_losses
 from holdfast.tree.tree import Tree, label_array
 
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -181,7 +181,7 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
             task=task,
             categorical_features=self.categorical_features,
             custom_features=() if self.custom_features is None else self.custom_features,
-            target=name_of(y),
+            target=get_target_name(y),
             positive=getattr(self, "positive", None),
         )
 
@@ -232,7 +232,7 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
         """The columns of X under the names of the schema; a warning where they are matched by position."""
         if isinstance(X, Table):
             return X
-        frame, name = frame_of(X), type(self).__name__
+        frame, name = make_frame(X), type(self).__name__
         is_array, has_names = frame.matrix is not None, hasattr(self, "feature_names_in_")
         if is_array and has_names:
             _warn(f"X does not have valid feature names, but {name} was fitted with feature names")
@@ -243,7 +243,7 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
             _warn(f"X has feature names, but {name} was fitted without feature names")
             return replace(frame, names=columns)
         # By scikit-learn's conventions all columns are needed, even those that the model does not use.
-        SchemaDifferences.of_names(columns, frame.names).raise_if_any()
+        SchemaDifferences.compare_names(columns, frame.names).raise_if_any()
         return frame
 
     def _column_importances(self, fractions: FloatArray) -> FloatArray:
@@ -450,10 +450,10 @@ class TreeEstimator(TableEstimator):
         sparse matrix of shape (n_rows, n_nodes)
             1 for every node on the path of the row.
         """
-        from holdfast.tree.route import passed_nodes
+        from holdfast.tree.route import find_passed_nodes
 
         leaves = self.apply(X)
-        return passed_nodes(self.tree_, leaves)
+        return find_passed_nodes(self.tree_, leaves)
 
     def _values(self, X: Any) -> FloatArray:
         """The prediction for every row: the probabilities of the classes, or a number in one column."""
@@ -503,10 +503,10 @@ class TreeEstimator(TableEstimator):
         [1.] [3.]
         """
         check_is_fitted(self)
-        if quantile_of(self.tree_.criterion) is not None:
+        if parse_quantile(self.tree_.criterion) is not None:
             raise ParameterError(
                 f"predict_interval is for probabilities and means, and the leaves predict the "
-                f"{statistic_words(self.tree_.criterion)}: trees of a low and a high quantile bound rows."
+                f"{format_statistic(self.tree_.criterion)}: trees of a low and a high quantile bound rows."
             )
         checked = check_method(method, self.schema_.target.is_classes)
         if checked != "bootstrap":
@@ -518,7 +518,7 @@ class TreeEstimator(TableEstimator):
             )
         else:
             X_drawn, y, *weight = rows
-            table = Table.from_arrays(frame_of(X_drawn), y, *weight, task="regression", schema=self.schema_)
+            table = Table.from_arrays(make_frame(X_drawn), y, *weight, task="regression", schema=self.schema_)
             ends = drawn_intervals(self.tree_, table, level)
         leaves = self.apply(X)
         low, high = (end[leaves] for end in ends)
@@ -613,8 +613,8 @@ class Decision:
     def of(self, model: Any) -> Any:
         """The tree or ensemble that predicts by the threshold."""
         total = 1.0 if model.loss_matrix is None else float(model.loss_matrix.sum())
-        losses = threshold_losses(self.threshold, self.positive, total)
-        return with_losses(model, losses) if isinstance(model, Tree) else model.replace(loss_matrix=losses)
+        losses = make_threshold_losses(self.threshold, self.positive, total)
+        return set_losses(model, losses) if isinstance(model, Tree) else model.replace(loss_matrix=losses)
 
 
 @dataclass(frozen=True)
@@ -640,23 +640,23 @@ class DecisionRule:
         repeats, importance, _ = weights_of(rows, GrowthRules(priors=plain_priors(self.priors)))
         weight = np.asarray(repeats * importance, np.float64)
         found = threshold_costs(probabilities, rows.target == positive, weight, losses, positive)
-        return Decision(cheapest_threshold(found, losses, positive), positive)
+        return Decision(cheapest_threshold(*found, losses, positive), positive)
 
     def _held_out(
         self, table: Table, groups: Any, fit: Callable[[Table, Any], Any], positive: int
     ) -> tuple[FloatArray, Table]:
         """Predict the class for held-out rows by models fitted without them; return these rows as well."""
         marks = None if groups is None else read_groups(groups, table.n_rows)
-        folds = divided(table, marks, self.cv, self.seed)
+        folds = divide_rows(table, marks, self.cv, self.seed)
         predicted, rows = [], []
         for held_out, times in zip(folds.held_out, folds.times, strict=True):
             learned = np.repeat(np.arange(folds.table.n_rows), times)
             model = fit(
-                folds.table.taken(learned), None if groups is None else of_rows(folds.groups, learned)
+                folds.table.subset(learned), None if groups is None else subset_groups(folds.groups, learned)
             )
-            predicted.append(model.values(folds.table.taken(held_out))[:, positive])
+            predicted.append(model.values(folds.table.subset(held_out))[:, positive])
             rows.append(np.flatnonzero(held_out))
-        return np.concatenate(predicted), folds.table.taken(np.concatenate(rows))
+        return np.concatenate(predicted), folds.table.subset(np.concatenate(rows))
 
 
 def check_threshold(threshold: Any, n_classes: int) -> None:

@@ -7,7 +7,7 @@ from typing import Any, Literal, Self
 from sklearn.utils.validation import check_is_fitted
 
 from holdfast.arrays import FloatArray
-from holdfast.data.input.frame import frame_of
+from holdfast.data.input.frame import make_frame
 from holdfast.data.schema import Label
 from holdfast.data.table import Table
 from holdfast.ensembles.adaboost import grow_adaboost
@@ -92,7 +92,7 @@ class BoostedEstimator(BoostingParameters, EnsembleEstimator):
         -------
         self
         """
-        X = frame_of(X)
+        X = make_frame(X)
         table = self._table(X, y, sample_weight)
         boosted = self._boost(table, groups)
         self._choose_threshold(table, groups)
@@ -393,7 +393,7 @@ class AdaBoostClassifier(_AdaBoostEstimator):
         """
         check_n_estimators(self.n_estimators, "n_estimators")
         rules = self._rules()
-        X = frame_of(X)
+        X = make_frame(X)
         table = self._table(X, y, sample_weight)
         seed = make_seed(self.random_state, rules.draws)
         boosted = grow_adaboost(table, rules, self.n_estimators, learning_rate=self.learning_rate, seed=seed)

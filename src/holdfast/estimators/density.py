@@ -9,8 +9,8 @@ from sklearn.base import ClusterMixin, DensityMixin
 from sklearn.utils.validation import check_is_fitted
 
 from holdfast.arrays import FloatArray, LongArray
-from holdfast.data.input.frame import frame_of
-from holdfast.data.input.rows import encoded
+from holdfast.data.input.frame import make_frame
+from holdfast.data.input.rows import encode_rows
 from holdfast.estimators.base import TreeEstimator, all_or_nothing, make_seed
 from holdfast.growth.density.evidence import HeldOutGain
 from holdfast.growth.density.size import DensitySizeTable
@@ -128,7 +128,7 @@ class DensityTree(_DensityEstimator):
             self.validation,
             self.evidence,
         )
-        frame = frame_of(X)
+        frame = make_frame(X)
         table = self._table(frame, np.zeros(frame.n_rows), sample_weight)
         self._density = grow_density(table, rules, seed=make_seed(self.random_state))
         self._set_fitted(frame, self._density.tree)
@@ -169,7 +169,7 @@ class DensityTree(_DensityEstimator):
         array of float
         """
         check_is_fitted(self)
-        rows = encoded(
+        rows = encode_rows(
             self._matched(X),
             self.schema_,
             range(len(self.schema_.features)),

@@ -10,16 +10,16 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from holdfast.arrays import FloatArray, IntArray
-from holdfast.data.input.frame import Frame, frame_of
+from holdfast.data.input.frame import Frame, make_frame
 from holdfast.data.schema import Label
 from holdfast.data.split.groups import read_groups
 from holdfast.data.table import Table
-from holdfast.ensembles.bagging import Bagging, check_n_estimators, grow_bagging, voting_by_threshold
+from holdfast.ensembles.bagging import Bagging, check_n_estimators, grow_bagging, set_vote_threshold
 from holdfast.ensembles.bags import Sampling
 from holdfast.ensembles.importance_table import Importances
 from holdfast.ensembles.importances import importances, permutation_importance
 from holdfast.ensembles.max_features import MaxFeaturesSearch, MaxFeaturesTable, choose_max_features
-from holdfast.ensembles.out_of_bag import Curve, oob_metric, out_of_bag
+from holdfast.ensembles.out_of_bag import Curve, make_oob_metric, out_of_bag
 from holdfast.ensembles.tree_correlation import TreeCorrelation, tree_correlation
 from holdfast.errors import ParameterError
 from holdfast.estimators.base import ClassifierBase, RegressorBase, TableEstimator, all_or_nothing, make_seed
@@ -217,7 +217,7 @@ class BaggedEstimator(BaggedParameters, EnsembleEstimator):
         -------
         self
         """
-        X = frame_of(X)
+        X = make_frame(X)
         table = self._table(X, y, sample_weight)
         self._check_vote_threshold(len(table.schema.target.classes))
         ensemble = self._grow(table, groups)
@@ -247,7 +247,7 @@ class BaggedEstimator(BaggedParameters, EnsembleEstimator):
                 "monotonic_cst is about the probability of a class, and with three classes or more a vote "
                 "for one can be lost while it rises: set voting='soft'."
             )
-        scoring = oob_metric(self.oob_score or None, table.schema.target)
+        scoring = make_oob_metric(self.oob_score or None, table.schema.target)
         bagging, max_features = self._grow_bagging(table, sampling, scoring)
         found = out_of_bag(bagging, table, scoring, n_jobs=self.n_jobs) if is_scored else None
         figures = importances(bagging.ensemble.trees)
@@ -322,7 +322,7 @@ class BaggedEstimator(BaggedParameters, EnsembleEstimator):
             Prints itself.
         """
         check_is_fitted(self)
-        return tree_correlation(self.ensemble_, self._matched(frame_of(X)), y, **self._policy())
+        return tree_correlation(self.ensemble_, self._matched(make_frame(X)), y, **self._policy())
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -351,7 +351,7 @@ class BaggedClasses(BaggedEstimator, ClassEnsemble):
         if self.vote_threshold is None:
             return super().predict(X)
         check_is_fitted(self)
-        votes = self._by_threshold().values(self._matched(frame_of(X)), **self._policy())
+        votes = self._by_threshold().values(self._matched(make_frame(X)), **self._policy())
         predicted: NDArray[Any] = self.classes_[votes.argmax(axis=1)]
         return predicted
 
@@ -371,13 +371,13 @@ class BaggedClasses(BaggedEstimator, ClassEnsemble):
             yield from super().staged_predict(X)
             return
         check_is_fitted(self)
-        for votes in self._by_threshold().staged_values(self._matched(frame_of(X)), **self._policy()):
+        for votes in self._by_threshold().staged_values(self._matched(make_frame(X)), **self._policy()):
             yield self.classes_[votes.argmax(axis=1)]
 
     def _by_threshold(self) -> Ensemble:
         """The trees with their votes by `vote_threshold`."""
         self._check_vote_threshold(self.n_classes_)
-        return voting_by_threshold(self.ensemble_, float(self.vote_threshold or 0.0))
+        return set_vote_threshold(self.ensemble_, float(self.vote_threshold or 0.0))
 
     def _check_vote_threshold(self, n_classes: int) -> None:
         given, text = self.vote_threshold, f"vote_threshold={self.vote_threshold!r}"

@@ -9,11 +9,11 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from holdfast.adapters import as_tree
-from holdfast.data.input.frame import frame_of
-from holdfast.data.input.weight import read_weight, weighted_rows
+from holdfast.data.input.frame import make_frame
+from holdfast.data.input.weight import find_weighted_rows, read_weight
 from holdfast.data.schema import Label
 from holdfast.data.split.row_keys import sketch_of, unique_hashes
-from holdfast.data.split.stages import places_in_order, read_stage, stage_labels
+from holdfast.data.split.stages import list_stage_labels, rank_stages, read_stage
 from holdfast.data.table import Table
 from holdfast.errors import DataWarning, ParameterError
 from holdfast.estimators.base import ClassifierBase, RegressorBase, TreeEstimator, all_or_nothing, make_seed
@@ -23,6 +23,7 @@ from holdfast.evidence.replication_table import Replications
 from holdfast.evidence.replications import replicate
 from holdfast.evidence.split_support import SplitSupports, split_support
 from holdfast.evidence.stable_leaves import with_leaf_evidence
+from holdfast.governance.policy import ChangePolicy
 from holdfast.growth.class_costs import LossMatrix
 from holdfast.growth.constraint_forms import is_guided
 from holdfast.growth.rules import Column, GrowthRules
@@ -31,7 +32,6 @@ from holdfast.stability.centring.names import MOST_LEAVES
 from holdfast.stability.centring.size_choice import SizeChoice
 from holdfast.stability.choice import Choice, SelectionRule, choose
 from holdfast.stability.frontier import Frontier
-from holdfast.stability.policy.policy import ChangePolicy
 from holdfast.stability.settings import DEPTH_5, StabilityRules, StabilitySettings
 from holdfast.stability.stages.fitting import carry_through
 from holdfast.stability.stages.names import MIN_ROWS
@@ -43,9 +43,9 @@ from holdfast.stability.update.names import UPDATE_TOLERANCE
 from holdfast.stability.update.path import CANDIDATE, KEEP, RETRAIN
 from holdfast.stability.update.update import TreeUpdate
 from holdfast.text.lists import listed
-from holdfast.tree.positive import with_positive
+from holdfast.tree.positive import set_positive
 from holdfast.tree.tree import Tree, label_array
-from holdfast.tree.wording import WARNING, warnings_of
+from holdfast.tree.wording import WARNING, list_warnings
 
 # Attributes of an update, and those of a training, which an updated tree does not have.
 OF_UPDATE = (
@@ -180,7 +180,7 @@ class StableTreeEstimator(StableTreeParameters, TreeEstimator):
             self.shrinkage_ = trained.strength
         self.candidate_trees_ = list(trained.candidates.trees)
         self._set_choice(self._selection_rule())
-        for warning in warnings_of(self.tree_):
+        for warning in list_warnings(self.tree_):
             text = warning.removeprefix(WARNING)
             warnings.warn(text[:1].upper() + text[1:], DataWarning, stacklevel=4)
         self._set_columns(rows.X.is_named, self.tree_.schema)
@@ -255,7 +255,7 @@ class StableTreeEstimator(StableTreeParameters, TreeEstimator):
         return SelectionRule(**{**rule, **changes})
 
     def __str__(self) -> str:
-        first = warnings_of(self.tree_) if "tree_" in vars(self) else ()
+        first = list_warnings(self.tree_) if "tree_" in vars(self) else ()
         return "\n".join([*first, repr(self)])
 
     # -- the choice -----------------------------------------------------------------------------------
@@ -465,11 +465,11 @@ class StableTreeEstimator(StableTreeParameters, TreeEstimator):
             strict_groups,
         )
         numbers = read_stage(
-            stage if stage_order is None else places_in_order(stage, stage_order), frame_of(X).n_rows
+            stage if stage_order is None else rank_stages(stage, stage_order), make_frame(X).n_rows
         )
-        labels = np.array(stage_labels(stage, numbers), object)
+        labels = np.array(list_stage_labels(stage, numbers), object)
         rows = training_rows((X, y), sample_weight, stage=numbers, groups=groups)
-        counted = weighted_rows(read_weight(sample_weight, len(numbers)))
+        counted = find_weighted_rows(read_weight(sample_weight, len(numbers)))
         labels = labels[np.unique(numbers if counted is None else numbers[counted])]
         table = self._table(rows.X, rows.y, rows.weight)
         assert rows.stage is not None
@@ -650,7 +650,7 @@ class StableTreeEstimator(StableTreeParameters, TreeEstimator):
 
     def _set_tree(self, tree: Tree, is_named: bool) -> None:
         """Set a tree with its columns and classes, and its positive class or that of the parameters."""
-        self.tree_ = with_positive(tree, getattr(self, "positive", None))
+        self.tree_ = set_positive(tree, getattr(self, "positive", None))
         self._set_columns(is_named, self.tree_.schema)
         if isinstance(self, ClassifierBase):
             classes = self.tree_.schema.target.classes

@@ -7,10 +7,10 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 
 from holdfast.arrays import LongArray
-from holdfast.data.input.frame import frame_of
+from holdfast.data.input.frame import make_frame
 from holdfast.data.input.target import Task
 from holdfast.data.schema import Label
-from holdfast.data.split.groups import of_rows, read_groups
+from holdfast.data.split.groups import read_groups, subset_groups
 from holdfast.data.stored.table import StoredTable
 from holdfast.data.table import Table
 from holdfast.errors import ParameterError
@@ -89,7 +89,7 @@ class SizedTreeEstimator(TreeParameters, TreeEstimator):
         -------
         self
         """
-        X = X if isinstance(X, Table) else frame_of(X)
+        X = X if isinstance(X, Table) else make_frame(X)
         table = self._table(X, y, sample_weight)
         tree = self._fit_model(table, groups)
         self._choose_threshold(table, groups)
@@ -163,16 +163,16 @@ class SizedTreeEstimator(TreeParameters, TreeEstimator):
 
     def _honest_tree(self, table: Table, groups: LongArray | None) -> Tree:
         """The tree of half of the rows, with leaf values from the other half."""
-        from holdfast.growth.honest import honest_rows, with_honest_values
+        from holdfast.growth.honest import honest_rows, set_honest_values
 
         rows = honest_rows(table, groups, self._fold_seed())
-        tree = self._labelled_tree(rows.structure, of_rows(rows.groups, rows.asked))
-        return with_honest_values(tree, rows.values, self._whole_rules())
+        tree = self._labelled_tree(rows.structure, subset_groups(rows.groups, rows.asked))
+        return set_honest_values(tree, rows.values, self._whole_rules())
 
     def _shrink(self, tree: Tree, table: Table, groups: LongArray | None) -> Tree:
         """The tree with leaf values shrunk by the strength that folds choose."""
         from holdfast.growth.grow import grow
-        from holdfast.growth.shrinkage import choose_strength, shrunk
+        from holdfast.growth.shrinkage import choose_strength, shrink_tree
 
         if tree.n_leaves == 1:
             return tree
@@ -189,7 +189,7 @@ class SizedTreeEstimator(TreeParameters, TreeEstimator):
 
         found = choose_strength(table, grow_alike, groups=groups, cv=self.cv, seed=self._fold_seed())
         self.shrinkage_ = found.chosen
-        return shrunk(tree, found.chosen)
+        return shrink_tree(tree, found.chosen)
 
     # -- size -----------------------------------------------------------------------------------------
 
@@ -198,13 +198,13 @@ class SizedTreeEstimator(TreeParameters, TreeEstimator):
         if self.merge_leaves != SIMILAR:
             return self._unmerged_tree(table, groups)
         from holdfast.growth.leaf_values import refit_leaf_values
-        from holdfast.growth.pruning.similar import join_similar, rows_to_test
+        from holdfast.growth.pruning.similar import draw_test_rows, merge_similar_leaves
 
-        table, groups, tested = rows_to_test(table, groups, self._fold_seed())
+        table, groups, tested = draw_test_rows(table, groups, self._fold_seed())
         if tested.all() or not tested.any():  # nothing can be held out
             return self._unmerged_tree(table, groups)
-        tree = self._unmerged_tree(table.taken(~tested), of_rows(groups, ~tested))
-        joined = join_similar(tree, table.taken(tested), groups=of_rows(groups, tested))
+        tree = self._unmerged_tree(table.subset(~tested), subset_groups(groups, ~tested))
+        joined = merge_similar_leaves(tree, table.subset(tested), groups=subset_groups(groups, tested))
         return refit_leaf_values(joined, table, self._whole_rules())
 
     def _unmerged_tree(self, table: Table, groups: LongArray | None) -> Tree:
@@ -276,7 +276,7 @@ class SizedTreeEstimator(TreeParameters, TreeEstimator):
         from holdfast.growth.pruning.path import pruning_path
 
         rules = self._whole_rules().replace(ccp_alpha=0.0)
-        table = self._table(frame_of(X), y, sample_weight)
+        table = self._table(make_frame(X), y, sample_weight)
         path = pruning_path(grow(table, rules, random_state=self._growth_seed(rules)), rules.ccp_risk)
         alphas, impurities, n_leaves = (np.array(each) for each in (path.alphas, path.risks, path.n_leaves))
         return Bunch(ccp_alphas=alphas, impurities=impurities, n_leaves=n_leaves)

@@ -10,17 +10,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from holdfast.arrays import BoolArray, FloatArray, KeyArray, LongArray
-from holdfast.data.input.frame import Frame, frame_of, stacked, stacked_vectors, taken_vector
-from holdfast.data.input.target import Task, name_of, read_vector
-from holdfast.data.input.weight import effective_rows, read_weight, weighted_rows
+from holdfast.data.input.frame import Frame, make_frame, stack_frames, stack_vectors, subset_vector
+from holdfast.data.input.target import Task, get_target_name, read_vector
+from holdfast.data.input.weight import count_effective_rows, find_weighted_rows, read_weight
 from holdfast.data.schema import Feature, Schema, Target
-from holdfast.data.split.groups import numbered, of_rows, read_groups
+from holdfast.data.split.groups import read_groups, renumber_groups, subset_groups
 from holdfast.data.split.row_keys import unique_hashes
 from holdfast.data.split.stages import read_stage
 from holdfast.data.table import Table
-from holdfast.distance.reference_schema import features_asked, placed_on
+from holdfast.distance.reference_schema import list_split_features, project_to_reference
 from holdfast.errors import DataError, DataWarning, ParameterError, SchemaMismatch
-from holdfast.stability.policy.policy import ChangePolicy
+from holdfast.governance.policy import ChangePolicy
 from holdfast.stability.update.settings import UpdateSettings, frozen_nodes, usual_prior
 from holdfast.stability.update.update import NewRows, TreeUpdate, update_tree
 from holdfast.tree.tree import Tree
@@ -45,14 +45,14 @@ class TrainingRows:
     groups: LongArray | None
     holdout: BoolArray | None  # True for the rows that the user holds out; None if there are none
 
-    def taken(self, rows: BoolArray) -> "TrainingRows":
+    def subset(self, rows: BoolArray) -> "TrainingRows":
         """The rows with a flag."""
         return TrainingRows(
-            self.X.taken(rows),
-            taken_vector(read_vector(self.y, self.X.n_rows), rows),
+            self.X.subset(rows),
+            subset_vector(read_vector(self.y, self.X.n_rows), rows),
             None if self.weight is None else self.weight[rows],
-            numbered(self.stage, rows),
-            of_rows(self.groups, rows),
+            renumber_groups(self.stage, rows),
+            subset_groups(self.groups, rows),
             None if self.holdout is None else self.holdout[rows],
         )
 
@@ -71,7 +71,7 @@ def training_rows(
 
     Weights, stages and groups run over all of them in this order.
     """
-    whole = _Part(frame_of(rows[0]), rows[1], ("X", "y"))
+    whole = _Part(make_frame(rows[0]), rows[1], ("X", "y"))
     n_early = n_held_out = 0
     if (first := _part(early, early_names)) is not None:
         if stage is not None:
@@ -90,8 +90,8 @@ def training_rows(
         None if groups is None else read_groups(groups, n_rows),
         None if last is None else np.arange(n_rows) >= n_rows - n_held_out,
     )
-    counted = weighted_rows(found.weight)
-    return found if counted is None else found.taken(counted)
+    counted = find_weighted_rows(found.weight)
+    return found if counted is None else found.subset(counted)
 
 
 class _Part(NamedTuple):
@@ -108,7 +108,7 @@ def _part(pair: Pair, names: tuple[str, str]) -> _Part | None:
         raise ParameterError(
             f"{' and '.join(names)} go together: give the rows and their target, or neither."
         )
-    return None if X is None else _Part(frame_of(X), y, names)
+    return None if X is None else _Part(make_frame(X), y, names)
 
 
 def _joined(first: _Part, second: _Part) -> _Part:
@@ -117,10 +117,10 @@ def _joined(first: _Part, second: _Part) -> _Part:
     if len({_is_text(line) for line in lines}) > 1:
         names = f"{first.names[1]} and {second.names[1]}"
         raise DataError(f"{names} must be of one kind, and one of them is text: write labels alike.")
-    line = stacked_vectors(*lines)
+    line = stack_vectors(*lines)
     if not isinstance(line, np.ndarray):
         line = line.rename(lines[0].name or "y")  # the target keeps its name
-    return _Part(stacked(first.X, second.X, (first.names[0], second.names[0])), line, ("X", "y"))
+    return _Part(stack_frames(first.X, second.X, (first.names[0], second.names[0])), line, ("X", "y"))
 
 
 def _is_text(line: Any) -> bool:
@@ -148,7 +148,7 @@ def update_rows(rows: TrainingRows, tree: Tree, reading: Reading) -> NewRows:
     count as missing, as they do in predictions, with a warning. Rows of the stage 0 are old ones.
     """
     is_new = np.ones(rows.X.n_rows, np.bool_) if rows.stage is None else rows.stage > 0
-    asked = features_asked([tree])
+    asked = list_split_features([tree])
     if reading.allow_new_values:
         return NewRows(
             _read(rows, _schema_with_new_values(rows, tree, reading, asked), reading), rows.groups, is_new
@@ -230,7 +230,7 @@ def _schema_with_new_values(
             task=reading.task,
             categorical_features=reading.categorical_features,
             custom_features=reading.questions,
-            target=name_of(rows.y),
+            target=get_target_name(rows.y),
         )
     return joined(tree.schema, fresh.schema, asked)
 
@@ -356,7 +356,7 @@ def find_update(
             X, X_old = model._matched(X), None if X_old is None else model._matched(X_old)
         except SchemaMismatch as error:
             raise offer_new_values(error) from None
-    n_new, n_old = (0 if each is None else frame_of(each).n_rows for each in (X, X_old))
+    n_new, n_old = (0 if each is None else make_frame(each).n_rows for each in (X, X_old))
     weight = weights_by_age(n_old, n_new, sample_weight, age, half_life)
     early: Any = {"early": (X_old, y_old), "early_names": ("X_old", "y_old")}
     given = training_rows((X, y), weight, stage=None, groups=groups, **early)
@@ -367,15 +367,15 @@ def find_update(
     n_effective, hashes = model._n_rows_effective, unique_hashes(new.table)
     # Old rows that are handed over are those that the tree has learned from, as far as anyone knows.
     n_again = max(_estimate_overlap(model, hashes), min(n_effective, n_old))
-    n_again = min(n_again, effective_rows(new.table.weight, new.table.n_rows))
+    n_again = min(n_again, count_effective_rows(new.table.weight, new.table.n_rows))
     carried = max(n_effective - n_again, 0.0) if prior_rows is None else None
     prior_rows = usual_prior(n_effective, n_again) if prior_rows is None else prior_rows
     schema, reference_trees = new.table.schema, []
     for tree in vars(model).get("reference_trees_", ()):
         with suppress(SchemaMismatch):  # it splits on a column that is of another kind now
-            reference_trees.append(placed_on(tree, schema))
+            reference_trees.append(project_to_reference(tree, schema))
     found = update_tree(
-        placed_on(model.tree_, schema),
+        project_to_reference(model.tree_, schema),
         new,
         model._update_settings(),
         UpdateSettings(

@@ -132,7 +132,7 @@ def read_first_depths(schema: Schema, rules: GrowthRules) -> LongArray | None:
     items = forbidden.items() if isinstance(forbidden, Mapping) else ((key, None) for key in forbidden)
     depth = dict.fromkeys(schema.names, 0)
     for key, least in items:
-        depth[feature_named(schema, key, "excluded_features").name] = (
+        depth[find_feature(schema, key, "excluded_features").name] = (
             NEVER_ASKED if least is None else int(least)
         )
     for text in schema.questions:

@@ -57,9 +57,11 @@ class PackedEnsemble:
     def rows(self, X: Any, handle_unknown: str, handle_missing: str) -> FloatArray:
         """The columns of X that the trees ask about, X being a Table or anything that `encoded` reads."""
         if isinstance(X, Table):
-            return frozen(table_rows(self.schema, X, self.used, handle_missing))
+            return frozen(select_table_rows(self.schema, X, self.used, handle_missing))
         return frozen(
-            encoded(X, self.schema, self.used, handle_unknown=handle_unknown, handle_missing=handle_missing)
+            encode_rows(
+                X, self.schema, self.used, handle_unknown=handle_unknown, handle_missing=handle_missing
+            )
         )
 
     def added(self, rows: FloatArray, scores: FloatArray, trees: range, n_jobs: int | None) -> FloatArray:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 MOST_ROWS = 2**21  # of one call of a kernel: Ctrl-C waits for it
 
 
-def leaves_of(
+def find_leaves(
     tree: Tree, X: Any, *, handle_unknown: str = "missing", handle_missing: str = "learned"
 ) -> IntArray:
     """The leaf that each row of X reaches, X being a Table or anything that `encoded` reads.
@@ -29,9 +29,9 @@ def leaves_of(
     """
     used = np.unique(tree.feature[tree.feature != LEAF])
     if isinstance(X, Table):
-        rows = table_rows(tree.schema, X, used.tolist(), handle_missing)
+        rows = select_table_rows(tree.schema, X, used.tolist(), handle_missing)
     else:
-        rows = encoded(
+        rows = encode_rows(
             X, tree.schema, used.tolist(), handle_unknown=handle_unknown, handle_missing=handle_missing
         )
     return Routes.of(tree, used).leaves(frozen(rows), frozen(np.arange(len(rows), dtype=np.int32)))
@@ -104,7 +104,7 @@ def find_passed_nodes(tree: Tree, leaves: IntArray) -> "csr_array":
     return csr_array((np.ones(len(nodes), np.int64), nodes, ends), shape=(len(leaves), tree.n_nodes))
 
 
-def table_rows(schema: Schema, table: Table, used: Sequence[int], handle_missing: str) -> FloatArray:
+def select_table_rows(schema: Schema, table: Table, used: Sequence[int], handle_missing: str) -> FloatArray:
     """The columns of a table that a model on the schema asks about, if they are what it takes them for."""
     for index in used:
         feature = schema.features[index]

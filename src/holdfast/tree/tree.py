@@ -260,7 +260,7 @@ class Tree(EditMixin):
         """
         from holdfast.tree.route import find_leaves
 
-        return leaves_of(self, X, handle_unknown=handle_unknown, handle_missing=handle_missing)
+        return find_leaves(self, X, handle_unknown=handle_unknown, handle_missing=handle_missing)
 
     def predict(self, X: Any, **policy: str) -> Any:
         """The class, or the mean, of the leaf that each row reaches."""

@@ -135,7 +135,7 @@ def test_names_that_are_only_positions_are_no_names():
         assert make_frame(frame) is frame
     both = make_frame(pd.DataFrame({"a": [1], "b": [2]}))
     assert both.without(["b"]).is_named
-    assert stacked(both, both, ("X_early", "X")).is_named
+    assert stack_frames(both, both, ("X_early", "X")).is_named
 
 
 def test_a_fit_and_a_prediction_read_a_lazy_frame_once():

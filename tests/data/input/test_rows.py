@@ -115,7 +115,7 @@ def test_rows_of_pandas_are_known_by_their_labels():
     with pytest.raises(DataError, match="column 'a' contains infinity, first at row 'bob'"):
         encode_rows(frame, NUMBERS, [0])
     with pytest.raises(DataError, match="column 'b' has 1 missing values, first at row 'ann'"):
-        encoded(frame, NUMBERS, [1], handle_missing="error")
+        encode_rows(frame, NUMBERS, [1], handle_missing="error")
     with pytest.raises(SchemaMismatch, match=r"text '\?', first at row 'bob'"):
         encode_rows(frame, NUMBERS, [2])
 
@@ -186,14 +186,14 @@ def test_unknown_categories_count_as_missing_with_one_warning(as_frame):
 def test_unknown_categories_raise_an_error_on_request():
     frame = pl.DataFrame({**NEW, "ward": ["ccu", "er"]})
     with pytest.raises(SchemaMismatch, match=r"new categories +column 'ward': 'ccu'"):
-        encoded(frame, PATIENTS, [1], handle_unknown="error")
+        encode_rows(frame, PATIENTS, [1], handle_unknown="error")
 
 
 def test_unknown_categories_elsewhere_do_not_matter():
     frame = pl.DataFrame({**NEW, "ward": ["ccu", "er"]})
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        encoded(frame, PATIENTS, [0, 2], handle_unknown="error")
+        encode_rows(frame, PATIENTS, [0, 2], handle_unknown="error")
 
 
 def test_an_unknown_category_leaves_a_question_open():
@@ -208,13 +208,13 @@ def test_an_unknown_category_leaves_a_question_open():
 @pytest.mark.parametrize("rows", [X, pl.DataFrame(X, schema=["a", "b", "c"])])
 def test_missing_values_raise_an_error_on_request_where_asked_for(rows):
     with pytest.raises(DataError, match="column 'b' has 1 missing values, first at row 1"):
-        encoded(rows, NUMBERS, [0, 1], handle_missing="error")
-    assert_array_equal(encoded(rows, NUMBERS, [0, 2], handle_missing="error"), X[:, [0, 2]])
+        encode_rows(rows, NUMBERS, [0, 1], handle_missing="error")
+    assert_array_equal(encode_rows(rows, NUMBERS, [0, 2], handle_missing="error"), X[:, [0, 2]])
 
 
 def test_missing_values_behind_a_question_raise_an_error_too():
     with pytest.raises(DataError, match="column 'age' has 1 missing values"):
-        encoded(pl.DataFrame({**NEW, "age": [None, 30]}), PATIENTS, [4], handle_missing="error")
+        encode_rows(pl.DataFrame({**NEW, "age": [None, 30]}), PATIENTS, [4], handle_missing="error")
 
 
 @pytest.mark.parametrize("policy", [{"handle_unknown": "ignore"}, {"handle_missing": "drop"}])
@@ -237,4 +237,4 @@ cells = st.tuples(
 def test_the_rows_a_table_was_read_from_are_encoded_as_its_columns(as_frame, rows):
     columns = dict(zip(["number", "text", "flag"], map(list, zip(*rows, strict=True)), strict=True))
     table = Table.from_arrays(as_frame(columns), [0] * len(rows), custom_features=["number > 1"])
-    assert_array_equal(encoded(as_frame(columns), table.schema, range(4)), table.rows(range(4)))
+    assert_array_equal(encode_rows(as_frame(columns), table.schema, range(4)), table.rows(range(4)))

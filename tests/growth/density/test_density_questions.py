@@ -43,7 +43,7 @@ def test_the_gain_of_a_question_is_that_of_the_rows_it_divides() -> None:
     frame, _ = slanted_groups(30)
     asked = "height + width <= 9"
     table = Table.from_arrays(frame, np.zeros(60), task="regression", custom_features=[asked])
-    data = unlabelled(table)
+    data = prepare_rows(table)
     assert data.rows.numbers.shape == (60, 2)
     assert data.rows.codes.shape == (60, 0)
     density = grow_density(table, DensityRules(validation=None, max_leaf_nodes=2))

@@ -65,7 +65,7 @@ def match_columns(
         differences.categories = {name: list(counts) for name, counts in unseen.items()}
     values = match_weighted_target(vector, schema.target, task, weighted, differences, frame.rows)
     differences.raise_if_any()
-    warn_of_unknown(unseen, " allow_new_values=True takes them in.")
+    warn_unknown_categories(unseen, " allow_new_values=True takes them in.")
     return (*columns, *_answers(schema.questions, schema.columns, columns)), values
 
 

@@ -34,7 +34,7 @@ def encode_rows(
     """
     _check_choice("handle_unknown", handle_unknown, ("missing", "error"))
     _check_choice("handle_missing", handle_missing, ("learned", "error"))
-    frame = named_by(schema, frame_of(X))
+    frame = name_columns(schema, make_frame(X))
     matrix = _numbers_taken(frame, schema, features)
     if matrix is not None:
         if handle_missing == "error":

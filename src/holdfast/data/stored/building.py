@@ -75,11 +75,13 @@ def store_table(
         _check_size(parts, memory_limit)
         names = _feature_names(parts, [target, *([] if sample_weight is None else [sample_weight])])
         weight = None if sample_weight is None else read_weight(parts.column(sample_weight), sum(parts.sizes))
-        rows = _Rows(parts, names, target, task, weighted_rows(weight))
+        rows = _Rows(parts, names, target, task, find_weighted_rows(weight))
         n_features = len(names) + len(custom_features) if schema is None else len(schema.features)
         columns = new_array(place, "columns", np.float64, (n_features, sum(parts.sizes)))
         if schema is None:
-            schema, values = _defined(rows, readings(categorical_features, names), custom_features, columns)
+            schema, values = _defined(
+                rows, choose_readings(categorical_features, names), custom_features, columns
+            )
         else:
             check_questions(custom_features, schema)
             values = _matched(rows, schema, columns)
