@@ -8,8 +8,8 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from holdfast import Table
-from holdfast.audit.columns import (
+from holdfast.data.input.frame import frame_of
+from holdfast.evaluate.changes import (
     as_given,
     last_digit,
     permuted,
@@ -19,8 +19,7 @@ from holdfast.audit.columns import (
     with_noise,
     with_numbers,
 )
-from holdfast.audit.rows import AuditRows
-from holdfast.data.input.frame import frame_of
+from holdfast.evaluate.fit import EvaluationData
 
 AGES, LABS, WARDS = [41, 30, 63], [5.25, 1.5, 2.0], ["A", "B", "A"]
 FRAME = pd.DataFrame({"age": AGES, "lab": LABS, "ward": WARDS}, index=[7, 8, 9])
@@ -38,9 +37,9 @@ def columns_of(X: Any) -> list[list[Any]]:
     return [list(np.asarray(column).tolist()) for column in frame_of(X).columns]
 
 
-def rows(X: Any = FRAME) -> AuditRows:
+def rows(X: Any = FRAME) -> EvaluationData:
     y = ["no", "yes", "no"]
-    return AuditRows.of(X, y, Table.from_arrays(X, y), groups=None, stage=None)
+    return EvaluationData.read(X, y, None, None)
 
 
 @pytest.mark.parametrize("X", KINDS.values(), ids=list(KINDS))
@@ -91,7 +90,7 @@ def test_numbers_move_by_at_most_half_of_their_last_digit_and_only_to_learn_from
         }
     )
     y = chance.choice(["no", "yes"], 50)
-    found = AuditRows.of(X, y, Table.from_arrays(X, y), groups=None, stage=None)
+    found = EvaluationData.read(X, y, None, None)
     moved = with_last_digits_moved((5,), found, found.table.schema)
     for name, unit in {"age": 1.0, "lab": 0.01}.items():
         shift = np.abs(moved.X[name].to_numpy() - found.X[name].to_numpy())

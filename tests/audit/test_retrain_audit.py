@@ -445,7 +445,7 @@ def test_a_method_that_fails_is_named() -> None:
         ({"methods": ["oracle"]}, "The method 'oracle' is unknown"),
         ({"methods": [TreeClassifier]}, r"is a class: write TreeClassifier\(\)"),
         ({"methods": {"x": 3}}, "neither an estimator nor a function"),
-        ({"methods": 3}, "methods=3 are none"),
+        ({"methods": 3}, "methods=3 is neither a mapping"),
         ({"methods": {"a": TreeClassifier(), "b": TreeRegressor()}}, "No metric compares"),
     ],
 )

@@ -13,7 +13,7 @@ from command_line import holdfast, refusal, write_patients
 from holdfast import Table, TreeClassifier
 from holdfast.cli import compare as command
 from holdfast.cli.options import MODELS
-from holdfast.comparison.compare import compare_models
+from holdfast.evaluate.compare import compare_models
 from holdfast.runs.rows import read_rows
 from holdfast.runs.settings import RunSettings
 

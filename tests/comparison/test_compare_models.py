@@ -35,7 +35,6 @@ from holdfast import (
     TreeRegressor,
     compare_models,
 )
-from holdfast.comparison.selection import Selection
 
 
 def two_classes(n_rows: int = 90, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -321,16 +320,13 @@ def test_a_strict_division_of_numbers_tells_the_means() -> None:
 
 
 def test_a_shift_of_the_classes_is_marked_by_cohens_h_beyond_chance() -> None:
-    def selection(n_learnt: int, fraction: float, before: float = 0.1) -> Selection:
-        shares = np.array([1 - before, before]), np.array([1 - fraction, fraction])
-        return Selection(Target("sick", classes=("no", "yes")), 1000, n_learnt, 1, *shares, 0.0)
+    def targets(n_rows: int, n_sick: int) -> np.ndarray:
+        return np.repeat([0, 1], [n_rows - n_sick, n_sick])
 
-    assert selection(600, 0.25, before=0.5).effect == pytest.approx(np.pi / 6)  # 2 asin √p: π/2 - π/3
-    assert selection(600, 0.17).is_shifted
-    assert not selection(600, 0.16).is_shifted
-    assert not selection(60, 0.17).is_shifted  # ± 0.26 may be chance
-    assert not selection(600, 0.1).is_small
-    assert selection(400, 0.1).is_small
+    target, before = Target("sick", classes=("no", "yes")), targets(1000, 100)
+    assert is_shifted(target, before, targets(600, 102))  # 17 %, h = 0.207
+    assert not is_shifted(target, before, targets(600, 96))
+    assert not is_shifted(target, before, targets(60, 10))  # ± 0.26 may be chance
 
 
 def test_a_row_without_weight_is_in_no_fold() -> None:
@@ -526,9 +522,9 @@ def test_a_fold_of_one_class_says_nothing_by_auc_and_does_not_count() -> None:
     ("models", "options", "message"),
     [
         ([], {}, "models is empty"),
-        (TreeClassifier(), {}, "neither a mapping"),
+        (3, {}, "neither a mapping"),
         ({"tree": TreeClassifier}, {}, r"'tree' is a class: write TreeClassifier\(\)"),
-        ({"number": 3}, {}, "'number' is no estimator: int"),
+        ({"number": 3}, {}, "'number' is neither an estimator"),
         ([KMeans()], {}, "'KMeans' is a clusterer"),
         (
             [TreeClassifier(), TreeRegressor()],

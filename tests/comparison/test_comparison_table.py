@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from holdfast import ParameterError
-from holdfast.comparison.table import Failure
+from holdfast.evaluate.compare import Failure
 from reference.comparisons import FOUR_FOLDS, comparison, folds_of
 
 # -- figures ----------------------------------------------------------------------------------------------

@@ -10,8 +10,14 @@ from sklearn.metrics import r2_score, roc_auc_score
 
 from holdfast.arrays import LongArray
 from holdfast.data.table import Table
+from holdfast.evaluate.baselines import (
+    CART_GRID,
+    CartClassifier,
+    CartRegressor,
+    cart_by_cross_validation,
+    grow_forest,
+)
 from holdfast.evidence import baselines
-from holdfast.evidence.baselines import cart_by_cross_validation, grow_forest
 from holdfast.growth.grow import grow
 from holdfast.growth.learner import LEAF_SIZES
 from holdfast.growth.rules import GrowthRules
@@ -159,3 +165,17 @@ def test_a_forest_has_the_same_bits_for_any_number_of_jobs() -> None:
         grow_forest(hills(), StabilitySettings(NUMBERS.rules, n_jobs=n), n_estimators=50) for n in (1, 2)
     )
     assert np.array_equal(one.values(hills(), n_jobs=1), two.values(hills(), n_jobs=2))
+
+
+def test_cart_takes_the_cell_of_the_grid_that_scores_best_on_folds() -> None:
+    chance = np.random.default_rng(0)
+    X = chance.normal(size=(150, 3))
+    y = np.where(X[:, 0] + 0.5 * chance.normal(size=150) > 0, "yes", "no")
+    model = CartClassifier(random_state=3).fit(X, y, groups=np.arange(150) // 2)
+    assert model.get_depth() <= max(CART_GRID["max_depth"])
+    assert model.tree_.count[model.tree_.left == -1].min() >= min(CART_GRID["min_samples_leaf"])
+    assert model.score(X, y) > 0.8
+    again = CartClassifier(random_state=3).fit(X[::-1], y[::-1], groups=np.arange(150)[::-1] // 2)
+    assert np.array_equal(again.predict_proba(X), model.predict_proba(X))
+    number = CartRegressor().fit(X, X[:, 0])
+    assert number.score(X, X[:, 0]) > 0.8

@@ -15,11 +15,10 @@ from holdfast.data.canonical_order import fixed_order
 from holdfast.data.table import Table
 from holdfast.distance.distances import mean_distance, tree_distance
 from holdfast.errors import ParameterError
+from holdfast.evaluate.replications import MODELS, Replications, Result, replicate
+from holdfast.evaluate.replications_text import trade_off_lines
 from holdfast.evidence import replications
-from holdfast.evidence.replication_table import MODELS, Replications, Result
-from holdfast.evidence.replications import replicate
 from holdfast.growth.rules import GrowthRules
-from holdfast.show.replications import trade_off_lines
 from holdfast.stability.settings import StabilitySettings
 from holdfast.stability.training import StableTrees
 

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 from holdfast import Target
-from holdfast.comparison.table import ModelComparison
 from holdfast.data.split.folds import Fold
+from holdfast.evaluate.compare import ModelComparison
 from holdfast.scoring.metric import metric_of
 
 CLASSES = Target("outcome", classes=("died", "lived"))

@@ -16,7 +16,6 @@ __all__ = ["as_tree", "base_score", "forest_trees", "needs_integer_classes"]
 # is_forest and forest_trees, and perhaps base_score and INTEGER_CLASSES. A library is never imported to
 # recognise a model: who has a model has it.
 FILES = {
-    "arborenum": "holdfast.adapters.arborenum",
     "lightgbm": "holdfast.adapters.lightgbm",
     "pystreed": "holdfast.adapters.pystreed",
     "sklearn": "holdfast.adapters.sklearn",
@@ -26,13 +25,12 @@ FILES = {
 _SUPPORTED = (
     "a Tree; a fitted holdfast model that has a tree_; a fitted DecisionTreeClassifier, "
     "DecisionTreeRegressor, ExtraTreeClassifier or ExtraTreeRegressor of scikit-learn, or a member of one of "
-    "its forests; a LightGBM or XGBoost model of one tree; a fitted STreeDClassifier or STreeDRegressor; "
-    "an ArborEnum of one tree"
+    "its forests; a LightGBM or XGBoost model of one tree; a fitted STreeDClassifier or STreeDRegressor"
 )
 _FORESTS = (
     "an Ensemble; a fitted holdfast model that has an ensemble_; a fitted model of LightGBM or XGBoost, or a "
     "fitted RandomForestClassifier, RandomForestRegressor, "
-    "ExtraTreesClassifier or ExtraTreesRegressor; a fitted ArborEnum"
+    "ExtraTreesClassifier or ExtraTreesRegressor"
 )
 
 
@@ -44,8 +42,8 @@ def as_tree(model: Any, schema: Schema | None = None, *, classes: Sequence[Any] 
     reaches from its lowest to its highest threshold. For distances give the reference schema: as_tree(model,
     schema=table.schema).
 
-    A model that was fitted to the numbers 0, 1, ... of its classes, as pystreed and ArborEnum need it, has
-    them named by `classes`: classes, y = np.unique(labels, return_inverse=True). So has a member of a
+    A model that was fitted to the numbers 0, 1, ... of its classes, as pystreed needs it, has them
+    named by `classes`: classes, y = np.unique(labels, return_inverse=True). So has a member of a
     scikit-learn forest.
 
     A boosted model has one tree if it was fitted with n_estimators=1 on two classes or on numbers; the values
@@ -65,16 +63,13 @@ def as_tree(model: Any, schema: Schema | None = None, *, classes: Sequence[Any] 
 
 
 def forest_trees(forest: Any, schema: Schema | None = None) -> list[Tree]:
-    """The trees of an Ensemble, a scikit-learn forest, a boosted model or a near-optimal set, on one schema.
+    """The trees of an Ensemble, a scikit-learn forest or a boosted model, on one schema.
 
     Those of a scikit-learn forest have its names and classes. Those of a boosted model are trees of numbers,
     the raw scores that the library adds up: the sum of their predictions and of base_score(model) is its raw
     prediction. (LightGBM's boosting="rf" then predicts from the sum divided by the number of trees.) With K
     classes there are K trees a round, and the notes of each say which class it is for. The target of their
     schema is that raw score.
-
-    The near-optimal set of an ArborEnum comes with the best tree first. It keeps no rows: its leaves say a
-    class, and have no counts.
     """
     ensemble = getattr(forest, "ensemble_", forest)
     if isinstance(ensemble, Ensemble):

@@ -7,18 +7,17 @@ from typing import Any
 from rich.console import Console
 
 from holdfast._version import __version__
-from holdfast.audit.changes import CHANGES
-from holdfast.audit.methods import check_target, default_names, made, named_methods
-from holdfast.audit.retrain_audit import retrain_audit
-from holdfast.audit.table import RetrainAudit
 from holdfast.cli.continued import continued
 from holdfast.cli.options import AuditSettings
 from holdfast.cli.words import paragraph, plain_warnings, verbatim
 from holdfast.data.files.filetype import is_parquet
 from holdfast.data.files.writing import write_file
+from holdfast.data.input.target import Task
 from holdfast.data.schema import Target
 from holdfast.data.table import Table
 from holdfast.errors import DataError, DataWarning, ParameterError
+from holdfast.evaluate.audit import RetrainAudit, retrain_audit
+from holdfast.evaluate.methods import AUDITED_METHODS, CHANGE_NAMES, check_name, default_names, make_estimator
 from holdfast.runs.folder import check_output
 from holdfast.runs.json_file import write_json
 from holdfast.runs.notes import timed
@@ -35,10 +34,11 @@ def run(
     """Audit as the settings say, print what was found, and write all figures to a file."""
     if output is not None:
         _check_name(output, data)
-    changes = _names(settings.changes) or tuple(CHANGES)
-    if unknown := [change for change in changes if change not in CHANGES]:
-        raise ParameterError(f"--changes names {listed(unknown)}: choose of {', '.join(CHANGES)}.")
-    named_methods(_names(settings.methods) or None)  # before any work
+    changes = _names(settings.changes) or CHANGE_NAMES
+    if unknown := [change for change in changes if change not in CHANGE_NAMES]:
+        raise ParameterError(f"--changes names {listed(unknown)}: choose of {', '.join(CHANGE_NAMES)}.")
+    for name in _names(settings.methods):  # before any work
+        check_name(name)
     with plain_warnings():
         rows = read_rows(data, settings)
         table = rows.table(settings.task)
@@ -91,11 +91,10 @@ def _audited(
 
 def _methods(settings: AuditSettings, target: Target) -> Any:
     """The methods, made for the target and with the questions that they may ask."""
-    names = _names(settings.methods) or default_names(target)
-    for name in names:
-        check_target(name, target)
+    task: Task = "classification" if target.is_classes else "regression"
+    names = _names(settings.methods) or default_names(AUDITED_METHODS, task)
     questions = list(settings.question) or None
-    return {name: made(name, target.is_classes, 0).set_params(questions=questions) for name in names}
+    return {name: make_estimator(name, task, questions=questions) for name in names}
 
 
 def write_audit(audit: RetrainAudit, output: Path, given: Given | None = None) -> None:

@@ -2,7 +2,7 @@
 
 import warnings
 from dataclasses import fields
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from sklearn.utils.validation import check_is_fitted
 
@@ -15,8 +15,6 @@ from holdfast.estimators.stable_rows import TrainingRows, training_rows
 from holdfast.estimators.staging import StagingEstimator
 from holdfast.estimators.updating import OF_HELD_OUT, OF_UPDATE
 from holdfast.evidence.feature_use import FeatureUses, feature_use
-from holdfast.evidence.replication_table import Replications
-from holdfast.evidence.replications import replicate
 from holdfast.evidence.split_support import SplitSupports, split_support
 from holdfast.evidence.stable_leaves import with_leaf_evidence
 from holdfast.growth.constraint_forms import is_guided
@@ -30,6 +28,9 @@ from holdfast.stability.training import StableTrees, train
 from holdfast.text.lists import listed
 from holdfast.tree.tree import Tree
 from holdfast.tree.wording import WARNING, warnings_of
+
+if TYPE_CHECKING:
+    from holdfast.evaluate.replications import Replications
 
 
 class StableTreeEstimator(StagingEstimator):
@@ -212,14 +213,16 @@ class StableTreeEstimator(StagingEstimator):
         groups: Any = None,
         n_replications: int = 10,
         test_fraction: float = 1 / 3,
-    ) -> Replications:
-        """What these parameters give on random splits of the data, next to two baselines.
+    ) -> "Replications":
+        """Train and test these parameters on other rows in every replication, next to two baselines.
 
         Each time other rows are held out for the test, and nothing else sees them. The result prints itself
         as a table of means and standard deviations: for the best score, the most stable and the chosen tree,
         for CART chosen by cross-validation, and for a random forest. The model itself is not fitted.
         With method="paper" the test rows are those that the tree was chosen by, as in the paper.
         """
+        from holdfast.evaluate.replications import replicate
+
         rows = training_rows((X, y), sample_weight, stage=stage, groups=groups)
         return replicate(
             self._table(rows.X, rows.y, rows.weight, self._task),

@@ -57,6 +57,11 @@ FIT_METHODS = ("stable", "tree", "pruned", "forest", "boosting")
 COMPARED_METHODS = ("tree", "pruned", "c4.5", "bagging", "forest", "boosting", "stable")
 AUDITED_METHODS = ("cart-cv", "pruned-1se", "c4.5", "paper", "consensus", "consensus-8", "updated", "forest")
 
+# The changes that an audit of retraining tries: see `evaluate/changes.py`.
+LARGE_CHANGES = ("overlap", "staged")
+SMALL_CHANGES = ("fewer rows", "another seed", "noise column", "columns permuted", "last digit")
+CHANGE_NAMES = (*LARGE_CHANGES, *SMALL_CHANGES)
+
 
 def make_estimator(name: str, task: "Task" = "classification", **parameters: Any) -> Any:
     """Make the unfitted estimator of a named model.

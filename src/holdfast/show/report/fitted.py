@@ -13,8 +13,8 @@ from holdfast.data.schema import Label, Schema, Target
 from holdfast.data.table import Table
 from holdfast.distance.diff.data import compared_table
 from holdfast.errors import ParameterError
+from holdfast.evaluate.replications import Replications
 from holdfast.evidence.feature_use import FeatureUse, feature_use
-from holdfast.evidence.replication_table import Replications
 from holdfast.evidence.split_support import SplitSupport, split_support
 from holdfast.runs.run import Run
 from holdfast.runs.stable_fit import StableFit

@@ -5,9 +5,9 @@ from math import isnan
 
 from markupsafe import Markup
 
-from holdfast.audit.table import RetrainAudit
-from holdfast.show.audit import audit_grids, audit_legend, moving_groups
-from holdfast.show.plots.audit import AuditDisplay
+from holdfast.evaluate.audit import RetrainAudit
+from holdfast.evaluate.audit_text import audit_legend, moving_groups
+from holdfast.evaluate.displays import AuditDisplay
 from holdfast.show.plots.display import LATER
 from holdfast.show.report.figures import inline_svg
 from holdfast.show.report.given import Given
@@ -45,7 +45,7 @@ def page_of(audit: RetrainAudit, given: Given) -> Page:
 
 
 def _sections(audit: RetrainAudit) -> Iterator[Section]:
-    first, *others = audit_grids(audit, True)
+    first, *others = audit.tables()
     pictures = {
         against: _picture(audit, against)
         for against in ("churn", "distance")

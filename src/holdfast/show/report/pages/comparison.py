@@ -5,15 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.comparison.table import ModelComparison
-from holdfast.show.comparison import (
-    comparison_cells,
-    failure_text,
-    other_cells,
-    readable_tree,
-    reading_sentences,
-)
-from holdfast.show.plots.comparison import ComparisonDisplay
+from holdfast.evaluate.compare import ModelComparison
+from holdfast.evaluate.compare_text import failure_text, readable_tree
+from holdfast.evaluate.displays import ComparisonDisplay
 from holdfast.show.plots.display import LATER
 from holdfast.show.report.figures import inline_svg
 from holdfast.show.report.given import Given
@@ -28,7 +22,7 @@ def page_of(comparison: ModelComparison, given: Given) -> Page:
     name = given.about.get("name") or comparison.target.name
     n_rows = sum(int(fold.held_out.sum()) for fold in comparison.folds)
     folds = counted(len(comparison.folds), "fold")
-    how, *told = reading_sentences(comparison)
+    how, *told = comparison.sentences
     found, noise = told[:2], told[2:]
     return Page(
         kind="comparison",
@@ -50,31 +44,20 @@ def comparison_facts(comparison: ModelComparison) -> list[dict[str, Any]]:
 def _sections(comparison: ModelComparison) -> Iterator[Section]:
     display = ComparisonDisplay.from_result(comparison, ax=LATER)
     picture = {"scores": inline_svg(display.to_svg(), "comparison", display.heading)}
+    (scores_title, scores), *others = comparison.tables()
     yield tables_section(
         "scores",
-        "Scores and differences",
-        [("", comparison_cells(comparison))],
+        scores_title,
+        [("", scores)],
         figures=picture,
         marked=[0],
         paragraphs=list(comparison.notes),
     )
-    if len(comparison.metrics) > 1:
-        yield tables_section("metrics", "Other metrics", [("", other_cells(comparison))])
-    yield tables_section("folds", "Fold by fold", [("", _fold_rows(comparison))])
+    for title, cells in others:
+        yield tables_section(title.split()[-1].lower() + "s" * title.endswith("fold"), title, [("", cells)])
     failures = [text for name in comparison.names if (text := failure_text(comparison, name))]
     if failures:
         yield tables_section("failures", "Models that failed", lists=[("", failures)])
-
-
-def _fold_rows(comparison: ModelComparison) -> list[list[str]]:
-    """The score of every model on every fold."""
-    n_folds = len(comparison.folds)
-    rows = [["model", *(f"fold {number + 1}" for number in range(n_folds))]]
-    for place in comparison.order.tolist():
-        scores = [comparison.metric.shown(float(score)) for score in comparison.scores[place]]
-        cells = ["" if np.isnan(score) else fixed_text(score, 3) for score in scores]
-        rows.append([printable(comparison.names[place]), *cells])
-    return rows
 
 
 def _key_figures(comparison: ModelComparison) -> Iterator[KeyFigure]:

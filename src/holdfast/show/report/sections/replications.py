@@ -1,6 +1,5 @@
 """Replications: the same settings on other splits of the data, next to baselines."""
 
-from holdfast.show.replications import replication_rows, trade_off_lines
 from holdfast.show.report.fitted import Fitted
 from holdfast.show.report.page import Section
 
@@ -10,12 +9,11 @@ def replications_section(fitted: Fitted) -> Section | None:
     found = fitted.replications
     if found is None:
         return None
-    heads, *rows = replication_rows(found)
+    ((title, (heads, *rows)),) = found.tables()
     facts = {
         "n": found.n_replications,
         "headings": list(heads),
         "rows": [list(row) for row in rows],
-        "trade_offs": trade_off_lines(found, found.metric.title, 10_000),
+        "trade_offs": list(found.sentences),
     }
-    title = "Replications and baselines"
     return Section("replications", title, "data scientist", "replications.html", facts)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from holdfast.adapters.boosted import is_kind, mean_below
+from holdfast.adapters.boosted import mean_below
 from holdfast.adapters.reading import Member, Model, column_names, labels_of, spanned, trees_on, walked
 from holdfast.arrays import FloatArray
 from holdfast.data.schema import Label, Schema
@@ -19,59 +19,7 @@ from holdfast.errors import DataError
 from holdfast.tree.builder import Nodes
 from holdfast.tree.tree import LEAF, Tree
 
-INTEGER_CLASSES = True  # 0, 1, ...: there are as many classes as the greatest of them says
-MOST_TREES = 100_000  # a set can hold billions of them
 _NOTE = "ArborEnum keeps no rows: the class of a leaf has the fraction 1, and no node has a count."
-
-
-def is_tree(model: Any) -> bool:
-    """True if the model is an ArborEnum, fitted or not."""
-    return is_kind(model, "ArborEnum")
-
-
-def is_forest(model: Any) -> bool:
-    """True if the model is an ArborEnum, fitted or not."""
-    return is_tree(model)
-
-
-def read_tree(model: Any, schema: Schema | None = None, classes: tuple[Any, ...] | None = None) -> Tree:
-    """The tree of a fitted ArborEnum whose set has one tree only."""
-    n_trees = count_trees(model)
-    if n_trees != 1:
-        raise TypeError(
-            f"The {type(model).__name__} holds {n_trees} trees, and as_tree reads one. "
-            "forest_trees(model, schema) gives all of them, the best first."
-        )
-    return read_trees(model, [0], schema, classes)[0]
-
-
-def forest_trees(model: Any, schema: Schema | None = None) -> list[Tree]:
-    """The trees of a fitted ArborEnum, the one of the best objective first.
-
-    Each predicts as the library does. A missing value, which the library refuses, goes right.
-    """
-    n_trees = count_trees(model)
-    if n_trees > MOST_TREES:
-        raise DataError(
-            f"The {type(model).__name__} holds {n_trees} trees, and at most {MOST_TREES} are read. Fit it "
-            "with a smaller rashomon_mult or depth_budget, or a greater lambda_reg."
-        )
-    return read_trees(model, range(n_trees), schema)
-
-
-def count_trees(model: Any) -> int:
-    """The number of trees in the set; a DataError if there are none, or they cannot be read."""
-    if model.n_features_in_ is None:
-        raise DataError(
-            f"This {type(model).__name__} does not know its columns: call fit(X, y, ...) first. After "
-            "fit_binarized and the like it numbers its questions only."
-        )
-    n_trees = int(model.count_trees())
-    if n_trees == 0:
-        raise DataError(
-            f"The {type(model).__name__} holds no trees: fit it with a greater rashomon_mult or root_budget."
-        )
-    return n_trees
 
 
 def read_trees(

@@ -5,16 +5,16 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from benchmarks.studies.solvers.binary_splits import BinarySplits
+from benchmarks.studies.solvers.solver_tree import SolverTree, check_amount, root_alone, rows_per_leaf
+from benchmarks.studies.solvers.standard_output import muted_output
 from holdfast.arrays import FloatArray
-from holdfast.audit.binary_splits import BinarySplits
-from holdfast.audit.measures import joined_schema
-from holdfast.audit.solver_tree import SolverTree, check_amount, root_alone, rows_per_leaf
-from holdfast.audit.standard_output import muted_output
 from holdfast.data.input.frame import frame_of
 from holdfast.data.input.target import Task
 from holdfast.data.schema import Target
 from holdfast.distance.distances import distance_matrix
 from holdfast.estimators.predictions import ClassifierBase
+from holdfast.evaluate.measures import joined_schema
 from holdfast.tree.tree import Tree
 
 MOST_TREES = 500  # distances of all pairs are needed
@@ -56,7 +56,7 @@ class NearOptimalTreeClassifier(SolverTree, ClassifierBase):
         X = frame_of(X)
         check_amount("tolerance", self.tolerance)
         table, splits = self._splits(X, y)
-        trees = _near_optimal_trees(splits, self.max_depth, self.ccp_alpha, self.tolerance)
+        trees = near_optimal_trees(splits, self.max_depth, self.ccp_alpha, self.tolerance)
         tree = trees[_medoid(trees) if near is None else _nearest(trees, near)]
         self._remember_classes(y, table)
         return self._remember(X, splits.with_rows(tree))
@@ -70,13 +70,13 @@ class NearestTreeClassifier(NearOptimalTreeClassifier):
         return self._fit(X, y, previous.tree_)
 
 
-def _near_optimal_trees(
+def near_optimal_trees(
     splits: BinarySplits, max_depth: int, ccp_alpha: float, tolerance: float
 ) -> list[Tree]:
     """The trees of the set, the best first. Their leaves say a class, and have no counts."""
     from arborenum import ArborEnum
 
-    from holdfast.adapters.arborenum import read_trees
+    from benchmarks.studies.solvers.arborenum_trees import read_trees
 
     if not splits.splits:
         return [root_alone(splits)]

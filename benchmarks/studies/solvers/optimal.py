@@ -4,9 +4,9 @@ import warnings
 from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
+from benchmarks.studies.solvers.binary_splits import BinarySplits
+from benchmarks.studies.solvers.solver_tree import SolverTree, root_alone, rows_per_leaf
 from holdfast.adapters import as_tree
-from holdfast.audit.binary_splits import BinarySplits
-from holdfast.audit.solver_tree import SolverTree, root_alone, rows_per_leaf
 from holdfast.data.input.frame import frame_of
 from holdfast.data.input.target import Task
 from holdfast.data.schema import Target

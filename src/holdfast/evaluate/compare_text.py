@@ -5,10 +5,8 @@ from math import isnan
 
 import numpy as np
 
-from holdfast.comparison.differences import Differences
-from holdfast.comparison.table import ModelComparison, mean_known, median_known
+from holdfast.evaluate.compare import Differences, ModelComparison, mean_known, median_known
 from holdfast.scoring.metric import Metric
-from holdfast.show.html import sentences, table, view
 from holdfast.text.lines import printable
 from holdfast.text.lists import joined
 from holdfast.text.numbers import (
@@ -45,6 +43,8 @@ def comparison_text(comparison: ModelComparison, *, times: bool = True, width: i
 
 def comparison_html(comparison: ModelComparison) -> str:
     """The same for a notebook: what it says, the table, and what must be known of it."""
+    from holdfast.show.html import sentences, table, view
+
     grids = [comparison_cells(comparison)] + [other_cells(comparison)] * (len(comparison.metrics) > 1)
     failures = [text for name in comparison.names if (text := failure_text(comparison, name))]
     baseline = f"to {printable(comparison.differences().baseline)}"
@@ -73,6 +73,27 @@ def _verdict(differences: Differences, place: int) -> str:
 
 
 # -- cells ------------------------------------------------------------------------------------------------
+
+
+def comparison_tables(comparison: ModelComparison) -> list[tuple[str, _Grid]]:
+    """A title and the cells of every table: scores and differences, other metrics, and the folds."""
+    others = [("Other metrics", other_cells(comparison))] * (len(comparison.metrics) > 1)
+    return [
+        ("Scores and differences", comparison_cells(comparison)),
+        *others,
+        ("Fold by fold", _fold_cells(comparison)),
+    ]
+
+
+def _fold_cells(comparison: ModelComparison) -> _Grid:
+    """The score of every model on every fold."""
+    n_folds = len(comparison.folds)
+    cells = [["model", *(f"fold {number + 1}" for number in range(n_folds))]]
+    for place in comparison.order.tolist():
+        scores = [comparison.metric.shown(float(score)) for score in comparison.scores[place]]
+        texts = ["" if isnan(score) else fixed_text(score, 3) for score in scores]
+        cells.append([printable(comparison.names[place]), *texts])
+    return cells
 
 
 def comparison_cells(comparison: ModelComparison) -> _Grid:
@@ -195,12 +216,7 @@ def failure_text(comparison: ModelComparison, name: str) -> str:
 # -- sentences --------------------------------------------------------------------------------------------
 
 
-def reading(comparison: ModelComparison) -> str:
-    """Which models are within noise of the best, and which of these a person can read."""
-    return " ".join(reading_sentences(comparison))
-
-
-def reading_sentences(comparison: ModelComparison) -> list[str]:
+def comparison_sentences(comparison: ModelComparison) -> list[str]:
     """How it was compared; what was found, if something could be; and what counts as noise."""
     whole = [place for place in comparison.order.tolist() if not np.isnan(comparison.mean[place])]
     n_told = int(comparison.telling[0].sum())

@@ -1,18 +1,25 @@
-"""What stable trees are compared with: CART chosen by cross-validation, and a random forest."""
+"""What stable trees are compared with: CART chosen by cross-validation, a random forest, an updated tree."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any, Self
 
 import numpy as np
 
 from holdfast.arrays import IntArray, LongArray
 from holdfast.backends.tasks import run_all
+from holdfast.data.input.frame import frame_of
+from holdfast.data.split.groups import read_groups
 from holdfast.data.split.row_keys import unit_keys
 from holdfast.data.split.row_positions import folds_of, random_positions, strata_of
 from holdfast.data.table import Table
 from holdfast.ensembles.bagging import grow_bagging
 from holdfast.ensembles.bags import Sampling
+from holdfast.estimators.base import drawn_seed
+from holdfast.estimators.stable import StableTreeClassifier, StableTreeRegressor
+from holdfast.estimators.tree import TreeClassifier, TreeRegressor
+from holdfast.estimators.updating import UpdatingEstimator
 from holdfast.growth.learner import Combination, OwnLearner, combinations_of, own_learner, paper_grid
 from holdfast.growth.rules import GrowthRules
 from holdfast.growth.sample import split_weight
@@ -23,7 +30,40 @@ from holdfast.stability.settings import StabilitySettings
 from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.tree import Tree
 
-# -- CART -----------------------------------------------------------------------------------------------
+CART_GRID: Mapping[str, Sequence[int]] = {"max_depth": (3, 4, 5, 6, 8), "min_samples_leaf": (5, 10, 30)}
+
+
+class CartClassifier(TreeClassifier):
+    """A tree of the depth and leaf size that score best on five folds, by AUC; groups are never divided."""
+
+    takes_tables = False
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, groups: Any = None) -> Self:
+        """Choose and grow the tree."""
+        X = frame_of(X)
+        table = self._table(X, y, sample_weight, self._task)
+        tree = _chosen(table, self._rules(), self.random_state, groups)
+        self._remember_classes(y, table)
+        return self._remember(X, tree)
+
+
+class CartRegressor(TreeRegressor):
+    """A tree of the depth and leaf size that score best on five folds, by R²; groups are never divided."""
+
+    takes_tables = False
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, groups: Any = None) -> Self:
+        """Choose and grow the tree."""
+        X = frame_of(X)
+        table = self._table(X, y, sample_weight, self._task)
+        return self._remember(X, _chosen(table, self._rules(), self.random_state, groups))
+
+
+def _chosen(table: Table, rules: GrowthRules, random_state: Any, groups: Any) -> Tree:
+    seed = 0 if random_state is None else drawn_seed(random_state)
+    settings = StabilitySettings(rules=rules, grid=CART_GRID, seed=seed, n_jobs=1)
+    numbers = None if groups is None else read_groups(groups, table.n_rows)
+    return cart_by_cross_validation(table, settings, groups=numbers)
 
 
 def cart_by_cross_validation(
@@ -95,7 +135,7 @@ def _size(combination: Combination) -> tuple[float, float]:
     return combination.get("max_depth") or np.inf, -combination.get("min_samples_leaf", 1)
 
 
-# -- the forest -----------------------------------------------------------------------------------------
+# -- a random forest --------------------------------------------------------------------------------------
 
 
 def grow_forest(
@@ -115,3 +155,26 @@ def _forest_rules(table: Table, rules: GrowthRules) -> GrowthRules:
     if table.schema.target.is_classes:
         return replace(own, max_features="sqrt")
     return replace(own, max_features="third", min_samples_leaf=5)
+
+
+# -- a tree that is updated -------------------------------------------------------------------------------
+
+
+class _Updated(UpdatingEstimator):
+    def fit_again(
+        self, previous: "_Updated", X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None
+    ) -> Self:
+        """Update the previous tree with all rows, as a deployed tree is, in place of training again."""
+        parameters = self.get_params(deep=False)
+        self.__dict__ |= vars(previous)
+        self.set_params(**parameters)
+        self.update(X, y, sample_weight, groups=groups, widen=True, validation=None)
+        return self
+
+
+class UpdatedTreeClassifier(_Updated, StableTreeClassifier):
+    """A consensus tree of classes that is updated where others are trained again."""
+
+
+class UpdatedTreeRegressor(_Updated, StableTreeRegressor):
+    """A consensus tree of numbers that is updated where others are trained again."""

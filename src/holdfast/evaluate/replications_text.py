@@ -4,8 +4,7 @@ from collections.abc import Iterable, Sequence
 from textwrap import wrap
 from typing import Any, NamedTuple
 
-from holdfast.evidence.replication_table import MODELS, Replications, Spread, TradeOff
-from holdfast.show.html import sentences, table, view
+from holdfast.evaluate.replications import MODELS, Replications, Spread, TradeOff
 from holdfast.text.lines import NO_BREAK
 from holdfast.text.numbers import decimals_of_values, fixed_text, percent_text
 from holdfast.text.table import table_lines
@@ -60,7 +59,7 @@ def replications_text(found: Replications, width: int) -> str:
     return "\n".join([*_caption(found, title), *table, "", *trade_off_lines(found, title, width)])
 
 
-def replication_rows(found: Replications) -> list[_Row]:
+def replication_cells(found: Replications) -> list[_Row]:
     """The table with its headings, each mean with its deviation beside it."""
     heads = ["", *(" ".join(parts) for parts in _HEADS)]
     lines = [_line(found, name, label.format(score=found.metric.title)) for name, label in _FIGURES.items()]
@@ -70,10 +69,11 @@ def replication_rows(found: Replications) -> list[_Row]:
 
 def replications_html(found: Replications) -> str:
     """The same for a notebook: what the chosen tree gains and costs, then the figures."""
-    title, several = found.metric.title, found.n_replications > 1
-    said = [_trade_off_text(each, title, several) for each in found.trade_offs]
-    legend = " ".join(filter(None, _caption(found, title)))
-    return view(sentences(*said), table(replication_rows(found), more=legend, explained=_MEANINGS))
+    from holdfast.show.html import sentences, table, view
+
+    more = " ".join(filter(None, _caption(found, found.metric.title)))
+    cells = replication_cells(found)
+    return view(sentences(*trade_off_sentences(found)), table(cells, more=more, explained=_MEANINGS))
 
 
 _MEANINGS = {
@@ -85,11 +85,15 @@ _MEANINGS = {
 }
 
 
-def trade_off_lines(found: Replications, title: str, width: int) -> list[str]:
+def trade_off_sentences(found: Replications, title: str = "") -> list[str]:
     """How much nearer the chosen tree is than others, and for how much score: one sentence for each."""
-    several = found.n_replications > 1
-    sentences = [_trade_off_text(each, title, several) for each in found.trade_offs]
-    whole = [text.replace(" %", f"{NO_BREAK}%") for text in sentences]
+    title, several = title or found.metric.title, found.n_replications > 1
+    return [_trade_off_text(each, title, several) for each in found.trade_offs]
+
+
+def trade_off_lines(found: Replications, title: str, width: int) -> list[str]:
+    """The sentences in lines, none of which begins with a percent sign."""
+    whole = [text.replace(" %", f"{NO_BREAK}%") for text in trade_off_sentences(found, title)]
     lines = [line for text in whole for line in wrap(text, width, subsequent_indent="  ")]
     return [line.replace(NO_BREAK, " ") for line in lines]
 

@@ -1,13 +1,13 @@
-"""What a pair of models tells of the procedure. To add a measure is to add a function and its line."""
+"""How good a pair of models is, and how far they differ. To add a measure: a function, and its line below."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from holdfast.arrays import BoolArray, FloatArray
-from holdfast.audit.fitting import Fitted
+from holdfast.arrays import BoolArray, FloatArray, IntArray
 from holdfast.data.schema import Schema
 from holdfast.distance.distances import tree_distance
 from holdfast.errors import SchemaMismatch
@@ -15,12 +15,22 @@ from holdfast.scoring.metric import TrueValues, metric_of
 from holdfast.tree.tree import Tree
 
 
+class TrainedModel(NamedTuple):
+    """What is kept of a fitted model."""
+
+    values: FloatArray  # of the test rows: (rows, classes) probabilities, or (rows, 1) numbers
+    classes: IntArray | None  # the index of the predicted class; None for numbers
+    tree: Tree | None  # None if the model is no single tree
+    seconds: float  # of the fit
+    model: Any = None  # itself, if it is needed to train it again
+
+
 @dataclass(frozen=True, eq=False)
 class Retraining:
-    """A procedure trained twice: both models on the same test rows, and what is true of these."""
+    """A method trained twice: both models on the same test rows, and what is true of these."""
 
-    before: Fitted
-    after: Fitted
+    before: TrainedModel
+    after: TrainedModel
     truth: TrueValues
     label_weight: float
     spread: float  # standard deviation of a numeric target
@@ -59,9 +69,9 @@ class Retraining:
     @cached_property
     def flipped(self) -> BoolArray:
         """The rows that get another class; none, where there are no classes."""
-        if self.before.places is None or self.after.places is None:
+        if self.before.classes is None or self.after.classes is None:
             return np.zeros(len(self.moved), np.bool_)
-        return np.asarray(self.before.places != self.after.places, np.bool_)
+        return np.asarray(self.before.classes != self.after.classes, np.bool_)
 
     def mean(self, of_rows: FloatArray | BoolArray) -> float:
         """The weighted mean over the test rows."""
@@ -121,10 +131,10 @@ def flips(pair: Retraining) -> float:
 
 def negative_flips(pair: Retraining) -> float:
     """The fraction of rows that were right and are now wrong."""
-    assert pair.before.places is not None
-    assert pair.after.places is not None
+    assert pair.before.classes is not None
+    assert pair.after.classes is not None
     true = pair.truth.values
-    return pair.mean((pair.before.places == true) & (pair.after.places != true))
+    return pair.mean((pair.before.classes == true) & (pair.after.classes != true))
 
 
 def rank_agreement(pair: Retraining) -> float:

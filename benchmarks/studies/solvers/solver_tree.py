@@ -3,7 +3,7 @@
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
-from holdfast.audit.binary_splits import BinarySplits
+from benchmarks.studies.solvers.binary_splits import BinarySplits
 from holdfast.data.input.frame import Frame
 from holdfast.data.input.target import Task
 from holdfast.data.table import Table

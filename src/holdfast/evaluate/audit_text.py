@@ -6,17 +6,12 @@ from math import isnan
 
 import numpy as np
 
-from holdfast.audit.measures import Measure
-from holdfast.audit.moving_rows import MovingRows
-from holdfast.audit.names import SMALL_CHANGES
-from holdfast.audit.records import Record
-from holdfast.audit.table import RetrainAudit
-from holdfast.show import html
-from holdfast.show.conditions import FULL_LIST
-from holdfast.show.rules import leaf_conditions
+from holdfast.evaluate.audit import MovingRows, Record, RetrainAudit
+from holdfast.evaluate.measures import Measure
+from holdfast.evaluate.methods import SMALL_CHANGES
 from holdfast.text.lines import NO_BREAK, printable, wrapped_lines
 from holdfast.text.numbers import count_text, decimals_of_values, duration, fixed_text, percent_text
-from holdfast.text.table import Rows, aligned, fitting
+from holdfast.text.table import aligned, fitting
 
 WIDTH = 100  # columns of sentences
 WITH_ERRORS = ("auc", "r2", "distance", "churn")
@@ -66,7 +61,7 @@ def audit_text(audit: RetrainAudit, *, times: bool = True, width: int | None = N
     """
     widest = WIDTH if width is None else min(width, WIDTH)
     parts, headings = [_paragraph(audit.summary, widest)], []
-    for title, grid in audit_grids(audit, times):
+    for title, grid in audit_tables(audit, times):
         spare = [each for each in SPARE if each in grid[0]] if width is not None else []
         shown = fitting(grid, width or 0, spare)
         headings += [*shown[0], title.removeprefix("Small changes: ").removesuffix(" models")]
@@ -82,17 +77,12 @@ def _paragraph(text: str, width: int) -> str:
 
 def audit_html(audit: RetrainAudit) -> str:
     """The same for a notebook, with the picture."""
-    grids = [html.table(grid, caption=title) for title, grid in audit_grids(audit, True)]
+    from holdfast.show.html import sentences, table, view
+
+    tables = [table(cells, caption=title) for title, cells in audit_tables(audit)]
     moving = f"<pre>{escape(moving_rows_text(audit.rows))}</pre>"
-    summary, legend = html.sentences(audit.summary, strong=True), html.sentences(audit_legend(audit))
-    return html.view(summary, audit.to_svg(), *grids, legend, moving)
-
-
-def records_html(cells: Rows) -> str:
-    """Records one to a row, some of them if they are many."""
-    n_records = len(cells) - 1
-    more = f"{html.MOST_ROWS} of {n_records} records; to_frame() has them all."
-    return html.view(html.table(cells[: html.MOST_ROWS + 1], more=more if n_records > html.MOST_ROWS else ""))
+    summary, legend = sentences(audit.summary, strong=True), sentences(audit_legend(audit))
+    return view(summary, audit.to_svg(), *tables, legend, moving)
 
 
 def _caption(audit: RetrainAudit, change: str) -> str:
@@ -122,7 +112,7 @@ def audit_legend(audit: RetrainAudit, headings: Iterable[str] | None = None) -> 
     shown = (
         set(headings)
         if headings is not None
-        else {each for _, grid in audit_grids(audit, True) for each in grid[0]}
+        else {each for _, grid in audit_tables(audit) for each in grid[0]}
     )
     told = [f"{name}: {what}" for name, what in meanings.items() if name in names or name in shown]
     errors = [] if audit.n_repeats == 1 else ["± standard errors over the repetitions"]
@@ -132,7 +122,7 @@ def audit_legend(audit: RetrainAudit, headings: Iterable[str] | None = None) -> 
 # -- tables -----------------------------------------------------------------------------------------------
 
 
-def audit_grids(audit: RetrainAudit, times: bool) -> list[tuple[str, _Grid]]:
+def audit_tables(audit: RetrainAudit, times: bool = True) -> list[tuple[str, _Grid]]:
     """A title and a table for each change; the small ones share one."""
     large = [change for change in audit.changes if change not in SMALL_CHANGES]
     small = [change for change in audit.changes if change in SMALL_CHANGES]
@@ -232,6 +222,9 @@ def moving_rows_text(rows: MovingRows, width: int = WIDTH) -> str:
 
 def moving_groups(rows: MovingRows) -> Iterator[tuple[str, list[str]]]:
     """Each method, and the groups of rows that get another answer, the most first."""
+    from holdfast.show.conditions import FULL_LIST
+    from holdfast.show.rules import leaf_conditions
+
     for name, tree in rows.trees.items():
         conditions = leaf_conditions(tree, most=FULL_LIST)
         leaves = sorted(conditions, key=lambda leaf: -float(tree.value[leaf, 0]))
