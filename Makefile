@@ -35,7 +35,7 @@ test-bounds: $(READY)
 # Once more with the vector instructions turned down, as on an older processor: nothing rests on last bits.
 # Every kernel, and what computes figures from many rows. Left out are reading, writing and showing, damaged files,
 # and scikit-learn's own checks of simple estimators: tests/properties tries weights and orders of rows with these.
-ON_BOTH := test_arrays.py data/split data/test_canonical_order.py data/test_coding.py scoring growth ensembles distance stability evidence estimators comparison audit properties agreement golden test_docs.py
+ON_BOTH := test_arrays.py data/split data/test_canonical_order.py data/test_coding.py scoring growth ensembles distance stability evidence estimators evaluate properties agreement golden test_docs.py
 ON_ONE := $(addprefix --ignore=tests/,properties/test_file_fuzz.py $(addprefix estimators/test_,estimator_checks.py bagged_estimator_checks.py boosting_estimator_checks.py))
 test-cpu: $(READY)
 	$(BIN)/python tests/processor.py -n 2 $(ON_ONE) $(addprefix tests/,$(ON_BOTH))

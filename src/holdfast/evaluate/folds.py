@@ -158,8 +158,9 @@ def is_shifted(target: Target, before: Any, learnt: Any) -> bool:
 
     The effect is Cohen's h of a class share (the greatest), or d of a mean.
 
-    >>> is_shifted(Target(classes=("no", "yes")), np.repeat([0, 1], [900, 100]), np.repeat([0, 1], [500, 100]))
-    True
+    >>> before, learnt = np.repeat([0, 1], [900, 100]), np.repeat([0, 1], [500, 100])
+    >>> is_shifted(Target(classes=("no", "yes")), before, learnt)
+    False
     """
     if target.is_classes:
         n_classes = len(target.classes)

@@ -173,7 +173,7 @@ def _check_model(name: str, model: Any, noun: str) -> None:
         )
 
 
-def model_maker(model: Any, task: "Task") -> Callable[[int], Any]:
+def model_maker(model: Any, task: "Task" = "classification") -> Callable[[int], Any]:
     """Return a function that makes the estimator for a seed, of a name, an estimator or a function."""
     if isinstance(model, str):
         return partial(_named, model, task)

@@ -130,7 +130,7 @@ def test_another_metric_can_decide() -> None:
     assert other.metric.name == "log_loss"
     assert other.by("auc") == found
     with pytest.raises(
-        ParameterError, match="metric='brier' was not scored by: choose one of 'auc', 'log_loss'"
+        ParameterError, match="metric='brier' was not computed: choose one of 'auc', 'log_loss'"
     ):
         found.by("brier")
 

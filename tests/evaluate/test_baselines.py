@@ -10,6 +10,7 @@ from sklearn.metrics import r2_score, roc_auc_score
 
 from holdfast.arrays import LongArray
 from holdfast.data.table import Table
+from holdfast.evaluate import baselines
 from holdfast.evaluate.baselines import (
     CART_GRID,
     CartClassifier,
@@ -17,7 +18,6 @@ from holdfast.evaluate.baselines import (
     cart_by_cross_validation,
     grow_forest,
 )
-from holdfast.evidence import baselines
 from holdfast.growth.grow import grow
 from holdfast.growth.learner import LEAF_SIZES
 from holdfast.growth.rules import GrowthRules

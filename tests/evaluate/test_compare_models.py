@@ -35,6 +35,7 @@ from holdfast import (
     TreeRegressor,
     compare_models,
 )
+from holdfast.evaluate.folds import is_shifted
 
 
 def two_classes(n_rows: int = 90, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:

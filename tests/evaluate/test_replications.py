@@ -15,9 +15,9 @@ from holdfast.data.canonical_order import fixed_order
 from holdfast.data.table import Table
 from holdfast.distance.distances import mean_distance, tree_distance
 from holdfast.errors import ParameterError
+from holdfast.evaluate import replications
 from holdfast.evaluate.replications import MODELS, Replications, Result, replicate
 from holdfast.evaluate.replications_text import trade_off_lines
-from holdfast.evidence import replications
 from holdfast.growth.rules import GrowthRules
 from holdfast.stability.settings import StabilitySettings
 from holdfast.stability.training import StableTrees
