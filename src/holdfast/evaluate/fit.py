@@ -219,6 +219,7 @@ class Predictions(NamedTuple):
 
     def one_hot(self) -> FloatArray:
         """Return the predicted classes as (rows, classes) zeros and ones."""
+        assert self.classes is not None
         return np.asarray(self.classes[:, np.newaxis] == np.arange(self.values.shape[1]), np.float64)
 
 
