@@ -50,7 +50,7 @@ def run(
 ) -> None:
     """Compare as the settings say, print the table and how to read it, and write all figures to a file."""
     if output is not None:
-        _check_name(output, data)
+        check_output_name(output, data)
     if settings.folds == 1 and settings.stage is None:
         raise ParameterError("--folds 1 goes with --stage only, to hold out the last: give at least 2.")
     wanted = wanted_models(settings.models)
@@ -77,13 +77,13 @@ def run(
 
 def wanted_models(text: str) -> list[str]:
     """The models that the text names, each once; a ParameterError for an unknown one."""
-    named = [part.strip().lower() for part in text.split(",") if part.strip()]
+    named = split_names(text)
     unknown = [name for name in named if name not in METHOD_NAMES]
     if unknown or not named:
         raise ParameterError(
             f"--models {text!r} names {listed(unknown) or 'none'}: choose of {', '.join(METHOD_NAMES)}."
         )
-    return list(dict.fromkeys(named))
+    return named
 
 
 def models_of(
@@ -111,7 +111,8 @@ def _given_to(name: str, given: Mapping[str, Any]) -> dict[str, Any]:
 # -- what is asked for ------------------------------------------------------------------------------------
 
 
-def _check_name(output: Path, data: Path) -> None:
+def check_output_name(output: Path, data: Path) -> None:
+    """Raise a DataError unless the file can be written and is a table, JSON or a page by its name."""
     check_output(output, data)
     if output.suffix.lower() in (".json", ".html"):
         return
@@ -123,6 +124,11 @@ def _check_name(output: Path, data: Path) -> None:
 
 def _scoring(text: str | None) -> list[str] | None:
     return None if text is None else [part.strip() for part in text.split(",") if part.strip()]
+
+
+def split_names(text: str | None) -> list[str]:
+    """The names that a text lists, separated by commas, each once."""
+    return list(dict.fromkeys(part.strip().lower() for part in (text or "").split(",") if part.strip()))
 
 
 def _given(settings: CompareSettings, target: Target) -> dict[str, Any]:
