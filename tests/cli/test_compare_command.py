@@ -92,7 +92,7 @@ def test_groups_and_stages_make_the_folds(patients: Path, tmp_path: Path) -> Non
     stages = compare(patients, "--stage", "year", "--drop", "weight", "--drop", "patient", "--output", out)
     assert stages.exit_code == 0, stages.output
     assert "each stage is predicted by models of all before it" in " ".join(stages.stdout.split())
-    # Four years of 30 rows each: the first is only learnt from.
+    # Four years of 30 rows each: the first is only trained on.
     assert json.loads(out.read_text())["folds"] == [
         {"training_rows": learnt, "held_out_rows": 30} for learnt in (30, 60, 90)
     ]
@@ -122,12 +122,12 @@ def test_forward_earlier_rows_of_a_person_are_learnt_from_unless_strictly_apart(
     assert forward.exit_code == 0, forward.output
     assert forward.stderr == ""
     words = " ".join(forward.stdout.split())
-    assert "120 of the 120 rows that are held out belong to groups that are learnt from too" in words
+    assert "120 of the 120 rows that are held out belong to groups that are used for training too" in words
     assert json.loads(out.read_text())["folds"] == [{"training_rows": 160, "held_out_rows": 120}]
     strict = compare(exams, *marks, "--strict-groups", target="sick")
     assert strict.exit_code == 0, strict.output
     said = "no 55.0 % instead of 87.5 %, yes 45.0 % instead of 12.5 %"
-    assert f"40 of the 160 earlier rows are learnt from, {said}." in " ".join(strict.stdout.split())
+    assert f"40 of the 160 earlier rows are used for training, {said}." in " ".join(strict.stdout.split())
     assert strict.stderr.startswith("Note: Of the earlier rows, 40 of 160 remain to learn from")
     content = json.loads(out.read_text())
     assert content["folds"] == [{"training_rows": 40, "held_out_rows": 120}]

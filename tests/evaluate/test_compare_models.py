@@ -257,7 +257,9 @@ def test_going_forward_earlier_rows_of_the_same_group_are_learnt_from() -> None:
     marks = {"stage": [1, 1, 1, 2, 2, 2], "groups": ["a", "b", "c", "a", "d", "d"]}
     assert parts(X, y, **marks) == [({0, 1, 2}, {3, 4, 5})]
     found = compare_models([TreeClassifier()], X, y, scoring="accuracy", **marks)
-    assert "1 of the 3 rows that are held out belong to groups that are learnt from too" in found.notes[0]
+    assert (
+        "1 of the 3 rows that are held out belong to groups that are used for training too" in found.notes[0]
+    )
     assert found.notes[0] in repr(found)
     assert found.notes[0] in found._repr_html_()
 
@@ -292,12 +294,15 @@ def test_a_strict_division_says_how_many_rows_and_which_class_shares_remain() ->
     forward = compare_models([TreeClassifier()], **exams)
     (fold,) = forward.folds
     assert (fold.training.sum(), fold.held_out.sum()) == (200, 170)
-    assert "170 of the 170 rows that are held out belong to groups that are learnt from" in forward.notes[0]
+    assert (
+        "170 of the 170 rows that are held out belong to groups that are used for training"
+        in forward.notes[0]
+    )
     with pytest.warns(DataWarning, match=r"30 of 200 remain.*not like the others.*Without strict_groups"):
         strict = compare_models([TreeClassifier()], **exams, strict_groups=True)
     # 18 of the 30 who never come back, and 20 of all 200, are sick.
     assert strict.folds[0].training.sum() == 30
-    assert "30 of the 200 earlier rows are learnt from" in strict.notes[0]
+    assert "30 of the 200 earlier rows are used for training" in strict.notes[0]
     assert "no 40.0 % instead of 90.0 %, yes 60.0 % instead of 10.0 %" in strict.notes[0]
 
 
@@ -309,7 +314,7 @@ def test_a_strict_division_that_changes_little_is_no_warning_but_still_told() ->
         found = compare_models(
             [TreeClassifier()], X, y, stage=np.arange(90) // 60, groups=groups, strict_groups=True
         )
-    assert "50 of the 60 earlier rows are learnt from" in found.notes[0]
+    assert "50 of the 60 earlier rows are used for training" in found.notes[0]
 
 
 def test_a_strict_division_of_numbers_tells_the_means() -> None:

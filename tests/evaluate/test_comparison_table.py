@@ -29,7 +29,7 @@ def test_differences_are_taken_fold_by_fold_and_their_error_is_corrected_for_sha
     assert found.mean[1] == pytest.approx(-0.03)
     # Deviations from -0.03: -1, 1, 2, -2 hundredths. Variance (1 + 1 + 4 + 4) / 3 = 10/3, of hundredths.
     assert found.plain_error[1] == pytest.approx(0.01 * np.sqrt(10 / 3 / 4))
-    # Of 20 rows, 5 are held out for 15 learnt from: 1/4 + 5/15 = 7/12 instead of 1/4.
+    # Of 20 rows, 5 are held out for 15 trained on: 1/4 + 5/15 = 7/12 instead of 1/4.
     assert found.ratio == pytest.approx(1 / 3)
     assert found.error[1] == pytest.approx(0.01 * np.sqrt(10 / 3 * 7 / 12))
     assert found.values[0].tolist() == [0, 0, 0, 0]

@@ -232,13 +232,13 @@ def moving_groups(rows: MovingRows) -> Iterator[tuple[str, list[str]]]:
             printable(name),
             [
                 f"{' and '.join(conditions[leaf]) or 'all rows'}: "
-                f"{_move_text(rows, float(tree.value[leaf, 0]))} ({count_text(tree.count[leaf])} rows)"
+                f"{_change_text(rows, float(tree.value[leaf, 0]))} ({count_text(tree.count[leaf])} rows)"
                 for leaf in leaves
             ],
         )
 
 
-def _move_text(rows: MovingRows, moved: float) -> str:
+def _change_text(rows: MovingRows, moved: float) -> str:
     if rows.is_classes:
         return f"{percent_text(moved)} get another class"
     return f"predictions move by {percent_text(moved)} of the standard deviation"

@@ -89,7 +89,7 @@ def cart_by_cross_validation(
 
 @dataclass(frozen=True, eq=False)
 class _Part:
-    """One fold: how often each row is learnt from, and the rows held out with what is known of them."""
+    """One fold: how often each row is trained on, and the rows held out with what is known of them."""
 
     counts: IntArray
     table: Table

@@ -347,7 +347,7 @@ class ModelComparison:
     predict_seconds: FloatArray  # (models, folds): of all rows held out
     leaves: FloatArray  # (models, folds): of single trees, else NaN
     trees: FloatArray  # (models, folds): of models of several, else NaN
-    notes: tuple[str, ...] = ()  # what is to be said of the folds, in sentences
+    notes: tuple[str, ...] = ()  # on the folds, in sentences
     failures: tuple[Failure, ...] = ()
     given_baseline: str | None = None
 
@@ -560,7 +560,7 @@ class Differences:
     names: tuple[str, ...]
     metric: Metric
     values: FloatArray  # (models, folds): only folds that count; NaN where a model failed
-    ratio: float  # rows held out for each row learnt from
+    ratio: float  # rows held out for each row trained on
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "values", frozen(self.values))
@@ -586,7 +586,7 @@ class Differences:
         # Two of five training sets share three quarters of their rows, so that models, and with them the
         # differences, are alike from fold to fold: the plain error is too small, and finds differences where
         # there are none in far more than 5 % of cases. Nadeau and Bengio (2003) add the rows held out for
-        # each row learnt from, which stands for that correlation: of five folds it makes errors 1.5 times as
+        # each row trained on, which stands for that correlation: of five folds it makes errors 1.5 times as
         # large. It can err on the side of caution, and that is the side for a choice between models.
         return frozen(self._deviation * np.sqrt(1 / self.n_folds + self.ratio))
 
@@ -656,7 +656,7 @@ class Differences:
 
 
 def held_out_ratio(folds: Sequence[Fold]) -> float:
-    """Rows held out for each row learnt from; the mean over the folds.
+    """Rows held out for each row trained on; the mean over the folds.
 
     >>> held_out_ratio([Fold(np.array([1, 1, 1, 1, 0]), np.array([False, False, False, False, True]))])
     0.25

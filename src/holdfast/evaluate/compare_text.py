@@ -42,7 +42,7 @@ def comparison_text(comparison: ModelComparison, *, times: bool = True, width: i
 
 
 def comparison_html(comparison: ModelComparison) -> str:
-    """The same for a notebook: what it says, the table, and what must be known of it."""
+    """The same for a notebook: the sentences, the tables and the notes."""
     from holdfast.show.html import sentences, table, view
 
     grids = [comparison_cells(comparison)] + [other_cells(comparison)] * (len(comparison.metrics) > 1)

@@ -24,13 +24,13 @@ from holdfast.text.numbers import counted
 
 @dataclass(eq=False)
 class AuditDisplay(Display):
-    """One point a method, with bars of one standard error: upwards it is better, to the left it moves less.
+    """One point a method, with bars of one standard error: higher is better, further left is steadier.
 
     Methods without the measure, such as a forest, whose trees have no distance, are named in a note.
     """
 
     methods: tuple[str, ...]
-    x: FloatArray  # how much each moves; NaN where there is no such figure
+    x: FloatArray  # how much each changes; NaN where there is no such figure
     x_error: FloatArray
     y: FloatArray  # its score
     y_error: FloatArray

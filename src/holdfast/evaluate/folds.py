@@ -30,7 +30,7 @@ MOST_CLASSES = 4  # in a sentence
 
 
 class SharedFolds(NamedTuple):
-    """The folds that all models share, and what is to be said of them."""
+    """The folds that all models share, and notes on them."""
 
     folds: tuple[Fold, ...]
     notes: tuple[str, ...] = ()
@@ -47,8 +47,8 @@ def shared_folds(
 ) -> SharedFolds:
     """The folds of the table in the order of its rows; a row without weight is in none of them.
 
-    Groups are never divided, but by stages: earlier rows of a group are learnt from, and its later rows are
-    held out, unless `strict_groups` keeps whole groups apart there too.
+    Groups are never divided, but by stages: earlier rows of a group are used for training, and its later rows
+    are held out, unless `strict_groups` keeps whole groups apart there too.
     """
     if strict_groups and groups is None:
         raise ParameterError(
@@ -79,10 +79,10 @@ def shared_folds(
 
 
 def forward_folds(stage: LongArray, cv: Any, apart: LongArray | None = None) -> list[Fold]:
-    """Each stage but the first held out, and learnt from all before it.
+    """Each stage but the first held out, and trained on all before it.
 
     Stages that would make more than `cv` folds are pooled, neighbours with neighbours, into `cv` + 1 of about
-    the same number of rows. Of groups that are to be kept `apart`, no earlier row is learnt from.
+    the same number of rows. Of groups that are to be kept `apart`, no earlier row is trained on.
 
     >>> [fold.times.tolist() for fold in forward_folds(np.array([0, 1, 1, 2]), 5)]
     [[1, 0, 0, 0], [1, 1, 1, 0]]
@@ -100,26 +100,26 @@ def forward_folds(stage: LongArray, cv: Any, apart: LongArray | None = None) -> 
 
 def _forward(block: LongArray, number: int, apart: LongArray | None) -> Fold:
     held_out = np.asarray(block == number, np.bool_)
-    learnt = block < number
+    training = block < number
     if apart is not None:
-        learnt &= ~np.isin(apart, apart[held_out])
-        if not learnt.any():
+        training &= ~np.isin(apart, apart[held_out])
+        if not training.any():
             raise DataError(
                 f"All groups before stage {number + 1} of {int(block.max()) + 1} are also in it: kept "
                 "strictly apart, nothing is left to learn from. Leave strict_groups out (--strict-groups), "
                 "or give other groups."
             )
-    return Fold(learnt.astype(np.int32), held_out)
+    return Fold(training.astype(np.int32), held_out)
 
 
 def _known_text(folds: tuple[Fold, ...], groups: LongArray) -> str:
     known = sum(int(known_rows(groups, fold.training, fold.held_out).sum()) for fold in folds)
     held_out = sum(int(fold.held_out.sum()) for fold in folds)
     if not known:
-        return "No row that is held out belongs to a group that is learnt from."
+        return "No row that is held out belongs to a group that is trained on."
     return (
-        f"{known:,} of the {held_out:,} rows that are held out belong to groups that are learnt from too, by "
-        "their earlier rows, as in use."
+        f"{known:,} of the {held_out:,} rows that are held out belong to groups that are used for training "
+        "too, by their earlier rows, as in use."
     )
 
 
@@ -133,57 +133,57 @@ def _without(fold: Fold, dropped: BoolArray, place: int) -> Fold:
 def _apart_text(table: Table, earlier: tuple[Fold, ...], kept: tuple[Fold, ...]) -> str:
     """How many of the earlier rows remain with whole groups kept apart, and the target among them.
 
-    A DataWarning says so too if they are few, or others than models will be used on.
+    A DataWarning reports it too if they are few, or others than models will be used on.
     """
-    before, learnt = (
+    before, training = (
         np.concatenate([table.target[fold.training] for fold in folds]) for folds in (earlier, kept)
     )
-    n_rows = f"{len(learnt):,} of the {len(before):,} earlier rows"
-    target = _target_text(table, before, learnt)
-    is_other = is_shifted(table.schema.target, before, learnt)
-    if is_other or len(learnt) < LEAST_KEPT * len(before):
+    n_rows = f"{len(training):,} of the {len(before):,} earlier rows"
+    target = _target_text(table, before, training)
+    is_other = is_shifted(table.schema.target, before, training)
+    if is_other or len(training) < LEAST_KEPT * len(before):
         warnings.warn(
-            f"Of the earlier rows, {len(learnt):,} of {len(before):,} remain to learn from with whole groups "
+            f"Of the earlier rows, {len(training):,} of {len(before):,} remain for training with whole groups "
             f"kept apart, and they {'are not like the others' if is_other else 'are few'}: {target}. Without "
             "strict_groups (--strict-groups) the earlier rows of a group that comes back are used too.",
             DataWarning,
             stacklevel=4,
         )
     folds = f" over {len(kept)} folds" if len(kept) > 1 else ""
-    return f"Whole groups are kept apart: {n_rows}{folds} are learnt from, {target}."
+    return f"Whole groups are kept apart: {n_rows}{folds} are used for training, {target}."
 
 
-def is_shifted(target: Target, before: Any, learnt: Any) -> bool:
-    """True if the targets `learnt` differ from those `before` by more than chance and enough to matter.
+def is_shifted(target: Target, before: Any, training: Any) -> bool:
+    """True if the targets `training` differ from those `before` by more than chance and enough to matter.
 
     The effect is Cohen's h of a class share (the greatest), or d of a mean.
 
-    >>> before, learnt = np.repeat([0, 1], [900, 100]), np.repeat([0, 1], [500, 100])
-    >>> is_shifted(Target(classes=("no", "yes")), before, learnt)
+    >>> before, training = np.repeat([0, 1], [900, 100]), np.repeat([0, 1], [500, 100])
+    >>> is_shifted(Target(classes=("no", "yes")), before, training)
     False
     """
     if target.is_classes:
         n_classes = len(target.classes)
-        angles = [2 * np.arcsin(np.sqrt(_shares(values, n_classes))) for values in (learnt, before)]
+        angles = [2 * np.arcsin(np.sqrt(_shares(values, n_classes))) for values in (training, before)]
         effect = float(np.abs(angles[0] - angles[1]).max())
     else:
         deviation = float(before.std())
-        effect = abs(float(learnt.mean() - before.mean())) / deviation if deviation else 0.0
-    return effect > max(SMALL_EFFECT, CHANCE / sqrt(len(learnt)))  # the error of h, and about that of d
+        effect = abs(float(training.mean() - before.mean())) / deviation if deviation else 0.0
+    return effect > max(SMALL_EFFECT, CHANCE / sqrt(len(training)))  # the error of h, and about that of d
 
 
 def _shares(values: Any, n_classes: int) -> FloatArray:
     return np.asarray(np.bincount(values, minlength=n_classes) / len(values), np.float64)
 
 
-def _target_text(table: Table, before: Any, learnt: Any) -> str:
+def _target_text(table: Table, before: Any, training: Any) -> str:
     target = table.schema.target
     if not target.is_classes:
         return (
-            f"mean {number_text(float(learnt.mean()), 4)} instead of {number_text(float(before.mean()), 4)}"
+            f"mean {number_text(float(training.mean()), 4)} instead of {number_text(float(before.mean()), 4)}"
         )
     names = class_names(target)
-    shares, earlier = (_shares(values, len(names)) for values in (learnt, before))
+    shares, earlier = (_shares(values, len(names)) for values in (training, before))
     # Of many classes, those that moved most.
     moved = np.argsort(-np.abs(shares - earlier), kind="stable")
     order = range(len(names)) if len(names) <= MOST_CLASSES else moved

@@ -60,7 +60,7 @@ class Retraining:
 
     @cached_property
     def moved(self) -> FloatArray:
-        """How far the answer of every row moved: as total variation, or in standard deviations of y."""
+        """How far the prediction of every row changed: as total variation, or in standard deviations of y."""
         difference = np.abs(self.before.values - self.after.values)
         if self.truth.target.is_classes:
             return np.asarray(difference.sum(axis=1) / 2, np.float64)
@@ -120,7 +120,7 @@ def distance_per_leaf(pair: Retraining) -> float:
 
 
 def churn(pair: Retraining) -> float:
-    """The mean change of the answers."""
+    """The mean change of the predictions."""
     return pair.mean(pair.moved)
 
 
@@ -138,7 +138,7 @@ def negative_flips(pair: Retraining) -> float:
 
 
 def rank_agreement(pair: Retraining) -> float:
-    """Kendall's tau of the answers, the mean over several classes; NaN if a model says one thing only."""
+    """Kendall's tau of the predictions, the mean over several classes; NaN if a model's are constant."""
     from scipy.stats import kendalltau
 
     n_classes = pair.before.values.shape[1]
@@ -154,7 +154,7 @@ def rank_agreement(pair: Retraining) -> float:
 
 
 def identical(pair: Retraining) -> float:
-    """1 if nothing changed: no rule, and no answer. Of models that are no tree, no answer."""
+    """1 if nothing changed: no rule and no prediction. Of models that are no tree, no prediction."""
     same_answers = bool(np.allclose(pair.before.values, pair.after.values))
     return float(same_answers and (pair.trees is None or pair.distance == 0))
 
@@ -170,7 +170,7 @@ def leaves(pair: Retraining) -> float:
 
 
 def same_root(pair: Retraining) -> float:
-    """1 if both trees ask about the same feature first, or nothing at all."""
+    """1 if both trees split on the same feature first, or have no split."""
     if pair.trees is None:
         return np.nan
     return float(_first_feature(pair.trees[0]) == _first_feature(pair.trees[1]))

@@ -185,7 +185,7 @@ def _run_on_one_holdout(plan: _Plan, settings: StabilitySettings) -> tuple[Stabl
 
 
 def _figures(tree: Tree, references: Sequence[Tree], trained: StableTrees) -> dict[str, Any]:
-    """Where a tree stands among reference trees, how large it is, and what it asks about."""
+    """Where a tree stands among reference trees, how large it is, and what it splits on."""
     distances = distances_between([tree], references, trained.distance_settings, n_jobs=1)
     instability = float(distances.mean())
     return {
@@ -286,8 +286,8 @@ class Summary:
     mean_path_length: Spread | None
     frontier_size: Spread | None
     between: float | None  # mean distance between its trees of two replications
-    importance_spread: float  # standard deviation of the importances, averaged over the features asked about
-    first_features: int | None  # how many different features the first splits ask about
+    importance_spread: float  # standard deviation of the importances, averaged over the features used
+    first_features: int | None  # how many different features the first splits use
     first_two_levels: int | None  # the same of the first two levels
 
 
