@@ -143,7 +143,7 @@ def _apart_text(table: Table, earlier: tuple[Fold, ...], kept: tuple[Fold, ...])
     is_other = is_shifted(table.schema.target, before, training)
     if is_other or len(training) < LEAST_KEPT * len(before):
         warnings.warn(
-            f"Of the earlier rows, {len(training):,} of {len(before):,} remain for training with whole groups "
+            f"Of the earlier rows, {len(training):,} of {len(before):,} remain with whole groups "
             f"kept apart, and they {'are not like the others' if is_other else 'are few'}: {target}. Without "
             "strict_groups (--strict-groups) the earlier rows of a group that comes back are used too.",
             DataWarning,
