@@ -107,37 +107,24 @@ def joined_schema(first: Schema, second: Schema) -> Schema:
 # -- the measures -----------------------------------------------------------------------------------------
 
 
-def distance(pair: Retraining) -> float:
-    """The distance between the trees, with the label weight of the audit."""
-    return pair.distance
+@dataclass(frozen=True)
+class Measure:
+    """One figure of a pair."""
+
+    name: str
+    title: str  # short: it heads a column
+    formula: Callable[[Retraining], float]
+    task: str = "both"  # or "classes", or "numbers"
+    is_fraction: bool = False  # shown in percent
 
 
-def distance_per_leaf(pair: Retraining) -> float:
-    """The distance for each leaf of the larger tree."""
-    if pair.trees is None:
-        return np.nan
-    return pair.distance / max(tree.n_leaves for tree in pair.trees)
-
-
-def churn(pair: Retraining) -> float:
-    """The mean change of the predictions."""
-    return pair.mean(pair.moved)
-
-
-def flips(pair: Retraining) -> float:
-    """The fraction of rows that get another class."""
-    return pair.mean(pair.flipped)
-
-
-def negative_flips(pair: Retraining) -> float:
+def _negative_flips(pair: Retraining) -> float:
     """The fraction of rows that were right and are now wrong."""
-    assert pair.before.classes is not None
-    assert pair.after.classes is not None
-    true = pair.truth.values
-    return pair.mean((pair.before.classes == true) & (pair.after.classes != true))
+    before, after, true = pair.before.classes, pair.after.classes, pair.truth.values
+    return pair.mean(np.asarray((before == true) & (after != true), np.bool_))
 
 
-def rank_agreement(pair: Retraining) -> float:
+def _rank_agreement(pair: Retraining) -> float:
     """Kendall's tau of the predictions, the mean over several classes; NaN if a model's are constant."""
     from scipy.stats import kendalltau
 
@@ -153,76 +140,55 @@ def rank_agreement(pair: Retraining) -> float:
     return float(np.mean(found))
 
 
-def identical(pair: Retraining) -> float:
+def _identical(pair: Retraining) -> float:
     """1 if nothing changed: no rule and no prediction. Of models that are no tree, no prediction."""
-    same_answers = bool(np.allclose(pair.before.values, pair.after.values))
-    return float(same_answers and (pair.trees is None or pair.distance == 0))
+    is_same = bool(np.allclose(pair.before.values, pair.after.values))
+    return float(is_same and (pair.trees is None or pair.distance == 0))
 
 
-def same_rules(pair: Retraining) -> float:
-    """1 if the distance is 0."""
-    return np.nan if pair.trees is None else float(pair.distance == 0)
-
-
-def leaves(pair: Retraining) -> float:
-    """The mean number of leaves."""
-    return np.nan if pair.trees is None else float(np.mean([tree.n_leaves for tree in pair.trees]))
-
-
-def same_root(pair: Retraining) -> float:
-    """1 if both trees split on the same feature first, or have no split."""
-    if pair.trees is None:
-        return np.nan
-    return float(_first_feature(pair.trees[0]) == _first_feature(pair.trees[1]))
+def _of_trees(formula: Callable[[Tree, Tree], float]) -> Callable[[Retraining], float]:
+    """A measure of both trees; NaN if there are none."""
+    return lambda pair: np.nan if pair.trees is None else float(formula(*pair.trees))
 
 
 def _first_feature(tree: Tree) -> str | None:
     return None if tree.n_leaves == 1 else tree.schema.features[int(tree.feature[0])].name
 
 
-def seconds(pair: Retraining) -> float:
-    """The mean time of a fit."""
-    return (pair.before.seconds + pair.after.seconds) / 2
-
-
-@dataclass(frozen=True)
-class Measure:
-    """One figure of a pair."""
-
-    name: str
-    title: str  # short: it heads a column
-    formula: Callable[[Retraining], float]
-    task: str = "both"  # or "classes", or "numbers"
-    is_fraction: bool = False  # shown in percent
-
-
-def _scored(metric_name: str) -> Callable[[Retraining], float]:
-    def score(pair: Retraining) -> float:
-        return pair.scored(metric_name)
-
-    return score
-
-
 _EVERY = (
-    Measure("auc", "AUC", _scored("auc"), "classes"),
-    Measure("log_loss", "log loss", _scored("log_loss"), "classes"),
-    Measure("brier", "Brier", _scored("brier"), "classes"),
-    Measure("r2", "R²", _scored("r2"), "numbers"),
-    Measure("distance", "distance", distance),
-    Measure("distance_per_leaf", "per leaf", distance_per_leaf),
-    Measure("churn", "churn", churn),
-    Measure("flips", "flips", flips, "classes", is_fraction=True),
-    Measure("negative_flips", "negative", negative_flips, "classes", is_fraction=True),
-    Measure("rank_agreement", "rank", rank_agreement),
-    Measure("identical", "identical", identical, is_fraction=True),
-    Measure("same_rules", "same rules", same_rules, is_fraction=True),
-    Measure("leaves", "leaves", leaves),
-    Measure("same_root", "same root", same_root, is_fraction=True),
-    Measure("seconds", "seconds", seconds),
+    Measure("auc", "AUC", lambda pair: pair.scored("auc"), "classes"),
+    Measure("log_loss", "log loss", lambda pair: pair.scored("log_loss"), "classes"),
+    Measure("brier", "Brier", lambda pair: pair.scored("brier"), "classes"),
+    Measure("r2", "R²", lambda pair: pair.scored("r2"), "numbers"),
+    Measure("distance", "distance", lambda pair: pair.distance),
+    Measure(
+        "distance_per_leaf",  # of the larger tree
+        "per leaf",
+        lambda pair: pair.distance / _of_trees(lambda a, b: max(a.n_leaves, b.n_leaves))(pair),
+    ),
+    Measure("churn", "churn", lambda pair: pair.mean(pair.moved)),
+    Measure("flips", "flips", lambda pair: pair.mean(pair.flipped), "classes", is_fraction=True),
+    Measure("negative_flips", "negative", _negative_flips, "classes", is_fraction=True),
+    Measure("rank_agreement", "rank", _rank_agreement),
+    Measure("identical", "identical", _identical, is_fraction=True),
+    Measure(
+        "same_rules",
+        "same rules",
+        lambda pair: np.nan if pair.trees is None else float(pair.distance == 0),
+        is_fraction=True,
+    ),
+    Measure("leaves", "leaves", _of_trees(lambda a, b: (a.n_leaves + b.n_leaves) / 2)),
+    Measure(
+        "same_root",
+        "same root",
+        _of_trees(lambda a, b: _first_feature(a) == _first_feature(b)),
+        is_fraction=True,
+    ),
+    Measure("seconds", "seconds", lambda pair: (pair.before.seconds + pair.after.seconds) / 2),
 )
 
 
 def measures_for(is_classes: bool) -> tuple[Measure, ...]:
-    """The measures that such a target has: the score comes first."""
+    """Return the measures for such a target; the score comes first."""
     task = "classes" if is_classes else "numbers"
     return tuple(each for each in _EVERY if each.task in ("both", task))
