@@ -115,7 +115,7 @@ def write_exams(path: Path) -> Path:
     return path
 
 
-def test_forward_earlier_rows_of_a_person_are_learnt_from_unless_strictly_apart(tmp_path: Path) -> None:
+def test_forward_earlier_rows_of_a_person_are_used_unless_strictly_apart(tmp_path: Path) -> None:
     exams, out = write_exams(tmp_path / "exams.csv"), tmp_path / "c.json"
     marks = ("--stage", "year", "--groups", "person", "--output", out)
     forward = compare(exams, *marks, target="sick")
@@ -128,7 +128,9 @@ def test_forward_earlier_rows_of_a_person_are_learnt_from_unless_strictly_apart(
     assert strict.exit_code == 0, strict.output
     said = "no 55.0 % instead of 87.5 %, yes 45.0 % instead of 12.5 %"
     assert f"40 of the 160 earlier rows are used for training, {said}." in " ".join(strict.stdout.split())
-    assert strict.stderr.startswith("Note: Of the earlier rows, 40 of 160 remain to learn from")
+    assert strict.stderr.startswith(
+        "Note: Of the earlier rows, 40 of 160 remain with whole groups kept apart"
+    )
     content = json.loads(out.read_text())
     assert content["folds"] == [{"training_rows": 40, "held_out_rows": 120}]
     assert said in content["notes"][0]

@@ -142,7 +142,7 @@ def retrain_audit(
         methods=tuple(method.name for method in audited),
         titles={method.name: method.title for method in audited},
         changes=changes,
-        pairs=Records(tuple(record for record, _ in found)),
+        pairs=Records(tuple(record for record, *_ in found)),
         rows=_moving_rows(changes[0], audited, found, data, order, given.n_rows),
         target=data.target,
         label_weight=float(label_weight),
@@ -303,17 +303,13 @@ def _fit_and_test(
     return TrainedModel(found.values, found.classes, tree, seconds, kept)
 
 
-class _RowChanges(NamedTuple):
-    """How one pair changes the predictions of the test rows."""
-
-    rows: LongArray
-    moved: FloatArray
-    flipped: FloatArray
+# The measures of a pair, the rows that it was tested on, and how far each changed and whether it flipped.
+Compared = tuple["Record", LongArray, FloatArray, FloatArray]
 
 
 def _compare(
     trained: TrainedPair, resample: Resample, models: Mapping[Any, TrainedModel], label_weight: float
-) -> tuple["Record", _RowChanges]:
+) -> Compared:
     """The measures of one pair, and what it changes for each row."""
     pair, data = trained.pair, resample.data
     tested = np.ones(len(resample.test), np.bool_) if pair.tested is None else pair.tested
@@ -333,26 +329,24 @@ def _compare(
         "part": pair.part,
         **{each.name: float(each.formula(both)) for each in measures_for(data.target.is_classes)},
     }
-    return record, _RowChanges(rows, both.moved, both.flipped.astype(np.float64))
+    return record, rows, both.moved, both.flipped.astype(np.float64)
 
 
 def _moving_rows(
     change: str,
     methods: Iterable[AuditedMethod],
-    found: Iterable[tuple["Record", _RowChanges]],
+    found: Iterable[Compared],
     data: EvaluationData,
     order: LongArray,
     n_given: int,
 ) -> "MovingRows":
     """The means of the first change over the pairs, for the rows as they were given."""
     figures = {method.name: np.zeros((3, n_given)) for method in methods}
-    for record, each in found:
+    for record, tested_rows, moved, flips_of_pair in found:
         if record["change"] == change:
-            total, flipped, times = figures[record["method"]]
-            rows = order[each.rows]
-            total[rows] += each.moved
-            flipped[rows] += each.flipped
-            times[rows] += 1
+            rows = order[tested_rows]
+            for total, figure in zip(figures[record["method"]], (moved, flips_of_pair, 1), strict=True):
+                total[rows] += figure
     churn, flips = {}, {}
     for name, (total, flipped, times) in figures.items():
         tested = np.where(times > 0, times, np.nan)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from holdfast.arrays import BoolArray, FloatArray, LongArray
+from holdfast.arrays import BoolArray, FloatArray
 from holdfast.backends.tasks import run_all
 from holdfast.data.canonical_order import fixed_order, unit_numbers
 from holdfast.data.split.groups import numbered, of_rows, read_groups
@@ -92,10 +92,11 @@ def replicate(
             f"n_replications={n_replications!r} is out of range: it must be an integer of at least 1."
         )
     check_fraction("test_fraction", test_fraction)
-    plan = _plan(table, settings, selection_rule, stage, groups, test_fraction)
+    table, info = _in_fixed_order(table, stage, groups)
+    own = replace(settings, n_jobs=1, verbose=False)  # the replications themselves share the cores
+    task = partial(_replication, table, info, own, selection_rule, test_fraction)
     text = "Replications" if settings.verbose else ""
-    task, numbers = partial(_replication, plan), range(n_replications)
-    found = run_all(task, numbers, settings.n_jobs, progress=text, kept="Replications")
+    found = run_all(task, range(n_replications), settings.n_jobs, progress=text, kept="Replications")
     deepest = max((distance_settings for distance_settings, _ in found), key=lambda each: each.depth)
     results = tuple(result for _, results in found for result in results)
     metric = metric_of(settings.scoring, table.schema.target)
@@ -105,48 +106,35 @@ def replicate(
 # -- one replication ------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class _Plan:
-    """All that the replications share."""
-
-    table: Table  # in one fixed order
-    settings: StabilitySettings
-    selection_rule: SelectionRule
-    stage: LongArray | None
-    groups: LongArray | None  # as given, or else the copies of one row
-    test_fraction: float
-
-
-def _plan(
-    table: Table,
-    settings: StabilitySettings,
-    selection_rule: SelectionRule,
-    stage: Any,
-    groups: Any,
-    test_fraction: float,
-) -> _Plan:
+def _in_fixed_order(table: Table, stage: Any, groups: Any) -> tuple[Table, RowInfo]:
+    """The rows in one order, with their stages and groups; without groups, copies of a row are one."""
     stage = None if stage is None else read_stage(stage, table.n_rows)
     groups = None if groups is None else read_groups(groups, table.n_rows)
     order = fixed_order(table, [values for values in (stage, groups) if values is not None])
     table = table.taken(order)
     stage = None if stage is None else stage[order]
-    copies = unit_numbers(table, [] if stage is None else [stage]) if groups is None else None
-    settings = replace(settings, n_jobs=1, verbose=False)  # the replications themselves share the cores
-    known_groups = copies_as_groups(table, copies) if groups is None else groups[order]
-    return _Plan(table, settings, selection_rule, stage, known_groups, test_fraction)
+    if groups is not None:
+        return table, RowInfo(stage, groups[order])
+    copies = unit_numbers(table, [] if stage is None else [stage])
+    return table, RowInfo(stage, copies_as_groups(table, copies))
 
 
-def _replication(plan: _Plan, number: int) -> tuple[DistanceSettings, list["Result"]]:
-    settings = replace(plan.settings, seed=derived_seed(plan.settings.seed, Branch.REPLICATIONS, number))
-    is_one_holdout = method_of(settings.method).reports_on_holdout
-    trained, test = (_run_on_one_holdout if is_one_holdout else _run_with_test_rows)(plan, settings)
+def _replication(
+    table: Table,
+    info: RowInfo,
+    settings: StabilitySettings,
+    selection_rule: SelectionRule,
+    test_fraction: float,
+    number: int,
+) -> tuple[DistanceSettings, list["Result"]]:
+    settings = replace(settings, seed=derived_seed(settings.seed, Branch.REPLICATIONS, number))
+    trained, test = _train_and_hold_out(table, info, settings, test_fraction)
     frontier, candidates = trained.frontier, trained.candidates.trees
     places = [
-        choose(frontier, trained.metric, selection_rule).candidate
-        for selection_rule in (BEST_SCORE, MOST_STABLE, plan.selection_rule)
+        choose(frontier, trained.metric, rule).candidate for rule in (BEST_SCORE, MOST_STABLE, selection_rule)
     ]
 
-    training, groups = plan.table.taken(~test), of_rows(plan.groups, ~test)
+    training, groups = table.taken(~test), of_rows(info.groups, ~test)
     cart = cart_by_cross_validation(training, settings, groups=groups)
     forest = grow_forest(training, settings, groups=groups)
     trees = [*(candidates[place] for place in places), cart]
@@ -157,8 +145,8 @@ def _replication(plan: _Plan, number: int) -> tuple[DistanceSettings, list["Resu
         figure["measured_score"] = float(frontier.measured_score[place])
         figure["frontier_size"] = len(frontier.efficient_order)
 
-    rows = plan.table.taken(test)
-    true_values = TrueValues.of(rows, of_rows(plan.groups, test))
+    rows = table.taken(test)
+    true_values = TrueValues.of(rows, of_rows(info.groups, test))
     predicted = [*(predictions_for(trained.metric, tree, rows) for tree in trees), forest.values(rows)]
     scores = [trained.metric.value(values, true_values) for values in predicted]
     results = [
@@ -169,19 +157,18 @@ def _replication(plan: _Plan, number: int) -> tuple[DistanceSettings, list["Resu
     return trained.distance_settings, [*results, last]
 
 
-def _run_with_test_rows(plan: _Plan, settings: StabilitySettings) -> tuple[StableTrees, BoolArray]:
-    """Stable trees that never saw the test rows, and these."""
-    test = hold_out(plan.table, plan.test_fraction, stage=plan.stage, groups=plan.groups, seed=settings.seed)
-    stage, groups = numbered(plan.stage, ~test), of_rows(plan.groups, ~test)
-    return train(plan.table.taken(~test), settings, stage=stage, groups=groups), test
-
-
-def _run_on_one_holdout(plan: _Plan, settings: StabilitySettings) -> tuple[StableTrees, BoolArray]:
-    """Stable trees that were chosen by the test rows, and these."""
-    settings = replace(settings, validation=plan.test_fraction)
-    division = method_of(settings.method).divide(plan.table, settings, RowInfo(plan.stage, plan.groups))
-    (test,) = division.validation
-    return train_divided(plan.table, division, settings, groups=plan.groups), test
+def _train_and_hold_out(
+    table: Table, info: RowInfo, settings: StabilitySettings, test_fraction: float
+) -> tuple[StableTrees, BoolArray]:
+    """Stable trees, and the rows to test on: unseen ones, or, as in the paper, those they were chosen by."""
+    if method_of(settings.method).reports_on_holdout:
+        settings = replace(settings, validation=test_fraction)
+        division = method_of(settings.method).divide(table, settings, info)
+        (test,) = division.validation
+        return train_divided(table, division, settings, groups=info.groups), test
+    test = hold_out(table, test_fraction, stage=info.stage, groups=info.groups, seed=settings.seed)
+    stage, groups = numbered(info.stage, ~test), of_rows(info.groups, ~test)
+    return train(table.taken(~test), settings, stage=stage, groups=groups), test
 
 
 def _figures(tree: Tree, references: Sequence[Tree], trained: StableTrees) -> dict[str, Any]:
