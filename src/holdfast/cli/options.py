@@ -55,15 +55,15 @@ class AuditSettings(DataSettings):
         help=f"Which of {', '.join(CHANGE_NAMES)}, separated by commas.  [default: all]",
         metavar="NAMES",
     )
-    repeats: int = setting(5, kind=int, range=Range(1), help="Times that rows are divided anew.")
+    repeats: int = setting(5, kind=int, range=Range(1), help="Number of random divisions of the rows.")
     test: float = setting(
         0.3,
         kind=float,
         range=Range(0, 1, low_open=True, high_open=True),
-        help="Fraction of the rows that no model sees.",
+        help="Fraction of the rows to test on.",
     )
     label_weight: float = setting(
-        10.0, kind=float, range=Range(0), help="What another outcome of a rule adds to a distance."
+        10.0, kind=float, range=Range(0), help="Weight of another outcome of a rule in a tree distance."
     )
     random_state: int = setting(0, kind=int, range=Range(0), help="Same data, same seed, same figures.")
     n_jobs: int = setting(

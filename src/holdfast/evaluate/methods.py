@@ -1,6 +1,6 @@
 """The named models: one registry for fit, compare, audit and replications.
 
-The module is light, since `--help` lists the names: an estimator is imported when it is made.
+The module is light, since `--help` lists the names: estimators are imported when they are made.
 """
 
 import inspect
@@ -11,7 +11,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import ParameterError
-from holdfast.text.lists import listed
 
 if TYPE_CHECKING:
     from holdfast.data.input.target import Task
@@ -105,7 +104,7 @@ def make_estimator(name: str, task: "Task" = "classification", **parameters: Any
 def check_name(name: str) -> str:
     """Return the name of a model; raise a ParameterError if it is unknown."""
     if name not in METHODS:
-        raise ParameterError(f"The method {name!r} is unknown: choose of {listed(METHODS, 20)}.")
+        raise ParameterError(f"The method {name!r} is unknown: choose of {', '.join(METHODS)}.")
     return name
 
 
@@ -142,7 +141,7 @@ def read_models(models: Any, noun: str = "model") -> dict[str, Any]:
     if isinstance(models, Mapping):
         named = {str(name): each for name, each in models.items()}
         if len(named) < len(models):
-            raise ParameterError(f"{noun}s has names that are alike as text: {listed(map(str, models))}.")
+            raise ParameterError(f"{noun}s has names that are alike as text: {', '.join(map(str, models))}.")
     elif isinstance(models, Iterable):
         named = {}
         for each in models:
@@ -152,7 +151,7 @@ def read_models(models: Any, noun: str = "model") -> dict[str, Any]:
     else:
         raise ParameterError(
             f"{noun}s={models!r} is neither a mapping of names to estimators nor a list of estimators and of "
-            f"the names {listed(METHODS, 20)}."
+            f"the names {', '.join(METHODS)}."
         )
     if not named:
         raise ParameterError(f"{noun}s is empty: give at least one {noun}.")
