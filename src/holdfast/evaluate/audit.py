@@ -345,7 +345,9 @@ def _moving_rows(
     for record, tested_rows, moved, flips_of_pair in found:
         if record["change"] == change:
             rows = order[tested_rows]
-            for total, figure in zip(figures[record["method"]], (moved, flips_of_pair, 1), strict=True):
+            for total, figure in zip(
+                figures[record["method"]], (moved, flips_of_pair, np.ones(len(rows))), strict=True
+            ):
                 total[rows] += figure
     churn, flips = {}, {}
     for name, (total, flipped, times) in figures.items():
