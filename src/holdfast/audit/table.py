@@ -13,7 +13,7 @@ from holdfast.audit.moving_rows import MovingRows
 from holdfast.audit.records import Record, Records
 from holdfast.data.schema import Target
 from holdfast.errors import ParameterError
-from holdfast.shown import plotted, plotted_svg, shown
+from holdfast.shown import shown
 from holdfast.text.lists import listed
 
 
@@ -122,11 +122,16 @@ class RetrainAudit:
 
     def to_svg(self, change: str | None = None) -> str:
         """A picture: the score of every method against its churn, under the first change or the one named."""
-        return plotted_svg("AuditDisplay", self, change=change)
+        from holdfast.show.plots.audit import AuditDisplay
+        from holdfast.show.plots.display import LATER
+
+        return AuditDisplay.from_result(self, change=change, ax=LATER).to_svg()
 
     def plot(self, ax: Any = None, *, against: str = "churn", change: str | None = None) -> Any:
         """An `AuditDisplay`, drawn: the score of every method against its churn, or another measure."""
-        return plotted("AuditDisplay", self, ax=ax, against=against, change=change)
+        from holdfast.show.plots.audit import AuditDisplay
+
+        return AuditDisplay.from_result(self, ax=ax, against=against, change=change)
 
     def __repr__(self) -> str:
         return self.text()

@@ -13,7 +13,7 @@ from holdfast.data.schema import Target
 from holdfast.data.split.folds import Fold
 from holdfast.errors import ParameterError
 from holdfast.scoring.metric import Metric
-from holdfast.shown import plotted, shown
+from holdfast.shown import shown
 from holdfast.text.lists import listed
 
 
@@ -209,7 +209,9 @@ class ModelComparison:
 
     def plot(self, ax: Any = None) -> Any:
         """A `ComparisonDisplay`, drawn: the score of every model with its standard error."""
-        return plotted("ComparisonDisplay", self, ax=ax)
+        from holdfast.show.plots.comparison import ComparisonDisplay
+
+        return ComparisonDisplay.from_result(self, ax=ax)
 
     def _repr_html_(self) -> str:
         return shown("comparison_html", self)

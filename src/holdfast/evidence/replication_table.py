@@ -11,7 +11,7 @@ from holdfast.arrays import FloatArray
 from holdfast.distance.settings import DistanceSettings
 from holdfast.evidence.feature_use import first_features, importance_spread
 from holdfast.scoring.metric import Metric
-from holdfast.shown import plotted, shown
+from holdfast.shown import shown
 from holdfast.tree.tree import Tree
 
 WIDTH = 80  # columns of the text
@@ -190,7 +190,9 @@ class Replications:
 
     def plot(self, ax: Any = None) -> Any:
         """A `ReplicationsDisplay`, drawn: the score and the instability of every replication."""
-        return plotted("ReplicationsDisplay", self, ax=ax)
+        from holdfast.show.plots.replications import ReplicationsDisplay
+
+        return ReplicationsDisplay.from_result(self, ax=ax)
 
 
 def _forest_spread(results: Sequence[Result]) -> float:
