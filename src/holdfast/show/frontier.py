@@ -85,7 +85,7 @@ def shown_order(frontier: Frontier) -> LongArray:
 
 
 def lost_text(frontier: Frontier, place: int) -> str:
-    """What a consensus tree loses of what the student has learned from the teacher; empty without a teacher."""
+    """The fraction of the teacher that a consensus tree loses; empty without a teacher."""
     if frontier.teacher_loss is None:
         return ""
     return loss_text(float(frontier.teacher_loss[place]))

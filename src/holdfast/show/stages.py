@@ -100,7 +100,7 @@ def _forward_sentences(sequence: StageSequence) -> Iterator[str]:
     if sequence.settings.how == SHORTEST_PATH:
         later = ", with splits that only later stages suggest" if sequence.settings.hindsight else ""
         yield (
-            f"The sequence was chosen with all stages known{later}. Chosen stage by stage, its total distance "
+            f"The sequence was chosen with all stages known{later}. Stage by stage, its total distance "
             f"would be {total_distance(sequence.then):.2f}; the scores on the next stage are of those trees."
         )
 

@@ -104,7 +104,7 @@ class Table:
         return rows, f"{most} of {n_rows:,} rows{f'; {self.whole} has all' if self.whole else ''}."
 
     def fitting(self, width: int, spare: Sequence[str]) -> "Table":
-        """The table without as many of the columns with these headings, in this order, as the width asks for."""
+        """The table without so many of the columns with these headings, in this order, that it fits."""
         rows = fitting([self.headings, *self.rows], width, [each for each in spare if each in self.headings])
         return replace(self, headings=rows[0], rows=rows[1:])
 

@@ -14,7 +14,7 @@ from holdfast.errors import DataError, ModelError
 from holdfast.evidence.decision_curve import DecisionCurve, decision_curve
 from holdfast.scoring.intervals import wilson_interval
 from holdfast.scoring.metric import Metric
-from holdfast.show.palette import BLUE, GREY, INK, PAPER, nth_colour
+from holdfast.show.palette import BLUE, GREY, INK, PAPER, RED, lighter, nth_colour
 from holdfast.show.plots.display import (
     MARKERS,
     Display,
@@ -49,15 +49,25 @@ class RocDisplay(Display):
 
         `positive` is by default that of the model, where there are two classes; of more it must be said.
         """
-        from sklearn.metrics import auc, roc_curve
-
         place = positive_index(model, y, positive)
         name = classes_of(model)[place]
-        is_tree = leaves_of_rows(model, X) is not None
-        fpr, tpr, _ = roc_curve(
-            is_class(y, name), probabilities(model, X, place), drop_intermediate=not is_tree
+        return cls.from_predictions(
+            probabilities(model, X, place),
+            is_class(y, name),
+            positive=label_text(name),
+            by_leaf=leaves_of_rows(model, X) is not None,
+            ax=ax,
         )
-        return cls(fpr, tpr, float(auc(fpr, tpr)), label_text(name), is_tree)._drawn_on(ax)
+
+    @classmethod
+    def from_predictions(
+        cls, predicted: FloatArray, truth: Any, *, positive: str, by_leaf: bool = False, ax: Any = None
+    ) -> Self:
+        """The curve of predicted probabilities, and whether each row is of the class."""
+        from sklearn.metrics import auc, roc_curve
+
+        fpr, tpr, _ = roc_curve(truth, predicted, drop_intermediate=not by_leaf)
+        return cls(fpr, tpr, float(auc(fpr, tpr)), positive, by_leaf)._drawn_on(ax)
 
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw the curve, with a mark for each leaf of a tree."""
@@ -82,27 +92,29 @@ class RocDisplay(Display):
 
 
 N_BINS = 10  # of a model that says more different things than a tree
+MOST_SPREAD_ROWS = 250  # drawn, evenly spread
 SMALLEST, LARGEST = 25.0, 500.0  # areas of marks, in square points
 
 
 class CalibrationPoint(NamedTuple):
-    """Rows that are told the same or, where a model tells many things, nearly the same."""
+    """Rows with the same prediction or, where a model has many, with nearly the same."""
 
-    predicted: float  # mean probability
-    observed: float  # fraction of the rows that are of the class
-    low: float  # interval of the observed fraction
+    predicted: float  # mean probability, or mean predicted number
+    observed: float  # fraction of the rows that are of the class, or their mean
+    low: float  # interval of the observed fraction or mean
     high: float
     n_rows: int
 
 
 @dataclass(eq=False)
 class CalibrationDisplay(Display):
-    """What was predicted and what came true, a point for each leaf, or bin of probabilities."""
+    """Predictions against observations, a point for each leaf, or bin of predictions."""
 
     points: tuple[CalibrationPoint, ...]
-    positive: str  # the class whose probability it is
+    positive: str  # the class whose probability it is; "" for numbers
     level: float = 0.95  # of the intervals
     by_leaf: bool = True
+    target: str = ""  # the name of the number that is predicted
 
     @classmethod
     def from_estimator(
@@ -123,21 +135,38 @@ class CalibrationDisplay(Display):
         points = [_point(predicted[parts == part], truth[parts == part], level) for part in np.unique(parts)]
         return cls(tuple(sorted(points)), label_text(name), level, leaves is not None)._drawn_on(ax)
 
+    @classmethod
+    def from_predictions(
+        cls, predicted: FloatArray, truth: FloatArray, *, positive: str = "", target: str = "", ax: Any = None
+    ) -> Self:
+        """The calibration of predictions: probabilities with 0 and 1 as truth, or numbers without `positive`.
+
+        Few different predictions have a point each; of many, rows are put into ten bins.
+        """
+        by_leaf = len(np.unique(predicted)) <= 4 * N_BINS
+        parts = np.unique(predicted, return_inverse=True)[1] if by_leaf else _bins(predicted)
+        point = _point if positive else _mean_point
+        points = [point(predicted[parts == part], truth[parts == part], 0.95) for part in np.unique(parts)]
+        return cls(tuple(sorted(points)), positive, 0.95, by_leaf, target)._drawn_on(ax)
+
     def plot(self, ax: Axes | None = None) -> Self:
-        """Draw the points with their intervals, and the diagonal, on which predictions come true."""
+        """Draw the points with their intervals, and the diagonal of perfect calibration."""
         with self._drawing(ax, (5.4, 5.4)) as ax:
-            ax.plot([0, 1], [0, 1], color=GREY, linestyle="--", linewidth=1.0, zorder=1)
             points = np.array(self.points)
+            ends = (0.0, 1.0) if self.positive else (points[:, :4].min(), points[:, :4].max())
+            ax.plot(ends, ends, color=GREY, linestyle="--", linewidth=1.0, zorder=1)
             ax.vlines(points[:, 0], points[:, 2], points[:, 3], color=INK, linewidth=1.1, zorder=2)
             areas = SMALLEST + (LARGEST - SMALLEST) * points[:, 4] / points[:, 4].max()
             ax.scatter(points[:, 0], points[:, 1], s=areas, color=BLUE, alpha=0.75, edgecolor=PAPER, zorder=3)
-            ax.set_xlim(-0.03, 1.03)
-            ax.set_ylim(-0.03, 1.03)
+            margin = 0.03 * ((ends[1] - ends[0]) or 1.0)
+            ax.set_xlim(ends[0] - margin, ends[1] + margin)
+            ax.set_ylim(ends[0] - margin, ends[1] + margin)
             ax.set_aspect("equal")
             ax.grid()
-            ax.set_title(f"Calibration: probability of {label(self.positive, 20)}", parse_math=False)
-            ax.set_ylabel("fraction that came true")
-            label_with_note(ax, "predicted probability", self._note())
+            what = f"probability of {label(self.positive, 20)}" if self.positive else label(self.target, 28)
+            ax.set_title(f"Calibration: {what}", parse_math=False)
+            ax.set_ylabel("observed frequency" if self.positive else "observed mean")
+            label_with_note(ax, "predicted probability" if self.positive else "prediction", self._note())
         return self
 
     def _note(self) -> str:
@@ -152,10 +181,61 @@ def _point(predicted: FloatArray, truth: Any, level: float) -> CalibrationPoint:
     return CalibrationPoint(float(predicted.mean()), count / n, *wilson_interval(count, n, level), n)
 
 
+def _mean_point(predicted: FloatArray, truth: FloatArray, level: float) -> CalibrationPoint:
+    n, mean = len(truth), float(truth.mean())
+    half = 1.96 * float(truth.std(ddof=1)) / np.sqrt(n) if n > 1 else 0.0
+    return CalibrationPoint(float(predicted.mean()), mean, mean - half, mean + half, n)
+
+
 def _bins(predicted: FloatArray) -> LongArray:
-    """The bin of every row, ten of about equally many rows; rows that are told the same share one."""
+    """The bin of every row, ten of about equally many rows; rows with the same prediction share one."""
     edges = np.unique(np.quantile(predicted, np.linspace(0.0, 1.0, N_BINS + 1)[1:-1]))
     return np.asarray(np.searchsorted(edges, predicted, side="left"), np.int64)
+
+
+# -- spread ----------------------------------------------------------------------------------------
+
+
+@dataclass(eq=False)
+class SpreadDisplay(Display):
+    """The prediction of one tree for every row, and where nine of ten predictions of other trees lie."""
+
+    predicted: FloatArray  # of the rows that are drawn, in rising order
+    bands: dict[str, tuple[FloatArray, FloatArray]]  # of groups of trees: 5 % and 95 % quantiles
+    target: str
+    is_risk: bool
+
+    @classmethod
+    def from_predictions(
+        cls, own: FloatArray, others: dict[str, FloatArray], *, target: str, is_risk: bool, ax: Any = None
+    ) -> Self:
+        """The predictions of the tree, and those of groups of other trees, (trees, rows) each."""
+        # By the predictions of other trees, too, so that the picture does not depend on the order of the rows.
+        order = np.lexsort([*(np.round(each.mean(axis=0), 12) for each in others.values()), own])
+        if len(order) > MOST_SPREAD_ROWS:
+            order = order[np.linspace(0, len(order) - 1, MOST_SPREAD_ROWS).round().astype(int)]
+        quantiles = {name: np.quantile(each[:, order], (0.05, 0.95), axis=0) for name, each in others.items()}
+        bands = {name: (each[0], each[1]) for name, each in quantiles.items()}
+        return cls(own[order], bands, target, is_risk)._drawn_on(ax)
+
+    def plot(self, ax: Axes | None = None) -> Self:
+        """Draw a line for every row and group, the widest group first, and the prediction of the tree on it."""
+        with self._drawing(ax, (7.4, 3.8)) as ax:
+            rows = np.arange(len(self.predicted)) + 0.5
+            colours = {"reference": lighter(GREY, 0.35), "near-best": lighter(BLUE, 0.6)}
+            for name in sorted(self.bands, reverse=True):
+                told = f"nine of ten {name} trees"
+                ax.vlines(rows, *self.bands[name], color=colours.get(name, GREY), linewidth=1.6, label=told)
+            ax.plot(rows, self.predicted, ".", color=RED, markersize=3.5, label="chosen tree")
+            ax.set_xlim(0, len(rows))
+            if self.is_risk:
+                ax.set_ylim(-0.02, 1.02)
+            ax.set_title("Predictions of the chosen tree and of other trees", parse_math=False)
+            ax.set_xlabel("rows, by the prediction of the chosen tree")
+            ax.set_ylabel(f"{'probability of ' if self.is_risk else ''}{label(self.target, 24)}")
+            ax.grid(axis="y")
+            legend_below(ax, 3)
+        return self
 
 
 # -- decision curve ------------------------------------------------------------------------------------
