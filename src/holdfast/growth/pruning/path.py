@@ -101,7 +101,7 @@ class PruningPath:
         types: dict[str, Any] = dict.fromkeys(columns, nw.Float64) | {"n_leaves": nw.Int64}
         return frame_from(columns, types, backend)
 
-    def plot(self, ax: Any = None, *, by: str = "n_leaves") -> Any:
+    def plot(self, ax: Any = None, *, by: Literal["n_leaves", "parameter"] = "n_leaves") -> Any:
         """A `PruningDisplay`, drawn: the risk by the number of leaves, or by="parameter"."""
         from holdfast.show.plots.pruning import PruningDisplay
 

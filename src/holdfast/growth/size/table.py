@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -119,7 +119,7 @@ class SizeTable(ViewMixin):
 
         return PruningDisplay.from_result(self, ax=LATER).to_svg()
 
-    def plot(self, ax: Any = None, *, by: str = "n_leaves") -> Any:
+    def plot(self, ax: Any = None, *, by: Literal["n_leaves", "parameter"] = "n_leaves") -> Any:
         """A `PruningDisplay`, drawn: the score by the number of leaves, or by="parameter"."""
         from holdfast.show.plots.pruning import PruningDisplay
 

@@ -210,7 +210,7 @@ class SpreadDisplay(Display):
         cls, own: FloatArray, others: dict[str, FloatArray], *, target: str, is_risk: bool, ax: Any = None
     ) -> Self:
         """The predictions of the tree, and those of groups of other trees, (trees, rows) each."""
-        # By the predictions of other trees, too, so that the picture does not depend on the order of the rows.
+        # Ties by the other predictions: the picture does not depend on the order of the rows.
         order = np.lexsort([*(np.round(each.mean(axis=0), 12) for each in others.values()), own])
         if len(order) > MOST_SPREAD_ROWS:
             order = order[np.linspace(0, len(order) - 1, MOST_SPREAD_ROWS).round().astype(int)]
@@ -219,7 +219,7 @@ class SpreadDisplay(Display):
         return cls(own[order], bands, target, is_risk)._drawn_on(ax)
 
     def plot(self, ax: Axes | None = None) -> Self:
-        """Draw a line for every row and group, the widest group first, and the prediction of the tree on it."""
+        """Draw a line for every row and group, and the prediction of the tree on it."""
         with self._drawing(ax, (7.4, 3.8)) as ax:
             rows = np.arange(len(self.predicted)) + 0.5
             colours = {"reference": lighter(GREY, 0.35), "near-best": lighter(BLUE, 0.6)}

@@ -16,7 +16,7 @@ from holdfast.show.conditions import FULL_LIST, condition_text
 from holdfast.show.diff import row_sections
 from holdfast.show.diff_phrases import both_texts, condition_change_parts, only_bound, split_texts
 from holdfast.show.diff_words import DEGREES, degree_of, rules_sentence, score_figures
-from holdfast.show.report.figures import Drawing, drawing, outline
+from holdfast.show.report.figures import NOTHING, Drawing, drawing, outline
 from holdfast.show.report.page import KeyFigure, Page, PageSection, Part, ReportOptions
 from holdfast.show.report.rules import case_section, listing, tree_data
 from holdfast.show.rules import rule_outcome_text
@@ -139,9 +139,7 @@ def _trees_section(
     else:
         parts.append(f"Every split stays{'' if diff.is_empty else '; only the values of the leaves change'}.")
     if acted:
-        parts.append(
-            f"{acted} A leaf names the likelier class, not the decision: in both drawings, go by the probability."
-        )
+        parts.append(f"{acted} A leaf names the likelier class, not the decision: go by the probability.")
     marks = _marks(diff)
     for number, (title, tree, changed, beside) in enumerate(
         (("Before", diff.old, None, diff.new), (after, diff.new, marks, diff.old))
@@ -596,7 +594,8 @@ def _subgroup_table(parts: list[Mapping[str, Any]], mean: Any) -> Table:
             f"{part['rows']:,}",
             mean(part["mean_before"]),
             mean(part["mean_after"]),
-            f"{part['decisions']['changed']['rows']:,} ({percent_text(part['decisions']['changed']['fraction'])})",
+            f"{part['decisions']['changed']['rows']:,} "
+            f"({percent_text(part['decisions']['changed']['fraction'])})",
             *(
                 f"{part['decisions'][name]['rows']:,}" if name in part["decisions"] else ""
                 for name in ("swap_ins", "swap_outs")
@@ -609,6 +608,10 @@ def _subgroup_table(parts: list[Mapping[str, Any]], mean: Any) -> Table:
 
 
 # -- the evidence of the record ---------------------------------------------------------------------------
+
+
+def _changed_text(changed: Mapping[str, Any]) -> str:
+    return f"{changed['rows']:,} ({percent_text(changed['fraction'])})"
 
 
 def _policy_section(run: UpdateRun) -> PageSection:
@@ -628,7 +631,7 @@ def _performance_section(run: UpdateRun) -> PageSection:
     if run.update.steps[run.update.taken].alike is None:
         text = "This step has no score: without the rows held out, no tree of this kind was found."
     elif outputs["scored_on_rows_held_out"]:
-        text = f"Both trees on the same {n_rows}, held out: the new tree is represented by one made without them."
+        text = f"Both trees on the same {n_rows}, held out: a tree made without them stands for the new one."
     known = [each for each in groups if each["scores"] is not None]
     tones: dict[str, str] = {}
     rows = [_score_row(each, metric["name"], tones) for each in known]
@@ -650,7 +653,7 @@ def _performance_section(run: UpdateRun) -> PageSection:
             "slope",
             "intercept",
         ]
-        title = "Calibration, before → after (ideal: ratio 1, in the large 0, slope 1, intercept 0); ± is one standard error"
+        title = "Calibration, before → after (ideal: 1, 0, 1 and 0; ± is one standard error)"
         cells = [_calibration_row(each, is_classes) for each in calibrated]
         parts.append(Table(headings, cells, title=title, sides="<>>>>>>"))
     if any(each["is_small"] for each in groups):
@@ -679,7 +682,7 @@ def _interval_text(
     found: Mapping[str, Any], decimals: int, most: float = float("inf"), sign: str = ""
 ) -> str:
     if found["value"] is None:
-        return "–"
+        return NOTHING
     value = fixed_text(found["value"], 3, sign)
     if found["low"] is None:
         return value
@@ -707,7 +710,7 @@ def _calibration_row(part: Mapping[str, Any], is_classes: bool) -> list[str]:
 
 
 def _two(value: float | None) -> str:
-    return "–" if value is None or isnan(value) else fixed_text(value, 2)
+    return NOTHING if value is None or isnan(value) else fixed_text(value, 2)
 
 
 def _estimate(found: Mapping[str, Any], name: str) -> str:
@@ -747,12 +750,14 @@ def _periods_section(run: UpdateRun) -> PageSection:
         )
     if not before:
         parts.append(
-            "Of the earlier rows only ranges and categories are known: update the folder of a run, or give the "
+            "Of the earlier rows only ranges and categories are known: update the folder of a run, "
+            "or give the "
             "rows by --old."
         )
     used = _used_columns(run)
     note = (
-        f"Population stability index: by convention little below {LITTLE}, some up to {MUCH}, much above. Rows "
+        f"Population stability index: by convention little below {LITTLE}, some up to {MUCH}, much "
+        f"above. Rows "
         "beyond: outside the range that the deployed model knows."
     )
     columns = sorted(periods["columns"], key=lambda each: each["name"] not in used)
@@ -817,7 +822,10 @@ def _schema_lines(schema: Any) -> list[str]:
 def _path_section(run: UpdateRun) -> PageSection:
     """The steps that could have been taken, from the tree as it is to a fresh one."""
     which = "is taken" if run.is_taken else "was proposed"
-    text = f"Each step is a tree that could be deployed next, nearest to the old one first; the one that {which} is in bold."
+    text = (
+        f"Each step is a tree that could be deployed next, nearest to the old one first; "
+        f"the one that {which} is in bold."
+    )
     return PageSection("path", "Alternatives", RECORD, [text, path_table(run.update, changes=True)])
 
 
@@ -907,24 +915,25 @@ def _setting(value: Any) -> str:
 
 def _edit_text(edit: Mapping[str, Any]) -> str:
     notes = ["no name is given"] * (not edit["by"]) + ["changed again since"] * (not edit["holds"])
-    return edit["text"] + (f" ({', '.join(notes)})" if notes else "")
+    return f"{edit['text']}" + (f" ({', '.join(notes)})" if notes else "")
 
 
 def _register_section(run: UpdateRun) -> PageSection:
     """The entry in the change register, and the way back."""
     record, model = run.record, run.facts["model"]
-    lines = {"Record": "none: the update was made without a register (--register)."}
+    lines: dict[str, str] = {"Record": "none: the update was made without a register (--register)."}
     if record is not None:
         lines = {
             "Record": f"{record.number}, written {record.time}{f', by {record.who}' if record.who else ''}",
             "Reason": record.why or "",
-            "Hash": record.hash,
+            "Hash": record.hash or "",
             "Follows": record.previous or "none: it is the first",
         }
     way_back = f"Nothing to roll back. The model in use has the hash {model['old']}"
     if run.is_taken:
         way_back = (
-            f"Deploy the model before again, {model['source']}: holdfast register find HASH FOLDER finds its file by "
+            f"Deploy the model before again, {model['source']}: holdfast register find HASH FOLDER "
+            f"finds its file by "
             f"the hash {model['old']}"
         )
     change = "taken" if run.is_taken else "not taken: the deployed model stays in use"

@@ -28,6 +28,7 @@ DARK = {
     "#000000": "#e6ebf1",
 }
 MOST_BYTES, MOST_LEAVES = 150_000, 80  # of one drawing of a tree
+NOTHING = "\N{EN DASH}"  # where a figure is not known
 LONGEST_TITLE = 600  # letters that appear when one points at a node
 SMALLEST = 0.72  # of the least width that a drawing asks for: then it fits more screens as a whole
 _COLOUR = re.compile(r"(?<![&\w])#([0-9a-fA-F]{6})\b")

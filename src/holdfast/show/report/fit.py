@@ -34,7 +34,7 @@ from holdfast.show.plots.frontier import FrontierDisplay, SplitSupportDisplay
 from holdfast.show.plots.importance import ImportanceDisplay
 from holdfast.show.plots.performance import CalibrationDisplay, RocDisplay, SpreadDisplay
 from holdfast.show.replications import replication_rows, trade_off_lines
-from holdfast.show.report.figures import Drawing, Figure, Hover, chart, drawing, outline
+from holdfast.show.report.figures import NOTHING, Drawing, Figure, Hover, chart, drawing, outline
 from holdfast.show.report.page import KeyFigure, Page, PageSection, Part, ReportOptions
 from holdfast.show.report.rules import fit_case_section, listing, plural, rule_facts, rules_section
 from holdfast.show.split_support import split_support_view
@@ -177,6 +177,7 @@ def _of_run(run: Run, options: ReportOptions) -> Fitted:
     sampled = () if run.facts["settings"].get("method") == "centred" else run.candidates
     stable = details if isinstance(details, StableFit) else None
     test = None if details is None else details.roles.test
+    own = None if test is None else ScoredRows(test.frame, test.true_values, are_new=True)
     return Fitted(
         model=model,
         positive=positive_class(model, options.positive),
@@ -189,7 +190,7 @@ def _of_run(run: Run, options: ReportOptions) -> Fitted:
         sampled_candidates=sampled,
         supports=_supports(model, run.references, sampled) if stable is None else stable.split_support,
         uses=_uses(model, [*run.references, *sampled]) if stable is None else FeatureUses(stable.uses),
-        test=_given_rows(model, options) or (test and ScoredRows(test.frame, test.true_values, are_new=True)),
+        test=_given_rows(model, options) or own,
         training=None if details is None else details.roles.training,
         record=run.facts,
         replications=options.replications,
@@ -335,7 +336,8 @@ def _classes_sentence(tree: Tree) -> str:
     if len(predicted) <= MOST_NAMED:
         told = listing(_name(names[place]) for place in predicted)
     never = len(names) - len(predicted)
-    rest = f"; {in_words(never)} of {in_words(len(names))} classes {'is' if never == 1 else 'are'} never predicted"
+    is_are = "is" if never == 1 else "are"
+    rest = f"; {in_words(never)} of {in_words(len(names))} classes {is_are} never predicted"
     return f"They predict {told}{rest if never else ''}."
 
 
@@ -357,7 +359,8 @@ def _support_sentence(fitted: Fitted) -> str:
         return ""
     firm, first = sum(each.references >= FIRM for each in supports), supports[0]
     return (
-        f"Of {len(fitted.references)} trees grown on other samples, {rounded_percent(first.references)} split "
+        f"Of {len(fitted.references)} trees grown on other samples, "
+        f"{rounded_percent(first.references)} split "
         f"first on {_name(first.feature)}, as this tree does; {in_words(firm)} of its "
         f"{in_words(len(supports))} splits {'has' if firm == 1 else 'have'} a split support of at least "
         f"{rounded_percent(FIRM)}."
@@ -434,7 +437,8 @@ def _support_section(fitted: Fitted) -> PageSection | None:
     if not fitted.supports:
         return None
     text = (
-        f"The tree was grown again on {len(fitted.references)} other samples of the rows (reference trees). A "
+        f"The tree was grown again on {len(fitted.references)} other samples of the rows (reference "
+        f"trees). A "
         "split with high support would probably be found in another sample too."
     )
     display = SplitSupportDisplay.from_result(fitted.supports, ax=LATER)
@@ -693,7 +697,8 @@ def _sizes_section(fitted: Fitted) -> PageSection | None:
     text = "Distances grow with the number of rules."
     if n_alike > 1:  # of one tree it is 1
         text += (
-            f" The instability of the chosen tree is {fixed_text(float(frontier.size_adjusted[chosen]), 2)} times "
+            f" The instability of the chosen tree is "
+            f"{fixed_text(float(frontier.size_adjusted[chosen]), 2)} times "
             "the usual instability of candidates with as many leaves."
         )
     table = Table(["leaves", "trees", "least instability", "mean instability"], rows, sides=">>>>")
@@ -713,7 +718,8 @@ def _features_section(fitted: Fitted) -> PageSection | None:
         else counted(len(fitted.trees), "tree")
     )
     text = (
-        f"Importance is the share of the decrease of impurity, in {of}; root, 2 levels, 3 levels and anywhere "
+        f"Importance is the share of the decrease of impurity, in {of}; root, 2 levels, 3 levels and "
+        f"anywhere "
         "are the fractions of these trees that split on the feature there."
     )
     display = ImportanceDisplay.from_result(fitted.uses, max_features=15, ax=LATER)
@@ -760,7 +766,8 @@ def _calibration_section(fitted: Fitted) -> PageSection | None:
     if not found.is_vague:
         slope = (
             f"calibration slope {fixed_text(found.slope, 2)} ± {fixed_text(found.slope_error, 2)}, intercept "
-            f"{fixed_text(found.intercept, 2)} ± {fixed_text(found.intercept_error, 2)} (ideal: 1 and 0; a slope "
+            f"{fixed_text(found.intercept, 2)} ± {fixed_text(found.intercept_error, 2)} (ideal: 1 and "
+            f"0; a slope "
             "below 1 means predictions are too extreme; ± is one standard error)"
         )
     ratio = "" if isnan(found.ratio) else f" (ratio {fixed_text(found.ratio, 2)})"
@@ -856,7 +863,8 @@ def _spread_text(own: FloatArray, others: FloatArray, limit: float | None) -> st
     at = "one half" if limit == 0.5 else probability_text(limit)
     unsure = percent_text(float((is_other.mean(axis=0) >= 0.2).mean()))
     return (
-        f"{percent_text(apart)} of risk on average, and put {percent_text(float(is_other.mean()))} of the rows on "
+        f"{percent_text(apart)} of risk on average, and put {percent_text(float(is_other.mean()))} of "
+        f"the rows on "
         f"the other side of {at}; for {unsure} of the rows, at least a fifth of the trees do."
     )
 
@@ -870,7 +878,8 @@ def _replications_section(fitted: Fitted) -> PageSection | None:
         return None
     headings, *rows = replication_rows(found)
     text = (
-        f"The whole procedure, {found.n_replications} times on other splits of the data into training and test "
+        f"The whole procedure, {found.n_replications} times on other splits of the data into training "
+        f"and test "
         "rows: means ± standard deviations."
     )
     lines = trade_off_lines(found, found.metric.title, 10_000)
@@ -944,7 +953,7 @@ def _settings_section(fitted: Fitted) -> PageSection:
     parts: list[Part] = [f"Model {model_hash(fitted.model)}"]
     for title, entries in [*((titles[name], record.get(name)) for name in titles), ("Versions", versions)]:
         if entries:
-            rows = [[name, _setting_text(value) or "–"] for name, value in entries.items()]
+            rows = [[name, _setting_text(value) or NOTHING] for name, value in entries.items()]
             parts.append(Table(["name", "value"], rows, title=title, sides="<<"))
     first = record.get("warnings", ())  # they stand above everything else
     notes = [*all_notes(fitted.model), *(note for note in record.get("notes", []) if note not in first)]

@@ -3,7 +3,7 @@
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import groupby
@@ -194,7 +194,7 @@ def page_of(subject: Any, options: ReportOptions | None = None) -> Page:
         options = replace(options, about={**known.get("about", {}), **options.about})
     if options.positive is None:
         options = replace(options, positive=options.about.get("positive"))
-    pages = {
+    pages: dict[str, Callable[[Any, ReportOptions], Page]] = {
         "Tree": fit.fit_page,
         "Ensemble": fit.fit_page,
         "TableEstimator": fit.fit_page,

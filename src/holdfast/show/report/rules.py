@@ -241,7 +241,7 @@ def case_section(
     in_use: int = 0,
     audience: str = "clinician",
 ) -> PageSection:
-    """The box for several trees on one schema, each also as `tree_data`: the fields of the tree in use come first.
+    """The box for several trees on one schema, each also as `tree_data`; the tree in use comes first.
 
     Their drawings have the ids `drawing-0`, `drawing-1`, ...
     """
