@@ -22,9 +22,8 @@ from holdfast import (
     tree_diff,
     write_report,
 )
-from holdfast.show.report.given import Given
-from holdfast.show.report.page import MOST_BYTES
-from holdfast.show.report.write import page_of as page_for
+from holdfast.show.report.page import MOST_BYTES, ReportOptions
+from holdfast.show.report.page import page_of as page_for
 
 PAGES = ["taken", "forbidden", "of_numbers", "diff", "audit", "comparison", "stages"]
 PAIRS = ((0.2, 0.8), (0.7, 0.3))  # probabilities of two leaves
@@ -167,13 +166,13 @@ def test_the_box_has_the_fields_of_the_tree_in_use(run: Any) -> None:
         return Tree.from_nodes(schema, {**cut, "left": leaves[0], "right": leaves[1]})
 
     changed = replace(run(), diff=tree_diff(stump(first), stump(second)))
-    case = next(each for each in page_for(changed, Given()).sections if each.id == "case")
+    case = next(each for each in page_for(changed, ReportOptions()).sections if each.id == "case")
     fields = {field["name"]: field["first"] for field in case.facts["fields"]}
     assert fields == {first.name: not run().is_taken, second.name: run().is_taken}
 
 
 def test_other_words_about_the_model_can_be_given_with_the_page() -> None:
-    page = page_for(forbidden(), Given(about={"name": "Ward round", "owner": "A. Kim"}))
+    page = page_for(forbidden(), ReportOptions(about={"name": "Ward round", "owner": "A. Kim"}))
     assert page.title == "Ward round: update"
     assert {"title": "Owner", "text": ["A. Kim"]} in page.all_facts["sections"]["use"]["lines"]
 

@@ -153,7 +153,7 @@ class FrontierDisplay(Display):
             own = np.flatnonzero(self.sizes == size)
             own = own[np.lexsort((self.y[own], self.x[own]))]
             marker, colour = self._form(int(own[0]))
-            told = f"trees looked for with at most {counted(size, 'leaf', 'leaves')}"
+            told = f"trees searched with at most {counted(size, 'leaf', 'leaves')}"
             within = own if self.compared is None else own[np.isin(own, self.compared)]
             beyond = np.setdiff1d(own, within)
             ax.plot(self.x[own], self.y[own], ls=":", lw=1, color=colour, alpha=0.6)
@@ -264,7 +264,7 @@ def _names(frontier: Frontier, order: LongArray, chosen: int | None) -> dict[int
     for role, place in (("chosen", chosen), *ends):
         if place is not None:
             roles.setdefault(place, []).append(role)
-    return {place: f"{' and '.join(own)}: {_figures(frontier, place)}" for place, own in roles.items()}
+    return {place: f"{' and '.join(own)}:\n{_figures(frontier, place)}" for place, own in roles.items()}
 
 
 def _figures(frontier: Frontier, place: int) -> str:
@@ -289,11 +289,11 @@ INDENT = 10.0  # points, of a split for every split above it
 
 @dataclass(eq=False)
 class SplitSupportDisplay(Display):
-    """One line per split, in the order of the tree: a stroke at every threshold that other trees ask there.
+    """One line per split, in the order of the tree: a stroke at every threshold of other trees there.
 
-    The longer a stroke, the more trees ask it; the tree's own threshold is a diamond. Each line runs from the
+    The longer a stroke, the more trees have it; the tree's own threshold is a diamond. Each line runs from the
     lowest to the highest value of its feature.
-    The bars on the right are the fraction of the reference trees that ask about the feature at this place,
+    The bars on the right are the fraction of the reference trees that split on the feature at this place,
     the marks on them that of the candidates.
     """
 
@@ -333,7 +333,7 @@ class SplitSupportDisplay(Display):
             ax.set_xticks([0, 1, BAR, BAR + WIDE], ["lowest", "highest", "0 %", "100 %"])
             ax.spines[:].set_visible(False)
             ax.set_xlabel(note)
-            ax.set_title("How firmly each split stands")
+            ax.set_title("Support of each split")
             legend_below(ax, points=42 if note else 26)
         return self
 
@@ -380,7 +380,7 @@ class SplitSupportDisplay(Display):
             *(rows, WIDE * asked, 0.5, BAR),
             color=OUTLINE,
             zorder=2,
-            label="reference trees that ask about it there",
+            label="reference trees that split on it there",
         )
         for row, fraction in zip(rows.tolist(), asked.tolist(), strict=True):
             text = rounded_percent(fraction)

@@ -164,8 +164,8 @@ TOP = 84.0  # of the first line, below the legend and the names of the stages
 MOVED, OTHER, GONE, SAME = "moved", "other", "gone", "same"
 COLOURS = {
     MOVED: (BLUE, "threshold or categories moved"),
-    OTHER: (PALETTE[1], "another question, or a new one"),
-    GONE: (RED, "no longer asked"),
+    OTHER: (PALETTE[1], "another split, or a new one"),
+    GONE: (RED, "split gone"),
 }
 
 
@@ -210,7 +210,7 @@ class StagesDisplay(Display):
     @property
     def heading(self) -> str:
         """What the picture shows, in words."""
-        return f"{self.target}: what the tree asks. {self.summary}"
+        return f"{self.target}: splits of the tree. {self.summary}"
 
     @property
     def places(self) -> list[int]:
@@ -228,7 +228,7 @@ class StagesDisplay(Display):
             ax.set_xlim(0, width)
             ax.set_ylim(height - 30, 0)
             ax.set_axis_off()
-            ax.set_title(fitted(f"{self.target}: what the tree asks", width - 2 * MARGIN))
+            ax.set_title(fitted(f"{self.target}: splits of the tree", width - 2 * MARGIN))
             _legend(ax)
             for number, column in enumerate(self.columns):
                 x = MARGIN + number * (room + GAP)
@@ -253,7 +253,7 @@ class StagesDisplay(Display):
         """How far the tree moved to come here."""
         away = self.stages[number].distance
         if isnan(away):
-            _text(ax, x + 4, y + BARS + 8, "moved by", colour=GREY)
+            _text(ax, x + 4, y + BARS + 8, "distance", colour=GREY)
             return
         most = max(stage.distance for stage in self.stages if not isnan(stage.distance))
         height = BARS * away / most if most > 0 else 0.0
