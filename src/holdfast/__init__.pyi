@@ -128,7 +128,7 @@ from holdfast.show.plots.replications import ReplicationsDisplay as Replications
 from holdfast.show.plots.tree import StagesDisplay as StagesDisplay
 from holdfast.show.plots.tree import TreeDisplay as TreeDisplay
 from holdfast.show.plots.tree import plot_tree as plot_tree
-from holdfast.show.report.write import write_report as write_report
+from holdfast.show.report.page import write_report as write_report
 from holdfast.stability.centring.size_choice import SizeChoice as SizeChoice
 from holdfast.stability.choice import Choice as Choice
 from holdfast.stability.frontier import Frontier as Frontier

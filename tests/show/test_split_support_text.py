@@ -31,8 +31,8 @@ def test_the_support_of_every_split_is_told() -> None:
         split_support(CHOSEN, [*asking("age", 45.25, 55.0), NOTHING], [CHOSEN]),
         split_support(numbers[0], numbers[:7], numbers[7:]),
         split_support(alike[0], alike[1:], alike[:1]),
-        split_support(slopes[0], slopes[1:]),
-        split_support(known[1], known),
-        split_support(NOTHING, [CHOSEN]),
+        split_support(slopes[0], slopes[1:], ()),
+        split_support(known[1], known, ()),
+        split_support(NOTHING, [CHOSEN], ()),
     ]
     check_snapshot("split-support", "\n\n\n".join(map(str, found)))

@@ -38,7 +38,7 @@ def test_kinds_say_how_far_a_tree_changed() -> None:
 def test_the_table_has_a_line_for_every_stage_and_the_text_every_split_that_moved() -> None:
     found = sequence()
     lines = str(found).splitlines()
-    head = next(number for number, line in enumerate(lines) if line.startswith("stage "))
+    head = next(number for number, line in enumerate(lines) if line.startswith("stage  "))
     assert [line.split()[0] for line in lines[head + 1 : head + 5]] == list(found.labels)
     words = " ".join(str(found).split())
     for stage, diff in zip(found.stages[1:], found.diffs, strict=True):
