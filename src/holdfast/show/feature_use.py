@@ -28,7 +28,7 @@ def feature_table(uses: Sequence[FeatureUse], most: int | None = 10, whole: str 
     if most is not None and (more := len(used) - most) > 0:
         notes.append(f"... and {more} more{f': {whole} has all' if whole else ''}")
     if never := len(uses) - len(used):
-        notes.append(f"No tree splits on {counted(never, 'other feature')}.")
+        notes.append(f"{counted(never, 'feature')} {'is' if never == 1 else 'are'} in no tree.")
     return Table(
         ["feature", "root", "2 levels", "3 levels", "anywhere", "importance", "spread"],
         [[shortened(printable(use.name), LONGEST_NAME), *_cells(use)] for use in used[:most]],

@@ -361,7 +361,7 @@ def _support_sentence(fitted: Fitted) -> str:
     return (
         f"Of {len(fitted.references)} trees grown on other samples, "
         f"{rounded_percent(first.references)} split "
-        f"first on {_name(first.feature)}, as this tree does; {in_words(firm)} of its "
+        f"first on {_name(first.feature)}, as this tree does; {in_words(firm) if firm else 'none'} of its "
         f"{in_words(len(supports))} splits {'has' if firm == 1 else 'have'} a split support of at least "
         f"{rounded_percent(FIRM)}."
     )
