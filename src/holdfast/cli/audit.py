@@ -22,8 +22,7 @@ from holdfast.evaluate.methods import AUDITED_METHODS, CHANGE_NAMES, check_name,
 from holdfast.runs.json_file import write_json
 from holdfast.runs.notes import timed
 from holdfast.runs.rows import Rows, read_rows
-from holdfast.show.report.given import Given
-from holdfast.show.report.write import page_of, write_page
+from holdfast.show.report.page import write_report
 from holdfast.text.lists import listed
 from holdfast.text.numbers import counted, duration
 
@@ -47,7 +46,7 @@ def run(
         with continued(output, console, restart=restart):
             audit, seconds = timed(lambda: _audited(rows, table, changes, settings, console))
             if output is not None:
-                write_audit(audit, output, Given(title=f"{rows.target}: what retraining changes"))
+                write_audit(audit, output, f"{rows.target}: effect of retraining")
     verbatim(console, audit.text(width=console.width))
     paragraph(console, f"\nAudited in {duration(seconds)}.", style="dim")
 
@@ -83,11 +82,11 @@ def _methods(settings: AuditSettings, target: Target) -> Any:
     return {name: make_estimator(name, task, questions=questions) for name in names}
 
 
-def write_audit(audit: RetrainAudit, output: Path, given: Given | None = None) -> None:
+def write_audit(audit: RetrainAudit, output: Path, title: str | None = None) -> None:
     """All pairs in a file of data, all figures in JSON, or a page."""
     ending = output.suffix.lower()
     if ending == ".html":
-        write_page(page_of(audit, given), output)
+        write_report(audit, output, title=title)
     elif ending == ".json":
         content = {
             "holdfast": __version__,

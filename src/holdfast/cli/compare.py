@@ -35,8 +35,7 @@ from holdfast.runs.folder import check_output
 from holdfast.runs.json_file import write_json
 from holdfast.runs.notes import timed
 from holdfast.runs.rows import Rows, read_rows
-from holdfast.show.report.given import Given
-from holdfast.show.report.write import page_of, write_page
+from holdfast.show.report.page import write_report
 from holdfast.text.lines import printable
 from holdfast.text.lists import listed
 from holdfast.text.numbers import counted, duration
@@ -69,7 +68,7 @@ def run(
         with continued(output, console, restart=restart):
             comparison, seconds = timed(lambda: _compared(models, rows, table, scoring, settings, console))
             if output is not None:
-                write_comparison(comparison, output, Given(title=f"{rows.target}: models compared"))
+                write_comparison(comparison, output, f"{rows.target}: models compared")
     heading(console, "The same folds for every model")
     show_comparison(comparison, console)
     paragraph(console, f"\nCompared in {duration(seconds)}.", style="dim")
@@ -242,10 +241,10 @@ def show_comparison(comparison: ModelComparison, console: Console) -> None:
     paragraph(console, f"\n{comparison.reading}")
 
 
-def write_comparison(comparison: ModelComparison, output: Path, given: Given | None = None) -> None:
+def write_comparison(comparison: ModelComparison, output: Path, title: str | None = None) -> None:
     """All figures in a file: one row per model, one object with them as JSON, or a page."""
     if output.suffix.lower() == ".html":
-        write_page(page_of(comparison, given), output)
+        write_report(comparison, output, title=title)
         return
     if output.suffix.lower() != ".json":
         write_file(comparison.columns(), output)

@@ -7,7 +7,7 @@ import numpy as np
 
 from holdfast.arrays import FloatArray, LongArray, without_last_digits
 from holdfast.scoring.metric import Metric
-from holdfast.shown import plotted, shown
+from holdfast.text.view import View, ViewMixin
 
 
 class Spread(NamedTuple):
@@ -19,7 +19,7 @@ class Spread(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Importances:
+class Importances(ViewMixin):
     """How much each feature does for the trees of an ensemble, in the order of the schema."""
 
     names: tuple[str, ...]
@@ -63,10 +63,11 @@ class Importances:
 
     def plot(self, ax: Any = None, *, kind: str | None = None, max_features: int = 20) -> Any:
         """An `ImportanceDisplay`, drawn: bars with their spread over the trees."""
-        return plotted("ImportanceDisplay", self, ax=ax, kind=kind, max_features=max_features)
+        from holdfast.show.plots.importance import ImportanceDisplay
 
-    def __repr__(self) -> str:
-        return shown("importances_text", self)
+        return ImportanceDisplay.from_result(self, ax=ax, kind=kind, max_features=max_features)
 
-    def _repr_html_(self) -> str:
-        return shown("importances_html", self)
+    def _view(self) -> View:
+        from holdfast.show.importances import importances_view
+
+        return importances_view(self)

@@ -16,7 +16,6 @@ from holdfast.ensembles.bagging import Bagging
 from holdfast.ensembles.tree_correlation import PairSums, TreeCorrelation, target_values
 from holdfast.errors import DataError, DataWarning, ParameterError
 from holdfast.scoring.metric import Metric, Score, TrueValues, metric_of
-from holdfast.shown import plotted
 from holdfast.text.numbers import with_error
 
 TASKS_AT_ONCE = 16  # the leaves of so many wait in memory to be added up
@@ -43,7 +42,9 @@ class Curve:
 
     def plot(self, ax: Any = None) -> Any:
         """An `OutOfBagDisplay`, drawn: the score by the number of trees."""
-        return plotted("OutOfBagDisplay", self, ax=ax)
+        from holdfast.show.plots.performance import OutOfBagDisplay
+
+        return OutOfBagDisplay.from_result(self, ax=ax)
 
     def to_frame(self, backend: str | None = None) -> Any:
         """One row per point, as a pandas, polars or pyarrow frame (the first that is installed)."""

@@ -41,10 +41,10 @@ from holdfast.growth.described import described
 from holdfast.scoring.metric import TrueValues
 from holdfast.text.lists import listed
 from holdfast.text.numbers import number_text
+from holdfast.text.table import Table as TextTable
 from holdfast.text.table import aligned
+from holdfast.text.view import View
 from holdfast.tree.tree import Tree
-
-MOST_ROWS = 20  # of records in a notebook
 
 
 def retrain_audit(
@@ -421,14 +421,10 @@ class Records(Sequence[Record]):
         return aligned(self._cells()) if self.records else "no records"
 
     def _repr_html_(self) -> str:
-        from holdfast.show.html import table, view
-
         if not self.records:
             return "<p>no records</p>"
-        more = (
-            f"{MOST_ROWS} of {len(self)} records; to_frame() has them all." if len(self) > MOST_ROWS else ""
-        )
-        return view(table(self._cells()[: MOST_ROWS + 1], more=more))
+        headings, *rows = self._cells()
+        return View(TextTable(headings, rows, whole="to_frame()")).to_html()
 
 
 def _text(value: Any) -> str:
@@ -645,10 +641,13 @@ class RetrainAudit:
     def __repr__(self) -> str:
         return self.text()
 
-    def _repr_html_(self) -> str:
-        from holdfast.evaluate.audit_text import audit_html
+    def _view(self) -> View:
+        from holdfast.evaluate.audit_text import audit_view
 
-        return audit_html(self)
+        return audit_view(self)
+
+    def _repr_html_(self) -> str:
+        return self._view().to_html()
 
 
 def mean_and_error(values: FloatArray | Sequence[float]) -> tuple[float, float]:

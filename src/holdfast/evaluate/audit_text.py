@@ -1,7 +1,6 @@
 """An audit of retraining in sentences, tables of text, and HTML."""
 
 from collections.abc import Iterable, Iterator
-from html import escape
 from math import isnan
 
 import numpy as np
@@ -11,7 +10,8 @@ from holdfast.evaluate.measures import Measure
 from holdfast.evaluate.methods import SMALL_CHANGES
 from holdfast.text.lines import NO_BREAK, printable, wrapped_lines
 from holdfast.text.numbers import count_text, decimals_of_values, duration, fixed_text, percent_text
-from holdfast.text.table import aligned, fitting
+from holdfast.text.table import Table, aligned, fitting
+from holdfast.text.view import Picture, Section, View
 
 WIDTH = 100  # columns of sentences
 WITH_ERRORS = ("auc", "r2", "distance", "churn")
@@ -75,14 +75,13 @@ def _paragraph(text: str, width: int) -> str:
     return "\n".join(wrapped_lines(text.replace(" %", f"{NO_BREAK}%"), width))
 
 
-def audit_html(audit: RetrainAudit) -> str:
-    """The same for a notebook, with the picture."""
-    from holdfast.show.html import sentences, table, view
-
-    tables = [table(cells, caption=title) for title, cells in audit_tables(audit)]
-    moving = f"<pre>{escape(moving_rows_text(audit.rows))}</pre>"
-    summary, legend = sentences(audit.summary, strong=True), sentences(audit_legend(audit))
-    return view(summary, audit.to_svg(), *tables, legend, moving)
+def audit_view(audit: RetrainAudit) -> View:
+    """The summary, the picture, the tables, and which predictions change, for a notebook or a page."""
+    tables = [Table(cells[0], cells[1:], title=title) for title, cells in audit_tables(audit)]
+    rows = [
+        Section(f"Rows whose prediction changes: {name}", lines) for name, lines in moving_groups(audit.rows)
+    ]
+    return View(audit.summary, Picture(audit.to_svg), *tables, audit_legend(audit), *rows)
 
 
 def _caption(audit: RetrainAudit, change: str) -> str:

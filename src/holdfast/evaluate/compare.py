@@ -29,6 +29,7 @@ from holdfast.evaluate.methods import model_maker, read_models
 from holdfast.scoring.metric import Metric, Score, metric_of
 from holdfast.scoring.unscored_folds import report_unscored_folds
 from holdfast.text.lists import listed
+from holdfast.text.view import View
 
 CONFIDENCE = 0.95  # with which a difference that is called more than noise is not by chance
 FEW = 2.0  # times as many standard errors as many folds would need: two folds need 6.5 times, three 2.2 times
@@ -528,10 +529,20 @@ class ModelComparison:
 
         return ComparisonDisplay.from_result(self, ax=ax)
 
-    def _repr_html_(self) -> str:
-        from holdfast.evaluate.compare_text import comparison_html
+    def to_svg(self) -> str:
+        """Return the plot as SVG."""
+        from holdfast.evaluate.displays import ComparisonDisplay
+        from holdfast.show.plots.display import LATER
 
-        return comparison_html(self)
+        return ComparisonDisplay.from_result(self, ax=LATER).to_svg()
+
+    def _view(self) -> View:
+        from holdfast.evaluate.compare_text import comparison_view
+
+        return comparison_view(self)
+
+    def _repr_html_(self) -> str:
+        return self._view().to_html()
 
 
 def mean_known(figures: FloatArray) -> FloatArray:

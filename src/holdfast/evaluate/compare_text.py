@@ -17,7 +17,8 @@ from holdfast.text.numbers import (
     fixed_text,
     number_text,
 )
-from holdfast.text.table import aligned
+from holdfast.text.table import Table, aligned
+from holdfast.text.view import Picture, View
 
 MOST_READ = 40  # leaves of a tree that a person still reads
 HUGE = 1e9  # scores from here on have three digits and a power of ten
@@ -41,16 +42,16 @@ def comparison_text(comparison: ModelComparison, *, times: bool = True, width: i
     return "\n\n".join(filter(None, parts))
 
 
-def comparison_html(comparison: ModelComparison) -> str:
-    """The same for a notebook: the sentences, the tables and the notes."""
-    from holdfast.show.html import sentences, table, view
-
-    grids = [comparison_cells(comparison)] + [other_cells(comparison)] * (len(comparison.metrics) > 1)
-    failures = [text for name in comparison.names if (text := failure_text(comparison, name))]
+def comparison_view(comparison: ModelComparison) -> View:
+    """The sentences, the picture, the tables and the notes, for a notebook or a page."""
     baseline = f"to {printable(comparison.differences().baseline)}"
     meanings = {baseline: "difference of the scores on the same folds, with its standard error"}
-    tables = [table(grid, explained=meanings) for grid in grids]
-    return view(sentences(comparison.reading), *tables, sentences(*failures, *comparison.notes))
+    tables = [
+        Table(cells[0], cells[1:], title=title, meanings=meanings, marked=[0] if number == 0 else ())
+        for number, (title, cells) in enumerate(comparison_tables(comparison))
+    ]
+    failures = [failure_text(comparison, name) for name in comparison.names]
+    return View(comparison.reading, Picture(comparison.to_svg), *tables, *failures, *comparison.notes)
 
 
 def difference_text(differences: Differences) -> str:

@@ -30,6 +30,7 @@ from holdfast.stability.frontier import distance_per_rule
 from holdfast.stability.methods import method_of
 from holdfast.stability.settings import StabilitySettings
 from holdfast.stability.training import StableTrees, train, train_divided
+from holdfast.text.view import View
 from holdfast.tree.tree import Tree
 
 WIDTH = 80  # columns of the text
@@ -386,10 +387,13 @@ class Replications:
 
         return replications_text(self, width)
 
-    def _repr_html_(self) -> str:
-        from holdfast.evaluate.replications_text import replications_html
+    def _view(self) -> View:
+        from holdfast.evaluate.replications_text import replications_view
 
-        return replications_html(self)
+        return replications_view(self)
+
+    def _repr_html_(self) -> str:
+        return self._view().to_html()
 
     def __repr__(self) -> str:
         return self.text()

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 from holdfast.evaluate.replications import MODELS, Replications, Spread, TradeOff
 from holdfast.text.lines import NO_BREAK
 from holdfast.text.numbers import decimals_of_values, fixed_text, percent_text
-from holdfast.text.table import table_lines
+from holdfast.text.table import Table, table_lines
+from holdfast.text.view import View
 
 _HEADS = (
     ("best", "score"),
@@ -67,13 +68,11 @@ def replication_cells(found: Replications) -> list[_Row]:
     return [heads, *rows]
 
 
-def replications_html(found: Replications) -> str:
-    """The same for a notebook: what the chosen tree gains and costs, then the figures."""
-    from holdfast.show.html import sentences, table, view
-
-    more = " ".join(filter(None, _caption(found, found.metric.title)))
-    cells = replication_cells(found)
-    return view(sentences(*trade_off_sentences(found)), table(cells, more=more, explained=_MEANINGS))
+def replications_view(found: Replications) -> View:
+    """What the chosen tree gains and costs, then the figures, for a notebook."""
+    note = " ".join(filter(None, _caption(found, found.metric.title)))
+    headings, *rows = replication_cells(found)
+    return View(*trade_off_sentences(found), Table(headings, rows, note=note, meanings=_MEANINGS))
 
 
 _MEANINGS = {
