@@ -1,5 +1,6 @@
 """Every example of the documentation runs, and prints what the page says it prints."""
 
+import os
 import re
 import shlex
 from collections.abc import Iterator
@@ -71,6 +72,19 @@ def is_shown(printed: str, output: str) -> bool:
     return re.fullmatch("(?:\n.*)*\n".join(parts), f"\n{printed}") is not None
 
 
+def write_output(page: Path, example: Example, printed: str) -> None:
+    """Put what is printed into the page, with dots where the page has them."""
+    assert example.output is not None
+    before, dots, after = f"\n{example.output}".partition(f"\n{ANY_LINES}")
+    if dots:
+        lines, n_last = printed.splitlines(keepends=True), after.count("\n")
+        first = "".join(lines[: before.count("\n")])
+        printed = first + ANY_LINES + "".join(lines[len(lines) - n_last :] if n_last else [])
+    text, old = page.read_text(encoding="utf-8"), f"```text\n{example.output}```"
+    place = text.index(old, text.index(example.source))
+    page.write_text(f"{text[:place]}```text\n{printed}```{text[place + len(old) :]}", encoding="utf-8")
+
+
 @pytest.mark.parametrize("page", [page for page in PAGES if any(examples(page))], ids=name_of)
 def test_the_examples_of_a_page_run_one_after_the_other(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -88,7 +102,10 @@ def test_the_examples_of_a_page_run_one_after_the_other(
         else:
             Path(example.source.split()[1]).write_text(example.source, encoding="utf-8")
         if example.output is not None and not is_shown(printed, example.output):
-            assert printed == example.output, f"{name_of(page)}, line {example.line + 1}"
+            if os.environ.get("UPDATE_SNAPSHOTS"):
+                write_output(page, example, printed)
+            else:
+                assert printed == example.output, f"{name_of(page)}, line {example.line + 1}"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)

@@ -112,7 +112,7 @@ def test_names_out_of_the_data_are_text(data: Table, trees: list[Tree]) -> None:
 
 def test_numbers_stand_on_the_right_and_words_on_the_left() -> None:
     text = table([["model", "score", "size"], ["a tree", "0.9 ± 0.01", "9 of 12"], ["", "< 0.1 %", "-> 3"]])
-    assert re.findall(r"<th([^>]*)>", text)[0] == ""
+    assert "<th>model</th>" in text
     assert re.findall(r'<th style="text-align:(\w+)', text) == ["right", "right"]
 
 

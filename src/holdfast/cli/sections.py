@@ -242,7 +242,7 @@ def _test_cells(fit: StableFit) -> list[tuple[str, ...]]:
 
 def show_split_support(fit: StableFit, console: Console) -> None:
     """For every split of the chosen tree, how many of the other trees ask the same there."""
-    verbatim(console, split_support_view(fit.split_support).to_text())
+    verbatim(console, split_support_view(fit.split_support).to_text(min(console.width, WIDEST)))
 
 
 def show_features(fit: StableFit, console: Console) -> None:

@@ -35,6 +35,8 @@ class Choice(ViewMixin):
     def __repr__(self) -> str:
         return f"Candidate {self.candidate}. {self.reason}"
 
+    __str__ = __repr__
+
     def _view(self) -> View:
         from holdfast.show.frontier import choice_view
 

@@ -11,6 +11,7 @@ from holdfast.text.lines import wrapped_lines
 Rows = Sequence[Sequence[str]]
 MOST_ROWS = 20  # of a table in a notebook
 SHORT = 34  # letters of a cell that no line breaks
+LEAST = 14  # letters of a column that wraps
 _NUMBER = re.compile(r"(?:-> )?[<>=]{0,2} ?[+-]?\d[\d.,e+-]*(?: (?:±|%|of|to|/|s|ms|[+-]?\d[\d.,e+-]*))*")
 
 
@@ -60,12 +61,27 @@ class Table:
         return [_are_numbers([row[place] for row in self.rows]) for place in range(len(self.headings))]
 
     def to_text(self, width: int = 100) -> str:
-        """The title, the columns, and the note."""
+        """The title, the columns, and the note, in lines of at most so many letters if columns may wrap."""
         table = self.filled
-        rows = [table.headings, *(line for row in table.rows for line in _broken(row, table.wrap))]
+        wrap = table._narrowed(width)
+        rows = [table.headings, *(line for row in table.rows for line in _broken(row, wrap))]
         lines = table_lines(rows, sides=table.sides, widths=table.widths, gap=table.gap) if self.rows else []
         note = [line for text in self.note.splitlines() for line in wrapped_lines(text, width)]
-        return "\n".join([*([self.title] if self.title else []), *lines, *note])
+        return "\n".join([*wrapped_lines(self.title, width), *lines, *note])
+
+    def _narrowed(self, width: int) -> Sequence[int]:
+        """The greatest widths of the columns that wrap, the widest made narrower until the lines fit."""
+        wrap = list(self.wrap)
+        cells = [[self.headings[place], *(row[place] for row in self.rows)] for place in range(len(wrap))]
+        found = [max(len(cell) for cell in column) for column in cells]
+        found = [min(size, most) if most else size for size, most in zip(found, wrap, strict=True)]
+        while sum(found) + self.gap * (len(found) - 1) > width:
+            place = max((place for place, most in enumerate(wrap) if most), key=lambda place: found[place])
+            if found[place] <= LEAST:
+                break
+            found[place] -= 1
+            wrap[place] = found[place]
+        return wrap
 
     def to_html(self, most: int | None = MOST_ROWS) -> str:
         """A table of HTML, numbers on the right, with at most so many rows: those around the marked one.

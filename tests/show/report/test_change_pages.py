@@ -162,7 +162,7 @@ def test_a_moved_threshold_is_marked_in_the_new_tree_with_what_it_was() -> None:
     before, after = (part.svg for part in page.sections[0].parts if isinstance(part, Drawing))
     assert "was 45" in after
     assert "was 45" not in before
-    assert "age <= 45 → 50" in page.all_facts["sections"]["trees"]["lines"][0][1][0]
+    assert "age <= 45 → 50" in page.all_facts["sections"]["trees"]["lists"][0][1][0]
 
 
 def test_a_wide_table_tells_the_columns_that_moved_most_and_those_that_are_asked_about() -> None:

@@ -291,7 +291,7 @@ INDENT = 10.0  # points, of a split for every split above it
 class SplitSupportDisplay(Display):
     """One line per split, in the order of the tree: a stroke at every threshold of other trees there.
 
-    The longer a stroke, the more trees have it; the tree's own threshold is a diamond. Each line runs from the
+    The longer a stroke, the more trees have it; the tree's own threshold is a diamond. A line runs from the
     lowest to the highest value of its feature.
     The bars on the right are the fraction of the reference trees that split on the feature at this place,
     the marks on them that of the candidates.
