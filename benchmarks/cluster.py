@@ -30,7 +30,7 @@ from holdfast import (
     retrain_audit,
 )
 from holdfast.backends.tasks import run_all
-from holdfast.evidence.replications import replicate
+from holdfast.evaluate.replications import replicate
 from holdfast.stability.settings import StabilitySettings
 from holdfast.storage.ensemble_file import ensemble_to_json
 from holdfast.storage.model_file import tree_to_json

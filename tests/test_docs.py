@@ -1,5 +1,6 @@
 """Every example of the documentation runs, and prints what the page says it prints."""
 
+import os
 import re
 import shlex
 from collections.abc import Iterator
@@ -104,7 +105,10 @@ def test_the_examples_of_a_page_run_one_after_the_other(
     for example in examples(page):
         printed = run_example(example, page, names)
         if example.output is not None and not is_shown(printed, example.output):
-            assert printed == example.output, f"{name_of(page)}, line {example.line + 1}"
+            if os.environ.get("UPDATE_SNAPSHOTS"):
+                write_output(page, example, printed)
+            else:
+                assert printed == example.output, f"{name_of(page)}, line {example.line + 1}"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)

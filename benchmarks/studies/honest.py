@@ -18,8 +18,7 @@ from rich.table import Table as Grid
 from benchmarks.studies.cases import Case, load_case
 from holdfast import GrowthRules
 from holdfast.errors import DataWarning
-from holdfast.evidence.replication_table import Replications, Summary
-from holdfast.evidence.replications import replicate
+from holdfast.evaluate.replications import Replications, Summary, replicate
 from holdfast.stability.settings import StabilitySettings
 
 DATA = Path(__file__).parents[3] / "shared" / "data"

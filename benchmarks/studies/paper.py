@@ -15,8 +15,7 @@ from rich.table import Table as Grid
 from sklearn.datasets import load_breast_cancer
 
 from holdfast import GrowthRules, Table, grow_bootstraps
-from holdfast.evidence.replication_table import Replications, Result
-from holdfast.evidence.replications import replicate
+from holdfast.evaluate.replications import Replications, Result, replicate
 from holdfast.stability.settings import StabilitySettings
 
 DEPTHS, LEAF_SIZES = tuple(range(3, 13)), (3, 5, 10, 30, 50)

@@ -20,7 +20,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from holdfast import retrain_audit
+from benchmarks.studies import solvers
+from holdfast import Table, retrain_audit
+from holdfast.evaluate.methods import make_estimator
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 MOST_ROWS = 5_000
@@ -83,8 +85,9 @@ def study(task: Task) -> pd.DataFrame:
     if "staged" in task.changes or task.name in STAGED:
         changes.append("staged")
     start = time.perf_counter()
+    is_classes = Table.from_arrays(rows.X, rows.y).schema.target.is_classes
     audit = retrain_audit(
-        task.methods,
+        task.methods and {name: method(name, is_classes) for name in task.methods},
         rows.X,
         rows.y,
         changes=changes,
@@ -101,6 +104,16 @@ def study(task: Task) -> pd.DataFrame:
         flush=True,
     )
     return pairs
+
+
+def cart_by_cv(is_classes: bool, seed: int) -> Any:
+    """CART by cross-validation, as the audit has it."""
+    return make_estimator("cart-cv", "classification" if is_classes else "regression", random_state=seed)
+
+
+def method(name: str, is_classes: bool) -> Any:
+    """What `retrain_audit` gets for a name: itself, or the estimator of a solver."""
+    return solvers.make_solver(name, is_classes) if name in solvers.NAMES else name
 
 
 # -- tables -----------------------------------------------------------------------------------------------
@@ -171,7 +184,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--reps", type=int, default=8, help="repetitions")
     parser.add_argument("--sets", default="main", help=f"names, or groups of them: {', '.join(SETS)}")
-    parser.add_argument("--methods", default="", help="names of retrain_audit; without it, its defaults")
+    parser.add_argument(
+        "--methods",
+        default="",
+        help=f"names of retrain_audit, or {', '.join(solvers.NAMES)}; without it, its defaults",
+    )
     parser.add_argument("--changes", default=",".join(CHANGES), help="changes of retrain_audit")
     parser.add_argument("--jobs", type=int, default=1, help="data sets at a time, each in a process")
     parser.add_argument("--n-jobs", type=int, default=1, help="fits at a time within a data set")

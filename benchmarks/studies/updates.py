@@ -24,9 +24,8 @@ import pandas as pd
 from sklearn.metrics import r2_score, roc_auc_score
 from sklearn.model_selection import train_test_split
 
-from benchmarks.studies.retraining import DATA, SETS, Rows, load
+from benchmarks.studies.retraining import DATA, SETS, Rows, cart_by_cv, load
 from holdfast import StableTreeClassifier, StableTreeRegressor, Table, tree_distance
-from holdfast.audit.methods import made
 
 BASE = "centred, trained again"
 TOLERANCES = (0.02, 0.05)
@@ -75,9 +74,9 @@ def pairs_of(rows: Rows, rep: int) -> Iterator[dict[str, Any]]:
     first = kind(random_state=2 * rep, validation=None).fit(X.iloc[half], y[half])
     again = kind(random_state=2 * rep + 1, validation=None)
     yield timed(BASE, first, lambda: again.fit(X, y))
-    cart = made("cart-cv", is_classes, 2 * rep).fit(X.iloc[half], y[half])
-    yield timed("CART, trained again", cart, lambda: made("cart-cv", is_classes, 2 * rep + 1).fit(X, y))
-    options: dict[str, Any] = {"validation": None, "allow_new_values": True}
+    cart = cart_by_cv(is_classes, 2 * rep).fit(X.iloc[half], y[half])
+    yield timed("CART, trained again", cart, lambda: cart_by_cv(is_classes, 2 * rep + 1).fit(X, y))
+    options: dict[str, Any] = {"validation": None, "widen": True}
     for how in ("keep", "refit"):
         yield timed(how, first, partial(copy(first).update, X, y, strategy=how, **options))
     for tolerance in TOLERANCES:

@@ -73,10 +73,6 @@ class GrowthWarning(UserWarning):
     """Growth ended early because a budget ran out."""
 
 
-class TrendWarning(UserWarning):
-    """A split says the opposite of what all rows together say of its column."""
-
-
 class ModelFileWarning(UserWarning):
     """A model file does not hold all that the estimator has."""
 

@@ -35,7 +35,7 @@ from holdfast.backends.clusters import active, dask_cluster, tile
 from holdfast.backends.interruption import stop_flag
 from holdfast.backends.tasks import run_all
 from holdfast.cli.main import main
-from holdfast.evidence.replications import replicate
+from holdfast.evaluate.replications import replicate
 from holdfast.stability.settings import StabilitySettings
 from holdfast.storage.ensemble_file import ensemble_to_json
 from holdfast.storage.model_file import tree_to_json

@@ -12,8 +12,8 @@ from command_line import holdfast, refusal, write_patients
 
 from holdfast import Table, TreeClassifier
 from holdfast.cli import compare as command
-from holdfast.cli.options import MODELS
-from holdfast.comparison.compare import compare_models
+from holdfast.evaluate.compare import compare_models
+from holdfast.evaluate.methods import COMPARED_METHODS, METHODS, MethodSpec
 from holdfast.runs.rows import read_rows
 from holdfast.runs.settings import RunSettings
 
@@ -29,10 +29,12 @@ def patients(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def few_trees(monkeypatch: pytest.MonkeyPatch) -> None:
     """Models that a test can wait for."""
     few = {
-        "stable": ("stable", "StableTree", {"method": "bootstrap", "n_estimators": 10, "max_depth": 3}),
-        "pruned": ("tree", "Tree", {"size": "auto", "cv": 3}),
+        "stable": MethodSpec(
+            "stable tree", "StableTree", {"method": "bootstrap", "n_estimators": 10, "max_depth": 3}
+        ),
+        "pruned": MethodSpec("pruned tree", "Tree", {"size": "auto", "cv": 3}),
     }
-    monkeypatch.setattr(command, "_KINDS", command._KINDS | few)
+    monkeypatch.setattr("holdfast.evaluate.methods.METHODS", METHODS | few)
 
 
 def compare(data: Path, *options: object, target: str = "outcome", models: str = "tree,c4.5") -> Result:
@@ -90,7 +92,7 @@ def test_groups_and_stages_make_the_folds(patients: Path, tmp_path: Path) -> Non
     stages = compare(patients, "--stage", "year", "--drop", "weight", "--drop", "patient", "--output", out)
     assert stages.exit_code == 0, stages.output
     assert "each stage is predicted by models of all before it" in " ".join(stages.stdout.split())
-    # Four years of 30 rows each: the first is only learnt from.
+    # Four years of 30 rows each: the first is only trained on.
     assert json.loads(out.read_text())["folds"] == [
         {"training_rows": learnt, "held_out_rows": 30} for learnt in (30, 60, 90)
     ]
@@ -113,20 +115,22 @@ def write_exams(path: Path) -> Path:
     return path
 
 
-def test_forward_earlier_rows_of_a_person_are_learnt_from_unless_strictly_apart(tmp_path: Path) -> None:
+def test_forward_earlier_rows_of_a_person_are_used_unless_strictly_apart(tmp_path: Path) -> None:
     exams, out = write_exams(tmp_path / "exams.csv"), tmp_path / "c.json"
     marks = ("--stage", "year", "--groups", "person", "--output", out)
     forward = compare(exams, *marks, target="sick")
     assert forward.exit_code == 0, forward.output
     assert forward.stderr == ""
     words = " ".join(forward.stdout.split())
-    assert "120 of the 120 rows that are held out belong to groups that are learnt from too" in words
+    assert "120 of the 120 rows that are held out belong to groups that are used for training too" in words
     assert json.loads(out.read_text())["folds"] == [{"training_rows": 160, "held_out_rows": 120}]
     strict = compare(exams, *marks, "--strict-groups", target="sick")
     assert strict.exit_code == 0, strict.output
     said = "no 55.0 % instead of 87.5 %, yes 45.0 % instead of 12.5 %"
-    assert f"40 of the 160 earlier rows are learnt from, {said}." in " ".join(strict.stdout.split())
-    assert strict.stderr.startswith("Note: Of the earlier rows, 40 of 160 remain to learn from")
+    assert f"40 of the 160 earlier rows are used for training, {said}." in " ".join(strict.stdout.split())
+    assert strict.stderr.startswith(
+        "Note: Of the earlier rows, 40 of 160 remain with whole groups kept apart"
+    )
     content = json.loads(out.read_text())
     assert content["folds"] == [{"training_rows": 40, "held_out_rows": 120}]
     assert said in content["notes"][0]
@@ -171,13 +175,13 @@ def test_the_file_as_json_has_all_figures_and_no_words_that_json_has_not(
 
 @pytest.mark.usefixtures("few_trees")
 def test_c45_is_left_out_for_numbers_unless_it_is_asked_for(patients: Path, monkeypatch: Any) -> None:
-    monkeypatch.setattr(command, "MODELS", ("tree", "pruned", "c4.5", "stable"))
+    monkeypatch.setattr(command, "COMPARED_METHODS", ("tree", "pruned", "c4.5", "stable"))
     by_default = compare(patients, *PLAIN, target="age", models="tree,pruned,c4.5,stable")
     assert by_default.exit_code == 0, by_default.output
     assert "C4.5" not in by_default.stdout
     assert "R²" in by_default.stdout
     asked = compare(patients, *PLAIN, target="age", models="tree,c4.5")
-    assert "c4.5, which is for classes, and the target 'age' is a number" in refusal(asked)
+    assert "'c4.5' is for classes, and the target is a number" in refusal(asked)
 
 
 def test_the_same_seed_gives_the_same_scores_for_any_number_of_jobs(patients: Path, tmp_path: Path) -> None:
@@ -212,20 +216,18 @@ def test_a_model_that_fails_leaves_the_others_their_lines(patients: Path, monkey
 
 @pytest.mark.filterwarnings("ignore:The AUC needs", "ignore:The R² needs")
 @pytest.mark.parametrize("ending", ["Classifier", "Regressor"])
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", COMPARED_METHODS)
 def test_every_model_can_be_built_fitted_and_measured(name: str, ending: str) -> None:
-    _, stem, settings = command._KINDS[name]
     if (name, ending) == ("c4.5", "Regressor"):
         pytest.skip("C4.5 is for classes")
     X = np.arange(24.0)[:, np.newaxis]
     y = X[:, 0] if ending == "Regressor" else np.where(X[:, 0] < 12, "a", "b")
     models = command.models_of([name], Table.from_arrays(X, y).schema.target, None, 3)
-    assert list(models) == [command.TITLES.get(name, name)]
+    assert list(models) == [METHODS[name].title]
     (model,) = models.values()
-    assert type(model).__name__ == stem + ending
+    assert type(model).__name__ == METHODS[name].estimator + ending
     assert model.get_params()["random_state"] == 3
-    assert settings.items() <= model.get_params().items()
-    small = {each: 3 for each in ("n_estimators", "n_estimators") if each in model.get_params()}
+    small = {each: 3 for each in ("n_estimators",) if each in model.get_params()}
     found = compare_models([model.set_params(**small)], X, y, cv=2)
     assert np.isfinite(found.leaves).all() != np.isfinite(found.trees).all()
 
@@ -233,7 +235,7 @@ def test_every_model_can_be_built_fitted_and_measured(name: str, ending: str) ->
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--models", "oak"], "--models 'oak' names 'oak': choose of tree, pruned"),
+        (["--models", "oak"], "--models 'oak' names 'oak': choose of stable, tree, pruned"),
         (["--models", ","], "names none"),
         (["--baseline", "forest"], "--baseline forest is none of the models compared: tree, c4.5"),
         (["--scoring", "r2"], "--scoring 'r2' is for numbers, and the target 'outcome' holds classes"),
@@ -321,11 +323,11 @@ def test_a_table_that_is_too_wide_does_without_times_and_breaks_no_line(tmp_path
 @pytest.mark.usefixtures("few_trees")
 def test_what_is_said_of_the_trees_reaches_every_model(patients: Path, tmp_path: Path) -> None:
     said = ("--min-samples-leaf", 15, "--class-weight", "balanced", "--question", "age > 60 and lab > 6")
-    out = tmp_path / "c.csv"
-    result = compare(patients, *PLAIN, *said, "--folds", 2, "--output", out, models=",".join(MODELS))
+    out, models = tmp_path / "c.csv", ",".join(COMPARED_METHODS)
+    result = compare(patients, *PLAIN, *said, "--folds", 2, "--output", out, models=models)
     assert result.exit_code == 0, result.output
     rows = figures(out)
-    assert len(rows) == len(MODELS)
+    assert len(rows) == len(COMPARED_METHODS)
     # Of about 60 rows to learn from, leaves of 15 make 4 at most.
     assert all(
         0 < float(rows[name]["n_leaves"]) <= 4 for name in ("tree", "pruned tree", "C4.5", "stable tree")

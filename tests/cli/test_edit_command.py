@@ -120,7 +120,7 @@ def test_other_edits(folder: Path) -> None:
 def test_thresholds_become_round(folder: Path) -> None:
     rows = ("--data", folder / "patients.csv")
     result = edit(folder, "tree.json", "--round", *rows)
-    assert "No row gets another class" in result.output
+    assert "No predicted class changes" in result.output
     assert load_model(folder / "edited.json").edits == ()
     result = edit(folder, "tree.json", "--round", 0.05, *rows)
     assert result.exit_code == 0, result.output

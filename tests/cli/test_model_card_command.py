@@ -43,8 +43,9 @@ def test_what_a_fit_is_told_stands_on_the_page_of_its_update_with_a_population_t
     result = holdfast("update", tmp_path / "run", later, "-o", tmp_path / "run2", "--why", "a new year")
     assert result.exit_code == 0, result.output
     page = json.loads((tmp_path / "run2" / "report.json").read_text(encoding="utf-8"))["sections"]
-    assert {"title": "Owner", "text": ["Ward 5"]} in page["use"]["lines"]
-    assert page["data"]["before"]["rows"] == 160
-    assert [each["index"] is None for each in page["data"]["columns"]] == [False, False]
+    assert ["Owner", "Ward 5"] in page["use"]["tables"][0]["rows"]
+    periods, columns = (table["rows"] for table in page["data"]["tables"])
+    assert periods[1][1].startswith("160 ")
+    assert [row[2] == "unknown" for row in columns] == [False, False]
     # A column that is no feature makes subgroups all the same.
-    assert [part["name"] for part in page["performance"]["parts"]] == ["all rows", "sex = f", "sex = m"]
+    assert [row[0] for row in page["performance"]["tables"][0]["rows"]] == ["all rows", "sex = f", "sex = m"]

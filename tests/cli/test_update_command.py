@@ -200,7 +200,7 @@ def test_options_reach_the_update(folder: Path, tmp_path: Path) -> None:
 
 def test_a_narrow_terminal_has_narrow_sentences(folder: Path, tmp_path: Path) -> None:
     result = update(folder, tmp_path / "run", columns=60)
-    start = result.stdout.split("The path,")[0]
+    start = result.stdout.split("step ")[0]
     assert max(map(len, start.splitlines())) <= 60
 
 

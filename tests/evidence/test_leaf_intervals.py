@@ -18,8 +18,8 @@ from holdfast.evidence.outcome_at import leaf_outcome
 from holdfast.scoring.design_effect import design_effect
 from holdfast.scoring.intervals import bootstrap_interval, jeffreys_interval, t_interval, wilson_interval
 from holdfast.show.node_texts import NodeTexts
-from holdfast.show.report.sections.rules import rule_facts
-from holdfast.tree.prune import prune_at
+from holdfast.show.report.rules import rule_facts
+from holdfast.tree.prune import cut_back
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(300, 3))

@@ -40,8 +40,8 @@ from holdfast.backends.tasks import run_all
 from holdfast.ensembles.bagging import grow_bagging
 from holdfast.ensembles.importances import permutation_importance
 from holdfast.ensembles.out_of_bag import out_of_bag
-from holdfast.evidence.baselines import cart_by_cross_validation
-from holdfast.evidence.replications import replicate
+from holdfast.evaluate.baselines import cart_by_cross_validation
+from holdfast.evaluate.replications import replicate
 from holdfast.growth import leaf_values
 from holdfast.growth.rules import CART, GrowthRules
 from holdfast.growth.sample import fixed_point_sample

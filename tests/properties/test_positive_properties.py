@@ -22,7 +22,7 @@ from holdfast import (
     save,
     tree_diff,
 )
-from holdfast.show.report.sections.rules import rule_facts
+from holdfast.show.report.rules import rule_facts
 from holdfast.show.rules import ordered_rules
 from holdfast.text.lines import label_text
 

@@ -4,15 +4,13 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.audit.moving_rows import MovingRows
-from holdfast.audit.records import Records
-from holdfast.audit.table import RetrainAudit
-from holdfast.comparison.table import ModelComparison
 from holdfast.data.schema import Target
 from holdfast.data.split.folds import Fold
 from holdfast.data.table import Table
 from holdfast.distance.settings import DistanceSettings
-from holdfast.evidence.replication_table import MODELS, Replications, Result
+from holdfast.evaluate.audit import MovingRows, Records, RetrainAudit
+from holdfast.evaluate.compare import ModelComparison
+from holdfast.evaluate.replications import MODELS, Replications, Result
 from holdfast.evidence.split_support import SplitSupport
 from holdfast.growth.size.table import SizeTable
 from holdfast.scoring.metric import make_metric

@@ -67,7 +67,6 @@ def test_names_are_text_in_a_notebook_and_never_markup() -> None:
     found = comparison(FOUR_FOLDS, names=("<script>", "b", "c"))
     assert "<script>" not in found._repr_html_()
     assert "&lt;script&gt;" in found._repr_html_()
-    assert found._repr_html_().count("<tr>") == 4
 
 
 def test_differences_print_themselves() -> None:

@@ -69,7 +69,7 @@ def test_names_are_no_markup_in_a_notebook() -> None:
     html = verdict(ROOT)._repr_html_()
     assert "<b>" not in html
     assert "&lt;b&gt;" in html
-    assert 'class="holdfast-alert">FAIL</td>' in html
+    assert 'class="holdfast-bad">FAIL</td>' in html
 
 
 def test_lines_that_were_judged_by_fewer_rows_are_told_with_their_number() -> None:

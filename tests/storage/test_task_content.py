@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from holdfast import StableTreeClassifier, Table, grow
-from holdfast.comparison.trial import Trial
-from holdfast.scoring.metric import Score, make_metric
+from holdfast.evaluate.compare import FoldResult
+from holdfast.scoring.metric import Score, metric_of
 from holdfast.storage.tasks.content import BrokenContentError, NoContentError, content_of, result_in
 
 TABLE = Table.from_arrays([[20.0], [40.0], [60.0], [80.0]], ["no", "no", "yes", "yes"])
@@ -39,7 +39,7 @@ def there_and_back(result: Any) -> Any:
             {"a": (1,)},
         ),
         *(range(1, 9, 2), np.float32(0.1), np.int64(7), np.bool_(True), {(1, "a"): None}),
-        (Score(0.5, 0.1), Trial((Score(1.0, 0.0),), None, 0.1, failure="no")),
+        (Score(0.5, 0.1), FoldResult((Score(1.0, 0.0),), None, 0.1, failure="no")),
     ],
 )
 def test_values_come_back_as_they_were(result: Any) -> None:

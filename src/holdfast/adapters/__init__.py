@@ -16,7 +16,6 @@ __all__ = ["as_tree", "base_score", "forest_trees", "needs_integer_classes"]
 # is_forest and forest_trees, and perhaps base_score and INTEGER_CLASSES. A library is never imported to
 # recognise a model: who has a model has it.
 FILES = {
-    "arborenum": "holdfast.adapters.arborenum",
     "lightgbm": "holdfast.adapters.lightgbm",
     "pystreed": "holdfast.adapters.pystreed",
     "sklearn": "holdfast.adapters.sklearn",
@@ -26,13 +25,12 @@ FILES = {
 _SUPPORTED = (
     "a Tree; a fitted holdfast model that has a tree_; a fitted DecisionTreeClassifier, "
     "DecisionTreeRegressor, ExtraTreeClassifier or ExtraTreeRegressor of scikit-learn, or a member of one of "
-    "its forests; a LightGBM or XGBoost model of one tree; a fitted STreeDClassifier or STreeDRegressor; "
-    "an ArborEnum of one tree"
+    "its forests; a LightGBM or XGBoost model of one tree; a fitted STreeDClassifier or STreeDRegressor"
 )
 _FORESTS = (
     "an Ensemble; a fitted holdfast model that has an ensemble_; a fitted model of LightGBM or XGBoost, or a "
     "fitted RandomForestClassifier, RandomForestRegressor, "
-    "ExtraTreesClassifier or ExtraTreesRegressor; a fitted ArborEnum"
+    "ExtraTreesClassifier or ExtraTreesRegressor"
 )
 
 
@@ -43,16 +41,9 @@ def as_tree(model: Any, schema: Schema | None = None, *, classes: Sequence[Any] 
     values are probabilities or predictions. Fit it with `learning_rate=1`, or all leaves stay close to the
     mean.
 
-    Parameters
-    ----------
-    model : fitted model
-    schema : Schema, optional
-        Schema to measure the tree on. Columns are matched by name, or by position if the model has no names;
-        classes by value. Without it, features range from lowest to highest threshold (LightGBM knows its
-        ranges). Distances need the reference schema: `as_tree(model, schema=table.schema)`.
-    classes : sequence, optional
-        Names of the classes of a model fitted to 0, 1, ... (pystreed, ArborEnum, members of a scikit-learn
-        forest): `classes, y = np.unique(labels, return_inverse=True)`.
+    A model that was fitted to the numbers 0, 1, ... of its classes, as pystreed needs it, has them
+    named by `classes`: classes, y = np.unique(labels, return_inverse=True). So has a member of a
+    scikit-learn forest.
 
     Returns
     -------
@@ -71,20 +62,13 @@ def as_tree(model: Any, schema: Schema | None = None, *, classes: Sequence[Any] 
 
 
 def forest_trees(forest: Any, schema: Schema | None = None) -> list[Tree]:
-    """Convert the trees of an Ensemble, a forest or a boosted model to one schema.
+    """The trees of an Ensemble, a scikit-learn forest or a boosted model, on one schema.
 
-    Parameters
-    ----------
-    forest : fitted model
-    schema : Schema, optional
-        See `as_tree`.
-
-    Returns
-    -------
-    list of Tree
-        Trees of a boosted model predict raw scores, which with `base_score(model)` add up to its raw
-        prediction (LightGBM's boosting="rf" divides by their number); with K classes there are K trees a
-        round, and notes name the class. Of an ArborEnum set the best tree comes first; it has no counts.
+    Those of a scikit-learn forest have its names and classes. Those of a boosted model are trees of numbers,
+    the raw scores that the library adds up: the sum of their predictions and of base_score(model) is its raw
+    prediction. (LightGBM's boosting="rf" then predicts from the sum divided by the number of trees.) With K
+    classes there are K trees a round, and the notes of each say which class it is for. The target of their
+    schema is that raw score.
     """
     ensemble = getattr(forest, "ensemble_", forest)
     if isinstance(ensemble, Ensemble):

@@ -1,30 +1,28 @@
 """`holdfast audit`: every method trained again on samples of a data file."""
 
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
 from holdfast._version import __version__
-from holdfast.audit.changes import CHANGES
-from holdfast.audit.methods import check_target, default_names, made, named_methods
-from holdfast.audit.retrain_audit import retrain_audit
-from holdfast.audit.table import RetrainAudit
+from holdfast.cli.compare import check_output_name, split_names
 from holdfast.cli.continued import continued
 from holdfast.cli.options import AuditSettings
 from holdfast.cli.words import paragraph, plain_warnings, verbatim
-from holdfast.data.files.filetype import is_parquet
 from holdfast.data.files.writing import write_file
+from holdfast.data.input.target import Task
 from holdfast.data.schema import Target
 from holdfast.data.table import Table
-from holdfast.errors import DataError, DataWarning, ParameterError
-from holdfast.runs.folder import check_output
+from holdfast.errors import DataWarning, ParameterError
+from holdfast.evaluate.audit import RetrainAudit, retrain_audit
+from holdfast.evaluate.methods import AUDITED_METHODS, CHANGE_NAMES, check_name, default_names, make_estimator
 from holdfast.runs.json_file import write_json
 from holdfast.runs.notes import timed
 from holdfast.runs.rows import Rows, read_rows
-from holdfast.show.report.given import Given
-from holdfast.show.report.write import page_of, write_page
+from holdfast.show.report.page import write_report
 from holdfast.text.lists import listed
 from holdfast.text.numbers import counted, duration
 
@@ -34,11 +32,12 @@ def run(
 ) -> None:
     """Audit as the settings say, print what was found, and write all figures to a file."""
     if output is not None:
-        _check_name(output, data)
-    changes = _names(settings.changes) or tuple(CHANGES)
-    if unknown := [change for change in changes if change not in CHANGES]:
-        raise ParameterError(f"--changes names {listed(unknown)}: choose of {', '.join(CHANGES)}.")
-    named_methods(_names(settings.methods) or None)  # before any work
+        check_output_name(output, data)
+    changes = split_names(settings.changes) or CHANGE_NAMES
+    if unknown := [change for change in changes if change not in CHANGE_NAMES]:
+        raise ParameterError(f"--changes names {listed(unknown)}: choose of {', '.join(CHANGE_NAMES)}.")
+    for name in split_names(settings.methods):  # before any work
+        check_name(name)
     with plain_warnings():
         rows = read_rows(data, settings)
         table = rows.table(settings.task)
@@ -47,27 +46,13 @@ def run(
         with continued(output, console, restart=restart):
             audit, seconds = timed(lambda: _audited(rows, table, changes, settings, console))
             if output is not None:
-                write_audit(audit, output, Given(title=f"{rows.target}: what retraining changes"))
+                write_audit(audit, output, f"{rows.target}: effect of retraining")
     verbatim(console, audit.text(width=console.width))
     paragraph(console, f"\nAudited in {duration(seconds)}.", style="dim")
 
 
-def _names(text: str | None) -> tuple[str, ...]:
-    return tuple(part.strip().lower() for part in (text or "").split(",") if part.strip())
-
-
-def _check_name(output: Path, data: Path) -> None:
-    check_output(output, data)
-    if output.suffix.lower() in (".json", ".html"):
-        return
-    try:
-        is_parquet(output)
-    except DataError as error:
-        raise DataError(f"{str(error).removesuffix('.')}; in .json for JSON; in .html for a page.") from None
-
-
 def _audited(
-    rows: Rows, table: Table, changes: tuple[str, ...], settings: AuditSettings, console: Console
+    rows: Rows, table: Table, changes: Sequence[str], settings: AuditSettings, console: Console
 ) -> RetrainAudit:
     with warnings.catch_warnings():
         # Categories that a sample does not have would be named for every fit.
@@ -91,18 +76,17 @@ def _audited(
 
 def _methods(settings: AuditSettings, target: Target) -> Any:
     """The methods, made for the target and with the questions that they may ask."""
-    names = _names(settings.methods) or default_names(target)
-    for name in names:
-        check_target(name, target)
+    task: Task = "classification" if target.is_classes else "regression"
+    names = split_names(settings.methods) or default_names(AUDITED_METHODS, task)
     questions = list(settings.question) or None
-    return {name: made(name, target.is_classes, 0).set_params(custom_features=questions) for name in names}
+    return {name: make_estimator(name, task, questions=questions) for name in names}
 
 
-def write_audit(audit: RetrainAudit, output: Path, given: Given | None = None) -> None:
+def write_audit(audit: RetrainAudit, output: Path, title: str | None = None) -> None:
     """All pairs in a file of data, all figures in JSON, or a page."""
     ending = output.suffix.lower()
     if ending == ".html":
-        write_page(page_of(audit, given), output)
+        write_report(audit, output, title=title)
     elif ending == ".json":
         content = {
             "holdfast": __version__,

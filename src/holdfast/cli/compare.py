@@ -2,7 +2,6 @@
 
 import warnings
 from collections.abc import Mapping, Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -13,40 +12,36 @@ from rich.text import Text
 
 from holdfast._version import __version__
 from holdfast.cli.continued import continued
-from holdfast.cli.options import MODELS, CompareSettings
+from holdfast.cli.options import CompareSettings
 from holdfast.cli.words import heading, paragraph, plain_warnings, verbatim
-from holdfast.comparison.compare import compare_models, metrics_of
-from holdfast.comparison.division import SharedFolds, shared_folds
-from holdfast.comparison.table import ModelComparison
 from holdfast.data.files.filetype import is_parquet
 from holdfast.data.files.writing import write_file
+from holdfast.data.input.target import Task
 from holdfast.data.schema import Target
 from holdfast.data.table import Table
 from holdfast.errors import CacheWarning, DataError, DataWarning, ParameterError
-from holdfast.growth.rules import C45, GrowthRules
+from holdfast.evaluate.compare import ModelComparison, compare_models, metrics_of
+from holdfast.evaluate.folds import SharedFolds, shared_folds
+from holdfast.evaluate.methods import (
+    COMPARED_METHODS,
+    METHOD_NAMES,
+    METHODS,
+    default_names,
+    make_estimator,
+)
+from holdfast.growth.rules import GrowthRules
 from holdfast.runs.class_weight import class_weight
 from holdfast.runs.folder import check_output
 from holdfast.runs.json_file import write_json
 from holdfast.runs.notes import timed
 from holdfast.runs.rows import Rows, read_rows
-from holdfast.show.report.given import Given
-from holdfast.show.report.write import page_of, write_page
+from holdfast.show.report.page import write_report
 from holdfast.text.lines import printable
 from holdfast.text.lists import listed
 from holdfast.text.numbers import counted, duration
 
-TITLES = {"pruned": "pruned tree", "c4.5": "C4.5", "stable": "stable tree"}
-# Where each model lives, what it is called there, and what is set apart from the defaults.
-_KINDS: dict[str, tuple[str, str, dict[str, Any]]] = {
-    "tree": ("tree", "Tree", {}),
-    "pruned": ("tree", "Tree", {"size": "auto"}),
-    "c4.5": ("tree", "Tree", {"growth_rules": C45}),
-    "bagging": ("bagging", "Bagging", {}),
-    "forest": ("forest", "Forest", {}),
-    "boosting": ("boosting", "Boosting", {}),
-    "stable": ("stable", "StableTree", {}),
-}
-CHOOSING = ("pruned", "stable")  # models that choose by a score of their own: by the one they are compared by
+# Models that choose by a score of their own: they get the one that they are compared by.
+CHOOSING = [name for name, each in METHODS.items() if name == "pruned" or "StableTree" in each.estimator]
 
 
 def run(
@@ -54,14 +49,15 @@ def run(
 ) -> None:
     """Compare as the settings say, print the table and how to read it, and write all figures to a file."""
     if output is not None:
-        _check_name(output, data)
+        check_output_name(output, data)
     if settings.folds == 1 and settings.stage is None:
         raise ParameterError("--folds 1 goes with --stage only, to hold out the last: give at least 2.")
     wanted = wanted_models(settings.models)
     with plain_warnings():
         rows = read_rows(data, settings)
         table = rows.table(settings.task)
-        wanted = _fitting(wanted, table.schema.target, is_default=settings.models == ",".join(MODELS))
+        if settings.models == ",".join(COMPARED_METHODS) and not table.schema.target.is_classes:
+            wanted = list(default_names(wanted, "regression"))
         scoring = _scoring(settings.scoring)
         metrics_of(scoring, table)  # before any work, and before scikit-learn takes a second to import
         _check_baseline(settings.baseline, wanted)
@@ -72,42 +68,40 @@ def run(
         with continued(output, console, restart=restart):
             comparison, seconds = timed(lambda: _compared(models, rows, table, scoring, settings, console))
             if output is not None:
-                write_comparison(comparison, output, Given(title=f"{rows.target}: models compared"))
+                write_comparison(comparison, output, f"{rows.target}: models compared")
     heading(console, "The same folds for every model")
     show_comparison(comparison, console)
     paragraph(console, f"\nCompared in {duration(seconds)}.", style="dim")
 
 
 def wanted_models(text: str) -> list[str]:
-    """The models that the text names, each once, in the order of all; a ParameterError for an unknown one."""
-    named = [part.strip().lower() for part in text.split(",") if part.strip()]
-    unknown = [name for name in named if name not in MODELS]
+    """The models that the text names, each once; a ParameterError for an unknown one."""
+    named = split_names(text)
+    unknown = [name for name in named if name not in METHOD_NAMES]
     if unknown or not named:
         raise ParameterError(
-            f"--models {text!r} names {listed(unknown) or 'none'}: choose of {', '.join(MODELS)}."
+            f"--models {text!r} names {listed(unknown) or 'none'}: choose of {', '.join(METHOD_NAMES)}."
         )
-    return [name for name in MODELS if name in named]
+    return named
 
 
 def models_of(
     wanted: Sequence[str], target: Target, scoring: Any, seed: int, given: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
     """The models by the names that the table shows; what is `given` is set for all."""
-    ending = "Classifier" if target.is_classes else "Regressor"
+    task: Task = "classification" if target.is_classes else "regression"
     first = scoring[0] if scoring else None
     models = {}
     for name in wanted:
-        module, stem, settings = _KINDS[name]
-        kind = getattr(import_module(f"holdfast.estimators.{module}"), stem + ending)
         chooses = {"scoring": first} if name in CHOOSING else {}
-        set_for = {**settings, **chooses, **_given_to(name, given or {})}
-        models[TITLES.get(name, name)] = kind(**set_for, random_state=seed)
+        own = {**chooses, **_given_to(name, given or {}), "random_state": seed}
+        models[METHODS[name].title] = make_estimator(name, task, **own)
     return models
 
 
 def _given_to(name: str, given: Mapping[str, Any]) -> dict[str, Any]:
     """What is given as the parameters of the model: a stable tree tries leaf sizes, from the least on."""
-    if name != "stable" or "min_samples_leaf" not in given:
+    if METHODS[name].estimator != "StableTree" or "min_samples_leaf" not in given:
         return dict(given)
     others = {parameter: value for parameter, value in given.items() if parameter != "min_samples_leaf"}
     return {**others, "growth_rules": GrowthRules(min_samples_leaf=given["min_samples_leaf"])}
@@ -116,7 +110,8 @@ def _given_to(name: str, given: Mapping[str, Any]) -> dict[str, Any]:
 # -- what is asked for ------------------------------------------------------------------------------------
 
 
-def _check_name(output: Path, data: Path) -> None:
+def check_output_name(output: Path, data: Path) -> None:
+    """Raise a DataError unless the file can be written and is a table, JSON or a page by its name."""
     check_output(output, data)
     if output.suffix.lower() in (".json", ".html"):
         return
@@ -130,6 +125,11 @@ def _scoring(text: str | None) -> list[str] | None:
     return None if text is None else [part.strip() for part in text.split(",") if part.strip()]
 
 
+def split_names(text: str | None) -> list[str]:
+    """The names that a text lists, separated by commas, each once."""
+    return list(dict.fromkeys(part.strip().lower() for part in (text or "").split(",") if part.strip()))
+
+
 def _given(settings: CompareSettings, target: Target) -> dict[str, Any]:
     """The parameters of all models that the options spell out."""
     weight = class_weight(settings.class_weight, target)
@@ -138,18 +138,6 @@ def _given(settings: CompareSettings, target: Target) -> dict[str, Any]:
         "custom_features": list(settings.question) or None,
         **{name: value for name, value in given.items() if value is not None},
     }
-
-
-def _fitting(wanted: list[str], target: Target, *, is_default: bool) -> list[str]:
-    """The models that are made for such a target."""
-    if target.is_classes or "c4.5" not in wanted:
-        return wanted
-    if not is_default:
-        raise ParameterError(
-            f"--models has c4.5, which is for classes, and the target {target.name!r} is a number: leave it "
-            "out."
-        )
-    return [name for name in wanted if name != "c4.5"]
 
 
 def _check_baseline(baseline: str | None, wanted: Sequence[str]) -> None:
@@ -194,7 +182,7 @@ def _compared(
             groups=rows.groups,
             stage=rows.stage,
             strict_groups=settings.strict_groups,
-            baseline=None if baseline is None else TITLES.get(baseline, baseline),
+            baseline=None if baseline is None else METHODS[baseline].title,
             on_error="skip",  # the others have taken their time, and the table says what is wrong
             n_jobs=settings.n_jobs,
             random_state=settings.random_state,
@@ -253,10 +241,10 @@ def show_comparison(comparison: ModelComparison, console: Console) -> None:
     paragraph(console, f"\n{comparison.reading}")
 
 
-def write_comparison(comparison: ModelComparison, output: Path, given: Given | None = None) -> None:
+def write_comparison(comparison: ModelComparison, output: Path, title: str | None = None) -> None:
     """All figures in a file: one row per model, one object with them as JSON, or a page."""
     if output.suffix.lower() == ".html":
-        write_page(page_of(comparison, given), output)
+        write_report(comparison, output, title=title)
         return
     if output.suffix.lower() != ".json":
         write_file(comparison.columns(), output)

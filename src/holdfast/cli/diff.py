@@ -22,10 +22,11 @@ from holdfast.runs.data_file import share_learned
 from holdfast.runs.folder import check_output, model_file
 from holdfast.runs.json_file import finite
 from holdfast.runs.new_rows import read_rows_of_both
-from holdfast.show.diff import WIDTH, diff_text
-from holdfast.show.report.write import page_of, write_page
+from holdfast.show.diff import diff_view
+from holdfast.show.report.page import write_report
 from holdfast.storage.model_file import load_model
 from holdfast.text.lists import columns_text, listed
+from holdfast.text.view import WIDTH
 from holdfast.tree.tree import Tree
 
 ENDINGS = (".txt", ".html", ".json")
@@ -72,7 +73,7 @@ def _check_name(output: Path, *inputs: Path) -> None:
 
 def _write(diff: TreeDiff, output: Path, ending: str) -> None:
     if ending == ".html":
-        write_page(page_of(diff), output)
+        write_report(diff, output)
     else:
         replace_file(output, _content(diff, ending).encode())
 
@@ -84,7 +85,7 @@ def _content(diff: TreeDiff, ending: str) -> str:
 
 
 def _print(diff: TreeDiff, console: Console) -> None:
-    text = Text(diff_text(diff, min(WIDTH, console.width)))
+    text = Text(diff_view(diff).to_text(min(WIDTH, console.width)))
     for pattern, style in COLOURS.items():
         text.highlight_regex(pattern, style)
     console.print(text, soft_wrap=True)

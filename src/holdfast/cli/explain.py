@@ -28,11 +28,12 @@ from holdfast.runs.json_file import write_json
 from holdfast.runs.new_rows import TRUTHS, is_text, read_features
 from holdfast.runs.run import open_run
 from holdfast.runs.wording import on_terminal
-from holdfast.show.row_explanation import WIDTH, row_explanation_text
+from holdfast.show.row_explanation import row_explanation_view
 from holdfast.storage.model_file import load_model
 from holdfast.text.lines import label_text, printable
 from holdfast.text.lists import columns_text, listed
 from holdfast.text.numbers import counted
+from holdfast.text.view import WIDTH
 from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.tree import LEAF, Tree
 
@@ -86,7 +87,7 @@ def _check_ending(output: Path) -> None:
 
 def _text(found: Explained, width: int = WIDTH) -> str:
     """The rows one below the other, each under its name if there are several."""
-    texts = [row_explanation_text(each, width) for _, each in found]
+    texts = [row_explanation_view(each).to_text(width) for _, each in found]
     if len(found) == 1:
         return texts[0]
     heads = [f"{printable(name)}\n{'-' * len(printable(name))}" for name, _ in found]

@@ -9,14 +9,13 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from holdfast.audit.names import CHANGE_NAMES, METHOD_NAMES
 from holdfast.cli.stages_settings import StagesSettings
+from holdfast.evaluate.methods import AUDITED_METHODS, CHANGE_NAMES, COMPARED_METHODS, METHOD_NAMES
 from holdfast.runs.data_settings import CellSettings, ColumnSettings, DataSettings
 from holdfast.runs.setting import Range, Setting, option, setting, setting_of
 from holdfast.runs.settings import LearningSettings, RunSettings, jobs
 from holdfast.runs.update_settings import UpdateRunSettings
 
-MODELS = ("tree", "pruned", "c4.5", "bagging", "forest", "boosting", "stable")
 RAW = "In CSV, leave text as it is even where a spreadsheet would take it for a formula."
 Command = Callable[..., Any]
 
@@ -26,8 +25,8 @@ class CompareSettings(LearningSettings):
     """What a comparison of models depends on, but for the data."""
 
     models: str = setting(
-        ",".join(MODELS),
-        help="Which of these, separated by commas; c4.5 is for classes only.",
+        ",".join(COMPARED_METHODS),
+        help=f"Which of {', '.join(METHOD_NAMES)}, separated by commas; c4.5 is for classes only.",
         metavar="NAMES",
     )
     folds: int = setting(5, kind=int, range=Range(1), help="Parts that are held out in turn.")
@@ -37,7 +36,7 @@ class CompareSettings(LearningSettings):
         help="With --stage and --groups: learn from no earlier row of a group that is held out.",
     )
     baseline: str | None = setting(
-        None, help="Differences are to this one; without it, to the best.", choices=MODELS
+        None, help="Differences are to this one; without it, to the best.", choices=METHOD_NAMES
     )
 
 
@@ -47,7 +46,8 @@ class AuditSettings(DataSettings):
 
     methods: str | None = setting(
         None,
-        help=f"Which of {', '.join(METHOD_NAMES)}, separated by commas.  [default: no bootstrap, no optimal]",
+        help=f"Which of {', '.join(METHOD_NAMES)}, separated by commas.  "
+        f"[default: {', '.join(AUDITED_METHODS)}]",
         metavar="NAMES",
     )
     changes: str | None = setting(
@@ -55,15 +55,15 @@ class AuditSettings(DataSettings):
         help=f"Which of {', '.join(CHANGE_NAMES)}, separated by commas.  [default: all]",
         metavar="NAMES",
     )
-    repeats: int = setting(5, kind=int, range=Range(1), help="Times that rows are divided anew.")
+    repeats: int = setting(5, kind=int, range=Range(1), help="Number of random divisions of the rows.")
     test: float = setting(
         0.3,
         kind=float,
         range=Range(0, 1, low_open=True, high_open=True),
-        help="Fraction of the rows that no model sees.",
+        help="Fraction of the rows to test on.",
     )
     label_weight: float = setting(
-        10.0, kind=float, range=Range(0), help="What another outcome of a rule adds to a distance."
+        10.0, kind=float, range=Range(0), help="Weight of another outcome of a rule in a tree distance."
     )
     random_state: int = setting(0, kind=int, range=Range(0), help="Same data, same seed, same figures.")
     n_jobs: int = setting(

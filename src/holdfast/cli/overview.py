@@ -41,7 +41,7 @@ def collection_text(trees: Sequence[Tree], *, most: int | None = None) -> str:
         *_size_lines(trees),
         f"They begin with {len(questions)} different questions about {len(roots)} of the features.",
         "",
-        feature_table(feature_use(trees), most, WHOLE),
+        feature_table(feature_use(trees), most, WHOLE).to_text(),
     ]
     return "\n".join(lines)
 

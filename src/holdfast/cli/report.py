@@ -7,7 +7,7 @@ import click
 
 from holdfast.runs.folder import is_run, model_file
 from holdfast.runs.run import Run, open_run
-from holdfast.show.report.write import write_report
+from holdfast.show.report.page import write_report
 from holdfast.storage.model_file import load_model
 
 

@@ -19,7 +19,7 @@ from holdfast.show.feature_use import feature_table
 from holdfast.show.frontier import LOST, leaves_text, lost_text, shown_order
 from holdfast.show.scores import disappointment, score_texts
 from holdfast.show.size_choice import size_choice_table
-from holdfast.show.split_support import NARROWEST, split_support_text
+from holdfast.show.split_support import split_support_view
 from holdfast.show.tree_text import drawing
 from holdfast.stability.choice import default_unit
 from holdfast.stability.selection import NOISE_AWARE, SCORE_TOLERANCE
@@ -242,7 +242,7 @@ def _test_cells(fit: StableFit) -> list[tuple[str, ...]]:
 
 def show_split_support(fit: StableFit, console: Console) -> None:
     """For every split of the chosen tree, how many of the other trees ask the same there."""
-    verbatim(console, split_support_text(fit.split_support, max(NARROWEST, min(console.width, WIDEST))))
+    verbatim(console, split_support_view(fit.split_support).to_text(min(console.width, WIDEST)))
 
 
 def show_features(fit: StableFit, console: Console) -> None:
@@ -250,7 +250,7 @@ def show_features(fit: StableFit, console: Console) -> None:
     n_sampled = len(fit.trained.sampled_candidates)
     n_trees = len(fit.trained.references) + n_sampled
     kinds = f"{n_trees} trees, reference and candidate" if n_sampled else f"{n_trees} reference trees"
-    verbatim(console, feature_table(fit.uses, MOST_FEATURES, "summary.json"))
+    verbatim(console, feature_table(fit.uses, MOST_FEATURES, "summary.json").to_text())
     paragraph(console, f"\nIn all {kinds}.", style="dim")
 
 
@@ -275,7 +275,7 @@ def show_fit(fit: StableFit, console: Console) -> None:
         paragraph(console, f"\n{warning}", style="bold yellow")
     if fit.trained.sizes is not None and (choice := fit.trained.sizes.choice) is not None:
         heading(console, "The size")
-        verbatim(console, size_choice_table(choice))
+        verbatim(console, size_choice_table(choice).to_text())
     heading(console, "The frontier")
     show_frontier(fit, console)
     heading(console, "The chosen tree")

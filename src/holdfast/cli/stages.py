@@ -22,11 +22,12 @@ from holdfast.runs.folder import check_output
 from holdfast.runs.json_file import write_json
 from holdfast.runs.notes import timed
 from holdfast.runs.rows import Rows, read_rows
-from holdfast.show.report.write import page_of
-from holdfast.show.stages import WIDTH, stages_text
+from holdfast.show.report.page import write_report
+from holdfast.show.stages import stages_view
 from holdfast.stability.stages.sequence import StageSequence
 from holdfast.stability.stages.settings import StageSettings
 from holdfast.text.numbers import counted, duration
+from holdfast.text.view import WIDTH
 
 CARRIED = (
     *("strategy", "memory", "half_life", "tolerance", "movement_weight", "hindsight", "compare", "min_rows"),
@@ -53,7 +54,7 @@ def run(
             sequence, seconds = timed(lambda: _carried(rows, table, settings, console))
             if output is not None:
                 write_stages(sequence, output)
-    verbatim(console, stages_text(sequence, min(WIDTH, console.width)))
+    verbatim(console, stages_view(sequence).to_text(min(WIDTH, console.width)))
     paragraph(console, f"\nFitted in {duration(seconds)}.", style="dim")
 
 
@@ -99,7 +100,7 @@ def write_stages(sequence: StageSequence, output: Path) -> None:
     """A page, a picture, all figures in JSON, or one row per stage in a file of data."""
     ending = output.suffix.lower()
     if ending == ".html":
-        replace_file(output, page_of(sequence).html.encode())
+        write_report(sequence, output)
     elif ending == ".svg":
         replace_file(output, sequence.to_svg().encode())
     elif ending == ".json":

@@ -20,7 +20,7 @@ from holdfast.runs.run_files import find_earlier_run
 from holdfast.runs.update_files import write_page, write_update_files
 from holdfast.runs.update_result import UpdateRun
 from holdfast.runs.update_run import PreparedUpdate, prepare_update
-from holdfast.show.update_run import update_run_text
+from holdfast.show.update_run import update_run_view
 from holdfast.text.lines import printable
 from holdfast.text.numbers import counted, duration
 
@@ -110,7 +110,7 @@ def _show_data(prepared: PreparedUpdate, console: Console) -> None:
 
 
 def _show(updated: UpdateRun, console: Console) -> None:
-    text = Text(update_run_text(updated, min(WIDEST, console.width)))
+    text = Text(update_run_view(updated).to_text(min(WIDEST, console.width)))
     text.highlight_regex(r"(?m)^ *-> .*$", "bold")
     text.highlight_regex(r"\bFAIL\b", "bold red")
     text.highlight_regex(r"(?m)\bpass$", "green")

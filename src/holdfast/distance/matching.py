@@ -10,7 +10,7 @@ from holdfast.arrays import BoolArray, LongArray
 from holdfast.distance.costs import feature_costs, outcome_difference, rule_weight
 from holdfast.distance.settings import DistanceSettings
 from holdfast.kernels.distance.assignment import Prices
-from holdfast.shown import shown
+from holdfast.text.view import View, ViewMixin
 from holdfast.tree.rule import Rule, tree_rules
 from holdfast.tree.tree import Tree
 
@@ -50,8 +50,8 @@ class UnmatchedRule:
 
 
 @dataclass(frozen=True, eq=False)
-class TreeDistance:
-    """Distance of two trees with its matching."""
+class TreeDistance(ViewMixin):
+    """How far apart two trees are, and why."""
 
     first: Tree
     second: Tree
@@ -97,10 +97,14 @@ class TreeDistance:
 
         Shows `most` pairs of rules, and as many that have no counterpart or are the same; None shows all.
         """
-        return shown("distance_text", self, most)
+        from holdfast.show.distance_text import distance_view
 
-    def _repr_html_(self) -> str:
-        return shown("distance_html", self)
+        return distance_view(self, most).to_text()
+
+    def _view(self) -> View:
+        from holdfast.show.distance_text import distance_view
+
+        return distance_view(self)
 
 
 def build_matching(

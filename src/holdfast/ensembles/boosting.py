@@ -25,7 +25,6 @@ from holdfast.growth.class_costs import losses_of
 from holdfast.growth.sample import check_table
 from holdfast.kernels.boosting.roles import HELD_OUT, LEARNT, LEFT_OUT, N_ROLES
 from holdfast.random_streams import Branch
-from holdfast.shown import plotted
 from holdfast.tree.ensemble import Ensemble
 
 __all__ = ["Boosting", "BoostingSettings", "boost"]
@@ -50,8 +49,10 @@ class Boosting:
         return self.ensemble.n_rounds
 
     def plot(self, ax: Any = None) -> Any:
-        """Plot the losses by rounds as a `BoostingDisplay`."""
-        return plotted("BoostingDisplay", self, ax=ax)
+        """A `BoostingDisplay`, drawn: the losses by rounds."""
+        from holdfast.show.plots.performance import BoostingDisplay
+
+        return BoostingDisplay.from_result(self, ax=ax)
 
 
 def boost(

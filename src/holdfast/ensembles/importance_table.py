@@ -7,7 +7,7 @@ import numpy as np
 
 from holdfast.arrays import FloatArray, LongArray, without_last_digits
 from holdfast.scoring.metric import Metric
-from holdfast.shown import plotted, shown
+from holdfast.text.view import View, ViewMixin
 
 
 class Spread(NamedTuple):
@@ -19,8 +19,8 @@ class Spread(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Importances:
-    """Feature importances of an ensemble, in the order of the schema."""
+class Importances(ViewMixin):
+    """How much each feature does for the trees of an ensemble, in the order of the schema."""
 
     names: tuple[str, ...]
     n_estimators: int
@@ -62,11 +62,12 @@ class Importances:
         return frame_from(columns, types | {"feature": nw.String, "n_splits": nw.Int64}, backend)
 
     def plot(self, ax: Any = None, *, kind: str | None = None, max_features: int = 20) -> Any:
-        """Plot the importances with their spread over trees as an `ImportanceDisplay`."""
-        return plotted("ImportanceDisplay", self, ax=ax, kind=kind, max_features=max_features)
+        """An `ImportanceDisplay`, drawn: bars with their spread over the trees."""
+        from holdfast.show.plots.importance import ImportanceDisplay
 
-    def __repr__(self) -> str:
-        return shown("importances_text", self)
+        return ImportanceDisplay.from_result(self, ax=ax, kind=kind, max_features=max_features)
 
-    def _repr_html_(self) -> str:
-        return shown("importances_html", self)
+    def _view(self) -> View:
+        from holdfast.show.importances import importances_view
+
+        return importances_view(self)

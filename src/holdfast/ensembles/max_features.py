@@ -20,15 +20,15 @@ from holdfast.growth.sample import split_weight
 from holdfast.growth.size.folds import Folds, divide_rows
 from holdfast.random_streams import Branch, derived_seed
 from holdfast.scoring.metric import Metric, TrueValues
-from holdfast.shown import shown
+from holdfast.text.view import View, ViewMixin
 
 TIED = 1e-12  # mean scores that differ by less, as a fraction of the best, are equal
 POWERS = (0.0, 0.25, 0.5, 0.75, 1.0)  # of the number of features, which are tried
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class MaxFeaturesTable:
-    """Scores by number of features drawn; greater is better."""
+class MaxFeaturesTable(ViewMixin):
+    """One entry for every number of features that was tried; scores are the greater the better."""
 
     max_features: LongArray
     scores: FloatArray  # (numbers, folds), or one column of out-of-bag scores
@@ -80,11 +80,10 @@ class MaxFeaturesTable:
         types: dict[str, Any] = dict.fromkeys(columns, nw.Float64)
         return frame_from(columns, types | {"max_features": nw.Int64, "chosen": nw.Boolean}, backend)
 
-    def __repr__(self) -> str:
-        return shown("max_features_text", self)
+    def _view(self) -> View:
+        from holdfast.show.max_features import max_features_view
 
-    def _repr_html_(self) -> str:
-        return shown("max_features_html", self)
+        return max_features_view(self)
 
 
 class ChosenForest(NamedTuple):

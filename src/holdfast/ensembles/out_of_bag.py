@@ -16,7 +16,6 @@ from holdfast.ensembles.bagging import Bagging
 from holdfast.ensembles.tree_correlation import PairSums, TreeCorrelation, target_values
 from holdfast.errors import DataError, DataWarning, ParameterError
 from holdfast.scoring.metric import Metric, Score, TrueValues, make_metric
-from holdfast.shown import plotted
 from holdfast.text.numbers import with_error
 
 TASKS_AT_ONCE = 16  # the leaves of so many wait in memory to be added up
@@ -42,8 +41,10 @@ class Curve:
         return f"<Curve: {len(self)} points, {self.scores[-1]:.4g} with {self.n_estimators[-1]} trees>"
 
     def plot(self, ax: Any = None) -> Any:
-        """Plot the score by number of trees as an `OutOfBagDisplay`."""
-        return plotted("OutOfBagDisplay", self, ax=ax)
+        """An `OutOfBagDisplay`, drawn: the score by the number of trees."""
+        from holdfast.show.plots.performance import OutOfBagDisplay
+
+        return OutOfBagDisplay.from_result(self, ax=ax)
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Return a pandas, polars or pyarrow frame (the first installed) with one row per point."""

@@ -8,14 +8,14 @@ import numpy as np
 from holdfast.arrays import FloatArray, IntArray, LongArray
 from holdfast.data.schema import Target
 from holdfast.errors import DataError, ParameterError
-from holdfast.shown import shown
+from holdfast.text.view import View, ViewMixin
 from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.tree import Tree
 
 
 @dataclass(frozen=True)
-class TreeCorrelation:
-    """Variance of one tree over rows, and its covariance with another.
+class TreeCorrelation(ViewMixin):
+    """The variance of one tree over rows, and what it has in common with that of another.
 
     With the correlation r, the mean of B trees has the variance `r s^2 + (1 - r) s^2 / B`, where s^2 is that
     of one tree. More trees lower the second part alone. Of errors, the variance is the mean squared error.
@@ -45,8 +45,10 @@ class TreeCorrelation:
             f"{self.variance_of_mean():.4g} of {self.n_estimators}, {self.covariance:.4g} of ever more>"
         )
 
-    def _repr_html_(self) -> str:
-        return shown("tree_correlation_html", self)
+    def _view(self) -> View:
+        from holdfast.show.tree_correlation import tree_correlation_view
+
+        return tree_correlation_view(self)
 
 
 def tree_correlation(ensemble: Ensemble, X: Any, y: Any = None, **policy: Any) -> TreeCorrelation:

@@ -15,7 +15,6 @@ from holdfast.data.schema import Label, Target
 from holdfast.errors import DataError, ModelError, ParameterError
 from holdfast.scoring.costs import NetBenefit
 from holdfast.scoring.metric import Metric, TrueValues
-from holdfast.shown import plotted, plotted_svg
 
 THRESHOLDS = tuple(np.arange(1, 100) / 100)
 
@@ -68,10 +67,15 @@ class DecisionCurve:
 
     def plot(self, ax: Any = None) -> Any:
         """A `DecisionCurveDisplay`, drawn: the net benefit by the threshold probability."""
-        return plotted("DecisionCurveDisplay", self, ax=ax)
+        from holdfast.show.plots.performance import DecisionCurveDisplay
+
+        return DecisionCurveDisplay.from_result(self, ax=ax)
 
     def _repr_html_(self) -> str:
-        return plotted_svg("DecisionCurveDisplay", self)
+        from holdfast.show.plots.display import LATER
+        from holdfast.show.plots.performance import DecisionCurveDisplay
+
+        return DecisionCurveDisplay.from_result(self, ax=LATER).to_svg()
 
     def __repr__(self) -> str:
         models = ", ".join(self.names)

@@ -19,17 +19,17 @@ from holdfast.distance.distances import tree_distance
 from holdfast.errors import SchemaMismatch
 from holdfast.scoring.differences import score_difference
 from holdfast.scoring.formulas import standard_error, weighted_mean
-from holdfast.scoring.metric import Metric, Score, TrueValues, make_metric
-from holdfast.scoring.predictions import predict_at_nodes
-from holdfast.shown import shown
+from holdfast.scoring.metric import Metric, Score, TrueValues, metric_of
+from holdfast.scoring.predictions import node_predictions
 from holdfast.text.lists import listed
+from holdfast.text.view import View, ViewMixin
 from holdfast.tree.tree import Tree
 
 NORMAL = 1.959963984540054  # standard errors on each side of an interval of 95 %
 
 
 @dataclass(frozen=True)
-class EditPrice:
+class EditPrice(ViewMixin):
     """What becomes of score, answers and rules where one tree takes the place of another."""
 
     metric: Metric
@@ -48,11 +48,10 @@ class EditPrice:
         value, error = self.difference
         return value - NORMAL * error, value + NORMAL * error
 
-    def __str__(self) -> str:
-        return shown("edit_price_text", self)
+    def _view(self) -> View:
+        from holdfast.show.edit_price import edit_price_view
 
-    def _repr_html_(self) -> str:
-        return shown("edit_price_html", self)
+        return edit_price_view(self)
 
 
 def price_of_edit(

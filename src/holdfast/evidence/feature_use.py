@@ -9,7 +9,7 @@ import numpy as np
 from holdfast.arrays import DIGITS, BoolArray, FloatArray, IntArray, frozen
 from holdfast.distance.reference_schema import unify_schemas
 from holdfast.errors import ParameterError
-from holdfast.shown import plotted, shown
+from holdfast.text.view import View, ViewMixin
 from holdfast.tree.tree import LEAF, Tree
 
 NEVER = np.iinfo(np.int32).max  # the level of a feature that a tree does not ask about
@@ -26,18 +26,19 @@ class FeatureUse:
     spread: float  # standard deviation of that fraction over the trees; 0 for a single tree
 
 
-class FeatureUses(list[FeatureUse]):
+class FeatureUses(ViewMixin, list[FeatureUse]):
     """The uses of all features, which print themselves as a table of those that are asked about most."""
 
     def plot(self, ax: Any = None, *, max_features: int = 20) -> Any:
         """An `ImportanceDisplay`, drawn: bars with their spread over the trees."""
-        return plotted("ImportanceDisplay", self, ax=ax, max_features=max_features)
+        from holdfast.show.plots.importance import ImportanceDisplay
 
-    def __repr__(self) -> str:
-        return shown("feature_table", self)
+        return ImportanceDisplay.from_result(self, ax=ax, max_features=max_features)
 
-    def _repr_html_(self) -> str:
-        return shown("feature_use_html", self)
+    def _view(self) -> View:
+        from holdfast.show.feature_use import feature_use_view
+
+        return feature_use_view(self)
 
 
 def feature_use(trees: Sequence[Tree]) -> FeatureUses:

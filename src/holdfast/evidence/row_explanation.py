@@ -18,6 +18,7 @@ from holdfast.evidence.one_row import RowValues, Value, row_frame
 from holdfast.evidence.outcome_at import LeafOutcome, leaf_outcome
 from holdfast.evidence.split_support import SplitSupport
 from holdfast.shown import shown
+from holdfast.text.view import View, ViewMixin
 from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.support import find_weak_splits
 from holdfast.tree.tree import KNOWN
@@ -50,7 +51,7 @@ class PathStep:
 
 
 @dataclass(frozen=True, eq=False)
-class RowExplanation:
+class RowExplanation(ViewMixin):
     """Why a tree says what it says of one row, and the smallest changes that would lead elsewhere."""
 
     target: Target
@@ -62,14 +63,8 @@ class RowExplanation:
     unanswered: tuple[str, ...] = ()  # questions over columns that closed the way to some of these leaves
     decides: str = ""  # from which probability on which class is predicted, if not the most likely one
 
-    def __str__(self) -> str:
-        return shown("row_explanation_text", self)
-
     def __repr__(self) -> str:
         return f"<RowExplanation: {len(self.steps)} questions, {self.outcome.prediction!r}>"
-
-    def _repr_html_(self) -> str:
-        return shown("row_explanation_html", self)
 
     def to_dict(self) -> dict[str, Any]:
         """The same as plain data, ready for JSON."""
@@ -89,6 +84,11 @@ class RowExplanation:
             ],
             "unanswered": list(self.unanswered),
         }
+
+    def _view(self) -> View:
+        from holdfast.show.row_explanation import row_explanation_view
+
+        return row_explanation_view(self)
 
 
 def explain_row(

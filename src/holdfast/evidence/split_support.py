@@ -12,9 +12,10 @@ import numpy as np
 
 from holdfast.arrays import BoolArray, FloatArray, LongArray
 from holdfast.data.schema import Feature, Label
-from holdfast.distance.reference_schema import unify_schemas
-from holdfast.shown import plotted, shown
-from holdfast.tree.rule import list_conditions
+from holdfast.distance.reference_schema import on_one_schema
+from holdfast.shown import shown
+from holdfast.text.view import View, ViewMixin
+from holdfast.tree.rule import conditions_at
 from holdfast.tree.tree import KNOWN, LEAF, Tree
 
 FULL_LIST = 24  # categories that a question spells out
@@ -47,18 +48,19 @@ class SplitSupport:
     same_rows: float | None = None  # share of the references that split mostly the same rows on the feature
 
 
-class SplitSupports(list[SplitSupport]):
+class SplitSupports(ViewMixin, list[SplitSupport]):
     """The support of all splits of a tree, which prints itself as a text."""
-
-    def __repr__(self) -> str:
-        return shown("split_support_text", self)
 
     def plot(self, ax: Any = None) -> Any:
         """A `SplitSupportDisplay`, drawn: how many trees ask each split, and where their thresholds fall."""
-        return plotted("SplitSupportDisplay", self, ax=ax)
+        from holdfast.show.plots.frontier import SplitSupportDisplay
 
-    def _repr_html_(self) -> str:
-        return shown("split_support_html", self)
+        return SplitSupportDisplay.from_result(self, ax=ax)
+
+    def _view(self) -> View:
+        from holdfast.show.split_support import split_support_view
+
+        return split_support_view(self)
 
 
 def split_support(tree: Tree, references: Sequence[Tree], candidates: Sequence[Tree]) -> SplitSupports:

@@ -23,11 +23,11 @@ from holdfast.runs.run_files import read_run_files, write_run_files
 from holdfast.runs.stable_fit import CHOSEN, StableFit
 from holdfast.runs.wording import python_errors
 from holdfast.scoring.metric import make_metric
-from holdfast.shown import shown
 from holdfast.stability.choice import SelectionRule, mark_choice
 from holdfast.stability.frontier import Frontier
 from holdfast.text.lines import printable
 from holdfast.text.numbers import with_errors
+from holdfast.text.view import View, ViewMixin
 from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.tree import Tree
 from holdfast.tree.wording import WARNING, list_warnings
@@ -42,7 +42,7 @@ _KINDS = {
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Run:
+class Run(ViewMixin):
     """A fitted model and all that is known of it. `fit_run` makes one, and `open_run` reads one from disk."""
 
     facts: dict[str, Any]  # plain data, as in summary.json
@@ -143,9 +143,6 @@ class Run:
         first = dict.fromkeys([*(f"{WARNING}{each}" for each in self.facts.get("warnings", ())), *own])
         return "\n".join([*first, *lines, *filter(None, [self.reason]), *self.facts.get("disagreement", ())])
 
-    def _repr_html_(self) -> str:
-        return shown("run_html", self)
-
     @property
     def _title(self) -> str:
         model, target = self.model, printable(self.model.schema.target.name)
@@ -168,6 +165,11 @@ class Run:
         rules = CellSettings(**self.facts["reading"]).reading_options
         with python_errors(), open_source(data, rules.encoding) as source:
             return read_features(source, self.model, rules)
+
+    def _view(self) -> View:
+        from holdfast.show.run import run_view
+
+        return run_view(self)
 
 
 def open_run(folder: str | os.PathLike[str]) -> Run:

@@ -13,7 +13,6 @@ from holdfast.files import replace_file
 from holdfast.runs.folder import FACTS, is_run, unfinished
 from holdfast.runs.importances import importance_columns
 from holdfast.runs.json_file import write_json
-from holdfast.shown import reported
 from holdfast.storage.collection_file import load_trees, save_trees
 from holdfast.storage.model_file import load_model, save
 from holdfast.tree.ensemble import Ensemble
@@ -60,7 +59,9 @@ def write_run_report(run: Any, path: Path) -> None:
     A fit takes minutes: no flaw of a page is worth its loss.
     """
     try:
-        reported(run, path)
+        from holdfast.show.report.page import write_report
+
+        write_report(run, path)
     except OSError:  # a full disk has a message of its own
         raise
     except Exception as error:

@@ -12,12 +12,12 @@ from holdfast.governance.verdict import PolicyVerdict
 from holdfast.runs.deployed import Updating
 from holdfast.runs.folder import new_run
 from holdfast.runs.update_files import write_update_files
-from holdfast.shown import shown
 from holdfast.stability.update.update import TreeUpdate
+from holdfast.text.view import View, ViewMixin
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class UpdateRun:
+class UpdateRun(ViewMixin):
     """An update of a deployed model by new rows. `update_run` makes one; `str()` tells it in words."""
 
     facts: dict[str, Any]  # plain data, as in update.json
@@ -56,8 +56,7 @@ class UpdateRun:
         steps = f"step {self.update.taken} of 0 to {len(self.update.steps) - 1}"
         return f"<UpdateRun: {steps}, {'taken' if self.is_taken else 'not taken'}>"
 
-    def __str__(self) -> str:
-        return shown("update_run_text", self)
+    def _view(self) -> View:
+        from holdfast.show.update_run import update_run_view
 
-    def _repr_html_(self) -> str:
-        return shown("update_run_html", self)
+        return update_run_view(self)

@@ -1,10 +1,7 @@
-"""A diff of two trees: sentences first, then splits, rules and rows; as text and as HTML."""
+"""A diff of two trees: a summary, then splits, rules and rows."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from html import escape
 from math import isnan, nan
-from re import sub
 
 from holdfast.distance.diff.rows import RowChanges
 from holdfast.distance.diff.rules import RuleChange
@@ -13,11 +10,9 @@ from holdfast.scoring.population import LITTLE, MUCH
 from holdfast.show.conditions import FULL_LIST, condition_text
 from holdfast.show.diff_phrases import chance_text, condition_change_text, outcome_change_text, split_texts
 from holdfast.show.diff_words import DEGREES, degree_of, learned_sentence, score_figures
-from holdfast.show.html import heading, sentences, table, view
-from holdfast.show.palette import RED
 from holdfast.show.risk import probability_name
 from holdfast.show.rules import rule_outcome_text
-from holdfast.text.lines import NO_BREAK, label_text, printable, wrapped_lines
+from holdfast.text.lines import label_text, printable
 from holdfast.text.numbers import (
     counted,
     fixed_text,
@@ -27,71 +22,20 @@ from holdfast.text.numbers import (
     rows_text,
     with_errors,
 )
-from holdfast.text.table import aligned
-from holdfast.tree.rule import Condition, Rule, list_conditions
-from holdfast.tree.wording import format_class_names
+from holdfast.text.table import Table
+from holdfast.text.view import Section, View
+from holdfast.tree.rule import Condition, Rule, conditions_at
+from holdfast.tree.wording import class_names
 
-WIDTH = 100  # columns
 MOST_BOXES = 5
 MOST_COLUMNS = 5  # by population stability index
 # Spaces where no line should end: in conditions, and between a word and its number.
 TOGETHER = r" (?=%)| (?=[<>]=? )|(?<=[<>=]) |(?<=\bp) (?=\d)|(?<=\)) (?=\d\.)|(?<=\bcost) |(?<=\bwas) (?=\d)"
-_Grid = list[list[str]]
 
 
-@dataclass(frozen=True)
-class Section:
-    """A heading with lines of text, a table, or both below it."""
-
-    title: str
-    lines: tuple[str, ...] = ()
-    grid: tuple[tuple[str, ...], ...] = ()
-    sides: str = ""
-
-
-def diff_text(diff: TreeDiff, width: int = WIDTH) -> str:
-    """The summary, then what changed in splits and rules, and for rows."""
-    blocks = ["\n".join(_wrapped(diff.summary, width))]
-    blocks += [section_text(section, width) for section in sections(diff)]
-    return "\n\n".join(blocks)
-
-
-def section_text(section: Section, width: int = WIDTH) -> str:
-    """The heading, and what stands below it, two letters further in."""
-    lines = [section.title]
-    for line in section.lines:
-        lines += _wrapped(line, width, "  ", "      ")
-    if section.grid:
-        lines += [f"  {line}" for line in aligned(section.grid).splitlines()]
-    return "\n".join(lines)
-
-
-def _wrapped(text: str, width: int, first: str = "", rest: str = "") -> list[str]:
-    return wrapped_lines(sub(TOGETHER, NO_BREAK, text), width, first, rest)
-
-
-def diff_html(diff: TreeDiff) -> str:
-    """The same for a notebook or a page."""
-    return view(sentences(diff.summary, strong=True), sections_html(diff))
-
-
-def sections_html(diff: TreeDiff) -> str:
-    """All but the summary."""
-    parts = []
-    for section in sections(diff):
-        parts.append(heading(section.title))
-        if section.lines:
-            items = "".join(f"<li>{_coloured(escape(line))}</li>" for line in section.lines)
-            parts.append(f"<ul>{items}</ul>")
-        if section.grid:
-            parts.append(table(section.grid))
-    return "".join(parts)
-
-
-def _coloured(text: str) -> str:
-    """What was, in grey, and what is no longer asked, in red."""
-    text = sub(r"\(was [^)]*\)", r'<span style="opacity:.65">\g<0></span>', text)
-    return text.replace("no longer asked:", f'<span style="color:{RED}">no longer asked:</span>')
+def diff_view(diff: TreeDiff) -> View:
+    """The summary, then the changes of splits and rules, and their effect on the rows."""
+    return View(diff.summary, *sections(diff))
 
 
 def sections(diff: TreeDiff) -> Iterator[Section]:
@@ -102,7 +46,7 @@ def sections(diff: TreeDiff) -> Iterator[Section]:
         yield from _row_sections(diff.rows)
     yield from _rule_sections(diff)
     if diff.rows is not None and diff.rows.leaf_shares:
-        yield Section("Do these rows differ from those of the old tree?", tuple(_population_lines(diff)))
+        yield Section("Do these rows differ from the rows of the old tree?", tuple(_population_lines(diff)))
 
 
 def brief_sections(diff: TreeDiff) -> Iterator[Section]:
@@ -119,7 +63,7 @@ def row_sections(diff: TreeDiff) -> Iterator[Section]:
         return
     yield from _row_sections(diff.rows)
     if diff.rows.leaf_shares:
-        yield Section("Do these rows differ from those of the old tree?", tuple(_population_lines(diff)))
+        yield Section("Do these rows differ from the rows of the old tree?", tuple(_population_lines(diff)))
 
 
 # -- the trees --------------------------------------------------------------------------------------------
@@ -154,12 +98,12 @@ def _rule_sections(diff: TreeDiff) -> Iterator[Section]:
 def _title(diff: TreeDiff, degree: str, number: int) -> str:
     value = "probability" if diff.old.schema.target.is_classes else "value"
     titles = {
-        "outcome": "Rules that say another class",
-        "question": "Rules that ask other questions",
+        "outcome": "Rules that predict another class",
+        "question": "Rules with other splits",
         "moved": "Rules with other thresholds or categories only",
         "new": "Rules that are new",
         "gone": "Rules that are gone",
-        "alike": f"Rules with another {value}, order of questions or side of missing values only",
+        "alike": f"Rules with another {value}, order of splits or side of missing values only",
     }
     return f"{titles[degree]}: {number}"
 
@@ -168,11 +112,11 @@ def _notes(diff: TreeDiff) -> Iterator[str]:
     distance, is_classes = diff.distance, diff.old.schema.target.is_classes
     if is_classes:
         place = diff.positive_place
-        of = "the class" if place is None else format_class_names(diff.old.schema.target)[place]
-        yield f"{probability_name(diff.old.schema.target, place)}: probability of {of}, as the leaf says it"
+        of = "the class" if place is None else class_names(diff.old.schema.target)[place]
+        yield f"{probability_name(diff.old.schema.target, place)}: the predicted probability of {of}"
     outcome = "another class" if is_classes else "the greatest change of a value"
     yield (
-        f"cost: part of the distance between the trees, {_cost_text(distance.total)} (matching "
+        f"cost: share of the tree distance, {_cost_text(distance.total)} (matching "
         f"{distance.matching!r}; {outcome} costs {number_text(distance.label_weight, 4)})"
     )
 
@@ -190,8 +134,8 @@ def _change_line(change: RuleChange, positive: int | None) -> str:
     moved = {each.name: condition_change_text(each) for each in change.conditions}
     conditions = [moved.pop(each.name, _condition(each)) for each in change.new.conditions]
     asked = " AND ".join(conditions)
-    note = " (asked in another order)" if "order" in change.kinds else ""
-    dropped = f"; no longer asked: {' and '.join(moved.values())}" if moved else ""
+    note = " (in another order)" if "order" in change.kinds else ""
+    dropped = f"; no longer a condition: {' and '.join(moved.values())}" if moved else ""
     outcome = outcome_change_text(change.old, change.new, positive)
     return f"{f'IF {asked}{note} ' if asked else ''}{outcome}{dropped}{cost}"
 
@@ -217,41 +161,37 @@ def _cost_text(cost: float) -> str:
 def _row_sections(rows: RowChanges) -> Iterator[Section]:
     has_truth = not isnan(rows.negative_flips) and rows.metric is None
     lines = (learned_sentence(rows).strip(),) if has_truth and rows.new_learned else ()
-    yield Section(f"What it means for {counted(rows.n_rows, 'row')}", lines, _frozen(_row_grid(rows)))
+    yield Section(f"Effect on {counted(rows.n_rows, 'row')}", lines, _row_table(rows))
     if rows.boxes:
-        who = "Whose prediction moves" if isnan(rows.flips) else "Who gets another class"
-        yield Section(f"{who}, the most first", tuple(_box_lines(rows)))
+        who = "Rows whose prediction changes" if isnan(rows.flips) else "Rows whose predicted class changes"
+        yield Section(f"{who}, largest groups first", tuple(_box_lines(rows)))
     if rows.metric is not None:
         lines = () if isnan(rows.old_score) else (_difference_line(rows),)
-        yield Section("Which tree is better on these rows?", lines, _frozen(_score_grid(rows)))
+        yield Section("Which tree is better on these rows?", lines, _score_table(rows))
 
 
-def _frozen(grid: _Grid) -> tuple[tuple[str, ...], ...]:
-    return tuple(map(tuple, grid))
-
-
-def _row_grid(rows: RowChanges) -> _Grid:
+def _row_table(rows: RowChanges) -> Table:
     positive = "" if rows.positive is None else label_text(rows.positive)
     lines = [
-        ("get another class", rows.flips, ""),
-        (f"    swap-ins: come to {positive}", rows.swap_ins, ""),
-        (f"    swap-outs: leave {positive}", rows.swap_outs, ""),
-        ("    negative flips: were right, become wrong", rows.negative_flips, ""),
-        ("    positive flips: were wrong, become right", rows.positive_flips, ""),
-        ("reach a leaf that does not correspond to their old one", rows.leaf_changes, ""),
+        ("flips: the predicted class changes", rows.flips),
+        (f"    swap-ins: now {positive}", rows.swap_ins),
+        (f"    swap-outs: no longer {positive}", rows.swap_outs),
+        ("    negative flips: were right, become wrong", rows.negative_flips),
+        ("    positive flips: were wrong, become right", rows.positive_flips),
+        ("reach a leaf that does not correspond to their old leaf", rows.leaf_changes),
     ]
-    grid = [["", "of all", "rows"]]
-    for title, fraction, _ in lines:
+    grid: list[list[str]] = []
+    for title, fraction in lines:
         if not isnan(fraction):
             grid.append([title, percent_text(fraction), row_count(fraction, rows.n_rows)])
     if isnan(rows.flips):
-        grid.append(["mean move of the predictions", number_text(rows.mean_move, 3), ""])
+        grid.append(["mean absolute change of the predictions", number_text(rows.mean_move, 3), ""])
         grid.append(["churn: the same in standard deviations", fixed_text(rows.churn, 3), ""])
-        grid.append(["largest move", number_text(rows.largest_move, 3), ""])
+        grid.append(["largest change", number_text(rows.largest_move, 3), ""])
     else:
-        grid.append(["churn: mean change of the probability", fixed_text(rows.churn, 3), ""])
+        grid.append(["churn: mean absolute change of the probability", fixed_text(rows.churn, 3), ""])
         grid.append(["largest change of a probability", probability_text(rows.largest_move), ""])
-    return grid
+    return Table(["", "of all", "rows"], grid)
 
 
 def row_count(fraction: float, n_rows: int) -> str:
@@ -276,9 +216,9 @@ def _unknown_rows(rows: RowChanges) -> str:
     return "" if rows.new_learned is not None else " It holds if neither tree has learned from these rows."
 
 
-def _score_grid(rows: RowChanges) -> _Grid:
+def _score_table(rows: RowChanges) -> Table:
     assert rows.metric is not None
-    grid = [["", "old tree", "new tree"]]
+    grid: list[list[str]] = []
     if not isnan(rows.old_score):
         shown = [rows.metric.shown(each) for each in (rows.old_score, rows.new_score)]
         scores = with_errors(shown, [rows.old_error, rows.new_error])
@@ -291,7 +231,7 @@ def _score_grid(rows: RowChanges) -> _Grid:
     ):
         if not all(isnan(value) for value, _ in pair):
             grid.append([title, *(_figure(*each) for each in pair)])
-    return grid
+    return Table(["", "old tree", "new tree"], grid)
 
 
 def _figure(value: float, error: float) -> str:

@@ -1,64 +1,55 @@
-"""A distance in words: the matched rules side by side, what moved, and what that cost."""
+"""A tree distance: the matched rules side by side, and what each difference costs."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import zip_longest
-from textwrap import wrap
 
 from holdfast.data.schema import Feature
 from holdfast.distance.matching import RulePair, TreeDistance, UnmatchedRule
 from holdfast.show.conditions import FULL_LIST, condition_text
-from holdfast.show.html import MOST_ROWS, sentences, table, view
 from holdfast.show.rules import rule_outcome_text, rule_text
 from holdfast.text.lines import item_text, printable
-from holdfast.text.numbers import number_text, rows_text
+from holdfast.text.numbers import counted, number_text, rows_text
+from holdfast.text.table import Table
+from holdfast.text.view import Section, View
 from holdfast.tree.rule import Condition, Rule
 from holdfast.tree.tree import LEAF, Tree
 
-SIDE_WIDTH = 38  # of each tree's column
-WIDTH = 2 * SIDE_WIDTH + 14
+SIDE = 38  # letters of each tree's column
 SAME = 1e-6  # two conditions that read the same are the same if they cost less: another library's rounding
 
 _Line = tuple[str, str, str]  # first tree, second tree, cost
 
 
-def distance_text(distance: TreeDistance, most: int | None = None) -> str:
-    """The explanation of a distance, what costs most first; `most` of each kind."""
-    couples = [Couple(distance.first, distance.second, pair) for pair in distance.pairs]
-    moved = sorted((couple for couple in couples if not couple.is_same), key=lambda couple: -couple.pair.cost)
-    same = [couple for couple in couples if couple.is_same]
-    blocks = [_summary(distance, len(same))]
-    blocks += _cut([couple.text for couple in moved[:most]], len(moved), "pairs of rules that moved less")
-    alone = sorted(distance.unmatched, key=lambda unmatched: -unmatched.weight)
-    texts = [_unmatched_text(distance, unmatched) for unmatched in alone[:most]]
-    blocks += _cut(texts, len(alone), "rules without a counterpart")
-    if same:
-        lines = [line for couple in same[:most] for line in _indented(couple.line)]
-        if len(same) > len(same[:most]):
-            lines.append(f"  ... and {len(same) - len(same[:most])} more")
-        blocks.append("\n".join(["The same in both trees", *lines]))
-    return "\n\n".join([*blocks, *_notes(distance)])
-
-
-def distance_html(distance: TreeDistance) -> str:
-    """The same for a notebook: what either tree asks, side by side, what costs most first."""
+def distance_view(distance: TreeDistance, most: int | None = 20) -> View:
+    """The parts of a distance, what costs most first; `most` pairs of rules, and as many of the others."""
     couples = [Couple(distance.first, distance.second, pair) for pair in distance.pairs]
     moved = sorted((each for each in couples if not each.is_same), key=lambda each: -each.pair.cost)
+    same = [each.line for each in couples if each.is_same]
     alone = sorted(distance.unmatched, key=lambda unmatched: -unmatched.weight)
-    rows = [row for couple in moved for row in couple.rows] + [
-        _unmatched_row(distance, each) for each in alone
+    rows = [row for couple in moved[:most] for row in couple.rows]
+    rows += [_unmatched_row(distance, each) for each in alone[:most]]
+    left = len(moved) - len(moved[:most]), len(alone) - len(alone[:most])
+    notes = [
+        f"... and {n} more {what}"
+        for n, what in zip(left, ("pairs of rules that cost less", "unmatched rules"), strict=True)
+        if n
     ]
-    told = rows[:MOST_ROWS]
-    heads = ["rules", "first tree", "second tree", "cost"]
-    more = f"{len(told)} of {len(rows)} lines; print(distance.explain(most=None)) has them all."
-    tables = table([heads, *told], more=more if len(told) < len(rows) else "", explained=_MEANINGS)
-    summary = _summary(distance, len(couples) - len(moved)).splitlines()
-    return view(sentences(*summary), tables if rows else "", sentences(*_notes(distance)))
+    headings = ["rules", "first tree", "second tree", "cost"]
+    table = Table(
+        headings, rows, note="\n".join(notes), sides="<<<>", wrap=(0, SIDE, SIDE, 0), meanings=_MEANINGS
+    )
+    more = [f"... and {len(same) - len(same[:most])} more"] if len(same) > len(same[:most]) else []
+    return View(
+        *_summary(distance, len(same)),
+        table if rows else "",
+        Section("The same in both trees", [*same[:most], *more]) if same else "",
+        *_notes(distance),
+    )
 
 
 _MEANINGS = {
-    "rules": "which rule of the first tree corresponds to which of the second, counted from 1",
+    "rules": "the rule of the first tree and the rule of the second that it is matched to, counted from 1",
     "cost": "what the difference adds to the distance",
 }
 
@@ -66,37 +57,31 @@ _MEANINGS = {
 def _unmatched_row(distance: TreeDistance, unmatched: UnmatchedRule) -> list[str]:
     is_first = unmatched.side == "first"
     number = _number(distance.first if is_first else distance.second, unmatched.rule)
-    texts = _rule(unmatched.rule), "no counterpart"
+    texts = _rule(unmatched.rule), "unmatched"
     return [str(number), *(texts if is_first else texts[::-1]), _cost_text(unmatched.weight)]
 
 
-def _summary(distance: TreeDistance, n_same: int) -> str:
-    moved = sum(part.cost for pair in distance.pairs for part in pair.parts)
-    said = sum(pair.outcome_cost for pair in distance.pairs)
+def _summary(distance: TreeDistance, n_same: int) -> list[str]:
+    conditions = sum(part.cost for pair in distance.pairs for part in pair.parts)
+    outcomes = sum(pair.outcome_cost for pair in distance.pairs)
     alone = sum(unmatched.weight for unmatched in distance.unmatched)
     total = _cost_text(distance.raw)
     if distance.settings.normalised:
         total = f"{number_text(distance.total, 4)} normalised, {total} before"
     first, second = distance.first.n_leaves, distance.second.n_leaves
-    return "\n".join(
-        [
-            f"Distance {total}: conditions {_cost_text(moved)}, outcomes {_cost_text(said)}, "
-            f"rules on their own {_cost_text(alone)}",
-            f"{first} {'rule' if first == 1 else 'rules'} against {second}; {n_same} the same in both. "
-            f"Matching {distance.matching!r}, another outcome costs {number_text(distance.label_weight, 4)}.",
-        ]
-    )
-
-
-def _cut(texts: list[str], n: int, what: str) -> list[str]:
-    return [*texts, f"... and {n - len(texts)} more {what}"] if n > len(texts) else texts
+    return [
+        f"Distance {total}: conditions {_cost_text(conditions)}, outcomes {_cost_text(outcomes)}, "
+        f"unmatched rules {_cost_text(alone)}.",
+        f"{counted(first, 'rule')} against {second}; {n_same} the same in both. Matching "
+        f"{distance.matching!r}, another outcome costs {number_text(distance.label_weight, 4)}.",
+    ]
 
 
 def _notes(distance: TreeDistance) -> Iterator[str]:
     """What the reader of either tree must know."""
     for name, tree in (("first", distance.first), ("second", distance.second)):
         for note in tree.notes:
-            yield "\n".join(_indented(f"Note on the {name} tree: {printable(note)}")).strip()
+            yield f"Note on the {name} tree: {printable(note)}"
 
 
 # -- two rules that correspond --------------------------------------------------------------------------
@@ -142,30 +127,14 @@ class Couple:
 
     @property
     def rows(self) -> list[list[str]]:
-        """The lines as rows of a table, the first with the numbers of the rules."""
-        return [[self._numbers if place == 0 else "", *line] for place, line in enumerate(self.lines)]
-
-    @property
-    def text(self) -> str:
-        """The two side by side, one line for each feature along which they differ."""
-        head = f"Rule {self._numbers.replace('-> ', '-> rule ')}: {_cost_text(self.pair.cost)}"
-        text = "\n".join([head, *_table(self.lines)])
-        kept = [first for first, second, cost in self.asked if first == second and cost < SAME]
-        return (
-            text + "".join(f"\n{line}" for line in _indented(f"unchanged: {'; '.join(kept)}"))
-            if kept
-            else text
-        )
+        """The lines as rows of a table, the first with the numbers of the rules; then what is unchanged."""
+        kept = "; ".join(first for first, second, cost in self.asked if first == second and cost < SAME)
+        lines = [*self.lines, *([(kept, "unchanged", "")] if kept else [])]
+        return [[self._numbers if place == 0 else "", *line] for place, line in enumerate(lines)]
 
     @property
     def _numbers(self) -> str:
         return f"{_number(self.first, self.pair.first)} -> {_number(self.second, self.pair.second)}"
-
-
-def _unmatched_text(distance: TreeDistance, unmatched: UnmatchedRule) -> str:
-    tree = distance.first if unmatched.side == "first" else distance.second
-    head = f"Rule {_number(tree, unmatched.rule)} of the {unmatched.side} tree has no counterpart: "
-    return "\n".join([head + _cost_text(unmatched.weight), *_indented(_rule(unmatched.rule))])
 
 
 # -- one rule -------------------------------------------------------------------------------------------
@@ -212,21 +181,3 @@ def _moved_text(feature: Feature, conditions: tuple[Condition | None, Condition 
 
 def _cost_text(cost: float) -> str:
     return f"{cost:.4f}" if cost >= 5e-5 or cost == 0 else f"{cost:.0e}"
-
-
-# -- layout ---------------------------------------------------------------------------------------------
-
-
-def _table(lines: list[_Line]) -> list[str]:
-    """The lines in columns, long entries over several lines."""
-    rows = []
-    for first, second, cost in lines:
-        cells = [wrap(first, SIDE_WIDTH), wrap(second, SIDE_WIDTH), [cost]]
-        for place, cell in enumerate(zip_longest(*cells, fillvalue="")):
-            arrow = "->" if place == 0 else "  "
-            rows.append(f"  {cell[0]:<{SIDE_WIDTH}} {arrow} {cell[1]:<{SIDE_WIDTH}} {cell[2]:>8}".rstrip())
-    return rows
-
-
-def _indented(text: str) -> list[str]:
-    return wrap(text, WIDTH, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False)

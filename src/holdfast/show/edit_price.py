@@ -1,33 +1,27 @@
-"""The price of an edit in a few lines: what it costs first, and whom it touches."""
+"""The price of an edit: its effect on the score first, then the rows and rules that change."""
 
 from holdfast.evidence.edit_price import EditPrice
-from holdfast.show.html import sentences, table, view
-from holdfast.text.lines import NO_BREAK, wrapped_lines
 from holdfast.text.numbers import counted, decimals_of_errors, fixed_text, number_text, percent_text
+from holdfast.text.table import Table
+from holdfast.text.view import View
 
-WIDTH = 100  # columns
 USUAL, MOST = 3, 4  # decimals of a score, where nothing is known of its error, and at most
 SMALL = 0.1  # a score below which more decimals tell
 
 
-def edit_price_text(price: EditPrice, *, width: int = WIDTH) -> str:
-    """A sentence on the score, one on the rows that get another answer, one on the rules."""
-    sentences = [_score_sentence(price), _answers_sentence(price), _distance_sentence(price)]
-    lines = [wrapped_lines(each.replace(" %", f"{NO_BREAK}%"), width) for each in sentences]
-    return "\n".join(line for each in lines for line in each)
-
-
-def edit_price_html(price: EditPrice) -> str:
-    """The score in a sentence, then the figures of both trees, then whom it touches."""
+def edit_price_view(price: EditPrice) -> View:
+    """The score in a sentence, then the figures of both trees, then the rows and the rules that change."""
     decimals = _decimals(price)
-    scores = [price.old, price.new, price.difference]
     values = [
         f"{fixed_text(price.metric.shown(each.value), decimals)} ± {fixed_text(each.error, decimals)}"
-        for each in scores
+        for each in (price.old, price.new, price.difference)
     ]
-    rows = [["", "before", "after", "difference"], [price.metric.title, *values]]
-    after = sentences(_answers_sentence(price), _distance_sentence(price))
-    return view(sentences(_score_sentence(price)), table(rows), after)
+    table = Table(["", "before", "after", "difference"], [[price.metric.title, *values]])
+    return View(
+        _score_sentence(price),
+        table,
+        f"{_rows_sentence(price)} The tree distance is {number_text(price.distance, 4)}.",
+    )
 
 
 def _score_sentence(price: EditPrice) -> str:
@@ -55,17 +49,13 @@ def _decimals(price: EditPrice) -> int:
     return min(known, MOST) if max(abs(price.old.value), abs(price.new.value)) >= SMALL else known
 
 
-def _answers_sentence(price: EditPrice) -> str:
+def _rows_sentence(price: EditPrice) -> str:
     churn = fixed_text(price.churn.value, 4)
     if price.flips is None or price.negative_flips is None:
-        return f"Predictions move by {churn} standard deviations of the target on average."
-    moved = f"Probabilities move by {churn} on average"
+        return f"Mean change of the predictions: {churn} standard deviations of the target."
+    moved = f"Mean change of the probabilities (churn): {churn}."
     if price.flips.value == 0:
-        return f"No row gets another class. {moved}."
+        return f"No predicted class changes. {moved}"
     flips = percent_text(price.flips.value)
     right = percent_text(price.negative_flips.value) if price.negative_flips.value else "none of them"
-    return f"{flips} of the rows get another class; {right} had the right one. {moved}."
-
-
-def _distance_sentence(price: EditPrice) -> str:
-    return f"The distance between the trees is {number_text(price.distance, 4)}."
+    return f"The predicted class of {flips} of the rows changes; {right} were right before. {moved}"

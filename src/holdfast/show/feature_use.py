@@ -1,51 +1,40 @@
-"""The features that a collection of trees asks about, as a table of text."""
+"""The features that a collection of trees splits on, as a table."""
 
 from collections.abc import Sequence
 
 from holdfast.evidence.feature_use import FeatureUse
-from holdfast.show.html import MOST_ROWS, sentences, table, view
 from holdfast.text.lines import printable, shortened
 from holdfast.text.numbers import counted, fixed_text, rounded_percent
-from holdfast.text.table import table_lines
+from holdfast.text.table import Table
+from holdfast.text.view import View
 
-WIDTH = 80  # columns
-HEADINGS = ["feature", "level", "two", "three", "anywhere", "mean", "spread"]
-WIDTHS = (7, 7, 7, 10, 9, 8)  # of all but the names
-
-
-def feature_table(uses: Sequence[FeatureUse], most: int | None = 10, whole: str = "") -> str:
-    """The features that are asked about in columns, `most` of them, in lines of at most 80 letters.
-
-    Where there are more, the last line says that `whole` has all, if it is told.
-    """
-    asked = [use for use in uses if use.anywhere > 0]
-    shown = asked[:most]
-    room = WIDTH - sum(WIDTHS)
-    names = [shortened(printable(use.name), room) for use in shown]
-    rows = [HEADINGS, *([name, *_cells(use)] for name, use in zip(names, shown, strict=True))]
-    width = max(map(len, ["feature", *names]))
-    lines = [
-        f"{'':{width}}{'asked in the first':>21}{'':10}{'importance':>17}",
-        *table_lines(rows, widths=(0, *WIDTHS), gap=0),
-    ]
-    if more := len(asked) - len(shown):
-        lines.append(f"... and {more} more{f': {whole} has all' if whole else ''}")
-    if never := len(uses) - len(asked):
-        lines.append(
-            f"No tree asks about {'the other feature' if never == 1 else f'{never} other features'}."
-        )
-    return "\n".join(lines)
+LONGEST_NAME = 22  # letters: so all lines have at most 80
+MEANINGS = {
+    "root": "fraction of the trees that split on it first",
+    "2 levels": "fraction of the trees that split on it in the first two levels",
+    "3 levels": "fraction of the trees that split on it in the first three levels",
+}
 
 
-def feature_use_html(uses: Sequence[FeatureUse]) -> str:
-    """The same for a notebook."""
-    asked = [use for use in uses if use.anywhere > 0]
-    heads = ["feature", "first level", "first two", "first three", "anywhere", "importance", "spread"]
-    told = asked[:MOST_ROWS]
-    said = f"{counted(len(asked), 'feature')} of {len(uses)} are asked about, the most important first."
-    more = f"{len(told)} of {len(asked)} features; the list itself has them all."
-    rows = [[printable(use.name), *_cells(use)] for use in told]
-    return view(sentences(said), table([heads, *rows], more=more if len(told) < len(asked) else ""))
+def feature_use_view(uses: Sequence[FeatureUse]) -> View:
+    """The features, the most important first."""
+    return View(feature_table(uses))
+
+
+def feature_table(uses: Sequence[FeatureUse], most: int | None = 10, whole: str = "the list") -> Table:
+    """The first `most` of the features that some tree splits on; `whole` has all."""
+    used = [use for use in uses if use.anywhere > 0]
+    notes = []
+    if most is not None and (more := len(used) - most) > 0:
+        notes.append(f"... and {more} more{f': {whole} has all' if whole else ''}")
+    if never := len(uses) - len(used):
+        notes.append(f"{counted(never, 'feature')} {'is' if never == 1 else 'are'} in no tree.")
+    return Table(
+        ["feature", "root", "2 levels", "3 levels", "anywhere", "importance", "spread"],
+        [[shortened(printable(use.name), LONGEST_NAME), *_cells(use)] for use in used[:most]],
+        note="\n".join(notes),
+        meanings=MEANINGS,
+    )
 
 
 def _cells(use: FeatureUse) -> list[str]:

@@ -1,60 +1,46 @@
-"""The frontier as a table of text."""
+"""The frontier as a table."""
 
 import numpy as np
 
 from holdfast.arrays import LongArray
-from holdfast.show.html import MOST_ROWS, sentences, table, view
 from holdfast.stability.choice import Choice
 from holdfast.stability.frontier import Frontier
 from holdfast.text.lines import shortened
 from holdfast.text.numbers import counted, loss_text, with_error
-from holdfast.text.table import table_lines
+from holdfast.text.table import Table
+from holdfast.text.view import View
 
 WIDEST_TITLE = 19  # of the score
-LOST = "of the teacher lost"  # heading of what a centred tree loses
+LOST = "of the teacher lost"  # heading of what a consensus tree loses
 
 
-def frontier_text(frontier: Frontier) -> str:
-    """The efficient candidates as lines of a table, the most stable first; all candidates of centred trees.
+def frontier_view(frontier: Frontier) -> View:
+    """The efficient candidates, the most stable first; all candidates of consensus trees.
 
     The chosen one is marked, and is listed even if it is not efficient.
     """
-    headings = _headings(frontier)
-    rows = [headings, *(_cells(frontier, place) for place in shown_order(frontier).tolist())]
-    widths = (9, 21, len(headings[2]), 19, 6, 5)
-    legend = [] if frontier.chosen is None else ["* chosen"]
-    return "\n".join([_head(frontier), *table_lines(rows, sides=">>>>>>", widths=widths), *legend])
+    return View(_table(frontier))
 
 
-def frontier_html(frontier: Frontier) -> str:
-    """The same for a notebook."""
-    return view(sentences(_head(frontier)), _html(frontier))
-
-
-def choice_html(choice: Choice) -> str:
+def choice_view(choice: Choice) -> View:
     """Why the tree was chosen, and the candidates that it was chosen from, if they are known."""
-    reason = sentences(f"Candidate {choice.candidate} is chosen. {choice.reason}")
-    return view(reason) if choice.frontier is None else view(reason, _html(choice.frontier))
+    reason = f"Candidate {choice.candidate} is chosen. {choice.reason}"
+    return View(reason) if choice.frontier is None else View(reason, _table(choice.frontier))
 
 
-def _html(frontier: Frontier) -> str:
-    """The candidates as a table, the chosen one and those around it if they are many."""
+def _table(frontier: Frontier) -> Table:
     order, chosen = shown_order(frontier).tolist(), frontier.chosen
-    at = 0 if chosen is None else order.index(chosen)
-    begin = max(0, min(at - MOST_ROWS // 2, len(order) - MOST_ROWS))
-    told = order[begin : begin + MOST_ROWS]
-    more = f"{len(told)} of {len(order)} candidates; to_frame() of the frontier has them all."
-    return table(
-        [[*_headings(frontier), "efficient"], *(_html_cells(frontier, place) for place in told)],
-        taken=[row for row, place in enumerate(told) if place == chosen],
-        more=more if len(told) < len(order) else "",
+    headings = _headings(frontier)
+    return Table(
+        headings,
+        [_cells(frontier, place) for place in order],
+        title=_head(frontier),
+        note="" if chosen is None else "* chosen",
+        sides=">>>>>>",
+        widths=(9, 21, len(headings[2]), 19, 6, 5),
+        marked=[] if chosen is None else [order.index(chosen)],
+        whole="to_frame() of the frontier",
     )
-
-
-def _html_cells(frontier: Frontier, place: int) -> list[str]:
-    """The cells; where all that are told are efficient, the last column is left out."""
-    is_told = frontier.has_teacher and place in unbeaten_places(frontier)
-    return [*_cells(frontier, place), "yes" if is_told else ""]
 
 
 def unbeaten_places(frontier: Frontier) -> set[int]:
@@ -82,7 +68,7 @@ def _headings(frontier: Frontier) -> list[str]:
 
 
 def shown_order(frontier: Frontier) -> LongArray:
-    """The candidates that tables list, the most stable first: the efficient ones, or all centred trees.
+    """The candidates that tables list, the most stable first: the efficient ones, or all consensus trees.
 
     Of those alike in all that is listed, such as one tree found with several tolerances, the chosen one or
     the first. The chosen one is always there.
@@ -99,14 +85,14 @@ def shown_order(frontier: Frontier) -> LongArray:
 
 
 def lost_text(frontier: Frontier, place: int) -> str:
-    """What a centred tree loses of what the student has learnt from the teacher; empty without a teacher."""
+    """The fraction of the teacher that a consensus tree loses; empty without a teacher."""
     if frontier.teacher_loss is None:
         return ""
     return loss_text(float(frontier.teacher_loss[place]))
 
 
 def leaves_text(frontier: Frontier, place: int) -> str:
-    """The number of leaves, of a centred tree with the most that it may have: 9 of 12."""
+    """The number of leaves, of a consensus tree with the most that it may have: 9 of 12."""
     n_leaves = str(frontier.n_leaves[place])
     return n_leaves if frontier.max_leaf_nodes is None else f"{n_leaves} of {frontier.max_leaf_nodes[place]}"
 

@@ -1,50 +1,26 @@
-"""The importances of the features as a table of text."""
+"""The importances of the features as a table."""
 
 from holdfast.ensembles.importance_table import Importances
-from holdfast.show.html import sentences, table, view
 from holdfast.text.lines import printable, shortened
 from holdfast.text.numbers import counted, with_error
-from holdfast.text.table import table_lines
+from holdfast.text.table import Table
+from holdfast.text.view import View
 
 MOST_LINES = 20
 LONGEST_NAME = 32
-LOST = "what the score loses when the feature is shuffled among rows out of the bag"
+LOST = "change of the score when the feature is permuted among the out-of-bag rows"
 
 
-def importances_text(importances: Importances) -> str:
-    """The features as lines of a table, the most important first, cut if they are many."""
-    order = importances.order.tolist()
-    shown = order[:MOST_LINES]
-    rows = _rows(importances, shown)
-    widths = (0, 7, *[19] * (len(rows[0]) - 2))
-    lines = table_lines(rows, widths=widths)
-    if len(shown) < len(order):
-        lines.append(f"({len(shown)} of {len(order)} features; to_frame() has them all)")
-    return "\n".join([*lines, _legend(importances)])
-
-
-def importances_html(importances: Importances) -> str:
-    """The same for a notebook."""
-    order = importances.order.tolist()
-    told = order[:MOST_LINES]
-    cut = f"{len(told)} of {len(order)} features; to_frame() has them all. " if len(told) < len(order) else ""
-    meanings = dict.fromkeys(_score_heading(importances), LOST)
-    rows = table(_rows(importances, told), more=f"{cut}{_legend(importances)}", explained=meanings)
-    return view(sentences("The most important feature first."), rows)
-
-
-def _rows(importances: Importances, places: list[int]) -> list[list[str]]:
-    headings = ["feature", "splits", "total decrease", "decrease per split", *_score_heading(importances)]
-    return [headings, *(_cells(importances, place) for place in places)]
-
-
-def _legend(importances: Importances) -> str:
-    return f"± is one standard error over {counted(importances.n_estimators, 'tree')}."
-
-
-def _score_heading(importances: Importances) -> list[str]:
-    metric = importances.metric
-    return [] if metric is None else [f"{'rise' if metric.is_loss else 'loss'} of {metric.title}"]
+def importances_view(importances: Importances) -> View:
+    """The features, the most important first, cut if they are many."""
+    metric, order = importances.metric, importances.order.tolist()
+    score = [] if metric is None else [f"{'rise' if metric.is_loss else 'loss'} of {metric.title}"]
+    headings = ["feature", "splits", "total decrease", "decrease per split", *score]
+    rows = [_cells(importances, place) for place in order[:MOST_LINES]]
+    cut = f"({MOST_LINES} of {len(order)} features; to_frame() has them all)\n" * (len(order) > MOST_LINES)
+    note = f"{cut}± is one standard error over {counted(importances.n_estimators, 'tree')}."
+    widths = (0, 7, *[19] * (len(headings) - 2))
+    return View(Table(headings, rows, note=note, widths=widths, meanings=dict.fromkeys(score, LOST)))
 
 
 def _cells(importances: Importances, place: int) -> list[str]:

@@ -1,4 +1,4 @@
-"""Why a tree says what it says of one row: in words, and for a notebook."""
+"""Why a tree predicts what it predicts for one row."""
 
 from collections.abc import Sequence
 from math import isnan
@@ -8,60 +8,37 @@ from holdfast.evidence.counterfactuals import Change, Counterfactual
 from holdfast.evidence.one_row import Value
 from holdfast.evidence.outcome_at import LeafOutcome
 from holdfast.evidence.row_explanation import PathStep, RowExplanation
-from holdfast.show.html import heading, sentences, table, view
 from holdfast.show.risk import interval_sentence
 from holdfast.show.split_support import support_words
 from holdfast.show.support_marks import same_rows_words
-from holdfast.text.lines import NO_BREAK, item_text, label_text, printable, wrapped_lines
+from holdfast.text.lines import NO_BREAK, item_text, label_text, printable
 from holdfast.text.lists import joined
 from holdfast.text.numbers import counted, number_text, percent_range, rounded_percent, told_apart
+from holdfast.text.table import Table
+from holdfast.text.view import Section, View
 
-WIDTH = 100  # columns of the text
-WIDEST = 44  # columns of a condition
+WIDEST = 36  # columns of a condition
 NEAR = 0.02  # of the range: a threshold that is this near is worth a word
 DIGITS = 4  # of a number that was measured or computed
 MOST_ALTERNATIVES = 4  # categories named
 
 
-def row_explanation_text(found: RowExplanation, width: int = WIDTH) -> str:
-    """The outcome, the path question by question, and what would change the outcome."""
-    blocks = [_wrapped(" ".join(_outcome_sentences(found)), width)]
+def row_explanation_view(found: RowExplanation) -> View:
+    """The prediction, the path split by split, and what would change the prediction."""
+    path: Table | str = ""
     if found.steps:
-        blocks.append(["The path", *_path_lines(found.steps, width)])
-    return "\n\n".join("\n".join(lines) for lines in [*blocks, _change_lines(found, width)])
-
-
-def row_explanation_html(found: RowExplanation) -> str:
-    """The same for a notebook: the outcome, the path as a table, and the smallest changes as another."""
-    parts = [sentences(*_outcome_sentences(found), strong=True)]
-    if found.steps:
-        heads = ["the path", "this row", "from the threshold", "how firmly the question stands"]
-        rows = [
-            [
-                printable(each.condition),
-                _value(each.value) if each.state == "known" and not each.reads else _value_words(each),
-                _nearness(each),
-                _firmness(each),
-            ]
-            for each in found.steps
-        ]
-        parts.append(table([heads, *rows], explained=_MEANINGS))
-    if found.counterfactuals:
-        heads = ["smallest change", "leads to", "cost"]
-        rows = [
-            [_changes_words(each.changes), _leads_to(each, found.target), number_text(each.cost, 2)]
-            for each in found.counterfactuals
-        ]
-        parts += [heading(_changes_title(found)), table([heads, *rows], explained=_MEANINGS)]
-    return view(*parts, sentences(*_remarks(found)))
-
-
-_MEANINGS = {
-    "this row": "what the row says of the feature that is asked about",
-    "from the threshold": "in the units of the feature, and as a fraction of its range",
-    "how firmly the question stands": "what the trees of other samples ask at this place",
-    "cost": "the sum of the changes, each as a fraction of its column's range; a change of category costs 1",
-}
+        rows = [[printable(each.condition), _step_words(each)] for each in found.steps]
+        path = Table(["the path", "this row, and the split"], rows, sides="<<", wrap=(WIDEST, 60))
+    changes = [
+        f"{number}. {_changes_words(each.changes)}: {_leads_to(each, found.target)}"
+        for number, each in enumerate(found.counterfactuals, 1)
+    ]
+    return View(
+        " ".join(_outcome_sentences(found)),
+        path,
+        Section(_changes_title(found), changes) if changes else "",
+        *_remarks(found),
+    )
 
 
 # -- the outcome ------------------------------------------------------------------------------------------
@@ -126,32 +103,14 @@ def _count(outcome: LeafOutcome) -> str:
 # -- the path ---------------------------------------------------------------------------------------------
 
 
-def _path_lines(steps: Sequence[PathStep], width: int) -> list[str]:
-    room = min(WIDEST, max(len(printable(step.condition)) for step in steps))
-    lines = []
-    for step in steps:
-        words = [", ".join(filter(None, [_value_words(step), _nearness(step)]))]
-        if step.support is not None:
-            words.append(support_words(step.support))
-        elif step.low_support is not None:
-            words.append(same_rows_words(step.low_support))
-        told = [line for each in words for line in _wrapped(each, width - room - 4)]
-        conditions = _wrapped(printable(step.condition), room)
-        height = max(len(told), len(conditions))
-        pairs = zip(_padded(conditions, height), _padded(told, height), strict=True)
-        lines += [f"  {left:{room}}  {right}".rstrip() for left, right in pairs]
-    return lines
-
-
-def _firmness(step: PathStep) -> str:
-    """What the trees of other samples split on there."""
+def _step_words(step: PathStep) -> str:
+    """The value of the row and how near it is to the other branch; then the support of the split."""
+    words = [", ".join(filter(None, [_value_words(step), _nearness(step)]))]
     if step.support is not None:
-        return support_words(step.support)
-    return "" if step.low_support is None else same_rows_words(step.low_support)
-
-
-def _padded(lines: list[str], height: int) -> list[str]:
-    return lines + [""] * (height - len(lines))
+        words.append(support_words(step.support))
+    elif step.low_support is not None:
+        words.append(same_rows_words(step.low_support))
+    return "; ".join(words).replace(" %", f"{NO_BREAK}%")
 
 
 def _value_words(step: PathStep) -> str:
@@ -159,14 +118,16 @@ def _value_words(step: PathStep) -> str:
     if step.reads:
         told = ", ".join(f"{printable(column)} is {_value(value)}" for column, value in step.reads)
         return (
-            told if step.state == "known" else f"{told}, so the answer is open: it goes as missing values go"
+            told
+            if step.state == "known"
+            else f"{told}, so the split is undecided: it goes with missing values"
         )
     if step.state == "unseen":
-        return f"{name} is {_value(step.value)}, unseen in training: it goes as missing values go"
+        return f"{name} is {_value(step.value)}, unseen in training: it goes with missing values"
     if step.state == "unseen here":
         return f"{name} is {_value(step.value)}, which no training row here had: the tree sends it this way"
     if step.state == "missing":
-        return f"{name} is not recorded, and such rows go this way"
+        return f"{name} is not recorded, and missing values go this way"
     return f"{name} is {_value(step.value)}"
 
 
@@ -192,14 +153,6 @@ def _nearness(step: PathStep) -> str:
 
 
 # -- what would change it ---------------------------------------------------------------------------------
-
-
-def _change_lines(found: RowExplanation, width: int) -> list[str]:
-    lines = [_changes_title(found)] if found.counterfactuals else []
-    for number, each in enumerate(found.counterfactuals, 1):
-        words = f"{_changes_words(each.changes)}: {_leads_to(each, found.target)}"
-        lines += _wrapped(words, width, f"  {number}. ", "     ")
-    return lines + [line for remark in _remarks(found) for line in _wrapped(remark, width)]
 
 
 def _changes_title(found: RowExplanation) -> str:
@@ -249,11 +202,7 @@ def _remarks(found: RowExplanation) -> list[str]:
     if found.unanswered:
         asked = joined([f"({printable(text)})" for text in found.unanswered], 3)
         remarks.append(
-            f"Leaves that need another answer to {asked} were left out: a question over columns is not "
+            f"Leaves that need another value of {asked} were left out: a custom feature cannot be "
             "changed directly."
         )
     return remarks
-
-
-def _wrapped(text: str, width: int, first: str = "", rest: str = "") -> list[str]:
-    return wrapped_lines(text.replace(" %", f"{NO_BREAK}%"), width, first, rest)

@@ -3,33 +3,23 @@
 from typing import Any
 
 from holdfast.runs.run import Run
-from holdfast.show.html import sentences, table, view
 from holdfast.text.numbers import number_text, with_errors
+from holdfast.text.table import Table
+from holdfast.text.view import Picture, View
 from holdfast.tree.tree import Tree
 
 
-def run_html(run: Run) -> str:
-    """The sentences of the run, a table of the trees that it tells of, and the drawing."""
-    first, *others = str(run).splitlines()
-    drawing = run.model.to_svg() if isinstance(run.model, Tree) else ""
-    return view(sentences(first, strong=True), sentences(*others), _trees(run.facts), drawing)
-
-
-def _trees(facts: dict[str, Any]) -> str:
-    """The trees of a stable model; nothing of another one."""
-    named: dict[str, dict[str, Any]] = facts.get("trees", {})
-    if not named:
-        return ""
-    heads = [
-        "tree",
-        "candidate",
-        "instability",
-        "leaves",
-        "depth",
-        f"{facts['metric']['title']} on test rows",
-    ]
-    rows = [[name, *_cells(each)] for name, each in named.items()]
-    return table([heads, *rows], taken=[place for place, name in enumerate(named) if name == "chosen"])
+def run_view(run: Run) -> View:
+    """The sentences of the run, a table of its trees, and the drawing."""
+    named: dict[str, dict[str, Any]] = run.facts.get("trees", {})
+    parts: list[Any] = str(run).splitlines()
+    if named:
+        score = f"{run.facts['metric']['title']} on test rows"
+        headings = ["tree", "candidate", "instability", "leaves", "depth", score]
+        chosen = [place for place, name in enumerate(named) if name == "chosen"]
+        rows = [[name, *_cells(each)] for name, each in named.items()]
+        parts.append(Table(headings, rows, marked=chosen))
+    return View(*parts, *([Picture(run.model.to_svg)] if isinstance(run.model, Tree) else []))
 
 
 def _cells(tree: dict[str, Any]) -> list[str]:

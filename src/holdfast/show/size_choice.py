@@ -1,29 +1,21 @@
 """The sizes that a consensus tree was chosen from, as a table."""
 
-from holdfast.show.html import sentences, table, view
 from holdfast.stability.centring.size_choice import SizeChoice
 from holdfast.text.numbers import number_text, with_error
-from holdfast.text.table import table_lines
+from holdfast.text.table import Table
+from holdfast.text.view import View
 
 
-def size_choice_text(choice: SizeChoice) -> str:
-    """One line for each size, and why one of them was taken."""
-    return f"{size_choice_table(choice)}\n{choice.reason}"
+def size_choice_view(choice: SizeChoice) -> View:
+    """One line for each size, and why one of them was chosen."""
+    return View(size_choice_table(choice, choice.reason))
 
 
-def size_choice_html(choice: SizeChoice) -> str:
-    """The same for a notebook, the reason first."""
-    return view(sentences(choice.reason), table(_rows(choice), taken=[choice.chosen]))
-
-
-def size_choice_table(choice: SizeChoice) -> str:
+def size_choice_table(choice: SizeChoice, note: str = "") -> Table:
     """One line for each size."""
-    return "\n".join(table_lines(_rows(choice), sides=">>><", widths=(6, 19, 19, 0)))
-
-
-def _rows(choice: SizeChoice) -> list[list[str]]:
     headings = ["leaves", "held-out R²", f"more than {choice.sizes[0]} leaves", ""]
-    return [headings, *(_cells(choice, place) for place in range(len(choice)))]
+    rows = [_cells(choice, place) for place in range(len(choice))]
+    return Table(headings, rows, note=note, sides=">>><", widths=(6, 19, 19, 0), marked=[choice.chosen])
 
 
 def _cells(choice: SizeChoice, place: int) -> list[str]:

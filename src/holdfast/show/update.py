@@ -1,52 +1,71 @@
-"""The path of an update: what it says in a few sentences, then step by step."""
+"""An update: a few sentences, then the steps from the deployed tree to a fresh one."""
 
 from math import isnan
 
 from holdfast.distance.diff.tree_diff import TreeDiff, tree_diff
 from holdfast.scoring.calibration import ObservedExpected
 from holdfast.show.diff_phrases import split_texts
-from holdfast.show.html import legend, sentences, table, view
+from holdfast.show.policy import MARKS, figure_and_limit
+from holdfast.stability.policy.verdict import PolicyVerdict
 from holdfast.stability.update.judged import NO_TREE_ALIKE
 from holdfast.stability.update.path import CANDIDATE, CHANGE, FRESH, KEEP, REFIT, RETRAIN, SLACK
 from holdfast.stability.update.update import LAST_DIGITS, TreeUpdate, UpdateStep, is_no_worse
-from holdfast.text.lines import NO_BREAK, wrapped_lines
 from holdfast.text.numbers import counted, decimals_of_errors, fixed_text, loss_text, percent_text
-from holdfast.text.table import Rows, table_lines
-
-WIDTH = 100  # letters of a line
+from holdfast.text.table import Table
+from holdfast.text.view import Section, View, legend
 
 WORDS = {
     KEEP: "nothing: the tree as it is",
     REFIT: "the values of the leaves",
     FRESH: "all: a fresh tree",
-    RETRAIN: "all: a stable tree trained anew",
+    RETRAIN: "all: a stable tree, retrained",
     CANDIDATE: "all: the nearest of bootstrap trees",
 }
 SENTENCES = {
     KEEP: "keeps the tree as it is",
     FRESH: "is a fresh tree",
-    RETRAIN: "is a stable tree trained again",
+    RETRAIN: "is a stable tree, retrained",
     CANDIDATE: "is the nearest of the bootstrap trees",
 }
-HEADINGS = ("step", "what changes", "distance", "fit lost")
 
 
-def update_text(update: TreeUpdate) -> str:
-    """A few sentences, and a table of the steps; an arrow marks the one that is taken."""
-    verdict = [] if update.verdict is None else ["", str(update.verdict)]
-    words = wrapped_lines(update_summary(update).replace(" %", f"{NO_BREAK}%"), WIDTH)
-    return "\n".join([*words, "", *path_lines(update), *verdict])
+def update_view(update: TreeUpdate) -> View:
+    """A few sentences, the steps as a table, what each changes, and the verdict."""
+    verdict = [] if update.verdict is None else [update.verdict.summary, verdict_table(update.verdict)]
+    return View(update_summary(update), *path_parts(update), *verdict)
 
 
-def update_html(update: TreeUpdate) -> str:
-    """The same for a notebook."""
-    verdict = "" if update.verdict is None else update.verdict.html()
-    return view(sentences(update_summary(update)), path_table(update), verdict)
+def path_parts(update: TreeUpdate) -> list[str | Table | Section]:
+    """The steps as a table, what each changes, and a legend."""
+    lines = []
+    for number in range(len(update.steps)):
+        first, *changes = step_sentences(update, number)
+        lines += [first, *(f"  {change}" for change in changes)]
+    without = [i for i, step in enumerate(update.steps) if step.alike is None]
+    if without:
+        verb = "has" if len(without) == 1 else "have"
+        lines.append(f"{_steps_text(without)} {verb} no score: {NO_TREE_ALIKE}.")
+    table = path_table(update)
+    return [table, Section("What each step changes", lines), legend(table.headings)]
 
 
-def path_table(update: TreeUpdate) -> str:
-    """The table of the steps for a page, the one that is taken marked."""
-    return table(path_rows(update), taken=[update.taken])
+def verdict_table(verdict: PolicyVerdict, *, words: bool = False) -> Table | str:
+    """The lines of a policy with figure, limit and verdict, and more on those that did not pass."""
+    if not verdict.lines:
+        return ""
+    rows = [
+        [each.name, each.subject, *figure_and_limit(each), MARKS[each.status], each.words if words else ""]
+        for each in verdict.lines
+    ]
+    notes = [f"{each.name}: {each.words}." for each in verdict.lines if each.status != "passed"]
+    return Table(
+        ["line", "of", "figure", "limit", "verdict", "meaning"],
+        rows,
+        title="Change policy",
+        note="" if words else "\n".join(notes),
+        sides="<<><<<",
+        tones={"pass": "good", "FAIL": "bad", "not judged": "warn"},
+    )
 
 
 def update_summary(update: TreeUpdate) -> str:
@@ -54,7 +73,10 @@ def update_summary(update: TreeUpdate) -> str:
     taken, keep = update.steps[update.taken], update.steps[0]
     sentences = [taken_sentence(update)]
     if not update.is_taken:
-        sentences = ["The policy forbids the update: the tree stays as it is. What was found:", *sentences]
+        sentences = [
+            "The policy forbids the update: the tree stays as it is. The proposed update:",
+            *sentences,
+        ]
     elif update.is_forced:
         sentences = ["The update is taken by force, against the policy.", *sentences]
     if taken is not keep:
@@ -71,9 +93,9 @@ def _score_sentence(update: TreeUpdate) -> str:
     taken, decimals = update.steps[update.taken], _decimals(update)
     what = f"{update.metric.title} of {_scored_text(update)}"
     if taken.alike is None:
-        return f"Nothing can be said of the {update.metric.title}: {NO_TREE_ALIKE}."
+        return f"The {update.metric.title} is unknown: {NO_TREE_ALIKE}."
     if isnan(taken.difference):
-        return f"Nothing can be said of the {what}: the rows are all of one kind."
+        return f"The {what} is unknown: all rows have the same target value."
     if taken.difference == 0.0 and taken.error == 0.0:
         return f"The {what}, stays as it is."
     gain = fixed_text(update.metric.shown(taken.difference), decimals, "+")
@@ -115,30 +137,30 @@ def _taken_words(update: TreeUpdate) -> str:
     taken, limit = update.steps[update.taken], percent_text(update.settings.tolerance)
     within = f"within {limit} of a fresh tree"
     if taken.kind == KEEP:
-        if update.settings.strategy == "keep":
-            return "The tree is kept as it is, as asked."
+        if update.settings.how == "keep":
+            return "The tree is kept as it is, as requested."
         if not _fits(update) and not update.is_asked:
             return "The tree is kept: no change was found that is as good on the rows held out."
         return "Keeping the tree is as good: nothing changed."
     if taken.kind == REFIT:
-        if update.settings.strategy == "refit":
-            return "As asked, only the values of the leaves change: every question stays."
+        if update.settings.how == "refit":
+            return "As requested, only the values of the leaves change: every split stays."
         if not _fits(update):
-            return "No question changes, only the values of the leaves."
-        fit = "as well as it fitted the rows of before" if taken.loss > update.settings.tolerance else within
-        return f"No question changes, only the values of the leaves: with them the tree fits {fit}."
+            return "No split changes, only the values of the leaves."
+        fit = "as well as it fitted the earlier rows" if taken.loss > update.settings.tolerance else within
+        return f"No split changes, only the values of the leaves: with them the tree fits {fit}."
     if taken.kind == CHANGE:
         n_kept = tree_diff(update.deployed, update.tree).split_counts.kept
         kept = f"{n_kept} of {update.deployed.n_leaves - 1} splits stay as they were"
         if not _fits(update):
             return f"The tree changes as far as it goes; {kept}, and it does not fit {within}."
         if update.is_asked:
-            return f"The tree changes as asked: {kept}, and it fits {within}."
+            return f"The tree changes as requested: {kept}, and it fits {within}."
         return f"The tree changes as little as possible: {kept}, and it fits {within}."
     return {
-        FRESH: "A fresh tree is taken, as asked." if update.is_asked else "A fresh tree is taken.",
-        RETRAIN: "The tree is trained again, as asked.",
-        CANDIDATE: "The nearest of the bootstrap trees that score well enough is taken, as asked.",
+        FRESH: "A fresh tree is taken, as requested." if update.is_asked else "A fresh tree is taken.",
+        RETRAIN: "The tree is retrained, as requested.",
+        CANDIDATE: "The nearest of the bootstrap trees that score well enough is taken, as requested.",
     }[taken.kind]
 
 
@@ -166,11 +188,11 @@ def _drawback(update: TreeUpdate, number: int) -> str:
     """Why the rule passes over a step that fits."""
     step = update.steps[number]
     if step.kind == KEEP:  # it would be kept otherwise
-        return "the rates of some leaves have clearly moved"
+        return "the rates of some leaves have clearly changed"
     if step.alike is None:
         return NO_TREE_ALIKE
     if not update.n_scored or is_no_worse(step, update.deployed):
-        return "it changes questions"
+        return "it changes splits"
     if update.deployed.n_leaves == 1:
         return f"its {update.metric.title} is not clearly better than that of one leaf"
     if step.difference < -LAST_DIGITS:
@@ -193,7 +215,7 @@ def _fits(update: TreeUpdate, step: UpdateStep | None = None) -> bool:
 def _scored_text(update: TreeUpdate) -> str:
     if update.n_scored:
         return f"{update.n_scored:,} new rows, by trees made alike without them"
-    return "the rows that were learnt from, where it is too good"
+    return "the training rows, which flatter it"
 
 
 def _decimals(update: TreeUpdate) -> int:
@@ -201,26 +223,10 @@ def _decimals(update: TreeUpdate) -> int:
     return 3 if known is None else max(3, known)
 
 
-def path_lines(update: TreeUpdate, width: int = WIDTH) -> list[str]:
-    """The figures of the steps, what each changes in sentences, and a legend, line by line."""
-    rows = [[row[0], *row[2:]] for row in path_rows(update)]
-    lines = [*table_lines(rows, sides=">" * len(rows[0])), ""]
-    for number in range(len(update.steps)):
-        first, *changes = step_sentences(update, number)
-        lines += wrapped_lines(first, width, "", "    ")
-        for change in changes:
-            lines += wrapped_lines(change, width, "    ", "        ")
-    without = [i for i, step in enumerate(update.steps) if step.alike is None]
-    if without:
-        verb = "has" if len(without) == 1 else "have"
-        lines += wrapped_lines(f"{_steps_text(without)} {verb} no score: {NO_TREE_ALIKE}.", width)
-    return [*lines, "", *wrapped_lines(legend(rows[0]), width)]
-
-
-def path_rows(update: TreeUpdate) -> Rows:
-    """The table of the steps: what each changes, and its figures; an arrow marks the one that is taken."""
+def path_table(update: TreeUpdate, *, changes: bool = False) -> Table:
+    """The figures of the steps; an arrow marks the one that is taken. With `changes`, what each changes."""
     decimals = _decimals(update)
-    rows = [[*HEADINGS, update.metric.title, "against keeping"]]
+    rows = []
     for number, step in enumerate(update.steps):
         against = ""
         if number and not isnan(step.difference):
@@ -229,14 +235,15 @@ def path_rows(update: TreeUpdate) -> Rows:
         rows.append(
             [
                 f"{'-> ' if number == update.taken else ''}{number}",
-                changes_text(update, number),
+                changes_text(update, number) if changes else "",
                 f"{step.distance:.2f}",
                 loss_text(step.loss),
                 "" if isnan(step.score) else fixed_text(update.metric.shown(step.score), decimals),
                 against,
             ]
         )
-    return rows
+    headings = ["step", "what changes", "distance", "fit lost", update.metric.title, "against keeping"]
+    return Table(headings, rows, sides="><>>>>", marked=[update.taken])
 
 
 def changes_text(update: TreeUpdate, number: int) -> str:

@@ -3,28 +3,22 @@
 from math import isnan
 
 from holdfast.runs.update_result import UpdateRun
-from holdfast.show.diff import brief_sections, row_count, section_text, sections_html
-from holdfast.show.html import heading, sentences, view
-from holdfast.show.update import path_lines, path_table, update_summary
-from holdfast.text.lines import NO_BREAK, wrapped_lines
+from holdfast.show.diff import brief_sections, row_count
+from holdfast.show.update import path_parts, update_summary, verdict_table
 from holdfast.text.numbers import percent_text
-
-WIDTH = 100  # columns of sentences
-PATH = "The path, from the tree as it is to a fresh one"
-POLICY = "The policy, line by line"
+from holdfast.text.view import View
 
 
-def update_run_text(run: UpdateRun, width: int = WIDTH) -> str:
-    """What is taken, whom it touches and the verdict; then the path, what changes, and the policy."""
-    paragraphs = ["\n".join(wrapped_lines(_unbroken(each), width)) for each in words(run)]
-    path = "\n".join([PATH, *(f"  {line}".rstrip() for line in path_lines(run.update, width - 2))])
-    return "\n\n".join([*paragraphs, path, *change_blocks(run, width), *policy_blocks(run)])
+def update_run_view(run: UpdateRun) -> View:
+    """The decision, whom it affects and the verdict; then the path, what changes, and the policy."""
+    policy = "" if run.verdict is None else verdict_table(run.verdict)
+    return View(*words(run), *path_parts(run.update), *brief_sections(run.diff), policy)
 
 
 def words(run: UpdateRun) -> list[str]:
     """The paragraphs of an update in words."""
     step = run.facts["settings"]["take"]
-    asked = "" if step is None else f"Step {step} of the path is asked for. "
+    asked = "" if step is None else f"Step {step} of the path was requested. "
     found = [f"{asked}{update_summary(run.update)}"]
     if not run.diff.is_empty:
         found.append(run.diff.summary)
@@ -45,33 +39,5 @@ def by_threshold_and_class(run: UpdateRun) -> str:
     said = [row_count(each, rows.n_rows) or percent_text(each) for each in (rows.swap_ins, rows.swap_outs)]
     return (
         f"By the decision threshold of {outputs['threshold']:g}: {acted[0]} swap-ins, {acted[1]} swap-outs. "
-        f"By the class that the trees say: {said[0]} swap-ins, {said[1]} swap-outs."
+        f"By the predicted class: {said[0]} swap-ins, {said[1]} swap-outs."
     )
-
-
-def change_blocks(run: UpdateRun, width: int = WIDTH) -> list[str]:
-    """The splits that changed, and the rows that get another answer."""
-    return [section_text(section, width) for section in brief_sections(run.diff)]
-
-
-def policy_blocks(run: UpdateRun) -> list[str]:
-    """The lines of the policy, if there is one."""
-    if run.verdict is None or not run.verdict.lines:
-        return []
-    table, *notes = run.verdict.text_blocks(brief=True)
-    return ["\n".join([POLICY, *(f"  {line}" for line in table.splitlines())]), *notes]
-
-
-def _unbroken(text: str) -> str:
-    return text.replace(" %", f"{NO_BREAK}%").replace(" ± ", f"{NO_BREAK}±{NO_BREAK}")
-
-
-# -- HTML -------------------------------------------------------------------------------------------------
-
-
-def update_run_html(run: UpdateRun) -> str:
-    """The same for a notebook, with the change rule by rule."""
-    parts = [sentences(*words(run)), heading(PATH), path_table(run.update)]
-    if run.verdict is not None and run.verdict.lines:
-        parts += [heading(POLICY), run.verdict.html_table()]
-    return view(*parts, sections_html(run.diff))

@@ -8,7 +8,6 @@ from holdfast._check import check_choice, check_number, is_integer
 from holdfast.arrays import LongArray, without_last_digits
 from holdfast.errors import ParameterError
 from holdfast.scoring.metric import Metric
-from holdfast.shown import shown
 from holdfast.stability.frontier import Compared, Frontier, pareto_frontier
 from holdfast.stability.selection import (
     BY_NUMBER,
@@ -20,10 +19,11 @@ from holdfast.stability.selection import (
 )
 from holdfast.text.lists import joined
 from holdfast.text.numbers import counted, loss_text, number_text, percent_text, told_apart
+from holdfast.text.view import View, ViewMixin
 
 
 @dataclass(frozen=True, repr=False)
-class Choice:
+class Choice(ViewMixin):
     """The candidate that was chosen, and why."""
 
     candidate: int  # its place among the candidates
@@ -34,8 +34,12 @@ class Choice:
     def __repr__(self) -> str:
         return f"Candidate {self.candidate}. {self.reason}"
 
-    def _repr_html_(self) -> str:
-        return shown("choice_html", self)
+    __str__ = __repr__
+
+    def _view(self) -> View:
+        from holdfast.show.frontier import choice_view
+
+        return choice_view(self)
 
 
 @dataclass(frozen=True)

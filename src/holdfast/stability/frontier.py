@@ -10,9 +10,9 @@ from holdfast.arrays import BoolArray, FloatArray, LongArray, frozen
 from holdfast.distance.settings import DistanceSettings
 from holdfast.errors import DataError
 from holdfast.scoring.metric import Metric
-from holdfast.shown import plotted, shown
 from holdfast.stability.baseline import BaselineTest
 from holdfast.stability.methods.method import Grown
+from holdfast.text.view import View, ViewMixin
 from holdfast.tree.tree import Tree
 
 
@@ -46,7 +46,7 @@ class Compared(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Frontier:
+class Frontier(ViewMixin):
     """One entry for every candidate tree, in the order in which they were grown.
 
     `score` is the greater the better: losses are negated.
@@ -95,15 +95,11 @@ class Frontier:
         """True for method="centred", whose candidates have learnt from a teacher."""
         return self.teacher_loss is not None
 
-    def __repr__(self) -> str:
-        return shown("frontier_text", self)
-
     def plot(self, ax: Any = None, **options: Any) -> Any:
         """A `FrontierDisplay`, drawn; options are those of its `from_result`, such as `chosen`."""
-        return plotted("FrontierDisplay", self, ax=ax, **options)
+        from holdfast.show.plots.frontier import FrontierDisplay
 
-    def _repr_html_(self) -> str:
-        return shown("frontier_html", self)
+        return FrontierDisplay.from_result(self, ax=ax, **options)
 
     @property
     def sizes(self) -> list[int]:
@@ -166,6 +162,11 @@ class Frontier:
         kinds = {bool: nw.Boolean, int: nw.Int64, float: nw.Float64}
         types = {name: kinds[type(entries[0])] for name, entries in columns.items()}
         return frame_from(columns, types, backend)
+
+    def _view(self) -> View:
+        from holdfast.show.frontier import frontier_view
+
+        return frontier_view(self)
 
 
 def frontier_of(

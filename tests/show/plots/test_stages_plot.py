@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 import pytest
 
 from holdfast import Feature, Schema, StableTreeClassifier, Target, Tree
-from holdfast.show.plots.stages import GONE, MOVED, OTHER, SAME, Cell, _columns
+from holdfast.show.plots.tree import GONE, MOVED, OTHER, SAME, Cell, _columns
 from holdfast.stability.stages.sequence import StageSequence
 from reference.staged_rows import QUICK, split, years
 

@@ -127,7 +127,7 @@ def test_a_number_beyond_what_was_seen_is_told(browser: Browser) -> None:
     browser.open(report_of("asking_tree"))
     age = browser.run("return cases.box.fields.find((field) => field.name === 'age').index")
     browser.find(f"#field-{age}").send_keys("500")
-    assert "outside of what was seen" in browser.find(f"#hint-{age}").text
+    assert "outside the range of the training rows" in browser.find(f"#hint-{age}").text
 
 
 # -- the frontier -----------------------------------------------------------------------------------------
@@ -160,7 +160,7 @@ def test_the_frontier_works_with_the_keyboard_alone(browser: Browser) -> None:
     browser.run("document.querySelector('#frontier [tabindex=\"0\"]').focus()")
     browser.keys(Keys.ARROW_RIGHT)
     place = browser.run("return document.activeElement.dataset.candidate")
-    assert f"Tree {place}" in browser.find("#frontier-figures").text
+    assert f"Candidate {place}" in browser.find("#frontier-figures").text
     browser.keys(Keys.ENTER)
     assert browser.find("#frontier-tree").get_attribute("data-candidate") == place
     assert browser.run("return document.activeElement.getAttribute('aria-pressed')") == "true"

@@ -14,10 +14,10 @@ from holdfast.cli.options import AuditSettings, audit_options, restart_option
 @audit_options
 @restart_option
 def command(data: Path, output: Path | None, restart: bool, **options: Any) -> None:
-    """Audit retraining: how much the model of each method moves on the file DATA (CSV or Parquet).
+    """Measure how much the model of each method changes when it is trained again on DATA (CSV or Parquet).
 
     Every method is trained on pairs of samples, and after small changes of one: fewer rows, another seed, a
-    column of noise. Rows that no model sees tell how many get another answer.
+    column of noise. The models of a pair are compared on rows that neither was trained on.
     """
     settings = AuditSettings(**options)
     check_there(data)

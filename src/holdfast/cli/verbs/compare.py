@@ -16,8 +16,8 @@ from holdfast.cli.options import CompareSettings, compare_options, restart_optio
 def command(data: Path, output: Path | None, restart: bool, **options: Any) -> None:
     """Compare models, single trees and ensembles, on the same folds of the file DATA (CSV or Parquet).
 
-    Every model learns from the same rows and is scored on the same others, time after time, so that the
-    differences between them are known far better than the scores themselves.
+    In each fold all models are trained on the same rows and scored on the same others, so that differences
+    between them are estimated far better than the scores themselves.
     """
     settings = CompareSettings(**options)
     check_there(data)

@@ -20,13 +20,14 @@ from holdfast.distance.matching import TreeDistance
 from holdfast.distance.reference_schema import widen_schemas
 from holdfast.errors import HoldfastError
 from holdfast.shown import shown
+from holdfast.text.view import View, ViewMixin
 from holdfast.tree.positive import positive_class
 from holdfast.tree.tree import Tree
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class TreeDiff:
-    """Changes from an old tree to a new one: of rules, of splits, and for given rows."""
+class TreeDiff(ViewMixin):
+    """What changed from an old tree to a new one: in rules, in splits, and for the rows of some data."""
 
     old: Tree  # both on one reference schema
     new: Tree
@@ -76,15 +77,14 @@ class TreeDiff:
     def __repr__(self) -> str:
         return f"<TreeDiff: {len(self.changes)} rules changed, distance {self.distance.total:.6g}>"
 
-    def __str__(self) -> str:
-        return shown("diff_text", self)
-
-    def _repr_html_(self) -> str:
-        return shown("diff_html", self)
-
     def of_kind(self, *kinds: str) -> tuple[RuleChange, ...]:
         """Return the rules with a change of one of these kinds."""
         return tuple(each for each in self.changes if {*kinds} & {*each.kinds})
+
+    def _view(self) -> View:
+        from holdfast.show.diff import diff_view
+
+        return diff_view(self)
 
 
 def tree_diff(

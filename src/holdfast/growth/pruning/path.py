@@ -13,8 +13,7 @@ from holdfast.adapters import as_tree
 from holdfast.arrays import FloatArray, LongArray, frozen, scaled, unscaled
 from holdfast.growth.pruning.risk import node_risk
 from holdfast.kernels.growth.prune import ROUNDING, weakest_links
-from holdfast.shown import plotted
-from holdfast.tree.prune import prune_at
+from holdfast.tree.prune import cut_back
 from holdfast.tree.tree import LEAF, Tree
 
 SizeParameter = Literal["ccp_alpha", "max_depth", "max_leaf_nodes"]
@@ -101,9 +100,11 @@ class PruningPath:
         types: dict[str, Any] = dict.fromkeys(columns, nw.Float64) | {"n_leaves": nw.Int64}
         return frame_from(columns, types, backend)
 
-    def plot(self, ax: Any = None, *, by: str = "n_leaves") -> Any:
-        """Plot the risk by number of leaves, or by="parameter", as a `PruningDisplay`."""
-        return plotted("PruningDisplay", self, ax=ax, by=by)
+    def plot(self, ax: Any = None, *, by: Literal["n_leaves", "parameter"] = "n_leaves") -> Any:
+        """A `PruningDisplay`, drawn: the risk by the number of leaves, or by="parameter"."""
+        from holdfast.show.plots.pruning import PruningDisplay
+
+        return PruningDisplay.from_result(self, ax=ax, by=by)
 
     def __repr__(self) -> str:
         sizes = f"{len(self)} subtrees, {self.n_leaves[0]} leaves to {self.n_leaves[-1]}"

@@ -2,22 +2,22 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from holdfast.arrays import FloatArray, LongArray, frozen
 from holdfast.growth.pruning.path import SizeParameter
 from holdfast.scoring.metric import Metric
-from holdfast.shown import plotted, plotted_svg, shown
 from holdfast.text.numbers import counted
+from holdfast.text.view import View, ViewMixin
 
 TIED = 1e-12  # mean scores that differ by less, as a fraction of the best, are equal
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SizeTable:
-    """Held-out scores by tree size, from the whole tree to the root.
+class SizeTable(ViewMixin):
+    """One entry for every size that was scored, the whole tree first and the root alone last.
 
     Scores are the greater the better: losses are negated.
     """
@@ -112,19 +112,23 @@ class SizeTable:
         types: dict[str, Any] = dict.fromkeys(columns, nw.Float64)
         return frame_from(columns, types | {"n_leaves": nw.Int64, "chosen": nw.Boolean}, backend)
 
-    def __repr__(self) -> str:
-        return shown("size_table_text", self)
-
     def to_svg(self) -> str:
-        """Draw the score of every size with its standard error, and the choice."""
-        return plotted_svg("PruningDisplay", self)
+        """A picture: the score of every size with its standard error, and which size was taken."""
+        from holdfast.show.plots.display import LATER
+        from holdfast.show.plots.pruning import PruningDisplay
 
-    def plot(self, ax: Any = None, *, by: str = "n_leaves") -> Any:
-        """Plot the score by number of leaves, or by="parameter", as a `PruningDisplay`."""
-        return plotted("PruningDisplay", self, ax=ax, by=by)
+        return PruningDisplay.from_result(self, ax=LATER).to_svg()
 
-    def _repr_html_(self) -> str:
-        return shown("size_table_html", self)
+    def plot(self, ax: Any = None, *, by: Literal["n_leaves", "parameter"] = "n_leaves") -> Any:
+        """A `PruningDisplay`, drawn: the score by the number of leaves, or by="parameter"."""
+        from holdfast.show.plots.pruning import PruningDisplay
+
+        return PruningDisplay.from_result(self, ax=ax, by=by)
+
+    def _view(self) -> View:
+        from holdfast.show.size_table import size_table_view
+
+        return size_table_view(self)
 
 
 def error_of(sizes: SizeTable, place: int) -> float:

@@ -11,8 +11,7 @@ from holdfast.ensembles.importance_table import Importances, Spread
 from holdfast.errors import ModelError, ParameterError
 from holdfast.evidence.feature_use import FeatureUse, FeatureUses
 from holdfast.show.palette import BLUE, GREY, INK, PAPER, RED, lighter
-from holdfast.show.plots.display import LATER, Display
-from holdfast.show.plots.labels import label_with_note, name_ticks
+from holdfast.show.plots.display import LATER, Display, label_with_note, name_ticks
 from holdfast.text.numbers import counted
 from holdfast.tree.tree import Tree
 

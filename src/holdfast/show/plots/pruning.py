@@ -11,11 +11,11 @@ from holdfast.arrays import FloatArray, LongArray
 from holdfast.errors import ModelError, ParameterError
 from holdfast.growth.pruning.path import PruningPath, pruning_path
 from holdfast.growth.size.table import SizeTable
-from holdfast.show.axis import LARGEST_EVEN, leaf_ticks
 from holdfast.show.palette import BLUE, GREY, INK, RED
 from holdfast.show.plots.display import Display, label, legend_below
 from holdfast.text.numbers import counted, number_text
 
+LARGEST_EVEN = 30  # leaves; beyond it the scale is logarithmic, as differences among few leaves matter most
 MANY = 40  # more sizes get smaller dots, and bars at some of them
 MOST_BARS = 40
 PARAMETER_TICKS = 7  # values of the parameter on the upper axis, at most
@@ -223,3 +223,19 @@ class PruningDisplay(Display):
             ax.xaxis.set_major_formatter(FixedFormatter([number_text(tick, 2) for tick in ticks]))
             ax.xaxis.set_minor_locator(NullLocator())
         ax.set_xlabel(self.parameter)
+
+
+def leaf_ticks(fewest: int, most: int) -> list[int]:
+    """Round numbers of leaves, few enough to stand side by side.
+
+    >>> leaf_ticks(1, 8), leaf_ticks(1, 22), leaf_ticks(1, 5000)
+    ([1, 2, 3, 4, 5, 6, 7, 8], [1, 5, 10, 15, 20], [1, 3, 10, 30, 100, 300, 1000, 3000])
+    """
+    if most <= 12:
+        return list(range(fewest, most + 1))
+    if most <= LARGEST_EVEN:
+        ticks = [1, *range(5, most + 1, 5)]
+    else:
+        factors = (1, 2, 5) if most <= 2000 else (1, 3) if most <= 100_000 else (1,)
+        ticks = [factor * 10**power for power in range(len(str(most))) for factor in factors]
+    return [tick for tick in ticks if fewest <= tick <= most]

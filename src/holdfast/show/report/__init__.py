@@ -1,1 +1,1 @@
-"""Reports: results become facts (plain data), and facts one offline page of HTML."""
+"""Reports: a result as sections of sentences, tables and pictures, in one offline page of HTML."""

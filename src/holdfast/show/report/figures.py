@@ -1,14 +1,11 @@
-"""Pictures in a page: compact SVG whose colours follow the theme, with ids of their own.
-
-A display of show/plots is drawn on a figure of its own, never through pyplot, which would keep it.
-"""
+"""Pictures in a page: SVG whose colours follow the theme, with ids of their own."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from colorsys import hls_to_rgb, rgb_to_hls
-from io import StringIO
+from dataclasses import dataclass
 from typing import Any
-from xml.sax.saxutils import quoteattr
+from xml.sax.saxutils import escape, quoteattr
 
 from markupsafe import Markup
 
@@ -30,37 +27,66 @@ DARK = {
     PAPER: "#1b2129",
     "#000000": "#e6ebf1",
 }
+MOST_BYTES, MOST_LEAVES = 150_000, 80  # of one drawing of a tree
+NOTHING = "\N{EN DASH}"  # where a figure is not known
 LONGEST_TITLE = 600  # letters that appear when one points at a node
 SMALLEST = 0.72  # of the least width that a drawing asks for: then it fits more screens as a whole
 _COLOUR = re.compile(r"(?<![&\w])#([0-9a-fA-F]{6})\b")
 _TAG = re.compile(r"<[^>]*>")
 
 
-def display_svg(
-    display: Any, name: str, alt: str, size: tuple[float, float] = (7.0, 4.2), **options: Any
-) -> Markup:
-    """A display of show/plots, drawn on a new figure of so many inches."""
-    from matplotlib import rc_context
-    from matplotlib.figure import Figure
+@dataclass(frozen=True)
+class Figure:
+    """A chart with its caption."""
 
-    from holdfast.show.plots.display import STYLE
-
-    with rc_context(STYLE):
-        figure = Figure(figsize=size, layout="constrained")
-        display.plot(ax=figure.subplots(), **options)
-        return figure_svg(figure, name, alt)
+    svg: Markup
+    caption: str = ""
 
 
-def figure_svg(figure: Any, name: str, alt: str) -> Markup:
-    """A figure of matplotlib; `name` goes before all its ids."""
-    from matplotlib import rc_context
+@dataclass(frozen=True)
+class Drawing:
+    """A drawing of a tree, and the same as an indented list, which stands for it on a narrow screen."""
 
-    from holdfast.show.plots.display import STYLE
+    svg: Markup
+    outline: Sequence[Mapping[str, Any]] = ()
+    id: str = ""
+    title: str = ""
 
-    text = StringIO()
-    with rc_context(STYLE):
-        figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
-    return inline_svg(_compact(text.getvalue()), name, alt)
+
+@dataclass(frozen=True)
+class Hover:
+    """A point of a chart that tells more when one points at it: where, what, and further attributes."""
+
+    x: float
+    y: float
+    title: str = ""
+    radius: float = 6.0
+    attributes: str = ""
+
+
+def chart(display: Any, name: str, hovers: Iterable[Hover] = (), role: str = "img") -> Markup:
+    """A display of show/plots as a part of a page; the hovers are transparent discs above it."""
+    svg = display.to_svg()
+    scale = 72 / display.figure_.dpi
+    height = display.figure_.get_figheight() * 72
+    discs = []
+    for each in hovers:
+        x, y = display.ax_.transData.transform((each.x, each.y)) * scale
+        title = f"<title>{escape(each.title)}</title>" if each.title else ""
+        discs.append(
+            f'<circle cx="{x:.1f}" cy="{height - y:.1f}" r="{each.radius:g}" fill="transparent"'
+            f"{each.attributes}>{title}</circle>"
+        )
+    svg = svg.replace("</svg>", f"{''.join(discs)}</svg>")
+    return inline_svg(svg.replace('role="img"', f'role="{role}"', 1), name)
+
+
+def drawing(tree: Tree, name: str, room: int = MOST_BYTES, **options: Any) -> Markup | None:
+    """The drawing of a tree; None if it takes more bytes than there is room for."""
+    if tree.n_leaves > MOST_LEAVES:
+        return None
+    svg = inline_svg(tree.to_svg(**options), name)
+    return svg if len(svg.encode()) <= room else None
 
 
 def inline_svg(svg: str, name: str, alt: str = "") -> Markup:
@@ -101,11 +127,6 @@ def outline(
     return lines
 
 
-def with_short_titles(svg: Markup, longest: int) -> Markup:
-    """The picture with less of what appears when one points at a node."""
-    return Markup(re.sub(rf"<title>([^<]{{{longest}}})[^<]+", _cut_title, svg))  # it was escaped before
-
-
 def _cut_title(title: re.Match[str]) -> str:
     """The start of a title that nobody can read to its end, whole entities only."""
     start = title[1].rsplit("&", 1)[0] if "&" in title[1][-8:] else title[1]
@@ -120,32 +141,6 @@ def _named(tag: str, name: str) -> str:
 
 def _themed(tag: str) -> str:
     return _COLOUR.sub(lambda found: f"var(--c-{found[1].lower()})", tag)
-
-
-def _compact(svg: str) -> str:
-    """What matplotlib writes, without what a page has no use for."""
-    drops = (r"<metadata>.*?</metadata>", r"<!--.*?-->", r"<style[^>]*>.*?</style>", r' xmlns:xlink="[^"]*"')
-    for pattern in drops:
-        svg = re.sub(pattern, "", svg, flags=re.DOTALL)
-    svg = _TAG.sub(lambda tag: _without_fonts(_rounded(tag[0])), svg)
-    width, height = re.findall(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', svg)[0]
-    size = f'width="{float(width) * 4 / 3:.0f}" height="{float(height) * 4 / 3:.0f}" class="plot" '
-    svg = re.sub(r'(<svg[^>]*?)\swidth="[^"]*"', r"\1", svg, count=1)
-    svg = re.sub(r'(<svg[^>]*?)\sheight="[^"]*"', r"\1", svg, count=1)
-    return re.sub(r">\s+<", "><", svg.replace("<svg ", f"<svg {size}", 1))
-
-
-def _rounded(tag: str) -> str:
-    """Places to hundredths of a point."""
-    if tag.startswith("<svg"):
-        return tag
-    return re.sub(r"-?\d+\.\d{3,}", lambda number: f"{float(number[0]):.2f}".rstrip("0").rstrip("."), tag)
-
-
-def _without_fonts(tag: str) -> str:
-    """Letters in the font of the page."""
-    tag = re.sub(r"font: (?:\d+ )?([\d.]+px) [^;\"]*", r"font-size: \1", tag)
-    return re.sub(r"font-family: [^;\"]*;?", "", tag)
 
 
 # -- colours ----------------------------------------------------------------------------------------------

@@ -1,40 +1,77 @@
-"""A page: sections with their facts, and the HTML text that is made of them."""
+"""A report: sections of sentences, tables and pictures, as one offline HTML file with its facts beside it."""
 
 import json
-from collections.abc import Iterator, Mapping
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from itertools import groupby
+from pathlib import Path
 from typing import Any
 
-from markupsafe import Markup
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
 
-from holdfast.runs.json_file import finite
+from holdfast._version import __version__
+from holdfast.data.schema import Label
+from holdfast.errors import DataError, ParameterError
+from holdfast.files import replace_file
+from holdfast.runs.about import about_of
+from holdfast.runs.json_file import finite, write_json
+from holdfast.show.report.figures import Drawing, Figure, colour_rules
+from holdfast.text import view
+from holdfast.text.lines import NO_BREAK, label_text
+from holdfast.text.numbers import number_text
+from holdfast.text.table import Table
 
-MOST_BYTES = 500_000  # of a page
-LEFT_OUT = "This part was left out to keep the page small: the file of facts beside the page holds it."
+MOST_BYTES = (
+    500_000  # of a page: what could grow is bounded by the caps of tables, rules, drawings and the box
+)
+MOST_ROWS = 40  # of a table
+_LETTER = "[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]"  # of Hebrew, Arabic and related scripts
+_RIGHT_TO_LEFT = re.compile(rf"{_LETTER}+(?:[\s_\-]+{_LETTER}+)*")
 # Who a section is for, and the heading over all sections for them.
 AUDIENCES = {
     "change": "What changes, and for whom",
-    "clinician": "The tree and what it says",
-    "data scientist": "The evidence behind it",
+    "clinician": "The tree and its predictions",
+    "data scientist": "Evidence",
     "risk manager": "The record of the change",
 }
+Part = str | Table | view.Section | Figure | Drawing
 
 
 @dataclass(frozen=True)
-class Section:
-    """One part of a page: facts, and the template that shows them."""
+class ReportOptions:
+    """What a report is given besides its subject."""
+
+    X: Any = None  # rows, for calibration and flips
+    y: Any = None
+    about: dict[str, Any] = field(default_factory=dict)  # in the user's words, by name
+    positive: Label | None = None  # the class that matters; None: that of the model
+    title: str | None = None
+    replications: Any = None  # of a stable tree, from model.replicate(X, y)
+
+
+@dataclass(frozen=True)
+class PageSection:
+    """One section of a page: parts in their order, or a template of its own that shows `facts`."""
 
     id: str  # of the element, and the key of its facts in the JSON
     title: str
     audience: str  # a key of AUDIENCES
-    template: str  # a file in templates/
-    facts: Mapping[str, Any]  # plain data: text, numbers, lists and dicts
-    figures: Mapping[str, Markup] = field(default_factory=dict)  # pictures, which are not among the facts
+    parts: Sequence[Part] = ()
+    template: str = ""  # a file in templates/, above the parts
+    facts: Mapping[str, Any] = field(default_factory=dict)  # plain data for the template and the JSON
+    figures: Mapping[str, Markup] = field(default_factory=dict)  # of the template
     script: str = ""  # a file in templates/ that the section needs, if any
-    spare: tuple[str, ...] = ()  # figures that a page can do without, those it would miss least first
-    shorter: tuple["Section", ...] = ()  # what stands in its place on a page that grows too long: ever less
-    left_out: str = ""  # what is not here to keep the page small, in a sentence
+
+    @property
+    def all_facts(self) -> dict[str, Any]:
+        """What the section shows, as plain data."""
+        texts = [each for each in self.parts if isinstance(each, str | Table | view.Section)]
+        found = {name: each for name, each in view.View(*texts).to_dict().items() if each}
+        return {**found, **self.facts}
 
 
 @dataclass(frozen=True)
@@ -54,16 +91,16 @@ class Page:
     kind: str  # "fit", "update", ...
     title: str
     subtitle: str
-    headline: tuple[str, ...]  # paragraphs: the first is set large
-    key_figures: tuple[KeyFigure, ...]
-    sections: tuple[Section, ...]
+    headline: Sequence[str]  # paragraphs: the first is set large
+    sections: Sequence[PageSection]
+    key_figures: Sequence[KeyFigure] = ()
+    warnings: Sequence[str] = ()  # above everything else
+    answers: Sequence[tuple[str, str]] = ()  # below the key figures: a reader's question, and the answer
     facts: Mapping[str, Any] = field(default_factory=dict)  # that belong to no section
-    warnings: tuple[str, ...] = ()  # above everything else
-    answers: tuple[tuple[str, str], ...] = ()  # below the key figures: what a reader asks, and the answer
 
     @property
-    def parts(self) -> Iterator[tuple[str, str, list[Section]]]:
-        """The sections by audience: who they are for, the heading, and the sections."""
+    def by_audience(self) -> Iterator[tuple[str, str, list[PageSection]]]:
+        """Who sections are for, the heading, and the sections."""
         for audience, sections in groupby(self.sections, lambda section: section.audience):
             yield audience, AUDIENCES[audience], list(sections)
 
@@ -73,9 +110,14 @@ class Page:
         return list(dict.fromkeys(section.script for section in self.sections if section.script))
 
     @property
+    def script_facts(self) -> dict[str, Any]:
+        """The facts that the scripts read."""
+        return {"sections": {each.id: dict(each.facts) for each in self.sections if each.script}}
+
+    @property
     def all_facts(self) -> dict[str, Any]:
-        """All that the page says, as plain data: as it stands in the page, and in the file beside it."""
-        head = {
+        """All that the page shows, as plain data: the file beside it."""
+        return {
             "page": self.kind,
             "title": self.title,
             "subtitle": self.subtitle,
@@ -83,59 +125,132 @@ class Page:
             "headline": list(self.headline),
             "key_figures": [[each.value, each.label, each.note] for each in self.key_figures],
             "answers": [list(each) for each in self.answers],
+            **self.facts,
+            "sections": {each.id: each.all_facts for each in self.sections},
         }
-        return {**head, **self.facts, "sections": {each.id: dict(each.facts) for each in self.sections}}
 
     @property
     def html(self) -> str:
-        """The text of the file: of all that there is, or of as much as keeps it below its size."""
-        from holdfast.show.report.environment import rendered
-
-        text = rendered(self)
-        excess = len(text.encode()) - MOST_BYTES
-        if excess <= 0:
-            return text
-        for page in self._without(excess)._ever_shorter:
-            text = rendered(page)
-            if len(text.encode()) <= MOST_BYTES:
-                break
-        return text
-
-    @property
-    def _ever_shorter(self) -> Iterator["Page"]:
-        """This page, then with ever shorter sections, and at last with notes in place of the largest ones."""
-        sections = list(self.sections)
-        yield self
-        for level in range(max((len(each.shorter) for each in sections), default=0)):
-            for place, section in enumerate(self.sections):
-                if level < len(section.shorter):
-                    sections[place] = section.shorter[level]
-                    yield replace(self, sections=tuple(sections))
-        for place in sorted(range(len(sections)), key=lambda place: -_length(sections[place])):
-            sections[place] = replaced_by_note(sections[place], LEFT_OUT)
-            yield replace(self, sections=tuple(sections))
-
-    def _without(self, excess: int) -> "Page":
-        """The page without spare figures of so many bytes."""
-        sections = list(self.sections)
-        for place, section in enumerate(sections):
-            figures = dict(section.figures)
-            for name in section.spare:
-                if excess > 0:
-                    excess -= len(figures.pop(name).encode())
-            sections[place] = replace(section, figures=figures)
-        return replace(self, sections=tuple(sections))
+        """The text of the file."""
+        drawn = [svg for each in self.sections for svg in each.figures.values()]
+        drawn += [
+            part.svg for each in self.sections for part in each.parts if isinstance(part, Figure | Drawing)
+        ]
+        # The colours of all pictures of this page, once for light and once for dark.
+        used = sorted(set(re.findall(r"var\(--c-([0-9a-f]{6})\)", "".join(drawn))))
+        return environment().get_template("page.html").render(page=self, colours=Markup(colour_rules(used)))
 
 
-def replaced_by_note(section: Section, note: str) -> Section:
-    """A section that says in its place why it is not there."""
-    facts, figures = {"note": note}, dict[str, Markup]()
-    return replace(section, template="note.html", facts=facts, figures=figures, script="", left_out="")
+def write_report(
+    subject: Any,
+    path: str | os.PathLike[str],
+    X: Any = None,
+    y: Any = None,
+    *,
+    about: Any = None,
+    positive: Label | None = None,
+    title: str | None = None,
+    replications: Any = None,
+) -> None:
+    """Write a report on a model, a run or a result: one HTML file, and its facts as JSON beside it.
+
+    Parameters
+    ----------
+    subject : fitted estimator, Tree, Run, UpdateRun, TreeDiff, RetrainAudit, ModelComparison or StageSequence
+        What the report is about.
+    path : str or path
+        The page, which makes no request: a name that ends in .html.
+    X, y : optional
+        Rows to test by, if the subject has none.
+    about : path or dict, optional
+        A file `about.toml`, or a dict: intended use, population, outcome; `case` is what a row is called.
+    positive : label, optional
+        The class whose probability is shown. Default: that of the model.
+    title : str, optional
+        The title of the page.
+    replications : Replications, optional
+        From `model.replicate(X, y)`.
+    """
+    target = Path(path)
+    if target.suffix.lower() not in (".html", ".htm"):
+        raise DataError(f"Cannot write to '{target}': the page is HTML. Give a name that ends in .html.")
+    if not target.parent.is_dir():
+        raise DataError(f"Cannot write to '{target}': there is no folder '{target.parent}'. Make it first.")
+    if (X is None) != (y is None):
+        known, other = ("y", "X") if X is None else ("X", "y")
+        raise ParameterError(f"The report is given {known} without {other}: give both, or neither.")
+    page = page_of(subject, ReportOptions(X, y, about_of(about).to_dict(), positive, title, replications))
+    replace_file(target, page.html.encode())
+    write_json(page.all_facts, target.with_suffix(".json"))
 
 
-def _length(section: Section) -> int:
-    """Roughly the letters of a section: its facts stand in the page twice, as text and as JSON."""
-    return 2 * len(json_for_html(section.facts)) + sum(map(len, section.figures.values()))
+def page_of(subject: Any, options: ReportOptions | None = None) -> Page:
+    """The page of a result; the words that its run was given hold unless there are other ones."""
+    from holdfast.show.report import change, fit, generic
+
+    options = options or ReportOptions()
+    known = getattr(subject, "facts", None)
+    if isinstance(known, Mapping):
+        options = replace(options, about={**known.get("about", {}), **options.about})
+    if options.positive is None:
+        options = replace(options, positive=options.about.get("positive"))
+    pages: dict[str, Callable[[Any, ReportOptions], Page]] = {
+        "Tree": fit.fit_page,
+        "Ensemble": fit.fit_page,
+        "TableEstimator": fit.fit_page,
+        "Run": fit.fit_page,
+        "UpdateRun": change.update_page,
+        "TreeDiff": change.diff_page,
+        "ModelComparison": generic.generic_page,
+        "RetrainAudit": generic.generic_page,
+        "StageSequence": generic.generic_page,
+    }
+    for kind in type(subject).__mro__:
+        if kind.__name__ in pages:
+            return pages[kind.__name__](subject, options)
+    raise ParameterError(
+        f"There is no report of a {type(subject).__name__}: give a fitted model, a run, an update, "
+        "a diff, an audit, a comparison or a sequence."
+    )
+
+
+# -- templates --------------------------------------------------------------------------------------------
+
+
+@cache
+def environment() -> Environment:
+    """The environment of all templates: jinja2 with autoescape."""
+    made = Environment(
+        loader=PackageLoader("holdfast.show.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters |= {
+        "number": number_text,
+        "label": label_text,
+        "unbroken": lambda text: text.replace(" %", f"{NO_BREAK}%"),
+        "isolated": isolated,
+        "json": json_for_html,
+    }
+    made.globals |= {"source": _source, "version": __version__, "cut": _cut}
+    made.tests |= {
+        "table": lambda part: isinstance(part, Table),
+        "list": lambda part: isinstance(part, view.Section),
+        "figure": lambda part: isinstance(part, Figure),
+        "drawing": lambda part: isinstance(part, Drawing),
+    }
+    return made
+
+
+def isolated(text: str) -> Markup:
+    """The text from left to right, with what is written from right to left in it kept by itself.
+
+    >>> str(isolated("a < 1"))
+    'a &lt; 1'
+    """
+    return Markup(_RIGHT_TO_LEFT.sub(r"<bdi>\g<0></bdi>", str(escape(text))))  # after escaping
 
 
 def json_for_html(content: Any) -> Markup:
@@ -148,3 +263,17 @@ def json_for_html(content: Any) -> Markup:
     for letter in "<>&\u2028\u2029":
         text = text.replace(letter, f"\\u{ord(letter):04x}")
     return Markup(text)  # nothing in it can end the element
+
+
+def _cut(table: Table) -> tuple[Table, list[str]]:
+    """The table with at most so many rows as a page shows, and the notes below it."""
+    whole = "the file of facts beside the page"
+    shown, note = replace(table.filled, whole=table.whole or whole).cut(MOST_ROWS)
+    return shown, [*([note] if note else []), *table.note.splitlines()]
+
+
+def _source(name: str) -> Markup:
+    """A style sheet or a script as it is: files of ours, with nothing of the user's."""
+    loader = environment().loader
+    assert loader is not None
+    return Markup(loader.get_source(environment(), name)[0].strip())

@@ -9,11 +9,11 @@ import numpy as np
 from holdfast.arrays import BoolArray, FloatArray, LongArray, frozen
 from holdfast.data.split.groups import subset_groups
 from holdfast.scoring.differences import score_difference
-from holdfast.scoring.metric import TrueValues, make_metric
-from holdfast.shown import shown
+from holdfast.scoring.metric import TrueValues, metric_of
 from holdfast.stability.centring.names import MOST_LEAVES
 from holdfast.stability.rows import PreparedRows
 from holdfast.text.numbers import number_text
+from holdfast.text.view import View, ViewMixin
 from holdfast.tree.tree import Tree
 
 SIZES = (MOST_LEAVES, 24, 48)
@@ -22,7 +22,7 @@ CLEAR = 4.0  # standard errors by which a larger size must be better than twelve
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SizeChoice:
+class SizeChoice(ViewMixin):
     """What trees of each size explain of rows that they have not seen, and which size was taken.
 
     It is the smallest size that explains 97 % of what the best one does, if that is better than twelve leaves
@@ -96,11 +96,10 @@ class SizeChoice:
         types: dict[str, Any] = dict.fromkeys(columns, nw.Float64)
         return frame_from(columns, types | {"max_leaf_nodes": nw.Int64, "chosen": nw.Boolean}, backend)
 
-    def __repr__(self) -> str:
-        return shown("size_choice_text", self)
+    def _view(self) -> View:
+        from holdfast.show.size_choice import size_choice_view
 
-    def _repr_html_(self) -> str:
-        return shown("size_choice_html", self)
+        return size_choice_view(self)
 
 
 def choose_size(rows: PreparedRows, held_out: Sequence[tuple[BoolArray, Sequence[Tree]]]) -> SizeChoice:

@@ -12,8 +12,9 @@ from holdfast.distance.diff.splits import SplitChange, compare_splits
 from holdfast.distance.diff.tree_diff import TreeDiff, tree_diff
 from holdfast.distance.settings import DistanceSettings
 from holdfast.scoring.metric import Metric
-from holdfast.shown import plotted, plotted_svg, shown
+from holdfast.shown import shown
 from holdfast.stability.stages.settings import StageSettings
+from holdfast.text.view import View, ViewMixin
 from holdfast.tree.tree import Tree
 
 # How far a tree changed from the stage before.
@@ -50,7 +51,7 @@ class PathPoint:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class StageSequence:
+class StageSequence(ViewMixin):
     """One tree for each stage, all on one schema.
 
     Of strategy="shortest-path", `stages` is the sequence that was chosen when all stages were there, and
@@ -164,20 +165,24 @@ class StageSequence:
 
     def to_svg(self) -> str:
         """A picture: what is asked at each place of the tree, stage by stage."""
-        return plotted_svg("StagesDisplay", self)
+        from holdfast.show.plots.display import LATER
+        from holdfast.show.plots.tree import StagesDisplay
+
+        return StagesDisplay.from_result(self, ax=LATER).to_svg()
 
     def plot(self, ax: Any = None) -> Any:
         """A `StagesDisplay`, drawn: what is asked at each place of the tree, stage by stage."""
-        return plotted("StagesDisplay", self, ax=ax)
+        from holdfast.show.plots.tree import StagesDisplay
 
-    def __repr__(self) -> str:
-        return shown("stages_text", self)
-
-    def _repr_html_(self) -> str:
-        return shown("stages_html", self)
+        return StagesDisplay.from_result(self, ax=ax)
 
     def _shown(self, score: float) -> float | None:
         return None if isnan(score) else self.metric.shown(score)
+
+    def _view(self) -> View:
+        from holdfast.show.stages import stages_view
+
+        return stages_view(self)
 
 
 def total_distance(stages: Sequence[Stage]) -> float:

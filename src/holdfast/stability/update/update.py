@@ -24,7 +24,6 @@ from holdfast.scoring.calibration import ObservedExpected, observed_expected
 from holdfast.scoring.differences import score_difference
 from holdfast.scoring.metric import Metric, Score, TrueValues, make_metric
 from holdfast.scoring.predictions import predict_for_metric
-from holdfast.shown import shown
 from holdfast.stability.choice import SelectionRule
 from holdfast.stability.methods.centred import (
     distance_settings,
@@ -42,6 +41,7 @@ from holdfast.stability.update.path import (
     update_path,
 )
 from holdfast.stability.update.settings import UpdateSettings
+from holdfast.text.view import View, ViewMixin
 from holdfast.tree.positive import positive_class
 from holdfast.tree.quantile import format_statistic, parse_quantile
 from holdfast.tree.recorded import set_recorded
@@ -70,7 +70,7 @@ class UpdateStep:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class TreeUpdate:
+class TreeUpdate(ViewMixin):
     """What could become of a deployed tree: the path from keeping it to growing it anew, nearest first.
 
     `str()` tells it in words, then step by step.
@@ -123,11 +123,10 @@ class TreeUpdate:
         policy = None if self.verdict is None else self.verdict.policy
         return replace(self, taken=int(step), is_asked=True).judged(policy, force=force)
 
-    def __repr__(self) -> str:
-        return shown("update_text", self)
+    def _view(self) -> View:
+        from holdfast.show.update import update_view
 
-    def _repr_html_(self) -> str:
-        return shown("update_html", self)
+        return update_view(self)
 
 
 class NewRows(NamedTuple):

@@ -77,8 +77,8 @@ const cases = (() => {
       const notes = [];
       if (unknown(value)) notes.push("not recorded: it goes this way");
       else if (support && support.low !== undefined && value >= support.low && value <= support.high && support.low < support.high)
-        notes.push(`near the line: trees of other samples cut between ${support.texts[0]} and ${support.texts[1]}`);
-      if (support) notes.push(`${percent(support.share)} of them ask this here`.replace("them", notes.length && !unknown(value) ? "them" : "trees of other samples"));
+        notes.push(`near the threshold: trees of other samples split between ${support.texts[0]} and ${support.texts[1]}`);
+      if (support) notes.push(`split support ${percent(support.share)}`);
       if (notes.length) step.append(made("span", notes.join("; "), notes[0].startsWith("near") ? "hint warn" : "hint"));
       list.append(step);
     });
@@ -102,7 +102,7 @@ const cases = (() => {
     for (const input of inputs) row[input.dataset.field] = input.value === "" ? NaN : Number(input.value);
     for (const field of box.fields.filter((field) => field.kind === "numeric")) {
       const value = row[field.index], out = value < field.low || value > field.high;
-      byId(`hint-${field.index}`).textContent = `${out ? "outside of what was seen: " : ""}${field.ends[0]} to ${field.ends[1]}`;
+      byId(`hint-${field.index}`).textContent = `${out ? "outside the range of the training rows: " : ""}${field.ends[0]} to ${field.ends[1]}`;
       byId(`hint-${field.index}`).classList.toggle("warn", out);
     }
     result.replaceChildren();

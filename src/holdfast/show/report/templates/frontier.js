@@ -6,7 +6,7 @@
   const titles = Object.fromEntries(told.trees.map((tree) => [tree.candidate, tree.title]));
   const text = (place) => {
     const of = told.candidates, plain = (value) => String(Number(value.toPrecision(4)));
-    return titles[place] ?? `Tree ${place}: ${told.metric} ${plain(of.score[place])} ± ${plain(of.score_error[place])}, instability ${plain(of.instability[place])}, ${of.leaves[place]} leaves`;
+    return titles[place] ?? `Candidate ${place}: ${told.metric} ${plain(of.score[place])} ± ${plain(of.score_error[place])}, instability ${plain(of.instability[place])}, ${of.leaves[place]} leaves`;
   };
   const point = (place) => { figures.textContent = text(place); };
   const open = (mark) => {

@@ -1,1 +1,0 @@
-"""How much a procedure's model moves when it is trained again."""

@@ -1,1 +1,0 @@
-"""Models side by side: every one on the same folds."""

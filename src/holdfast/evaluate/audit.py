@@ -1,0 +1,664 @@
+"""The audit of retraining: every method trained again on other samples, and after small changes of one."""
+
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from itertools import groupby
+from numbers import Integral, Real
+from typing import Any, NamedTuple, overload
+
+import numpy as np
+
+from holdfast.arrays import FloatArray, LongArray
+from holdfast.backends.tasks import check_jobs, run_all
+from holdfast.data.input.target import Task
+from holdfast.data.schema import Target
+from holdfast.data.split.row_positions import check_fraction
+from holdfast.data.table import Table
+from holdfast.errors import DataWarning, ModelError, ParameterError
+from holdfast.evaluate.changes import CHANGES, Pair, Sample
+from holdfast.evaluate.fit import (
+    EvaluationData,
+    check_weights,
+    fit_model,
+    predict,
+    subset_rows,
+    task_of,
+    tree_of,
+)
+from holdfast.evaluate.folds import Resample
+from holdfast.evaluate.measures import Measure, Retraining, TrainedModel, measures_for
+from holdfast.evaluate.methods import (
+    AUDITED_METHODS,
+    CHANGE_NAMES,
+    METHODS,
+    default_names,
+    model_maker,
+    read_models,
+)
+from holdfast.growth.described import described
+from holdfast.scoring.metric import TrueValues
+from holdfast.text.lists import listed
+from holdfast.text.numbers import number_text
+from holdfast.text.table import Table as TextTable
+from holdfast.text.table import aligned
+from holdfast.text.view import View
+from holdfast.tree.tree import Tree
+
+
+def retrain_audit(
+    methods: Mapping[str, Any] | Iterable[Any] | None,
+    X: Any,
+    y: Any,
+    *,
+    changes: Sequence[str] | str = CHANGE_NAMES,
+    n_repeats: int = 5,
+    test_size: float = 0.3,
+    groups: Any = None,
+    stage: Any = None,
+    sample_weight: Any = None,
+    label_weight: float = 10.0,
+    n_jobs: int | None = None,
+    random_state: int = 0,
+    verbose: bool = False,
+) -> "RetrainAudit":
+    """Measure how good each method is, and how much its model changes when it is trained again.
+
+    In each repetition a part of the rows is kept for testing, and every method is trained on pairs of samples
+    of the others, the same pairs for all methods. A model of a sample is fitted once, however many changes it
+    takes part in. The same seed gives the same figures for any `n_jobs` and any order of the rows.
+
+    Parameters
+    ----------
+    methods : mapping of names to models, list of models, or None
+        A model is an estimator with the interface of scikit-learn, a function of a seed that makes one, or a
+        name of the registry: "cart-cv", "pruned-1se", "c4.5", "paper", "consensus", "consensus-8" and
+        "consensus-12" (of 8 and 12 leaves), "updated", "bootstrap", "forest", ... None audits
+        `AUDITED_METHODS`. Estimators are cloned, and get another seed in every `random_state` that they have.
+        One that has `fit_again(previous, X, y)` is trained again by it. A model that is one tree is also
+        measured by its tree distance: of a pipeline the tree at its end, of a search the best estimator.
+    X : array or frame of shape (n_rows, n_features)
+        The features.
+    y : array of shape (n_rows,)
+        The target: classes or numbers.
+    changes : list of str, or str, default: all
+        "overlap": two samples of 75 % that share 50 %. "staged": half of the rows and then all of them, or,
+        with a `stage`, all rows up to one stage and then up to the next. Small changes of one sample: "fewer
+        rows" (2 % left out), "another seed", "noise column", "columns permuted", and "last digit" (every
+        number moved by at most half of its last digit).
+    n_repeats : int, default 5
+        Number of repetitions.
+    test_size : float, default 0.3
+        Fraction of the rows that no model is trained on.
+    groups : array of shape (n_rows,), optional
+        Rows of one group are never divided.
+    stage : array of shape (n_rows,), optional
+        Years or cohorts in their order.
+    sample_weight : array of shape (n_rows,), optional
+        Weights of the rows, for training and for all figures.
+    label_weight : float, default 10.0
+        Weight of another outcome in a tree distance. Distances are measured on the schema of the rows that
+        are not tested on.
+    n_jobs : int, optional
+        Fits at a time; -1 for all cores.
+    random_state : int, default 0
+        Seed of all samples and models.
+    verbose : bool, default False
+        Whether to show a progress bar.
+
+    Returns
+    -------
+    RetrainAudit
+        All pairs, the table of their means, and which rows change.
+
+    Examples
+    --------
+    >>> X = [[float(age), float(age % 7)] for age in range(20, 80)]
+    >>> y = ["no" if age < 50 else "yes" for age, _ in X]
+    >>> audit = retrain_audit(["pruned-1se"], X, y, changes="overlap", n_repeats=2)
+    >>> audit.mean("pruned-1se", "leaves")
+    2.0
+    """
+    check_jobs(n_jobs)
+    changes = _checked_changes(changes)
+    _check_numbers(n_repeats, test_size, label_weight, random_state)
+    named = None if methods is None else read_models(methods, "method")
+    with warnings.catch_warnings():
+        # Columns that are constant in a sample, say, would be named for every fit.
+        warnings.simplefilter("ignore", DataWarning)
+        own = {name: each for name, each in (named or {}).items() if not isinstance(each, str)}
+        task = task_of(
+            {name: each if hasattr(each, "fit") else model_maker(each)(0) for name, each in own.items()}
+        )
+        given = EvaluationData.read(X, y, sample_weight, task, groups=groups, stage=stage)
+        data, order = given.in_fixed_order()
+        audited = _methods(named, data)
+        resamples = [Resample(data, number, random_state, test_size) for number in range(n_repeats)]
+        pairs = [pair for resample in resamples for pair in _trained_pairs(resample, audited, changes)]
+        models = _train(pairs, resamples, n_jobs, verbose)
+        found = [_compare(each, resamples[each.before.number], models, float(label_weight)) for each in pairs]
+    return RetrainAudit(
+        methods=tuple(method.name for method in audited),
+        titles={method.name: method.title for method in audited},
+        changes=changes,
+        pairs=Records(tuple(record for record, *_ in found)),
+        rows=_moving_rows(changes[0], audited, found, data, order, given.n_rows),
+        target=data.target,
+        label_weight=float(label_weight),
+        n_repeats=n_repeats,
+        test_size=test_size,
+    )
+
+
+def _checked_changes(changes: Any) -> tuple[str, ...]:
+    several = (changes,) if isinstance(changes, str) else tuple(changes)
+    unknown = [each for each in several if each not in CHANGES]
+    if unknown or not several:
+        raise ParameterError(
+            f"changes has {listed(unknown) or 'nothing'}: choose of {listed(CHANGES)}, each once."
+        )
+    return tuple(dict.fromkeys(several))
+
+
+def _check_numbers(n_repeats: Any, test_size: Any, label_weight: Any, random_state: Any) -> None:
+    for name, value, least in (("n_repeats", n_repeats, 1), ("random_state", random_state, 0)):
+        if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
+            raise ParameterError(
+                f"{name}={value!r} is out of range: it must be an integer of at least {least}."
+            )
+    check_fraction("test_size", test_size)
+    is_number = isinstance(label_weight, Real) and not isinstance(label_weight, bool)
+    if not is_number or not 0 <= float(label_weight) < np.inf:
+        raise ParameterError(
+            f"label_weight={label_weight!r} is out of range: it must be a number of at least 0."
+        )
+
+
+# -- the trainings ----------------------------------------------------------------------------------------
+
+
+class AuditedMethod(NamedTuple):
+    """A method of the audit."""
+
+    name: str
+    title: str  # in sentences
+    make: Callable[[int], Any]  # the estimator for a seed
+    is_updated: bool = False  # trained again by its fit_again, which gets the model before
+
+
+class Training(NamedTuple):
+    """A method trained on the last of the samples, after it was trained on the others."""
+
+    number: int  # of the repetition
+    method: AuditedMethod
+    samples: tuple[Sample, ...]
+
+    @property
+    def key(self) -> tuple[int, str, tuple[str, ...]]:
+        """What distinguishes trainings."""
+        return self.number, self.method.name, tuple(sample.key for sample in self.samples)
+
+
+class TrainedPair(NamedTuple):
+    """A pair of samples, and the trainings of a method on both."""
+
+    pair: Pair
+    before: Training
+    after: Training
+
+
+def _methods(named: Mapping[str, Any] | None, data: EvaluationData) -> list[AuditedMethod]:
+    task: Task = "classification" if data.target.is_classes else "regression"
+    named = {name: name for name in default_names(AUDITED_METHODS, task)} if named is None else named
+    found = []
+    for name, model in named.items():
+        make = model_maker(model, task)
+        first = make(0)
+        check_weights(name, first, data, "method")
+        title = METHODS[model].title if isinstance(model, str) and name == model else name
+        found.append(AuditedMethod(name, title, make, hasattr(first, "fit_again")))
+    return found
+
+
+def _trained_pairs(
+    resample: Resample, methods: Iterable[AuditedMethod], changes: Iterable[str]
+) -> list[TrainedPair]:
+    pairs = [pair for change in changes for pair in CHANGES[change](resample)]
+    return trained_pairs(pairs, methods, resample.number)
+
+
+def trained_pairs(pairs: Iterable[Pair], methods: Iterable[AuditedMethod], number: int) -> list[TrainedPair]:
+    """Return all pairs of a repetition with all methods.
+
+    A method that is updated is trained on the second sample after the first. Where the first is the second
+    of another pair of the same change, as with stages, it goes on from there.
+    """
+    found = []
+    samples_of: dict[tuple[str, str, str], tuple[Sample, ...]] = {}  # how an updated model came about
+    for pair in pairs:
+        for method in methods:
+            before: tuple[Sample, ...] = (pair.before,)
+            after: tuple[Sample, ...] = (pair.after,)
+            if method.is_updated:
+                before = samples_of.get((pair.change, method.name, pair.before.key), before)
+                after = (*before, pair.after)
+                samples_of[pair.change, method.name, pair.after.key] = after
+            trainings = (Training(number, method, samples) for samples in (before, after))
+            found.append(TrainedPair(pair, *trainings))
+    return found
+
+
+def training_rounds(pairs: Iterable[TrainedPair]) -> list[list[Training]]:
+    """Return the trainings of all pairs, each once, in rounds: those of a round need only rounds before."""
+    wanted = {each.key: each for pair in pairs for each in (pair.before, pair.after)}
+
+    def n_samples(training: Training) -> int:
+        return len(training.samples)
+
+    return [list(some) for _, some in groupby(sorted(wanted.values(), key=n_samples), n_samples)]
+
+
+def _train(
+    pairs: Sequence[TrainedPair], resamples: Sequence[Resample], n_jobs: int | None, verbose: bool
+) -> dict[Any, TrainedModel]:
+    """All models, by the keys of their trainings."""
+    known: dict[Any, TrainedModel] = {}
+    for trainings in training_rounds(pairs):
+        previous = [known.get(each._replace(samples=each.samples[:-1]).key) for each in trainings]
+        text = "Training again"
+        tasks = list(zip(trainings, previous, strict=True))
+        models = run_all(partial(_trained, resamples), tasks, n_jobs, progress=text * verbose, kept=text)
+        known |= zip((each.key for each in trainings), models, strict=True)
+    return known
+
+
+def _trained(resamples: Sequence[Resample], task: tuple[Training, TrainedModel | None]) -> TrainedModel:
+    """One method on one sample, perhaps after another; a ModelError says which, if it fails."""
+    training, previous = task
+    method, sample = training.method, training.samples[-1]
+    try:
+        return _fit_and_test(resamples[training.number], method, sample, previous)
+    except ParameterError:
+        raise
+    except Exception as error:
+        reason = f"{type(error).__name__}: {error}".rstrip(": ")
+        raise ModelError(
+            f"The method {method.name!r} failed on sample {sample.key!r} of repetition "
+            f"{training.number + 1}. {reason}"
+        ) from error
+
+
+def _fit_and_test(
+    resample: Resample, method: AuditedMethod, sample: Sample, previous: TrainedModel | None
+) -> TrainedModel:
+    data, test = resample.data, resample.test
+    columns = sample.columns(data, resample.schema)
+    last = None if previous is None else previous.model
+    model, seconds = fit_model(method.make(sample.seed), data, sample.rows, X=columns.X, previous=last)
+    kept = model if method.is_updated else None
+    model = getattr(model, "best_estimator_", model)
+    found = predict(model, subset_rows(columns.X_test, test), len(test), data.target, with_classes=True)
+    tree = tree_of(model, data, columns.schema, columns.X, resample.pool)
+    return TrainedModel(found.values, found.classes, tree, seconds, kept)
+
+
+# The measures of a pair, the rows that it was tested on, and how far each changed and whether it flipped.
+Compared = tuple["Record", LongArray, FloatArray, FloatArray]
+
+
+def _compare(
+    trained: TrainedPair, resample: Resample, models: Mapping[Any, TrainedModel], label_weight: float
+) -> Compared:
+    """The measures of one pair, and what it changes for each row."""
+    pair, data = trained.pair, resample.data
+    tested = np.ones(len(resample.test), np.bool_) if pair.tested is None else pair.tested
+    rows = resample.test[tested]
+    before, after = (
+        model._replace(
+            values=model.values[tested], classes=None if model.classes is None else model.classes[tested]
+        )
+        for model in (models[trained.before.key], models[trained.after.key])
+    )
+    spread = 0.0 if data.target.is_classes else float(data.table.target.std())
+    both = Retraining(before, after, TrueValues.of(data.table.taken(rows)), label_weight, spread)
+    record: dict[str, Any] = {
+        "method": trained.before.method.name,
+        "change": pair.change,
+        "repeat": resample.number,
+        "part": pair.part,
+        **{each.name: float(each.formula(both)) for each in measures_for(data.target.is_classes)},
+    }
+    return record, rows, both.moved, both.flipped.astype(np.float64)
+
+
+def _moving_rows(
+    change: str,
+    methods: Iterable[AuditedMethod],
+    found: Iterable[Compared],
+    data: EvaluationData,
+    order: LongArray,
+    n_given: int,
+) -> "MovingRows":
+    """The means of the first change over the pairs, for the rows as they were given."""
+    figures = {method.name: np.zeros((3, n_given)) for method in methods}
+    for record, tested_rows, moved, flips_of_pair in found:
+        if record["change"] == change:
+            rows = order[tested_rows]
+            for total, figure in zip(
+                figures[record["method"]], (moved, flips_of_pair, np.ones(len(rows))), strict=True
+            ):
+                total[rows] += figure
+    churn, flips = {}, {}
+    for name, (total, flipped, times) in figures.items():
+        tested = np.where(times > 0, times, np.nan)
+        churn[name] = total / tested
+        flips[name] = flipped / tested if data.target.is_classes else np.full(n_given, np.nan)
+    place = np.zeros(n_given, np.int64)  # a row without weight, which took no part, is any other
+    place[order] = np.arange(len(order))
+    return MovingRows(change, churn, flips, data.table.taken(place))
+
+
+# -- the result -------------------------------------------------------------------------------------------
+
+Record = Mapping[str, Any]
+
+
+@dataclass(frozen=True, repr=False)
+class Records(Sequence[Record]):
+    """Records of the same fields, in order.
+
+    >>> print(Records(({"method": "tree", "leaves": 4.0}, {"method": "forest", "leaves": float("nan")})))
+    method  leaves
+    tree         4
+    forest
+    """
+
+    records: tuple[Record, ...]
+
+    def __len__(self) -> int:
+        return len(self.records)
+
+    def __iter__(self) -> Iterator[Record]:
+        return iter(self.records)
+
+    @overload
+    def __getitem__(self, place: int) -> Record: ...
+    @overload
+    def __getitem__(self, place: slice) -> "Records": ...
+    def __getitem__(self, place: int | slice) -> "Record | Records":
+        return Records(self.records[place]) if isinstance(place, slice) else self.records[place]
+
+    def where(self, **fields: Any) -> "Records":
+        """Return the records that have these values.
+
+        >>> len(Records(({"method": "tree"}, {"method": "forest"})).where(method="tree"))
+        1
+        """
+        return Records(
+            tuple(each for each in self if all(each[name] == value for name, value in fields.items()))
+        )
+
+    def columns(self) -> dict[str, list[Any]]:
+        """Return one list for each field."""
+        return {name: [each[name] for each in self] for name in (self.records[0] if self.records else ())}
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """Return one row per record, as a pandas, polars or pyarrow frame (the first that is installed)."""
+        import narwhals as nw
+
+        from holdfast.tree.frame import frame_from
+
+        columns = self.columns()
+        kinds = {str: nw.String, int: nw.Int64, float: nw.Float64}
+        types = {name: kinds[type(values[0])] for name, values in columns.items()}
+        return frame_from(columns, types, backend)
+
+    def _cells(self) -> list[list[str]]:
+        return [list(self.columns()), *([_text(value) for value in each.values()] for each in self)]
+
+    def __repr__(self) -> str:
+        return aligned(self._cells()) if self.records else "no records"
+
+    def _repr_html_(self) -> str:
+        if not self.records:
+            return "<p>no records</p>"
+        headings, *rows = self._cells()
+        return View(TextTable(headings, rows, whole="to_frame()")).to_html()
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, float):
+        return "" if value != value else number_text(value, 4)
+    return str(value)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MovingRows:
+    """How much the predictions of every row differ between retrainings: the mean over the pairs of a change.
+
+    Rows that were never tested have NaN. `str()` describes the rows that change, a few rules for each method.
+    """
+
+    change: str
+    churn: Mapping[str, FloatArray]  # by method: one number per row of the data
+    flips: Mapping[str, FloatArray]  # fraction of pairs that gave the row another class; NaN for numbers
+    table: Table  # the rows in the order of the data
+
+    @property
+    def is_classes(self) -> bool:
+        """True if rows change by flips, False if by churn only."""
+        return self.table.schema.target.is_classes
+
+    @cached_property
+    def trees(self) -> dict[str, Tree]:
+        """For each method a small regression tree that describes which rows change, and how much."""
+        figures = self.flips if self.is_classes else self.churn
+        return {name: described(self.table, values) for name, values in figures.items()}
+
+    def records(self) -> Records:
+        """Return one record per method and row that was tested: its number, churn and flips."""
+        return Records(
+            tuple(
+                {
+                    "method": name,
+                    "row": row,
+                    "churn": float(churn[row]),
+                    "flips": float(self.flips[name][row]),
+                }
+                for name, churn in self.churn.items()
+                for row in np.flatnonzero(~np.isnan(churn)).tolist()
+            )
+        )
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """Return the records as a frame."""
+        return self.records().to_frame(backend)
+
+    def __repr__(self) -> str:
+        from holdfast.evaluate.audit_text import moving_rows_text
+
+        return moving_rows_text(self)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RetrainAudit:
+    """Methods trained again and again on the same samples, and tested on the same rows.
+
+    `str()` gives the summary, the tables and the rows that change; a notebook shows the same.
+
+    Attributes
+    ----------
+    methods : tuple of str
+        Names of the methods.
+    titles : dict of str
+        What sentences call the methods.
+    changes : tuple of str
+        The changes that were tried.
+    pairs : Records
+        One record for each method, change, repetition and pair, with all measures.
+    rows : MovingRows
+        How much each row changes, under the first change.
+    target : Target
+        What is predicted.
+    label_weight : float
+        Weight of another outcome in a tree distance.
+    n_repeats : int
+        Number of repetitions.
+    test_size : float
+        Fraction of the rows that were tested on.
+    """
+
+    methods: tuple[str, ...]
+    titles: dict[str, str]
+    changes: tuple[str, ...]
+    pairs: Records
+    rows: MovingRows
+    target: Target
+    label_weight: float
+    n_repeats: int
+    test_size: float
+
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        """The measures for such a target; the score comes first."""
+        return measures_for(self.target.is_classes)
+
+    @cached_property
+    def table(self) -> Records:
+        """One record per method and change: the mean of every measure and its standard error.
+
+        Errors are over the repetitions: they say how far other divisions of the same rows would move the
+        mean, not other data.
+        """
+        return Records(
+            tuple(
+                self._record(method, change, self._by_repeat(method, change))
+                for change in self.changes
+                for method in self.methods
+            )
+        )
+
+    @cached_property
+    def paired(self) -> Records:
+        """One record per method, change and measure: its difference to the first method on the same samples.
+
+        The standard error is that of the paired differences.
+        """
+        found: list[Record] = []
+        for change in self.changes:
+            first = self._by_repeat(self.methods[0], change)
+            for method in self.methods[1:]:
+                own = self._by_repeat(method, change)
+                for place, measure in enumerate(self.measures):
+                    mean, error = mean_and_error(own[:, place] - first[:, place])
+                    record = {"method": method, "baseline": self.methods[0], "change": change}
+                    found.append({**record, "measure": measure.name, "difference": mean, "error": error})
+        return Records(tuple(found))
+
+    def mean(self, method: str, measure: str, change: str | None = None) -> float:
+        """Return one figure of the table, under the first change unless another is named."""
+        return float(self._figure(method, change)[self._known_measure(measure)])
+
+    def error(self, method: str, measure: str, change: str | None = None) -> float:
+        """Return the standard error of a figure of the table."""
+        return float(self._figure(method, change)[f"{self._known_measure(measure)}_error"])
+
+    def _figure(self, method: str, change: str | None) -> Record:
+        change = self.changes[0] if change is None else change
+        for name, value, known in (("method", method, self.methods), ("change", change, self.changes)):
+            if value not in known:
+                raise ParameterError(f"The {name} {value!r} was not audited: choose of {listed(known)}.")
+        return self.table.where(method=method, change=change)[0]
+
+    def _known_measure(self, measure: str) -> str:
+        names = [each.name for each in self.measures]
+        if measure not in names:
+            raise ParameterError(f"The measure {measure!r} is unknown: choose of {listed(names, 20)}.")
+        return measure
+
+    def _by_repeat(self, method: str, change: str) -> FloatArray:
+        """(repetitions, measures) the means over the pairs of each repetition."""
+        own = self.pairs.where(method=method, change=change)
+        by_repeat = [own.where(repeat=repeat).columns() for repeat in range(self.n_repeats)]
+        names = [measure.name for measure in self.measures]
+        return np.array([[mean_and_error(columns[name])[0] for name in names] for columns in by_repeat])
+
+    def _record(self, method: str, change: str, figures: FloatArray) -> Record:
+        record: dict[str, Any] = {"method": method, "change": change, "repeats": self.n_repeats}
+        for measure, own in zip(self.measures, figures.T, strict=True):
+            record[measure.name], record[f"{measure.name}_error"] = mean_and_error(own)
+        return record
+
+    # -- text, tables and pictures --------------------------------------------------------------------
+
+    @property
+    def summary(self) -> str:
+        """The main finding in a few sentences."""
+        from holdfast.evaluate.audit_text import audit_summary
+
+        return audit_summary(self)
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """The main finding, and what the methods and the columns of the tables are."""
+        from holdfast.evaluate.audit_text import audit_legend
+
+        return self.summary, audit_legend(self)
+
+    def tables(self) -> list[tuple[str, list[list[str]]]]:
+        """Return a title and the cells, headings first, of every table of the text."""
+        from holdfast.evaluate.audit_text import audit_tables
+
+        return audit_tables(self)
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """Return the table as a pandas, polars or pyarrow frame (the first that is installed)."""
+        return self.table.to_frame(backend)
+
+    def text(self, *, times: bool = True, width: int | None = None) -> str:
+        """Return the summary, the tables, and which rows change; without times, the same in every run.
+
+        A `width` leaves columns out where lines of a table would have more letters.
+        """
+        from holdfast.evaluate.audit_text import audit_text
+
+        return audit_text(self, times=times, width=width)
+
+    def plot(self, ax: Any = None, *, against: str = "churn", change: str | None = None) -> Any:
+        """Draw the score of every method against its churn, or another measure, and return the display."""
+        from holdfast.evaluate.displays import AuditDisplay
+
+        return AuditDisplay.from_result(self, ax=ax, against=against, change=change)
+
+    def to_svg(self, change: str | None = None) -> str:
+        """Return the plot as SVG, under the first change or the one named."""
+        from holdfast.evaluate.displays import AuditDisplay
+        from holdfast.show.plots.display import LATER
+
+        return AuditDisplay.from_result(self, ax=LATER, change=change).to_svg()
+
+    def __repr__(self) -> str:
+        return self.text()
+
+    def _view(self) -> View:
+        from holdfast.evaluate.audit_text import audit_view
+
+        return audit_view(self)
+
+    def _repr_html_(self) -> str:
+        return self._view().to_html()
+
+
+def mean_and_error(values: FloatArray | Sequence[float]) -> tuple[float, float]:
+    """Return the mean of the known values and its standard error; NaN where nothing, or too little, is known.
+
+    >>> mean_and_error([1.0, 3.0, float("nan")])
+    (2.0, 1.0)
+    """
+    known = np.asarray(values, np.float64)
+    known = known[~np.isnan(known)]
+    if len(known) == 0:
+        return np.nan, np.nan
+    error = float(known.std(ddof=1) / np.sqrt(len(known))) if len(known) > 1 else np.nan
+    return float(known.mean()), error

@@ -1,0 +1,243 @@
+"""An audit of retraining in sentences, tables of text, and HTML."""
+
+from collections.abc import Iterable, Iterator
+from math import isnan
+
+import numpy as np
+
+from holdfast.evaluate.audit import MovingRows, Record, RetrainAudit
+from holdfast.evaluate.measures import Measure
+from holdfast.evaluate.methods import SMALL_CHANGES
+from holdfast.text.lines import NO_BREAK, printable, wrapped_lines
+from holdfast.text.numbers import count_text, decimals_of_values, duration, fixed_text, percent_text
+from holdfast.text.table import Table, aligned, fitting
+from holdfast.text.view import Picture, Section, View
+
+WIDTH = 100  # columns of sentences
+WITH_ERRORS = ("auc", "r2", "distance", "churn")
+LEFT_OUT = ("log_loss", "brier", "same_rules")  # of the tables in words; `table` has all
+SPARE = ("per leaf", "rank", "negative", "seconds", "identical")  # what a narrow table does without, in turn
+_Grid = list[list[str]]  # lines of cells, the headings first
+
+_CAPTIONS = {
+    "overlap": "Two samples of 75 % of the training rows, which share 50 %",
+    "fewer rows": "2 % of the rows left out",
+    "another seed": "Another seed",
+    "noise column": "A further column of noise",
+    "columns permuted": "The columns in another order",
+    "last digit": "Every number moved by at most half of its last digit",
+}
+
+
+def audit_summary(audit: RetrainAudit) -> str:
+    """Which fraction of the rows gets another answer, by method, the steadiest first; then what was done."""
+    measure = "flips" if audit.target.is_classes else "churn"
+    order = sorted(audit.methods, key=lambda name: audit.mean(name, measure))
+    first, *others = ((printable(name), _percent_text(audit, name, measure)) for name in order)
+    verb = (
+        f"gives {first[1]} of the rows another class"
+        if audit.target.is_classes
+        else f"moves its predictions by {first[1]} of the standard deviation of the target"
+    )
+    rest = "".join(f"; {title} {figure}" for title, figure in others)
+    times = "once" if audit.n_repeats == 1 else f"{audit.n_repeats} times"
+    return (
+        f"Trained again, {first[0]} {verb}{rest}. "
+        f"({_caption(audit, audit.changes[0])}; tested {times} on {100 * audit.test_size:.0f} % of the rows, "
+        "untouched.)"
+    )
+
+
+def _percent_text(audit: RetrainAudit, method: str, measure: str) -> str:
+    """The figure in percent, with its standard error if there are several repetitions."""
+    mean, error = audit.mean(method, measure), audit.error(method, measure)
+    return percent_text(mean) if isnan(error) else f"{100 * mean:.1f} ± {100 * error:.1f} %"
+
+
+def audit_text(audit: RetrainAudit, *, times: bool = True, width: int | None = None) -> str:
+    """The summary, a table for each change, some for the small changes, and which rows move.
+
+    Where a table has more columns than the `width`, it does without some.
+    """
+    widest = WIDTH if width is None else min(width, WIDTH)
+    parts, headings = [_paragraph(audit.summary, widest)], []
+    for title, grid in audit_tables(audit, times):
+        spare = [each for each in SPARE if each in grid[0]] if width is not None else []
+        shown = fitting(grid, width or 0, spare)
+        headings += [*shown[0], title.removeprefix("Small changes: ").removesuffix(" models")]
+        parts.append(f"{title}\n{aligned(shown)}")
+    parts += [_paragraph(audit_legend(audit, headings), widest), moving_rows_text(audit.rows, widest)]
+    return "\n\n".join(parts)
+
+
+def _paragraph(text: str, width: int) -> str:
+    """The sentences in lines, none of which begins with a percent sign."""
+    return "\n".join(wrapped_lines(text.replace(" %", f"{NO_BREAK}%"), width))
+
+
+def audit_view(audit: RetrainAudit) -> View:
+    """The summary, the picture, the tables, and which predictions change, for a notebook or a page."""
+    tables = [Table(cells[0], cells[1:], title=title) for title, cells in audit_tables(audit)]
+    rows = [
+        Section(f"Rows whose prediction changes: {name}", lines) for name, lines in moving_groups(audit.rows)
+    ]
+    return View(audit.summary, Picture(audit.to_svg), *tables, audit_legend(audit), *rows)
+
+
+def _caption(audit: RetrainAudit, change: str) -> str:
+    if change != "staged":
+        return _CAPTIONS.get(change, change)
+    n_parts = len({each["part"] for each in audit.pairs.where(change="staged")})
+    return "Half of the training rows, then all" if n_parts == 1 else "All rows up to a stage, then the next"
+
+
+def audit_legend(audit: RetrainAudit, headings: Iterable[str] | None = None) -> str:
+    """What the methods are, and what the columns of the tables are; of these headings, or of all."""
+    names = {printable(name): printable(title) for name, title in audit.titles.items() if name != title}
+    moved = (
+        "probabilities" if audit.target.is_classes else "predictions, in standard deviations of the target"
+    )
+    meanings = {
+        **names,
+        "distance": f"between the trees, label weight {audit.label_weight:g}",
+        "churn": f"mean change of the {moved}",
+        "flips": "rows that get another class",
+        "negative": "rows that were right and become wrong",
+        "leaves": "leaves of a tree, on average",
+        "rank": "Kendall's tau of the predictions",
+        "same root": "pairs of trees with the same first question",
+        "identical": "nothing changed",
+    }
+    shown = (
+        set(headings)
+        if headings is not None
+        else {each for _, grid in audit_tables(audit) for each in grid[0]}
+    )
+    told = [f"{name}: {what}" for name, what in meanings.items() if name in names or name in shown]
+    errors = [] if audit.n_repeats == 1 else ["± standard errors over the repetitions"]
+    return "; ".join([*told, *errors]) + "."
+
+
+# -- tables -----------------------------------------------------------------------------------------------
+
+
+def audit_tables(audit: RetrainAudit, times: bool = True) -> list[tuple[str, _Grid]]:
+    """A title and a table for each change; the small ones share one."""
+    large = [change for change in audit.changes if change not in SMALL_CHANGES]
+    small = [change for change in audit.changes if change in SMALL_CHANGES]
+    if len(small) == 1:
+        large, small = [*large, *small], []
+    grids = [(_caption(audit, change), _grid(audit, change, times)) for change in large]
+    if len(audit.methods) > 1 and audit.n_repeats > 1:
+        first = printable(audit.methods[0])
+        title = f"Differences to {first} on the same samples ({audit.changes[0]})"
+        grids.insert(1, (title, _paired_grid(audit)))
+    for name, title in (("distance", "distance"), ("churn", "churn"), ("identical", "identical models")):
+        if small:
+            grids.append((f"Small changes: {title}", _small_grid(audit, small, name)))
+    return grids
+
+
+def _grid(audit: RetrainAudit, change: str, times: bool) -> _Grid:
+    records = list(audit.table.where(change=change))
+    shown = [each for each in audit.measures if each.name not in LEFT_OUT]
+    shown = [each for each in shown if times or each.name != "seconds"]
+    columns = [_column(measure, records) for measure in shown]
+    names = [printable(name) for name in audit.methods]
+    return [
+        ["method", *(measure.title for measure in shown)],
+        *([name, *cells] for name, *cells in zip(names, *columns, strict=True)),
+    ]
+
+
+def _paired_grid(audit: RetrainAudit) -> _Grid:
+    """Differences to the first method under the first change, each with its paired standard error."""
+    shown = [measure for measure in audit.measures if measure.name in (*WITH_ERRORS, "flips")]
+    columns = []
+    for measure in shown:
+        records = list(audit.paired.where(change=audit.changes[0], measure=measure.name))
+        decimals = _decimals(measure, [record["difference"] for record in records])
+        columns.append([_difference_text(record, decimals) for record in records])
+    names = [printable(name) for name in audit.methods[1:]]
+    return [
+        ["method", *(measure.title for measure in shown)],
+        *([name, *cells] for name, *cells in zip(names, *columns, strict=True)),
+    ]
+
+
+def _difference_text(record: Record, decimals: int) -> str:
+    if isnan(record["difference"]):
+        return ""
+    return f"{fixed_text(record['difference'], decimals, '+')} ± {fixed_text(record['error'], decimals)}"
+
+
+def _small_grid(audit: RetrainAudit, changes: list[str], measure_name: str) -> _Grid:
+    measure = next(each for each in audit.measures if each.name == measure_name)
+    by_change = [list(audit.table.where(change=change)) for change in changes]
+    flat = _column(measure, [record for records in by_change for record in records], errors=False)
+    rows = np.array(flat, object).reshape(len(changes), -1).T.tolist()
+    names = [printable(name) for name in audit.methods]
+    return [["method", *changes], *([name, *cells] for name, cells in zip(names, rows, strict=True))]
+
+
+def _column(measure: Measure, records: list[Record], *, errors: bool = True) -> list[str]:
+    """The cells of one measure, all in the same number of decimals."""
+    means = [record[measure.name] for record in records]
+    decimals = _decimals(measure, means)
+    cells = []
+    for record, mean in zip(records, means, strict=True):
+        error = record[f"{measure.name}_error"]
+        text = "" if isnan(mean) else _cell(measure, mean, decimals)
+        if text and errors and measure.name in WITH_ERRORS and not isnan(error):
+            text += f" ± {fixed_text(error, decimals)}"
+        cells.append(text)
+    return cells
+
+
+def _cell(measure: Measure, value: float, decimals: int) -> str:
+    if measure.is_fraction:
+        return percent_text(value)
+    return duration(value) if measure.name == "seconds" else fixed_text(value, decimals)
+
+
+def _decimals(measure: Measure, values: list[float]) -> int:
+    if measure.name in ("distance", "leaves", "distance_per_leaf"):
+        return min(2, decimals_of_values(values, digits=3, of_zero=1))
+    return 3
+
+
+# -- the rows that move -----------------------------------------------------------------------------------
+
+
+def moving_rows_text(rows: MovingRows, width: int = WIDTH) -> str:
+    """For each method, which rows get another answer: a line for each group of them, the most first."""
+    lines = ["Which rows get another answer when the method is trained again:"]
+    for name, groups in moving_groups(rows):
+        lines.append(name)
+        for group in groups:
+            lines += wrapped_lines(group.replace(" %", f"{NO_BREAK}%"), width, "  ", "      ")
+    return "\n".join(lines)
+
+
+def moving_groups(rows: MovingRows) -> Iterator[tuple[str, list[str]]]:
+    """Each method, and the groups of rows that get another answer, the most first."""
+    from holdfast.show.conditions import FULL_LIST
+    from holdfast.show.rules import leaf_conditions
+
+    for name, tree in rows.trees.items():
+        conditions = leaf_conditions(tree, most=FULL_LIST)
+        leaves = sorted(conditions, key=lambda leaf: -float(tree.value[leaf, 0]))
+        yield (
+            printable(name),
+            [
+                f"{' and '.join(conditions[leaf]) or 'all rows'}: "
+                f"{_change_text(rows, float(tree.value[leaf, 0]))} ({count_text(tree.count[leaf])} rows)"
+                for leaf in leaves
+            ],
+        )
+
+
+def _change_text(rows: MovingRows, moved: float) -> str:
+    if rows.is_classes:
+        return f"{percent_text(moved)} get another class"
+    return f"predictions move by {percent_text(moved)} of the standard deviation"

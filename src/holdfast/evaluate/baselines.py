@@ -1,0 +1,180 @@
+"""What stable trees are compared with: CART chosen by cross-validation, a random forest, an updated tree."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Self
+
+import numpy as np
+
+from holdfast.arrays import IntArray, LongArray
+from holdfast.backends.tasks import run_all
+from holdfast.data.input.frame import frame_of
+from holdfast.data.split.groups import read_groups
+from holdfast.data.split.row_keys import unit_keys
+from holdfast.data.split.row_positions import assign_folds, assign_strata, random_positions
+from holdfast.data.table import Table
+from holdfast.ensembles.bagging import grow_bagging
+from holdfast.ensembles.bags import Sampling
+from holdfast.estimators.base import drawn_seed
+from holdfast.estimators.stable import StableTreeClassifier, StableTreeRegressor
+from holdfast.estimators.tree import TreeClassifier, TreeRegressor
+from holdfast.estimators.updating import UpdatingEstimator
+from holdfast.growth.learner import Combination, OwnLearner, combinations_of, own_learner, paper_grid
+from holdfast.growth.rules import GrowthRules
+from holdfast.growth.sample import split_weight
+from holdfast.random_streams import Branch
+from holdfast.scoring.metric import Metric, TrueValues, make_metric
+from holdfast.scoring.predictions import predict_for_metric
+from holdfast.stability.settings import StabilitySettings
+from holdfast.tree.ensemble import Ensemble
+from holdfast.tree.tree import Tree
+
+CART_GRID: Mapping[str, Sequence[int]] = {"max_depth": (3, 4, 5, 6, 8), "min_samples_leaf": (5, 10, 30)}
+
+
+class CartClassifier(TreeClassifier):
+    """A tree of the depth and leaf size that score best on five folds, by AUC; groups are never divided."""
+
+    takes_tables = False
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, groups: Any = None) -> Self:
+        """Choose and grow the tree."""
+        X = frame_of(X)
+        table = self._table(X, y, sample_weight, self._task)
+        tree = _chosen(table, self._rules(), self.random_state, groups)
+        self._remember_classes(y, table)
+        return self._remember(X, tree)
+
+
+class CartRegressor(TreeRegressor):
+    """A tree of the depth and leaf size that score best on five folds, by R²; groups are never divided."""
+
+    takes_tables = False
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, groups: Any = None) -> Self:
+        """Choose and grow the tree."""
+        X = frame_of(X)
+        table = self._table(X, y, sample_weight, self._task)
+        return self._remember(X, _chosen(table, self._rules(), self.random_state, groups))
+
+
+def _chosen(table: Table, rules: GrowthRules, random_state: Any, groups: Any) -> Tree:
+    seed = 0 if random_state is None else drawn_seed(random_state)
+    settings = StabilitySettings(rules=rules, grid=CART_GRID, seed=seed, n_jobs=1)
+    numbers = None if groups is None else read_groups(groups, table.n_rows)
+    return cart_by_cross_validation(table, settings, groups=numbers)
+
+
+def cart_by_cross_validation(
+    table: Table, settings: StabilitySettings, *, groups: LongArray | None = None, n_folds: int = 5
+) -> Tree:
+    """The tree grown on all rows by the combination of the grid that scores best on rows held out.
+
+    The rules, the grid, the metric and the seed are those of the settings; no row is drawn twice. Folds keep
+    groups together and divide the classes evenly. Of combinations that score alike, the one with the
+    shallowest tree is taken, then that with the largest leaves.
+    """
+    metric = make_metric(settings.scoring, table.schema.target)
+    folds = _folds(table, groups, n_folds, settings.seed)
+    learner = own_learner(table, settings.rules, _combinations(table, folds, settings))
+    parts = [_Part.of(learner, table, groups, fold) for fold in folds]
+    score = partial(_mean_score, learner, parts, metric)
+    scores = run_all(score, range(len(learner.combinations)), settings.n_jobs, kept="Baselines")
+    best = min(
+        range(len(scores)), key=lambda place: (-scores[place], *_size(learner.combinations[place]), place)
+    )
+    return learner.trees(best, [learner.repeats], [settings.seed])[0]
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """One fold: how often each row is trained on, and the rows held out with what is known of them."""
+
+    counts: IntArray
+    table: Table
+    true_values: TrueValues
+
+    @classmethod
+    def of(cls, learner: OwnLearner, table: Table, groups: LongArray | None, fold: LongArray) -> "_Part":
+        counts = learner.repeats.copy()
+        counts[fold] = 0
+        held_out = table.subset(fold)
+        return cls(counts, held_out, TrueValues.of(held_out, None if groups is None else groups[fold]))
+
+
+def _mean_score(learner: OwnLearner, parts: Sequence[_Part], metric: Metric, combination: int) -> float:
+    trees = learner.trees(combination, [part.counts for part in parts], [0] * len(parts))
+    scores = [
+        metric.value(predict_for_metric(metric, tree, part.table), part.true_values)
+        for tree, part in zip(trees, parts, strict=True)
+    ]
+    return float(np.mean(scores)) if scores else 0.0
+
+
+def _folds(table: Table, groups: LongArray | None, n_folds: int, seed: int) -> list[LongArray]:
+    """The rows of each fold; none at all if they cannot be divided."""
+    place = random_positions(assign_strata(table), unit_keys(table, groups), (seed, Branch.BASELINE_FOLDS))
+    fold = assign_folds(place, n_folds)
+    numbers = np.unique(fold)
+    return [np.flatnonzero(fold == number) for number in numbers] if len(numbers) > 1 else []
+
+
+def _combinations(
+    table: Table, folds: Sequence[LongArray], settings: StabilitySettings
+) -> tuple[Combination, ...]:
+    if settings.grid is not None and settings.learner is None:
+        return combinations_of(settings.grid)
+    repeats, _ = split_weight(table.weight, table.n_rows)
+    n_learnt = int(repeats.sum(dtype=np.int64)) - max([0, *(int(repeats[fold].sum()) for fold in folds)])
+    return combinations_of(paper_grid(settings.rules.max_depth, n_learnt))
+
+
+def _size(combination: Combination) -> tuple[float, float]:
+    """Smaller for smaller trees."""
+    return combination.get("max_depth") or np.inf, -combination.get("min_samples_leaf", 1)
+
+
+# -- a random forest --------------------------------------------------------------------------------------
+
+
+def grow_forest(
+    table: Table, settings: StabilitySettings, *, groups: LongArray | None = None, n_estimators: int = 200
+) -> Ensemble:
+    """A random forest with the criterion, the class weights and the seed of the settings.
+
+    Its trees are as deep as the rows allow: down to single rows for classes, to five rows for numbers.
+    """
+    rules = _forest_rules(table, settings.rules)
+    sampling = Sampling(settings.seed, groups=groups, branch=Branch.BASELINE_FOREST)
+    return grow_bagging(table, rules, n_estimators, sampling=sampling, n_jobs=settings.n_jobs).ensemble
+
+
+def _forest_rules(table: Table, rules: GrowthRules) -> GrowthRules:
+    own = GrowthRules(criterion=rules.criterion_name, class_weight=rules.class_weight)
+    if table.schema.target.is_classes:
+        return replace(own, max_features="sqrt")
+    return replace(own, max_features="third", min_samples_leaf=5)
+
+
+# -- a tree that is updated -------------------------------------------------------------------------------
+
+
+class _Updated(UpdatingEstimator):
+    def fit_again(
+        self, previous: "_Updated", X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None
+    ) -> Self:
+        """Update the previous tree with all rows, as a deployed tree is, in place of training again."""
+        parameters = self.get_params(deep=False)
+        self.__dict__ |= vars(previous)
+        self.set_params(**parameters)
+        self.update(X, y, sample_weight, groups=groups, widen=True, validation=None)
+        return self
+
+
+class UpdatedTreeClassifier(_Updated, StableTreeClassifier):
+    """A consensus tree of classes that is updated where others are trained again."""
+
+
+class UpdatedTreeRegressor(_Updated, StableTreeRegressor):
+    """A consensus tree of numbers that is updated where others are trained again."""

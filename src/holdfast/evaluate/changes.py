@@ -1,0 +1,244 @@
+"""The changes that an audit tries: each is pairs of samples, before and after.
+
+To add one is to add a function of a resample and its line in CHANGES.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from holdfast.arrays import BoolArray, FloatArray, LongArray
+from holdfast.data.input.frame import Frame
+from holdfast.data.schema import Feature, Schema
+from holdfast.data.split.row_positions import below
+from holdfast.data.split.stages import pooled_stages
+from holdfast.evaluate.fit import EvaluationData
+from holdfast.evaluate.folds import Resample
+from holdfast.random_streams import Branch, Stream, generator
+
+SAMPLE = 0.75  # of the pool; two samples share twice that less 1
+FEWER = 0.02  # of the rows are left out
+MOST_STAGES = 5  # more of them are pooled, neighbours with neighbours
+MOST_DECIMALS = 15  # more of them no float has
+ONE, TWO, ANOTHER, STAGES = 0, 1, 2, 3  # numbers of the seeds of a repetition
+
+
+class Columns(NamedTuple):
+    """All rows with their columns as a change leaves them."""
+
+    X: Any  # to learn from
+    X_test: Any  # to predict
+    schema: Schema  # in the order of the columns, on which trees are measured
+
+
+ColumnChange = Callable[[EvaluationData, Schema], Columns]
+
+
+def as_given(data: EvaluationData, schema: Schema) -> Columns:
+    """The columns as they are."""
+    return Columns(data.X, data.X, schema)
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """The rows that a model is trained on, and its seed. Of samples with one key one is fitted."""
+
+    key: str
+    rows: LongArray  # in the order in which the model gets them
+    seed: int
+    columns: ColumnChange = as_given
+
+
+class Pair(NamedTuple):
+    """Two samples that a method is trained on, and which of the test rows tell how it moved."""
+
+    change: str
+    part: int  # which of several pairs of the resample, as of stages
+    before: Sample
+    after: Sample
+    tested: BoolArray | None = None  # of the test rows; None: all
+
+
+def first_sample(resample: Resample) -> Sample:
+    """The sample that small changes begin with, and the first of the two that overlap."""
+    return Sample("one", resample.part(0.0, SAMPLE), resample.model_seed(ONE))
+
+
+def overlap(resample: Resample) -> list[Pair]:
+    """Two samples of three quarters of the pool, which share half of it, and a seed for each."""
+    second = Sample("two", resample.part(1 - SAMPLE, 1.0), resample.model_seed(TWO))
+    return [Pair("overlap", 0, first_sample(resample), second)]
+
+
+def staged(resample: Resample) -> list[Pair]:
+    """Half of the pool, then all of it; or, with stages, all up to one, then all up to the next.
+
+    The later model of stages is tried on test rows of the stages that it has seen.
+    """
+    stage = resample.data.stage
+    if stage is None or stage.max() == 0:
+        half = Sample("half", resample.part(0.0, 0.5), resample.model_seed(STAGES))
+        return [Pair("staged", 0, half, Sample("all", resample.pool, resample.model_seed(STAGES + 1)))]
+    block = pooled_stages(stage, MOST_STAGES)
+    first = int(block[resample.pool].min())
+    samples = {
+        last: Sample(
+            f"stage {last}",
+            resample.pool[block[resample.pool] <= last],
+            resample.model_seed(STAGES + last),
+        )
+        for last in range(first, int(block.max()) + 1)
+    }
+    tested = block[resample.test]
+    return [
+        Pair("staged", last, samples[last], samples[last + 1], np.asarray(tested <= last + 1, np.bool_))
+        for last in range(first, int(block.max()))
+    ]
+
+
+# -- small changes of one sample --------------------------------------------------------------------------
+
+
+def fewer_rows(resample: Resample) -> list[Pair]:
+    """The sample without 2 % of its rows, or of its groups."""
+    one = first_sample(resample)
+    left_out = below(resample.positions(one.rows, Branch.AUDIT_CHANGES), FEWER)
+    kept = one.rows[~left_out] if not left_out.all() else one.rows
+    return [Pair("fewer rows", 0, one, Sample("fewer", kept, one.seed))]
+
+
+def another_seed(resample: Resample) -> list[Pair]:
+    """The same sample with another seed."""
+    one = first_sample(resample)
+    return [Pair("another seed", 0, one, Sample("seed", one.rows, resample.model_seed(ANOTHER)))]
+
+
+def _of_columns(
+    name: str, number: int, change: Callable[[Stream, EvaluationData, Schema], Columns], resample: Resample
+) -> list[Pair]:
+    """The same rows with other columns."""
+    one = first_sample(resample)
+    stream = (resample.seed, Branch.AUDIT_CHANGES, resample.number, number)
+    return [Pair(name, 0, one, Sample(name, one.rows, one.seed, partial(change, stream)))]
+
+
+def permuted(stream: Stream, data: EvaluationData, schema: Schema) -> Columns:
+    """The columns in a random order."""
+    by_name = np.array(schema.name_order)
+    order = by_name[generator(*stream).permutation(len(by_name))].tolist()
+    X = reordered(data.X, order)
+    return Columns(X, X, Schema(tuple(schema.features[place] for place in order), schema.target))
+
+
+def with_noise(stream: Stream, data: EvaluationData, schema: Schema) -> Columns:
+    """A further column of random numbers, normally distributed."""
+    name = "noise"
+    while name in schema.names:
+        name += "_"
+    noise = generator(*stream).normal(size=data.n_rows)
+    feature = Feature(name, low=float(noise.min()), high=float(noise.max()))
+    X = with_column(data.X, name, noise)
+    return Columns(X, X, Schema((*schema.features, feature), schema.target))
+
+
+def with_last_digits_moved(stream: Stream, data: EvaluationData, schema: Schema) -> Columns:
+    """Every number moved at random by at most half of the last digit that its column has.
+
+    Only in the rows to learn from: those to predict stay as they are. A column of two values is left alone.
+    """
+    moved = {}
+    for rank, place in enumerate(schema.name_order):
+        values = data.table.columns[place]
+        if schema.features[place].kind == "numeric" and len(np.unique(values[~np.isnan(values)])) > 2:
+            shift = generator(*stream, rank).uniform(-0.5, 0.5, data.n_rows)
+            moved[place] = values + shift * last_digit(values)
+    return Columns(with_numbers(data.X, moved), data.X, schema)
+
+
+def last_digit(values: FloatArray) -> float:
+    """The unit of the last digit that it takes to write all of the numbers down.
+
+    >>> last_digit(np.array([1.5, 2.25, np.nan])), last_digit(np.array([30.0, 41.0]))
+    (0.01, 1.0)
+    """
+    known = values[~np.isnan(values)]
+    for decimals in range(MOST_DECIMALS):
+        if (np.abs(known) < 1e15).all() and (np.round(known, decimals) == known).all():
+            return float(f"1e-{decimals}")
+    return float(f"1e-{MOST_DECIMALS}")
+
+
+CHANGES: dict[str, Callable[[Resample], list[Pair]]] = {
+    "overlap": overlap,
+    "staged": staged,
+    "fewer rows": fewer_rows,
+    "another seed": another_seed,
+    "noise column": partial(_of_columns, "noise column", 1, with_noise),
+    "columns permuted": partial(_of_columns, "columns permuted", 2, permuted),
+    "last digit": partial(_of_columns, "last digit", 3, with_last_digits_moved),
+}
+
+
+# -- arrays and frames of any library ---------------------------------------------------------------------
+
+
+def reordered(X: Any, order: list[int]) -> Any:
+    """The columns of X in this order, in the type of X."""
+    if isinstance(X, np.ndarray):
+        return X[:, order]
+    if isinstance(X, Frame):
+        names, columns = (tuple(each[place] for place in order) for each in (X.names, X.columns))
+        return Frame(names, columns, X.n_rows, is_named=X.is_named, rows=X.rows)
+    import narwhals as nw
+
+    frame = _narwhals(X)
+    return frame.select([nw.col(frame.columns[place]) for place in order]).to_native()
+
+
+def with_column(X: Any, name: str, values: FloatArray) -> Any:
+    """X with one column more, the last."""
+    if isinstance(X, np.ndarray):
+        return np.column_stack([X, values])
+    if isinstance(X, Frame):
+        columns = (*X.columns, values)
+        return Frame((*X.names, name), columns, X.n_rows, is_named=X.is_named, rows=X.rows)
+    frame = _narwhals(X)
+    label: Any = name if all(isinstance(each, str) for each in frame.columns) else len(frame.columns)
+    return frame.with_columns(_series(frame, label, values)).to_native()
+
+
+def with_numbers(X: Any, changed: Mapping[int, FloatArray]) -> Any:
+    """X with other numbers in the columns at these places."""
+    if isinstance(X, np.ndarray):
+        copy = X.astype(object if X.dtype == object else np.float64)
+        for place, values in changed.items():
+            copy[:, place] = values
+        return copy
+    if isinstance(X, Frame):
+        columns = [changed.get(place, column) for place, column in enumerate(X.columns)]
+        return Frame(X.names, columns, X.n_rows, is_named=X.is_named, rows=X.rows)
+    frame = _narwhals(X)
+    columns = [_series(frame, frame.columns[place], values) for place, values in changed.items()]
+    return frame.with_columns(*columns).to_native() if columns else X
+
+
+def _narwhals(X: Any) -> Any:
+    import narwhals as nw
+
+    return nw.from_native(X, eager_only=True)
+
+
+def _series(frame: Any, name: Any, values: FloatArray) -> Any:
+    """A column of these numbers in the library of the frame, and with its row labels."""
+    import narwhals as nw
+
+    series = nw.new_series(name, values, nw.Float64, backend=frame.implementation)
+    native = frame.to_native()
+    if hasattr(native, "index"):  # of pandas: otherwise rows are matched by their labels
+        labelled = series.to_native()
+        labelled.index = native.index
+        return nw.from_native(labelled, series_only=True)
+    return series

@@ -1,0 +1,675 @@
+"""Models compared on the same folds: each is fitted on the same rows and scored on the same others."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holdfast.arrays import BoolArray, FloatArray, LongArray, frozen, without_last_digits
+from holdfast.backends.tasks import check_jobs, run_all
+from holdfast.data.input.target import Task
+from holdfast.data.schema import Target
+from holdfast.data.split.folds import Fold
+from holdfast.data.table import Table
+from holdfast.errors import ModelError, ParameterError
+from holdfast.evaluate.fit import (
+    EvaluationData,
+    check_weights,
+    fit_model,
+    predict,
+    size_of,
+    subset_rows,
+    task_of,
+)
+from holdfast.evaluate.folds import shared_folds
+from holdfast.evaluate.methods import model_maker, read_models
+from holdfast.scoring.metric import Metric, Score, metric_of
+from holdfast.scoring.unscored_folds import report_unscored_folds
+from holdfast.text.lists import listed
+from holdfast.text.view import View
+
+CONFIDENCE = 0.95  # with which a difference that is called more than noise is not by chance
+FEW = 2.0  # times as many standard errors as many folds would need: two folds need 6.5 times, three 2.2 times
+
+
+def compare_models(
+    models: Mapping[str, Any] | Iterable[Any],
+    X: Any,
+    y: Any,
+    *,
+    cv: Any = 5,
+    scoring: Any = None,
+    sample_weight: Any = None,
+    groups: Any = None,
+    stage: Any = None,
+    strict_groups: bool = False,
+    baseline: str | None = None,
+    on_error: str = "raise",
+    n_jobs: int | None = None,
+    random_state: int = 0,
+    verbose: bool = False,
+) -> "ModelComparison":
+    """Score every model on the same folds, with their differences and the time that each took.
+
+    Clones are fitted, on rows in the type in which X has them; the models stay as they are. What a model
+    reports of itself, such as an out-of-bag score, has no part in it. The scores are the same for any
+    `n_jobs`.
+
+    Parameters
+    ----------
+    models : mapping of names to models, or list of models
+        A model is an estimator with the interface of scikit-learn, a name of the registry ("tree", "forest",
+        "stable", ...: see `make_estimator`), or a function of a seed that makes an estimator.
+    X : array or frame of shape (n_rows, n_features)
+        The features.
+    y : array of shape (n_rows,)
+        The target: classes or numbers.
+    cv : int, float, splitter or list of pairs, default 5
+        A number of folds, a fraction of rows to hold out once, a splitter of scikit-learn, or pairs of row
+        numbers. Folds hold out whole `groups`, divide classes evenly and do not depend on the order of rows.
+        With a `stage`, each later stage is predicted by models of all earlier ones, and `cv` is the greatest
+        number of folds: more stages than that are pooled.
+    scoring : str, callable or list of them, optional
+        Metrics, as in `metric_of`; the first decides the order. Default: "auc" or "r2".
+    sample_weight : array of shape (n_rows,), optional
+        Weights of the rows, for training and for scores.
+    groups : array of shape (n_rows,), optional
+        Rows of one group are never divided between training and scoring, except by stages.
+    stage : array of shape (n_rows,), optional
+        Years or cohorts in their order.
+    strict_groups : bool, default False
+        With `stage` and `groups`: also leave out earlier rows of a group that is held out, and report how
+        many rows, and which fractions of the classes, remain.
+    baseline : str, optional
+        The model that others are compared with. Default: the one with the best mean.
+    on_error : {"raise", "skip"}, default "raise"
+        With "skip", go on where a model fails, and show the reason.
+    n_jobs : int, optional
+        Fits at a time; -1 for all cores.
+    random_state : int, default 0
+        Seed of the folds, and of models that are given by name or as functions.
+    verbose : bool, default False
+        Whether to show a progress bar.
+
+    Returns
+    -------
+    ModelComparison
+        Scores, differences, times, sizes and predictions of the rows held out.
+
+    Examples
+    --------
+    >>> X = [[float(age), float(age % 7)] for age in range(20, 80)]
+    >>> y = ["no" if age < 50 else "yes" for age, _ in X]
+    >>> compare_models(["tree", "bagging"], X, y, cv=3, scoring="accuracy").best
+    'tree'
+    """
+    check_jobs(n_jobs)
+    named = read_models(models)
+    _check_choices(named, baseline, on_error)
+    own = {name: each for name, each in named.items() if hasattr(each, "fit")}
+    data = EvaluationData.read(X, y, sample_weight, task_of(own), groups=groups, stage=stage)
+    metrics = metrics_of(scoring, data.table)
+    named = {name: _estimator(each, data.target, random_state) for name, each in named.items()}
+    for name, model in named.items():
+        _check_model(name, model, data, metrics)
+    shared = shared_folds(
+        data.table, cv, stage=data.stage, groups=data.groups, strict_groups=strict_groups, seed=random_state
+    )
+    folds = shared.folds
+    is_telling = _is_telling(data, folds, metrics)  # before the work
+    run = partial(_run_fold, named, data, folds, metrics, on_error == "skip")
+    results = _run_folds(run, tuple(named), len(folds), n_jobs, verbose)
+    return _comparison(results, data, folds, metrics, is_telling, notes=shared.notes, baseline=baseline)
+
+
+def _estimator(model: Any, target: Target, seed: int) -> Any:
+    """The estimator itself, or that of a name or a function."""
+    task: Task = "classification" if target.is_classes else "regression"
+    return model if hasattr(model, "fit") else model_maker(model, task)(seed)
+
+
+def _check_choices(named: dict[str, Any], baseline: str | None, on_error: str) -> None:
+    if baseline is not None and baseline not in named:
+        raise ParameterError(f"baseline={baseline!r} is none of the models: choose one of {listed(named)}.")
+    if on_error not in ("raise", "skip"):
+        raise ParameterError(f"on_error={on_error!r} is unknown: choose 'raise' or 'skip'.")
+
+
+def metrics_of(scoring: Any, table: Table) -> tuple[Metric, ...]:
+    """Return the metrics that `scoring` names, each once: one of them, or several in a list."""
+    several = scoring if isinstance(scoring, list | tuple) else [scoring]
+    metrics = tuple(metric_of(each, table.schema.target) for each in several)
+    if not metrics:
+        raise ParameterError("scoring is empty: name at least one metric, or leave it out.")
+    names = [metric.name for metric in metrics]
+    if repeated := sorted({name for name in names if names.count(name) > 1}):
+        raise ParameterError(f"scoring names {listed(repeated)} more than once.")
+    return metrics
+
+
+def _check_model(name: str, model: Any, data: EvaluationData, metrics: Sequence[Metric]) -> None:
+    check_weights(name, model, data, "model")
+    kind = type(model).__name__
+    in_need = [metric.name for metric in metrics if not metric.by_labels]
+    if data.target.is_classes and in_need and not hasattr(model, "predict_proba"):
+        raise ParameterError(
+            f"The model {name!r} has no predict_proba, and scoring={in_need[0]!r} needs fractions of the "
+            f"classes: score by 'accuracy', or give the model some, as CalibratedClassifierCV({kind}()) does."
+        )
+
+
+def _is_telling(data: EvaluationData, folds: Sequence[Fold], metrics: Sequence[Metric]) -> BoolArray:
+    """(metrics, folds) False if the metric means nothing on the rows held out, as an AUC of one class."""
+    n_values = np.array([len(np.unique(data.table.target[fold.held_out])) for fold in folds])
+    least = np.array([metric.least_values for metric in metrics])
+    telling = np.asarray(n_values >= least[:, np.newaxis], np.bool_)
+    for metric, tells in zip(metrics, telling, strict=True):
+        if not tells.all():
+            report_unscored_folds(metric, int(tells.sum()), len(folds))
+    return telling
+
+
+# -- the fits ---------------------------------------------------------------------------------------------
+
+
+class FoldResult(NamedTuple):
+    """One model on one fold."""
+
+    scores: tuple[Score, ...]  # one for each metric; NaN where it failed
+    predicted: FloatArray | None  # of the rows held out: (rows, classes) probabilities, or (rows, 1) numbers
+    fit_seconds: float = np.nan
+    predict_seconds: float = np.nan
+    leaves: float = np.nan  # of a single tree
+    trees: float = np.nan  # of several
+    failure: str = ""  # the error in words
+
+
+FoldResults = dict[tuple[str, int], FoldResult]  # by the name of the model and the number of the fold
+
+
+def _run_folds(
+    run: Any, names: Sequence[str], n_folds: int, n_jobs: int | None, verbose: bool
+) -> FoldResults:
+    """All models on all folds.
+
+    Every model meets the first fold before any meets the second, so that one that cannot work at all is
+    known soon. Then the fastest go first.
+    """
+    first = [(name, 0) for name in names]
+    text = "First fold"
+    results = dict(zip(first, run_all(run, first, n_jobs, progress=text * verbose, kept=text), strict=True))
+    seconds = {name: results[name, 0].fit_seconds + results[name, 0].predict_seconds for name in names}
+    by_speed = sorted(names, key=lambda name: np.nan_to_num(seconds[name], nan=np.inf))
+    rest = [(name, place) for name in by_speed for place in range(1, n_folds)]
+    if rest:
+        text = "Other folds"
+        results |= zip(rest, run_all(run, rest, n_jobs, progress=text * verbose, kept=text), strict=True)
+    return results
+
+
+def _run_fold(
+    models: Mapping[str, Any],
+    data: EvaluationData,
+    folds: Sequence[Fold],
+    metrics: Sequence[Metric],
+    skips_errors: bool,
+    task: tuple[str, int],
+) -> FoldResult:
+    """One model on one fold; a ModelError says which, if it fails."""
+    name, place = task
+    try:
+        # Of a single fold only the rows tell how far chance goes.
+        return _evaluate(models[name], data, folds[place], metrics, with_errors=len(folds) == 1)
+    except Exception as error:
+        reason = f"{type(error).__name__}: {error}".rstrip(": ")
+        if skips_errors:
+            return FoldResult((Score(np.nan, np.nan),) * len(metrics), None, failure=reason)
+        raise ModelError(
+            f"The model {name!r} failed on fold {place + 1} of {len(folds)}. {reason}"
+        ) from error
+
+
+def _evaluate(
+    model: Any, data: EvaluationData, fold: Fold, metrics: Sequence[Metric], *, with_errors: bool
+) -> FoldResult:
+    """A clone of the model, fitted and scored; errors of the scores, by the rows, only if they are needed."""
+    from sklearn.base import clone
+
+    training = np.repeat(np.arange(len(fold.times)), fold.times)
+    own, fit_seconds = fit_model(clone(model), data, training)
+    held_out = np.flatnonzero(fold.held_out)
+    by_classes = any(metric.by_labels for metric in metrics)
+    X = subset_rows(data.X, held_out)
+    found = predict(own, X, len(held_out), data.target, with_classes=by_classes)
+    true_values = data.true_values(held_out)
+    scores = []
+    for metric in metrics:
+        predicted = found.one_hot() if metric.by_labels and found.classes is not None else found.values
+        scores.append(
+            metric.score(predicted, true_values)
+            if with_errors
+            else Score(metric.value(predicted, true_values), 0.0)
+        )
+    return FoldResult(tuple(scores), found.values, fit_seconds, found.seconds, *size_of(own))
+
+
+def _comparison(
+    results: FoldResults,
+    data: EvaluationData,
+    folds: tuple[Fold, ...],
+    metrics: tuple[Metric, ...],
+    is_telling: BoolArray,
+    *,
+    notes: tuple[str, ...],
+    baseline: str | None,
+) -> "ModelComparison":
+    names, places = tuple(dict.fromkeys(name for name, _ in results)), range(len(folds))
+
+    def by_fold(figure: str) -> FloatArray:
+        return np.array([[getattr(results[name, place], figure) for place in places] for name in names])
+
+    scores = np.array(
+        [[[s.value for s in results[name, place].scores] for place in places] for name in names]
+    )
+    errors = np.array([[s.error for s in results[name, 0].scores] for name in names])
+    failures = tuple(
+        Failure(name, place, results[name, place].failure)
+        for name in names
+        for place in places
+        if results[name, place].failure
+    )
+    if len({failure.model for failure in failures}) == len(names):
+        raise ModelError(f"Every model failed on some fold. {failures[0]}")
+    return ModelComparison(
+        names=names,
+        metrics=metrics,
+        all_scores=np.where(is_telling[:, np.newaxis], np.moveaxis(scores, 2, 0), np.nan),
+        telling=is_telling,
+        row_errors=errors.T if len(folds) == 1 else None,
+        folds=folds,
+        notes=notes,
+        target=data.target,
+        predictions={
+            name: _out_of_fold(data, folds, [results[name, place] for place in places]) for name in names
+        },
+        fit_seconds=by_fold("fit_seconds"),
+        predict_seconds=by_fold("predict_seconds"),
+        leaves=by_fold("leaves"),
+        trees=by_fold("trees"),
+        failures=failures,
+        given_baseline=baseline,
+    )
+
+
+def _out_of_fold(data: EvaluationData, folds: Sequence[Fold], results: Sequence[FoldResult]) -> FloatArray:
+    """What was predicted of every row while it was held out; the mean of several times, NaN of none."""
+    total = np.zeros((data.n_rows, max(len(data.target.classes), 1)))
+    times = np.zeros((data.n_rows, 1))
+    for fold, result in zip(folds, results, strict=True):
+        if result.predicted is not None:
+            total[fold.held_out] += result.predicted
+            times[fold.held_out] += 1
+    return np.asarray(total / np.where(times > 0, times, np.nan), np.float64)
+
+
+# -- the result -------------------------------------------------------------------------------------------
+
+
+class Failure(NamedTuple):
+    """An error of a model on a fold."""
+
+    model: str
+    fold: int  # counted from 0
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.model!r} failed on fold {self.fold + 1}. {self.reason}"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ModelComparison:
+    """Every model on the same folds: scores, differences, times, and predictions of rows held out.
+
+    Scores are the greater the better: losses are negated. The first metric decides; `by` puts another first.
+    """
+
+    names: tuple[str, ...]
+    metrics: tuple[Metric, ...]
+    all_scores: FloatArray  # (metrics, models, folds); NaN where a model failed or the fold tells nothing
+    telling: BoolArray  # (metrics, folds): False where the metric means nothing, as an AUC of one class
+    row_errors: FloatArray | None  # (metrics, models) of a single split: standard errors by its rows
+    folds: tuple[Fold, ...]
+    target: Target
+    predictions: dict[str, FloatArray]  # of rows held out: (rows, classes) fractions, or (rows, 1) numbers
+    fit_seconds: FloatArray  # (models, folds)
+    predict_seconds: FloatArray  # (models, folds): of all rows held out
+    leaves: FloatArray  # (models, folds): of single trees, else NaN
+    trees: FloatArray  # (models, folds): of models of several, else NaN
+    notes: tuple[str, ...] = ()  # on the folds, in sentences
+    failures: tuple[Failure, ...] = ()
+    given_baseline: str | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("all_scores", "telling", "fit_seconds", "predict_seconds", "leaves", "trees"):
+            object.__setattr__(self, name, frozen(getattr(self, name)))
+        frozen_predictions = {name: frozen(values) for name, values in self.predictions.items()}
+        object.__setattr__(self, "predictions", frozen_predictions)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def __eq__(self, other: object) -> bool:
+        """True for the same models with the same scores and predictions on the same folds, in any time."""
+        if not isinstance(other, ModelComparison):
+            return NotImplemented
+        if (self.names, self.metrics, self.failures) != (other.names, other.metrics, other.failures):
+            return False
+        if len(self.folds) != len(other.folds):
+            return False
+        pairs: list[tuple[NDArray[Any], NDArray[Any]]] = [(self.all_scores, other.all_scores)]
+        pairs += [(self.predictions[name], other.predictions[name]) for name in self.names]
+        pairs += [
+            both for folds in zip(self.folds, other.folds, strict=True) for both in zip(*folds, strict=True)
+        ]
+        return all(np.array_equal(one, two, equal_nan=one.dtype.kind == "f") for one, two in pairs)
+
+    __hash__ = None  # type: ignore[assignment]  # arrays have none
+
+    # -- scores ---------------------------------------------------------------------------------------
+
+    @property
+    def metric(self) -> Metric:
+        """The metric that decides."""
+        return self.metrics[0]
+
+    @property
+    def scores(self) -> FloatArray:
+        """(models, folds) by the metric that decides."""
+        scores: FloatArray = self.all_scores[0]
+        return scores
+
+    @cached_property
+    def mean(self) -> FloatArray:
+        """The mean over the folds; NaN for a model that failed on one: means are of the same folds."""
+        return frozen(self._counted.mean(axis=1))
+
+    @cached_property
+    def error(self) -> FloatArray:
+        """The standard error of the mean over the folds; of a single split, that by its rows."""
+        if self.row_errors is not None:
+            return frozen(self.row_errors[0])
+        n_folds = self._counted.shape[1]
+        return frozen(self._counted.std(axis=1, ddof=min(1, n_folds - 1)) / np.sqrt(n_folds))
+
+    @cached_property
+    def order(self) -> LongArray:
+        """The models, the best first and those that failed last."""
+        return frozen(np.argsort(-without_last_digits(self.mean), kind="stable").astype(np.int64))
+
+    @property
+    def best(self) -> str:
+        """The model with the best mean."""
+        return self.names[int(self.order[0])]
+
+    @property
+    def baseline(self) -> str:
+        """The model that others are compared with: the one that was named, or else the best."""
+        return self.given_baseline or self.best
+
+    @property
+    def _counted(self) -> FloatArray:
+        """The scores on the folds that tell something."""
+        return np.asarray(self.scores[:, self.telling[0]], np.float64)
+
+    def by(self, metric: str) -> "ModelComparison":
+        """The same comparison with another of its metrics first, to decide."""
+        known = [each.name for each in self.metrics]
+        if metric not in known:
+            raise ParameterError(f"metric={metric!r} was not computed: choose one of {listed(known)}.")
+        place = known.index(metric)
+        order = [place, *(each for each in range(len(known)) if each != place)]
+        return replace(
+            self,
+            metrics=tuple(self.metrics[each] for each in order),
+            all_scores=self.all_scores[order],
+            telling=self.telling[order],
+            row_errors=None if self.row_errors is None else self.row_errors[order],
+        )
+
+    def differences(self, baseline: str | None = None) -> "Differences":
+        """Each score less that of the baseline on the same fold, their mean, and its corrected error."""
+        name = self.baseline if baseline is None else baseline
+        if name not in self.names:
+            raise ParameterError(
+                f"baseline={name!r} is none of the models: choose one of {listed(self.names)}."
+            )
+        values = self._counted - self._counted[self.names.index(name)]
+        counted = [fold for fold, tells in zip(self.folds, self.telling[0], strict=True) if tells]
+        return Differences(name, self.names, self.metric, values, held_out_ratio(counted))
+
+    # -- tables ---------------------------------------------------------------------------------------
+
+    def columns(self) -> dict[str, list[Any]]:
+        """The table: names of columns, and one entry per model, the best first."""
+        differences = self.differences()
+        others = [self.by(metric.name) for metric in self.metrics[1:]]
+        reason = {failure.model: str(failure) for failure in reversed(self.failures)}
+        figures: dict[str, Any] = {
+            "score": self.mean,
+            "score_error": self.error,
+            "difference": differences.mean,
+            "difference_error": differences.error,
+            "within_noise": differences.within_noise,
+            "cannot_tell": differences.cannot_tell,
+            "noise": differences.noise,
+            **{other.metric.name: other.mean for other in others},
+            **{f"{other.metric.name}_error": other.error for other in others},
+            "n_leaves": mean_known(self.leaves),
+            "n_estimators": mean_known(self.trees),
+            "fit_seconds": median_known(self.fit_seconds),
+            "predict_seconds": median_known(self.predict_seconds),
+            **{f"fold_{number + 1}": scores for number, scores in enumerate(self.scores.T)},
+        }
+        names = [self.names[place] for place in self.order]
+        return {
+            "model": names,
+            "metric": [self.metric.name] * len(self),
+            **{name: figure[self.order].tolist() for name, figure in figures.items()},
+            "failure": [reason.get(name) for name in names],
+        }
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """One row per model, as a pandas, polars or pyarrow frame (the first that is installed)."""
+        import narwhals as nw
+
+        from holdfast.tree.frame import frame_from
+
+        columns = self.columns()
+        types: dict[str, Any] = dict.fromkeys(columns, nw.Float64)
+        types |= dict.fromkeys(("model", "metric", "failure"), nw.String)
+        types |= dict.fromkeys(("within_noise", "cannot_tell"), nw.Boolean)
+        return frame_from(columns, types, backend)
+
+    @property
+    def reading(self) -> str:
+        """How to read the table, in words: what is within noise of the best, and what a person can read."""
+        return " ".join(self.sentences)
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """How models were compared, what was found, if something could be, and what counts as noise."""
+        from holdfast.evaluate.compare_text import comparison_sentences
+
+        return tuple(comparison_sentences(self))
+
+    def tables(self) -> list[tuple[str, list[list[str]]]]:
+        """Return a title and the cells, headings first, of every table."""
+        from holdfast.evaluate.compare_text import comparison_tables
+
+        return comparison_tables(self)
+
+    def text(self, *, times: bool = True, width: int | None = None) -> str:
+        """The table in words: one line per model, the best first; without times, the same in every run.
+
+        A `width` leaves the times out where lines would have more letters.
+        """
+        from holdfast.evaluate.compare_text import comparison_text
+
+        return comparison_text(self, times=times, width=width)
+
+    def __repr__(self) -> str:
+        return "\n".join([self.text(), " ".join([self.reading, *self.notes])])
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the score of every model with its standard error, and return the `ComparisonDisplay`."""
+        from holdfast.evaluate.displays import ComparisonDisplay
+
+        return ComparisonDisplay.from_result(self, ax=ax)
+
+    def to_svg(self) -> str:
+        """Return the plot as SVG."""
+        from holdfast.evaluate.displays import ComparisonDisplay
+        from holdfast.show.plots.display import LATER
+
+        return ComparisonDisplay.from_result(self, ax=LATER).to_svg()
+
+    def _view(self) -> View:
+        from holdfast.evaluate.compare_text import comparison_view
+
+        return comparison_view(self)
+
+    def _repr_html_(self) -> str:
+        return self._view().to_html()
+
+
+def mean_known(figures: FloatArray) -> FloatArray:
+    """The mean of every row, without what is NaN; NaN where all is."""
+    known = ~np.isnan(figures)
+    total = np.where(known, figures, 0.0).sum(axis=1)
+    return np.asarray(total / np.where(known.any(axis=1), known.sum(axis=1), np.nan), np.float64)
+
+
+def median_known(seconds: FloatArray) -> FloatArray:
+    """The median of every row, without what is NaN: a fold that had to compile kernels does not count."""
+    return np.array([np.median(own[~np.isnan(own)]) if (own == own).any() else np.nan for own in seconds])
+
+
+# -- differences ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Differences:
+    """The score of each model less that of the baseline, on the same folds: above 0 is better than it.
+
+    Losses are negated, as they are in scores.
+    """
+
+    baseline: str
+    names: tuple[str, ...]
+    metric: Metric
+    values: FloatArray  # (models, folds): only folds that count; NaN where a model failed
+    ratio: float  # rows held out for each row trained on
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "values", frozen(self.values))
+
+    @property
+    def n_folds(self) -> int:
+        """Number of folds that count."""
+        return int(self.values.shape[1])
+
+    @cached_property
+    def mean(self) -> FloatArray:
+        """The mean over the folds; NaN for a model that failed on one of them."""
+        return frozen(self.values.mean(axis=1))
+
+    @cached_property
+    def plain_error(self) -> FloatArray:
+        """The standard error of the mean if folds were independent, which they are not; NaN of one fold."""
+        return frozen(self._deviation / np.sqrt(self.n_folds))
+
+    @cached_property
+    def error(self) -> FloatArray:
+        """The standard error of the mean, corrected for what the folds have in common; NaN of one fold."""
+        # Two of five training sets share three quarters of their rows, so that models, and with them the
+        # differences, are alike from fold to fold: the plain error is too small, and finds differences where
+        # there are none in far more than 5 % of cases. Nadeau and Bengio (2003) add the rows held out for
+        # each row trained on, which stands for that correlation: of five folds it makes errors 1.5 times as
+        # large. It can err on the side of caution, and that is the side for a choice between models.
+        return frozen(self._deviation * np.sqrt(1 / self.n_folds + self.ratio))
+
+    @cached_property
+    def quantile(self) -> float:
+        """How many standard errors chance alone may bring, by Student's distribution; NaN of one fold."""
+        from scipy.special import stdtrit
+
+        return float(stdtrit(self.n_folds - 1, (1 + CONFIDENCE) / 2)) if self.n_folds > 1 else np.nan
+
+    @cached_property
+    def noise(self) -> FloatArray:
+        """The greatest difference that chance alone may bring: the folds can tell no smaller one."""
+        return frozen(self.quantile * self.error)
+
+    @property
+    def has_few_folds(self) -> bool:
+        """True if two or three folds, or a single one, count: chance may then bring nearly anything."""
+        from scipy.special import ndtri
+
+        return not self.quantile <= FEW * float(ndtri((1 + CONFIDENCE) / 2))
+
+    @cached_property
+    def cannot_tell(self) -> BoolArray:
+        """True for models of which folds as few as these cannot tell whether they are better or worse."""
+        # Two folds call anything noise: a deviation of two numbers says next to nothing. Only what is the
+        # same on every fold has no noise at all.
+        is_open = ~(np.abs(self.mean) > self.noise) & ~(self.noise == 0) & ~np.isnan(self.mean)
+        return frozen(is_open & ~self._is_baseline & self.has_few_folds)
+
+    @cached_property
+    def within_noise(self) -> BoolArray:
+        """True for models that may be as good as the baseline: chance alone may bring such a difference.
+
+        The baseline itself is; of so few folds that they cannot tell, no other model.
+        """
+        is_small = np.abs(self.mean) <= self.noise
+        return frozen(self._is_baseline | (is_small & ~self.cannot_tell))
+
+    @property
+    def _is_baseline(self) -> BoolArray:
+        return np.array([name == self.baseline for name in self.names])
+
+    @cached_property
+    def _deviation(self) -> FloatArray:
+        if self.n_folds < 2:
+            return np.full(len(self.names), np.nan)
+        return np.asarray(self.values.std(axis=1, ddof=1), np.float64)
+
+    def columns(self) -> dict[str, list[object]]:
+        """The differences as a table: names of columns, and one entry per model."""
+        return {
+            "model": list(self.names),
+            "difference": self.mean.tolist(),
+            "difference_error": self.error.tolist(),
+            "plain_error": self.plain_error.tolist(),
+            "noise": self.noise.tolist(),
+            "within_noise": self.within_noise.tolist(),
+            "cannot_tell": self.cannot_tell.tolist(),
+            **{f"fold_{number + 1}": values.tolist() for number, values in enumerate(self.values.T)},
+        }
+
+    def __repr__(self) -> str:
+        from holdfast.evaluate.compare_text import difference_text
+
+        return difference_text(self)
+
+
+def held_out_ratio(folds: Sequence[Fold]) -> float:
+    """Rows held out for each row trained on; the mean over the folds.
+
+    >>> held_out_ratio([Fold(np.array([1, 1, 1, 1, 0]), np.array([False, False, False, False, True]))])
+    0.25
+    """
+    return float(np.mean([fold.held_out.sum() / fold.times.sum() for fold in folds]))

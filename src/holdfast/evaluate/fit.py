@@ -1,0 +1,359 @@
+"""One model on some of the rows: fitted, timed, and what it predicts of others."""
+
+import sys
+import time
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from holdfast.adapters import as_tree, needs_integer_classes
+from holdfast.arrays import FloatArray, IntArray, LongArray
+from holdfast.data.canonical_order import fixed_order
+from holdfast.data.input.columns import as_label
+from holdfast.data.input.frame import Frame, frame_of
+from holdfast.data.input.target import Task, name_of, read_vector
+from holdfast.data.schema import Schema, Target
+from holdfast.data.split.groups import numbered, of_rows, read_groups
+from holdfast.data.split.stages import read_stage
+from holdfast.data.table import Table
+from holdfast.errors import DataError, DataWarning, ParameterError
+from holdfast.scoring.metric import TrueValues
+from holdfast.text.lists import listed
+from holdfast.tree.tree import Tree
+
+
+@dataclass(frozen=True, eq=False)
+class EvaluationData:
+    """The rows that models are evaluated on, as the models get them and as a table."""
+
+    X: Any
+    y: Any
+    table: Table  # the same rows: how they can be divided, what is true of them, how trees are measured
+    groups: LongArray | None  # the key of each group, which models get as its label
+    stage: LongArray | None
+
+    @classmethod
+    def read(
+        cls, X: Any, y: Any, weight: Any, task: Task | None, *, groups: Any = None, stage: Any = None
+    ) -> "EvaluationData":
+        """Read what the user gives; X stays in the type that it has."""
+        X = _collected(X)
+        n_rows = frame_of(X).n_rows
+        line = read_vector(y, n_rows)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DataWarning)  # models have their own view of the columns
+            table = Table.from_arrays(X, line, weight, task=task, target=name_of(y))
+        return cls(
+            X=X,
+            y=line if isinstance(line, np.ndarray) else line.to_native(),
+            table=table,
+            groups=None if groups is None else read_groups(groups, n_rows),
+            stage=None if stage is None else read_stage(stage, n_rows),
+        )
+
+    @property
+    def target(self) -> Target:
+        """What is to be predicted."""
+        return self.table.schema.target
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return self.table.n_rows
+
+    def in_fixed_order(self) -> tuple["EvaluationData", LongArray]:
+        """Return the rows of positive weight in an order that does not depend on how they came, and it."""
+        marks = [mark for mark in (self.stage, self.groups) if mark is not None]
+        order = fixed_order(self.table, marks)
+        if self.table.weight is not None:
+            order = order[self.table.weight[order] > 0]
+        ordered = EvaluationData(
+            X=subset_rows(self.X, order),
+            y=subset_rows(self.y, order),
+            table=self.table.taken(order),
+            groups=of_rows(self.groups, order),
+            stage=numbered(self.stage, order),
+        )
+        return ordered, order
+
+    def true_values(self, rows: LongArray) -> TrueValues:
+        """Return what is known of some of the rows."""
+        weight, groups = self.table.weight, numbered(self.groups, rows)
+        return TrueValues(
+            self.target,
+            self.table.target[rows],
+            None if weight is None else weight[rows],
+            None if groups is None else groups.astype(np.int32),
+        )
+
+
+def _collected(X: Any) -> Any:
+    """X itself; of a lazy frame or a batch of Arrow the frame or table, of a list of rows the array."""
+    if isinstance(X, list | tuple):
+        matrix = frame_of(X).matrix
+        return X if matrix is None else matrix
+    if isinstance(X, np.ndarray | Sequence | Frame):
+        return X
+    import narwhals as nw
+
+    pyarrow = sys.modules.get("pyarrow")
+    if pyarrow is not None and isinstance(X, pyarrow.RecordBatch):
+        return pyarrow.Table.from_batches([X])
+    frame = nw.from_native(X, allow_series=True, pass_through=True)
+    return frame.collect().to_native() if isinstance(frame, nw.LazyFrame) else X
+
+
+def subset_rows(X: Any, rows: LongArray) -> Any:
+    """Return the rows, or entries, of these numbers in the type of X."""
+    if isinstance(X, Frame):
+        return X.taken(rows)
+    if isinstance(X, np.ndarray):
+        return X[rows]
+    if isinstance(X, Sequence):
+        return [X[row] for row in rows.tolist()]
+    import narwhals as nw
+
+    if isinstance(X, nw.DataFrame | nw.Series):
+        return X[rows]
+    frame = nw.from_native(X, allow_series=True, pass_through=True)
+    return frame[rows].to_native() if isinstance(frame, nw.DataFrame | nw.Series) else np.asarray(X)[rows]
+
+
+# -- the models -------------------------------------------------------------------------------------------
+
+TASKS: dict[str, Task] = {"classifier": "classification", "regressor": "regression"}
+
+
+def task_of(models: dict[str, Any]) -> Task | None:
+    """Return the task that the estimators are made for; None if none of them says."""
+    kinds = {name: _estimator_type(model) for name, model in models.items()}
+    for name, kind in kinds.items():
+        if kind is not None and kind not in TASKS:
+            raise ParameterError(f"The model {name!r} is a {kind}: give classifiers or regressors.")
+    known = {kind for kind in kinds.values() if kind is not None}
+    if len(known) > 1:
+        one, other = ([name for name, kind in kinds.items() if kind == each] for each in sorted(known))
+        raise ParameterError(
+            f"No metric compares models of classes, {listed(one)}, with models of numbers, {listed(other)}."
+        )
+    return TASKS[known.pop()] if known else None
+
+
+def _estimator_type(model: Any) -> str | None:
+    from sklearn.utils import get_tags
+
+    try:
+        return str(get_tags(model).estimator_type or "") or None
+    except Exception:  # written before scikit-learn 1.6, say
+        kind: str | None = getattr(model, "_estimator_type", None)
+        return kind
+
+
+def has_fit_argument(model: Any, name: str) -> bool:
+    """True if the fit of the model, of the last step of a pipeline or of a searched one, takes `name`."""
+    from sklearn.utils.validation import has_fit_parameter
+
+    own = _last_step(model)[1]
+    is_search = hasattr(model, "refit") and hasattr(model, "estimator")
+    if name == "sample_weight" and is_search:
+        own = model.estimator
+    if name == "groups" and is_search and "Group" in type(getattr(model, "cv", None)).__name__:
+        return True
+    return bool(has_fit_parameter(own, name))
+
+
+def check_weights(name: str, model: Any, data: EvaluationData, noun: str) -> None:
+    """Raise a ParameterError if rows have weights and the fit of the model does not take them."""
+    if data.table.weight is not None and not has_fit_argument(model, "sample_weight"):
+        raise ParameterError(
+            f"The {noun} {name!r} cannot take weights: the fit of {type(model).__name__} has no "
+            f"sample_weight. Leave the {noun} or the weights out."
+        )
+
+
+def _last_step(model: Any) -> tuple[str, Any]:
+    """The name and the model at the end of a pipeline; no name and the model itself if it is none."""
+    step: tuple[str, Any] = getattr(model, "steps", [("", model)])[-1]
+    return step
+
+
+def fit_model(
+    model: Any, data: EvaluationData, rows: LongArray, *, X: Any = None, previous: Any = None
+) -> tuple[Any, float]:
+    """Fit the model on the rows and return it with the seconds that this took.
+
+    Weights, groups and stages go to models whose fit takes them. `X` has changed columns in place of those
+    of the data. With a `previous` model, the model is trained by `model.fit_again(previous, ...)`.
+    """
+    y = data.table.target if data.target.is_classes and needs_integer_classes(model) else data.y
+    marks = {"sample_weight": data.table.weight, "groups": data.groups, "stage": data.stage}
+    prefix = f"{name}__" if (name := _last_step(model)[0]) else ""
+    options = {
+        prefix + name: mark[rows]
+        for name, mark in marks.items()
+        if mark is not None and has_fit_argument(model, name)
+    }
+    if data.stage is not None and len(np.unique(data.stage[rows])) < 2:
+        options.pop(f"{prefix}stage", None)  # of a single stage there are no early rows
+    own_X, own_y = subset_rows(data.X if X is None else X, rows), subset_rows(y, rows)
+    start = time.perf_counter()
+    if previous is None:
+        model.fit(own_X, own_y, **options)
+    else:
+        model.fit_again(previous, own_X, own_y, **options)
+    return model, time.perf_counter() - start
+
+
+# -- predictions ------------------------------------------------------------------------------------------
+
+
+class Predictions(NamedTuple):
+    """What a fitted model predicts of some rows."""
+
+    values: FloatArray  # (rows, classes) probabilities, or (rows, 1) numbers
+    classes: IntArray | None  # the index of the predicted class, if it was wanted
+    seconds: float  # of one call
+
+    def one_hot(self) -> FloatArray:
+        """Return the predicted classes as (rows, classes) zeros and ones."""
+        assert self.classes is not None
+        return np.asarray(self.classes[:, np.newaxis] == np.arange(self.values.shape[1]), np.float64)
+
+
+def predict(model: Any, X: Any, n_rows: int, target: Target, *, with_classes: bool = False) -> Predictions:
+    """Return the probabilities, or numbers, and the classes if they are wanted, that the model predicts.
+
+    The class is that of `model.predict`: it need not be the one of the greatest probability.
+    """
+    if target.is_classes and needs_integer_classes(model):
+        target = replace(target, classes=tuple(range(len(target.classes))))
+    if not target.is_classes:
+        numbers, seconds = _timed(model.predict, X)
+        array = np.asarray(numbers, np.float64)
+        array = array[:, np.newaxis] if array.ndim == 1 else array
+        return Predictions(_checked(array, (n_rows, 1)), None, seconds)
+    values, classes, seconds = None, None, 0.0
+    if hasattr(model, "predict_proba"):
+        own, seconds = _timed(model.predict_proba, X)
+        values = _in_order(np.asarray(own, np.float64), model, target)
+    if values is None or with_classes:
+        labels, label_seconds = _timed(model.predict, X)
+        classes = _class_indices(labels, target)
+        if len(classes) != n_rows:
+            raise DataError(f"It predicts {len(classes)} classes, and {n_rows} were expected.")
+        seconds = seconds or label_seconds
+    if values is None:
+        assert classes is not None
+        values = np.eye(len(target.classes))[classes]
+    return Predictions(_checked(values, (n_rows, len(target.classes))), classes, seconds)
+
+
+def _timed(function: Any, X: Any) -> tuple[Any, float]:
+    start = time.perf_counter()
+    return function(X), time.perf_counter() - start
+
+
+def _in_order(fractions: FloatArray, model: Any, target: Target) -> FloatArray:
+    """The probabilities in the order of the target's classes, 0 for a class that the model does not know."""
+    if not hasattr(model, "classes_"):
+        raise DataError("It has no classes_, which name the columns of predict_proba.")
+    own = list(model.classes_)
+    if fractions.ndim != 2 or fractions.shape[1] != len(own):
+        raise DataError(
+            f"Its predict_proba has the shape {fractions.shape}, and its classes_ are {listed(own)}."
+        )
+    ordered = np.zeros((len(fractions), len(target.classes)))
+    ordered[:, [_class_index(label, target) for label in own]] = fractions
+    return ordered
+
+
+def _class_indices(labels: Any, target: Target) -> IntArray:
+    plain = np.asarray(labels).ravel().tolist()
+    index = {label: _class_index(label, target) for label in set(plain)}
+    return np.array([index[label] for label in plain], np.int32)
+
+
+def _class_index(label: Any, target: Target) -> int:
+    plain = as_label(label)
+    if plain not in target.classes:
+        raise DataError(f"It predicts the class {plain!r}, and the target's are {listed(target.classes)}.")
+    return target.classes.index(plain)
+
+
+def _checked(values: FloatArray, shape: tuple[int, int]) -> FloatArray:
+    if values.shape != shape:
+        raise DataError(f"Its predictions have the shape {values.shape}, and {shape} was expected.")
+    if not np.isfinite(values).all():
+        raise DataError("It predicts numbers that are missing or infinite.")
+    return values
+
+
+# -- size and tree ----------------------------------------------------------------------------------------
+
+
+def size_of(model: Any) -> tuple[float, float]:
+    """Return the leaves of a single tree and the number of trees of several; NaN for what it is not."""
+    if hasattr(model, "get_n_leaves"):
+        return float(model.get_n_leaves()), np.nan
+    if (ensemble := getattr(model, "ensemble_", None)) is not None:
+        return np.nan, float(len(ensemble))
+    # Boosting of several classes keeps an array of rounds by classes; a vote of unlike models has no trees.
+    members = np.ravel(np.asarray(getattr(model, "estimators_", []), object))
+    is_of_trees = len(members) and all(hasattr(member, "tree_") for member in members)
+    return np.nan, float(len(members)) if is_of_trees else np.nan
+
+
+def tree_of(model: Any, data: EvaluationData, schema: Schema, X: Any, pool: LongArray) -> Tree | None:
+    """Return the tree that the model is, on the schema of the rows in `pool`; None if it is no single tree.
+
+    Of a pipeline it is the tree at its end, measured on what the pipeline makes of the pool. `X` has the
+    columns that the model was fitted on, and the schema is theirs.
+    """
+    last = _last_step(model)[1]
+    try:
+        own = as_tree(last)
+    except TypeError:  # a forest, a linear model
+        return None
+    if last is not model and len(model.steps) > 1:
+        schema = _transformed_schema(model[:-1], data, schema, X, pool)
+    if not isinstance(getattr(last, "tree_", None), Tree):
+        n_classes = len(schema.target.classes) if needs_integer_classes(last) else 0
+        return as_tree(last, schema, classes=schema.target.classes if n_classes else None)
+    if not hasattr(last, "feature_names_in_"):  # columns of an array are known by their places
+        names = [feature.name for feature in schema.columns]
+        columns = [
+            replace(feature, name=name) for feature, name in zip(own.schema.columns, names, strict=True)
+        ]
+        custom = own.schema.features[len(columns) :]
+        own = own.replace(schema=Schema((*columns, *custom), own.schema.target))
+    return _on_schema(own, schema)
+
+
+def _on_schema(tree: Tree, schema: Schema) -> Tree:
+    """The tree on the schema, which gets custom features and columns of another kind from the tree."""
+    own = {feature.name: feature for feature in tree.schema.features}
+    features = [
+        feature if own.get(feature.name, feature).kind == feature.kind else own[feature.name]
+        for feature in schema.features
+    ]
+    extra = [feature for feature in tree.schema.features if feature.name not in schema.names]
+    return tree.with_schema(Schema((*features, *extra), schema.target))
+
+
+def _transformed_schema(steps: Any, data: EvaluationData, schema: Schema, X: Any, pool: LongArray) -> Schema:
+    """The schema of what reaches the last step of a pipeline."""
+    seen = steps.transform(subset_rows(X, pool))
+    if hasattr(seen, "toarray"):
+        seen = seen.toarray()
+    task: Task = "classification" if schema.target.is_classes else "regression"
+    features = Table.from_arrays(seen, subset_rows(data.y, pool), task=task).schema.features
+    if isinstance(seen, np.ndarray):
+        try:
+            names = [str(name) for name in steps.get_feature_names_out()]
+        except (AttributeError, ValueError):
+            names = [f"x{place}" for place in range(len(features))]
+        features = tuple(replace(feature, name=name) for feature, name in zip(features, names, strict=True))
+    return Schema(features, schema.target)

@@ -1,0 +1,292 @@
+"""The rows that models are fitted on and those that they are scored on: shared folds, and resamples."""
+
+import warnings
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import sqrt
+from numbers import Integral
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from holdfast.arrays import BoolArray, FloatArray, LongArray
+from holdfast.data.schema import Feature, Schema, Target
+from holdfast.data.split.folds import Fold, given_folds, is_number, steady_folds
+from holdfast.data.split.groups import known_rows, of_rows
+from holdfast.data.split.row_positions import below, strata_of
+from holdfast.data.split.stages import pooled_stages
+from holdfast.data.table import Table
+from holdfast.errors import DataError, DataWarning, ParameterError
+from holdfast.evaluate.fit import EvaluationData
+from holdfast.random_streams import Branch, Stream, derived_seed, generator
+from holdfast.text.lists import joined
+from holdfast.text.numbers import number_text, percent_text
+from holdfast.tree.wording import class_names
+
+SMALL_EFFECT = 0.2  # of Cohen's h and d: from here on a difference is called small, and no longer none
+CHANCE = 2.0  # standard errors
+LEAST_KEPT = 0.5  # of the earlier rows
+MOST_CLASSES = 4  # in a sentence
+
+
+class SharedFolds(NamedTuple):
+    """The folds that all models share, and notes on them."""
+
+    folds: tuple[Fold, ...]
+    notes: tuple[str, ...] = ()
+
+
+def shared_folds(
+    table: Table,
+    cv: Any,
+    *,
+    stage: LongArray | None = None,
+    groups: LongArray | None = None,
+    strict_groups: bool = False,
+    seed: int = 0,
+) -> SharedFolds:
+    """The folds of the table in the order of its rows; a row without weight is in none of them.
+
+    Groups are never divided, but by stages: earlier rows of a group are used for training, and its later rows
+    are held out, unless `strict_groups` keeps whole groups apart there too.
+    """
+    if strict_groups and groups is None:
+        raise ParameterError(
+            "strict_groups=True (--strict-groups) keeps whole groups apart, and no groups are given: give "
+            "groups (--groups), or leave it out."
+        )
+    counted = np.ones(table.n_rows, np.bool_) if table.weight is None else table.weight > 0
+    if stage is None and not is_number(cv):
+        return SharedFolds(
+            tuple(
+                _without(fold, ~counted, place) for place, fold in enumerate(given_folds(table, groups, cv))
+            )
+        )
+    if stage is None:
+        return SharedFolds(tuple(steady_folds(table, groups, cv, (seed, Branch.COMPARISON_FOLDS))))
+    rows = np.flatnonzero(counted)
+    own_stage, own_groups = np.unique(stage[counted], return_inverse=True)[1], of_rows(groups, counted)
+
+    def forward(apart: LongArray | None) -> tuple[Fold, ...]:
+        return tuple(fold.spread(rows, table.n_rows) for fold in forward_folds(own_stage, cv, apart))
+
+    if groups is None:
+        return SharedFolds(forward(None))
+    if not strict_groups:
+        return SharedFolds(forward(None), (_known_text(forward(None), groups),))
+    folds = forward(own_groups)
+    return SharedFolds(folds, (_apart_text(table, forward(None), folds),))
+
+
+def forward_folds(stage: LongArray, cv: Any, apart: LongArray | None = None) -> list[Fold]:
+    """Each stage but the first held out, and trained on all before it.
+
+    Stages that would make more than `cv` folds are pooled, neighbours with neighbours, into `cv` + 1 of about
+    the same number of rows. Of groups that are to be kept `apart`, no earlier row is trained on.
+
+    >>> [fold.times.tolist() for fold in forward_folds(np.array([0, 1, 1, 2]), 5)]
+    [[1, 0, 0, 0], [1, 1, 1, 0]]
+    """
+    if not isinstance(cv, Integral) or isinstance(cv, bool) or int(cv) < 1:
+        raise ParameterError(
+            f"cv={cv!r} does not go with stage, which makes the folds: give the greatest number of them, "
+            "from 1, or leave stage out."
+        )
+    if stage.min() == stage.max():
+        raise DataError("stage has one value for all rows: later stages are predicted by earlier ones.")
+    block = pooled_stages(stage, int(cv) + 1)
+    return [_forward(block, number, apart) for number in range(1, int(block.max()) + 1)]
+
+
+def _forward(block: LongArray, number: int, apart: LongArray | None) -> Fold:
+    held_out = np.asarray(block == number, np.bool_)
+    training = block < number
+    if apart is not None:
+        training &= ~np.isin(apart, apart[held_out])
+        if not training.any():
+            raise DataError(
+                f"All groups before stage {number + 1} of {int(block.max()) + 1} are also in it: kept "
+                "strictly apart, nothing is left to learn from. Leave strict_groups out (--strict-groups), "
+                "or give other groups."
+            )
+    return Fold(training.astype(np.int32), held_out)
+
+
+def _known_text(folds: tuple[Fold, ...], groups: LongArray) -> str:
+    known = sum(int(known_rows(groups, fold.training, fold.held_out).sum()) for fold in folds)
+    held_out = sum(int(fold.held_out.sum()) for fold in folds)
+    if not known:
+        return "No row that is held out belongs to a group that is trained on."
+    return (
+        f"{known:,} of the {held_out:,} rows that are held out belong to groups that are used for training "
+        "too, by their earlier rows, as in use."
+    )
+
+
+def _without(fold: Fold, dropped: BoolArray, place: int) -> Fold:
+    kept = Fold(np.where(dropped, 0, fold.times).astype(np.int32), fold.held_out & ~dropped)
+    if not kept.training.any() or not kept.held_out.any():
+        raise DataError(f"All rows to learn from or to score on in place {place} of cv have the weight 0.")
+    return kept
+
+
+def _apart_text(table: Table, earlier: tuple[Fold, ...], kept: tuple[Fold, ...]) -> str:
+    """How many of the earlier rows remain with whole groups kept apart, and the target among them.
+
+    A DataWarning reports it too if they are few, or others than models will be used on.
+    """
+    before, training = (
+        np.concatenate([table.target[fold.training] for fold in folds]) for folds in (earlier, kept)
+    )
+    n_rows = f"{len(training):,} of the {len(before):,} earlier rows"
+    target = _target_text(table, before, training)
+    is_other = is_shifted(table.schema.target, before, training)
+    if is_other or len(training) < LEAST_KEPT * len(before):
+        warnings.warn(
+            f"Of the earlier rows, {len(training):,} of {len(before):,} remain with whole groups "
+            f"kept apart, and they {'are not like the others' if is_other else 'are few'}: {target}. Without "
+            "strict_groups (--strict-groups) the earlier rows of a group that comes back are used too.",
+            DataWarning,
+            stacklevel=4,
+        )
+    folds = f" over {len(kept)} folds" if len(kept) > 1 else ""
+    return f"Whole groups are kept apart: {n_rows}{folds} are used for training, {target}."
+
+
+def is_shifted(target: Target, before: Any, training: Any) -> bool:
+    """True if the targets `training` differ from those `before` by more than chance and enough to matter.
+
+    The effect is Cohen's h of a class share (the greatest), or d of a mean.
+
+    >>> before, training = np.repeat([0, 1], [900, 100]), np.repeat([0, 1], [500, 100])
+    >>> is_shifted(Target(classes=("no", "yes")), before, training)
+    False
+    """
+    if target.is_classes:
+        n_classes = len(target.classes)
+        angles = [2 * np.arcsin(np.sqrt(_shares(values, n_classes))) for values in (training, before)]
+        effect = float(np.abs(angles[0] - angles[1]).max())
+    else:
+        deviation = float(before.std())
+        effect = abs(float(training.mean() - before.mean())) / deviation if deviation else 0.0
+    return effect > max(SMALL_EFFECT, CHANCE / sqrt(len(training)))  # the error of h, and about that of d
+
+
+def _shares(values: Any, n_classes: int) -> FloatArray:
+    return np.asarray(np.bincount(values, minlength=n_classes) / len(values), np.float64)
+
+
+def _target_text(table: Table, before: Any, training: Any) -> str:
+    target = table.schema.target
+    if not target.is_classes:
+        return (
+            f"mean {number_text(float(training.mean()), 4)} instead of {number_text(float(before.mean()), 4)}"
+        )
+    names = class_names(target)
+    shares, earlier = (_shares(values, len(names)) for values in (training, before))
+    # Of many classes, those that moved most.
+    moved = np.argsort(-np.abs(shares - earlier), kind="stable")
+    order = range(len(names)) if len(names) <= MOST_CLASSES else moved
+    parts = [f"{names[n]} {percent_text(shares[n])} instead of {percent_text(earlier[n])}" for n in order]
+    return joined(parts, MOST_CLASSES)
+
+
+# -- resamples --------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Resample:
+    """One division of the rows: those to test on, and the pool that samples are drawn from."""
+
+    data: EvaluationData  # in their fixed order
+    number: int
+    seed: int  # of the whole audit
+    test_size: float
+
+    @cached_property
+    def test(self) -> LongArray:
+        """The rows that no model is trained on, classes and stages in equal shares, groups whole."""
+        strata = strata_of(self.data.table, self.data.stage)
+        stream = (self.seed, Branch.AUDIT_TEST_ROWS, self.number)
+        test = np.flatnonzero(below(drawn_positions(strata, self.data.groups, stream), self.test_size))
+        if len(test) == self.data.n_rows:
+            raise DataError(
+                "There is one row or one group only: an audit keeps some of them untouched and trains on "
+                "others."
+            )
+        return test
+
+    @cached_property
+    def pool(self) -> LongArray:
+        """All other rows, in a random order, groups whole."""
+        is_test = np.zeros(self.data.n_rows, np.bool_)
+        is_test[self.test] = True
+        rest = np.flatnonzero(~is_test)
+        return rest[np.argsort(self.positions(rest, Branch.AUDIT_SAMPLES), kind="stable")]
+
+    @cached_property
+    def schema(self) -> Schema:
+        """The reference schema of the repetition: ranges and categories of the pool."""
+        table = self.data.table.taken(self.pool)
+        return Schema(
+            tuple(map(_measured_feature, table.schema.features, table.columns)), table.schema.target
+        )
+
+    def model_seed(self, number: int) -> int:
+        """Return the seed of a model: one number for each use."""
+        return derived_seed(self.seed, Branch.AUDIT_SEEDS, self.number, number)
+
+    def positions(self, rows: LongArray, *branch: int) -> FloatArray:
+        """A random position between 0 and 1 for each of the rows, the same for the rows of a group."""
+        in_order = np.sort(rows)
+        groups = of_rows(self.data.groups, in_order)
+        position = np.empty(self.data.n_rows)
+        position[in_order] = drawn_positions(
+            np.zeros(len(rows), np.int64), groups, (self.seed, *branch, self.number)
+        )
+        return np.asarray(position[rows], np.float64)
+
+    def part(self, low: float, high: float) -> LongArray:
+        """The rows of the pool from one fraction of it to another, groups whole."""
+        position = self.positions(self.pool, Branch.AUDIT_SAMPLES)
+        part: LongArray = self.pool[(position >= low) & (position < high)]
+        if len(part) == 0:
+            raise DataError(
+                f"The {len(self.pool)} rows to train on are too few, or of too few groups, for samples."
+            )
+        return part
+
+
+def drawn_positions(strata: LongArray, groups: LongArray | None, stream: Stream) -> FloatArray:
+    """A random position from 0 to 1 for every row: those below a fraction are about so many of every stratum.
+
+    Rows of one group have one position; the stratum of a group is the lowest of its rows'. Rows that are
+    alike are rows of their own, unlike where a method draws rows by what they hold. A stratum begins anywhere
+    on the circle, so that many small ones do not all lose their rows to the same side.
+
+    >>> np.sort(drawn_positions(np.zeros(4, np.int64), None, (0,)) < 0.5).tolist()
+    [False, False, True, True]
+    """
+    chance = generator(*stream)
+    unit = np.arange(len(strata)) if groups is None else np.unique(groups, return_inverse=True)[1]
+    size = np.bincount(unit)
+    stratum = np.full(len(size), strata.max(), np.int64)
+    np.minimum.at(stratum, unit, strata)
+    order = np.lexsort((chance.permutation(len(size)), stratum))
+    rows_of = np.bincount(stratum, size)  # of every stratum
+    before = (np.cumsum(rows_of) - rows_of)[stratum[order]]
+    inside = (np.cumsum(size[order]) - size[order] / 2 - before) / rows_of[stratum[order]]
+    position = np.empty(len(size))
+    position[order] = (inside + chance.random(len(rows_of))[stratum[order]]) % 1.0
+    return np.asarray(position[unit], np.float64)
+
+
+def _measured_feature(feature: Feature, values: FloatArray) -> Feature:
+    """The feature with the range, or the categories, that are among the values."""
+    known = values[~np.isnan(values)]
+    if feature.kind == "numeric" and len(known):
+        return replace(feature, low=float(known.min()), high=float(known.max()))
+    if feature.kind == "nominal":
+        present = np.unique(known).astype(np.int64).tolist()
+        return replace(feature, categories=tuple(feature.categories[place] for place in present))
+    return feature

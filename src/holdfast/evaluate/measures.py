@@ -1,0 +1,194 @@
+"""How good a pair of models is, and how far they differ. To add a measure: a function, and its line below."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from holdfast.arrays import BoolArray, FloatArray, IntArray
+from holdfast.data.schema import Schema
+from holdfast.distance.distances import tree_distance
+from holdfast.errors import SchemaMismatch
+from holdfast.scoring.metric import TrueValues, make_metric
+from holdfast.tree.tree import Tree
+
+
+class TrainedModel(NamedTuple):
+    """What is kept of a fitted model."""
+
+    values: FloatArray  # of the test rows: (rows, classes) probabilities, or (rows, 1) numbers
+    classes: IntArray | None  # the index of the predicted class; None for numbers
+    tree: Tree | None  # None if the model is no single tree
+    seconds: float  # of the fit
+    model: Any = None  # itself, if it is needed to train it again
+
+
+@dataclass(frozen=True, eq=False)
+class Retraining:
+    """A method trained twice: both models on the same test rows, and what is true of these."""
+
+    before: TrainedModel
+    after: TrainedModel
+    truth: TrueValues
+    label_weight: float
+    spread: float  # standard deviation of a numeric target
+
+    @cached_property
+    def weight(self) -> FloatArray:
+        """The weights of the test rows."""
+        return np.ones(len(self.truth.values)) if self.truth.weight is None else self.truth.weight
+
+    @cached_property
+    def trees(self) -> tuple[Tree, Tree] | None:
+        """Both trees on one schema; None if a model is no single tree, or their columns cannot be joined."""
+        if self.before.tree is None or self.after.tree is None:
+            return None
+        try:
+            schema = joined_schema(self.before.tree.schema, self.after.tree.schema)
+            return self.before.tree.with_schema(schema), self.after.tree.with_schema(schema)
+        except SchemaMismatch:
+            return None
+
+    @cached_property
+    def distance(self) -> float:
+        """The distance between the trees; NaN if there are none."""
+        if self.trees is None:
+            return np.nan
+        return tree_distance(*self.trees, label_weight=self.label_weight).total
+
+    @cached_property
+    def moved(self) -> FloatArray:
+        """How far the prediction of every row changed: as total variation, or in standard deviations of y."""
+        difference = np.abs(self.before.values - self.after.values)
+        if self.truth.target.is_classes:
+            return np.asarray(difference.sum(axis=1) / 2, np.float64)
+        return np.asarray(difference[:, 0] / (self.spread or 1.0), np.float64)
+
+    @cached_property
+    def flipped(self) -> BoolArray:
+        """The rows that get another class; none, where there are no classes."""
+        if self.before.classes is None or self.after.classes is None:
+            return np.zeros(len(self.moved), np.bool_)
+        return np.asarray(self.before.classes != self.after.classes, np.bool_)
+
+    def mean(self, of_rows: FloatArray | BoolArray) -> float:
+        """The weighted mean over the test rows."""
+        return float(np.average(of_rows, weights=self.weight))
+
+    def scored(self, metric_name: str) -> float:
+        """The mean score of both models, as people say it; NaN where the test rows cannot tell."""
+        metric = make_metric(metric_name, self.truth.target)
+        if len(np.unique(self.truth.values)) < metric.least_values:
+            return np.nan
+        both = [metric.value(each.values, self.truth) for each in (self.before, self.after)]
+        return metric.shown(float(np.mean(both)))
+
+
+def joined_schema(first: Schema, second: Schema) -> Schema:
+    """A schema that has the features of both, each as wide as it is in either."""
+    if first == second:
+        return first
+    others = {feature.name: feature for feature in second.features}
+    shared = [
+        feature
+        if feature.name not in others
+        else Schema((feature,), first.target)
+        .widened(Schema((others[feature.name],), first.target))
+        .features[0]
+        for feature in first.features
+    ]
+    extra = [feature for feature in second.features if feature.name not in first.names]
+    every = sorted([*shared, *extra], key=lambda feature: feature.kind == "question")
+    return Schema(tuple(every), first.target)
+
+
+# -- the measures -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Measure:
+    """One figure of a pair."""
+
+    name: str
+    title: str  # short: it heads a column
+    formula: Callable[[Retraining], float]
+    task: str = "both"  # or "classes", or "numbers"
+    is_fraction: bool = False  # shown in percent
+
+
+def _negative_flips(pair: Retraining) -> float:
+    """The fraction of rows that were right and are now wrong."""
+    before, after, true = pair.before.classes, pair.after.classes, pair.truth.values
+    return pair.mean(np.asarray((before == true) & (after != true), np.bool_))
+
+
+def _rank_agreement(pair: Retraining) -> float:
+    """Kendall's tau of the predictions, the mean over several classes; NaN if a model's are constant."""
+    from scipy.stats import kendalltau
+
+    n_classes = pair.before.values.shape[1]
+    columns = [1] if n_classes == 2 else range(n_classes)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        found = [
+            1.0
+            if np.array_equal(pair.before.values[:, place], pair.after.values[:, place])
+            else float(kendalltau(pair.before.values[:, place], pair.after.values[:, place]).statistic)
+            for place in columns
+        ]
+    return float(np.mean(found))
+
+
+def _identical(pair: Retraining) -> float:
+    """1 if nothing changed: no rule and no prediction. Of models that are no tree, no prediction."""
+    is_same = bool(np.allclose(pair.before.values, pair.after.values))
+    return float(is_same and (pair.trees is None or pair.distance == 0))
+
+
+def _of_trees(formula: Callable[[Tree, Tree], float]) -> Callable[[Retraining], float]:
+    """A measure of both trees; NaN if there are none."""
+    return lambda pair: np.nan if pair.trees is None else float(formula(*pair.trees))
+
+
+def _first_feature(tree: Tree) -> str | None:
+    return None if tree.n_leaves == 1 else tree.schema.features[int(tree.feature[0])].name
+
+
+_EVERY = (
+    Measure("auc", "AUC", lambda pair: pair.scored("auc"), "classes"),
+    Measure("log_loss", "log loss", lambda pair: pair.scored("log_loss"), "classes"),
+    Measure("brier", "Brier", lambda pair: pair.scored("brier"), "classes"),
+    Measure("r2", "R²", lambda pair: pair.scored("r2"), "numbers"),
+    Measure("distance", "distance", lambda pair: pair.distance),
+    Measure(
+        "distance_per_leaf",  # of the larger tree
+        "per leaf",
+        lambda pair: pair.distance / _of_trees(lambda a, b: max(a.n_leaves, b.n_leaves))(pair),
+    ),
+    Measure("churn", "churn", lambda pair: pair.mean(pair.moved)),
+    Measure("flips", "flips", lambda pair: pair.mean(pair.flipped), "classes", is_fraction=True),
+    Measure("negative_flips", "negative", _negative_flips, "classes", is_fraction=True),
+    Measure("rank_agreement", "rank", _rank_agreement),
+    Measure("identical", "identical", _identical, is_fraction=True),
+    Measure(
+        "same_rules",
+        "same rules",
+        lambda pair: np.nan if pair.trees is None else float(pair.distance == 0),
+        is_fraction=True,
+    ),
+    Measure("leaves", "leaves", _of_trees(lambda a, b: (a.n_leaves + b.n_leaves) / 2)),
+    Measure(
+        "same_root",
+        "same root",
+        _of_trees(lambda a, b: _first_feature(a) == _first_feature(b)),
+        is_fraction=True,
+    ),
+    Measure("seconds", "seconds", lambda pair: (pair.before.seconds + pair.after.seconds) / 2),
+)
+
+
+def measures_for(is_classes: bool) -> tuple[Measure, ...]:
+    """Return the measures for such a target; the score comes first."""
+    task = "classes" if is_classes else "numbers"
+    return tuple(each for each in _EVERY if each.task in ("both", task))
