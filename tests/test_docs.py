@@ -1,6 +1,5 @@
 """Every example of the documentation runs, and prints what the page says it prints."""
 
-import os
 import re
 import shlex
 from collections.abc import Iterator
@@ -105,10 +104,7 @@ def test_the_examples_of_a_page_run_one_after_the_other(
     for example in examples(page):
         printed = run_example(example, page, names)
         if example.output is not None and not is_shown(printed, example.output):
-            if os.environ.get("UPDATE_SNAPSHOTS"):
-                write_output(page, example, printed)
-            else:
-                assert printed == example.output, f"{name_of(page)}, line {example.line + 1}"
+            assert printed == example.output, f"{name_of(page)}, line {example.line + 1}"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)

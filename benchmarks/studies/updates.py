@@ -76,7 +76,7 @@ def pairs_of(rows: Rows, rep: int) -> Iterator[dict[str, Any]]:
     yield timed(BASE, first, lambda: again.fit(X, y))
     cart = cart_by_cv(is_classes, 2 * rep).fit(X.iloc[half], y[half])
     yield timed("CART, trained again", cart, lambda: cart_by_cv(is_classes, 2 * rep + 1).fit(X, y))
-    options: dict[str, Any] = {"validation": None, "widen": True}
+    options: dict[str, Any] = {"validation": None, "allow_new_values": True}
     for how in ("keep", "refit"):
         yield timed(how, first, partial(copy(first).update, X, y, strategy=how, **options))
     for tolerance in TOLERANCES:

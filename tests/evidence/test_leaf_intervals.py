@@ -19,7 +19,7 @@ from holdfast.scoring.design_effect import design_effect
 from holdfast.scoring.intervals import bootstrap_interval, jeffreys_interval, t_interval, wilson_interval
 from holdfast.show.node_texts import NodeTexts
 from holdfast.show.report.rules import rule_facts
-from holdfast.tree.prune import cut_back
+from holdfast.tree.prune import prune_at
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(300, 3))

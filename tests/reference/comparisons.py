@@ -7,7 +7,7 @@ import numpy as np
 from holdfast import Target
 from holdfast.data.split.folds import Fold
 from holdfast.evaluate.compare import ModelComparison
-from holdfast.scoring.metric import metric_of
+from holdfast.scoring.metric import make_metric
 
 CLASSES = Target("outcome", classes=("died", "lived"))
 FOUR_FOLDS = [[0.90, 0.80, 0.85, 0.95], [0.86, 0.78, 0.84, 0.90], [0.60, 0.50, 0.55, 0.65]]

@@ -10,7 +10,7 @@ import pytest
 
 from holdfast import StableTreeClassifier, Table, grow
 from holdfast.evaluate.compare import FoldResult
-from holdfast.scoring.metric import Score, metric_of
+from holdfast.scoring.metric import Score, make_metric
 from holdfast.storage.tasks.content import BrokenContentError, NoContentError, content_of, result_in
 
 TABLE = Table.from_arrays([[20.0], [40.0], [60.0], [80.0]], ["no", "no", "yes", "yes"])

@@ -11,8 +11,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from holdfast.adapters.boosted import mean_below
-from holdfast.adapters.reading import Member, Model, column_names, labels_of, spanned, trees_on, walked
+from holdfast.adapters.boosted import average_subtrees
+from holdfast.adapters.reading import (
+    ForeignModel,
+    ForeignTree,
+    build_trees,
+    read_column_names,
+    read_labels,
+    span_features,
+    walk_nodes,
+)
 from holdfast.arrays import FloatArray
 from holdfast.data.schema import Label, Schema
 from holdfast.errors import DataError

@@ -9,11 +9,11 @@ from benchmarks.studies.solvers.binary_splits import BinarySplits
 from benchmarks.studies.solvers.solver_tree import SolverTree, check_amount, root_alone, rows_per_leaf
 from benchmarks.studies.solvers.standard_output import muted_output
 from holdfast.arrays import FloatArray
-from holdfast.data.input.frame import frame_of
+from holdfast.data.input.frame import make_frame
 from holdfast.data.input.target import Task
 from holdfast.data.schema import Target
 from holdfast.distance.distances import distance_matrix
-from holdfast.estimators.predictions import ClassifierBase
+from holdfast.estimators.base import ClassifierBase
 from holdfast.evaluate.measures import joined_schema
 from holdfast.tree.tree import Tree
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 from benchmarks.studies.solvers.binary_splits import BinarySplits
 from benchmarks.studies.solvers.solver_tree import SolverTree, root_alone, rows_per_leaf
 from holdfast.adapters import as_tree
-from holdfast.data.input.frame import frame_of
+from holdfast.data.input.frame import make_frame
 from holdfast.data.input.target import Task
 from holdfast.data.schema import Target
 from holdfast.errors import GrowthWarning

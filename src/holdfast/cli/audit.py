@@ -79,7 +79,7 @@ def _methods(settings: AuditSettings, target: Target) -> Any:
     task: Task = "classification" if target.is_classes else "regression"
     names = split_names(settings.methods) or default_names(AUDITED_METHODS, task)
     questions = list(settings.question) or None
-    return {name: make_estimator(name, task, questions=questions) for name in names}
+    return {name: make_estimator(name, task, custom_features=questions) for name in names}
 
 
 def write_audit(audit: RetrainAudit, output: Path, title: str | None = None) -> None:

@@ -10,11 +10,11 @@ from typing import Any, NamedTuple, overload
 
 import numpy as np
 
+from holdfast._check import check_fraction
 from holdfast.arrays import FloatArray, LongArray
 from holdfast.backends.tasks import check_jobs, run_all
 from holdfast.data.input.target import Task
 from holdfast.data.schema import Target
-from holdfast.data.split.row_positions import check_fraction
 from holdfast.data.table import Table
 from holdfast.errors import DataWarning, ModelError, ParameterError
 from holdfast.evaluate.changes import CHANGES, Pair, Sample
@@ -37,7 +37,7 @@ from holdfast.evaluate.methods import (
     model_maker,
     read_models,
 )
-from holdfast.growth.described import described
+from holdfast.growth.described import grow_summary_tree
 from holdfast.scoring.metric import TrueValues
 from holdfast.text.lists import listed
 from holdfast.text.numbers import number_text
@@ -321,7 +321,7 @@ def _compare(
         for model in (models[trained.before.key], models[trained.after.key])
     )
     spread = 0.0 if data.target.is_classes else float(data.table.target.std())
-    both = Retraining(before, after, TrueValues.of(data.table.taken(rows)), label_weight, spread)
+    both = Retraining(before, after, TrueValues.of(data.table.subset(rows)), label_weight, spread)
     record: dict[str, Any] = {
         "method": trained.before.method.name,
         "change": pair.change,
@@ -356,7 +356,7 @@ def _moving_rows(
         flips[name] = flipped / tested if data.target.is_classes else np.full(n_given, np.nan)
     place = np.zeros(n_given, np.int64)  # a row without weight, which took no part, is any other
     place[order] = np.arange(len(order))
-    return MovingRows(change, churn, flips, data.table.taken(place))
+    return MovingRows(change, churn, flips, data.table.subset(place))
 
 
 # -- the result -------------------------------------------------------------------------------------------
@@ -454,7 +454,7 @@ class MovingRows:
     def trees(self) -> dict[str, Tree]:
         """For each method a small regression tree that describes which rows change, and how much."""
         figures = self.flips if self.is_classes else self.churn
-        return {name: described(self.table, values) for name, values in figures.items()}
+        return {name: grow_summary_tree(self.table, values) for name, values in figures.items()}
 
     def records(self) -> Records:
         """Return one record per method and row that was tested: its number, churn and flips."""

@@ -9,17 +9,16 @@ import numpy as np
 
 from holdfast.arrays import IntArray, LongArray
 from holdfast.backends.tasks import run_all
-from holdfast.data.input.frame import frame_of
+from holdfast.data.input.frame import make_frame
 from holdfast.data.split.groups import read_groups
 from holdfast.data.split.row_keys import unit_keys
 from holdfast.data.split.row_positions import assign_folds, assign_strata, random_positions
 from holdfast.data.table import Table
 from holdfast.ensembles.bagging import grow_bagging
 from holdfast.ensembles.bags import Sampling
-from holdfast.estimators.base import drawn_seed
-from holdfast.estimators.stable import StableTreeClassifier, StableTreeRegressor
+from holdfast.estimators.base import make_seed
+from holdfast.estimators.stable import StableTreeClassifier, StableTreeEstimator, StableTreeRegressor
 from holdfast.estimators.tree import TreeClassifier, TreeRegressor
-from holdfast.estimators.updating import UpdatingEstimator
 from holdfast.growth.learner import Combination, OwnLearner, combinations_of, own_learner, paper_grid
 from holdfast.growth.rules import GrowthRules
 from holdfast.growth.sample import split_weight
@@ -40,11 +39,11 @@ class CartClassifier(TreeClassifier):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, groups: Any = None) -> Self:
         """Choose and grow the tree."""
-        X = frame_of(X)
+        X = make_frame(X)
         table = self._table(X, y, sample_weight, self._task)
         tree = _chosen(table, self._rules(), self.random_state, groups)
-        self._remember_classes(y, table)
-        return self._remember(X, tree)
+        self._set_classes(y, table)
+        return self._set_fitted(X, tree)
 
 
 class CartRegressor(TreeRegressor):
@@ -54,13 +53,13 @@ class CartRegressor(TreeRegressor):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, groups: Any = None) -> Self:
         """Choose and grow the tree."""
-        X = frame_of(X)
+        X = make_frame(X)
         table = self._table(X, y, sample_weight, self._task)
-        return self._remember(X, _chosen(table, self._rules(), self.random_state, groups))
+        return self._set_fitted(X, _chosen(table, self._rules(), self.random_state, groups))
 
 
 def _chosen(table: Table, rules: GrowthRules, random_state: Any, groups: Any) -> Tree:
-    seed = 0 if random_state is None else drawn_seed(random_state)
+    seed = 0 if random_state is None else make_seed(random_state)
     settings = StabilitySettings(rules=rules, grid=CART_GRID, seed=seed, n_jobs=1)
     numbers = None if groups is None else read_groups(groups, table.n_rows)
     return cart_by_cross_validation(table, settings, groups=numbers)
@@ -160,7 +159,7 @@ def _forest_rules(table: Table, rules: GrowthRules) -> GrowthRules:
 # -- a tree that is updated -------------------------------------------------------------------------------
 
 
-class _Updated(UpdatingEstimator):
+class _Updated(StableTreeEstimator):
     def fit_again(
         self, previous: "_Updated", X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None
     ) -> Self:
@@ -168,7 +167,7 @@ class _Updated(UpdatingEstimator):
         parameters = self.get_params(deep=False)
         self.__dict__ |= vars(previous)
         self.set_params(**parameters)
-        self.update(X, y, sample_weight, groups=groups, widen=True, validation=None)
+        self.update(X, y, sample_weight, groups=groups, allow_new_values=True, validation=None)
         return self
 
 

@@ -13,8 +13,8 @@ import numpy as np
 from holdfast.arrays import BoolArray, FloatArray, LongArray
 from holdfast.data.input.frame import Frame
 from holdfast.data.schema import Feature, Schema
-from holdfast.data.split.row_positions import below
-from holdfast.data.split.stages import pooled_stages
+from holdfast.data.split.row_positions import select_below
+from holdfast.data.split.stages import pool_stages
 from holdfast.evaluate.fit import EvaluationData
 from holdfast.evaluate.folds import Resample
 from holdfast.random_streams import Branch, Stream, generator
@@ -82,7 +82,7 @@ def staged(resample: Resample) -> list[Pair]:
     if stage is None or stage.max() == 0:
         half = Sample("half", resample.part(0.0, 0.5), resample.model_seed(STAGES))
         return [Pair("staged", 0, half, Sample("all", resample.pool, resample.model_seed(STAGES + 1)))]
-    block = pooled_stages(stage, MOST_STAGES)
+    block = pool_stages(stage, MOST_STAGES)
     first = int(block[resample.pool].min())
     samples = {
         last: Sample(
@@ -105,7 +105,7 @@ def staged(resample: Resample) -> list[Pair]:
 def fewer_rows(resample: Resample) -> list[Pair]:
     """The sample without 2 % of its rows, or of its groups."""
     one = first_sample(resample)
-    left_out = below(resample.positions(one.rows, Branch.AUDIT_CHANGES), FEWER)
+    left_out = select_below(resample.positions(one.rows, Branch.AUDIT_CHANGES), FEWER)
     kept = one.rows[~left_out] if not left_out.all() else one.rows
     return [Pair("fewer rows", 0, one, Sample("fewer", kept, one.seed))]
 

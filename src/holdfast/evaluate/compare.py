@@ -26,8 +26,8 @@ from holdfast.evaluate.fit import (
 )
 from holdfast.evaluate.folds import shared_folds
 from holdfast.evaluate.methods import model_maker, read_models
-from holdfast.scoring.metric import Metric, Score, metric_of
-from holdfast.scoring.unscored_folds import report_unscored_folds
+from holdfast.scoring.metric import Metric, Score, make_metric
+from holdfast.scoring.unscored_folds import check_unscored_folds
 from holdfast.text.lists import listed
 from holdfast.text.view import View
 
@@ -73,7 +73,7 @@ def compare_models(
         With a `stage`, each later stage is predicted by models of all earlier ones, and `cv` is the greatest
         number of folds: more stages than that are pooled.
     scoring : str, callable or list of them, optional
-        Metrics, as in `metric_of`; the first decides the order. Default: "auc" or "r2".
+        Metrics, as in `make_metric`; the first decides the order. Default: "auc" or "r2".
     sample_weight : array of shape (n_rows,), optional
         Weights of the rows, for training and for scores.
     groups : array of shape (n_rows,), optional
@@ -141,7 +141,7 @@ def _check_choices(named: dict[str, Any], baseline: str | None, on_error: str) -
 def metrics_of(scoring: Any, table: Table) -> tuple[Metric, ...]:
     """Return the metrics that `scoring` names, each once: one of them, or several in a list."""
     several = scoring if isinstance(scoring, list | tuple) else [scoring]
-    metrics = tuple(metric_of(each, table.schema.target) for each in several)
+    metrics = tuple(make_metric(each, table.schema.target) for each in several)
     if not metrics:
         raise ParameterError("scoring is empty: name at least one metric, or leave it out.")
     names = [metric.name for metric in metrics]
@@ -168,7 +168,7 @@ def _is_telling(data: EvaluationData, folds: Sequence[Fold], metrics: Sequence[M
     telling = np.asarray(n_values >= least[:, np.newaxis], np.bool_)
     for metric, tells in zip(metrics, telling, strict=True):
         if not tells.all():
-            report_unscored_folds(metric, int(tells.sum()), len(folds))
+            check_unscored_folds(metric, int(tells.sum()), len(folds))
     return telling
 
 

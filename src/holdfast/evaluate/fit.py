@@ -12,11 +12,11 @@ import numpy as np
 from holdfast.adapters import as_tree, needs_integer_classes
 from holdfast.arrays import FloatArray, IntArray, LongArray
 from holdfast.data.canonical_order import fixed_order
-from holdfast.data.input.columns import as_label
-from holdfast.data.input.frame import Frame, frame_of
-from holdfast.data.input.target import Task, name_of, read_vector
+from holdfast.data.input.columns import to_label
+from holdfast.data.input.frame import Frame, make_frame
+from holdfast.data.input.target import Task, get_target_name, read_vector
 from holdfast.data.schema import Schema, Target
-from holdfast.data.split.groups import numbered, of_rows, read_groups
+from holdfast.data.split.groups import read_groups, renumber_groups, subset_groups
 from holdfast.data.split.stages import read_stage
 from holdfast.data.table import Table
 from holdfast.errors import DataError, DataWarning, ParameterError
@@ -41,11 +41,11 @@ class EvaluationData:
     ) -> "EvaluationData":
         """Read what the user gives; X stays in the type that it has."""
         X = _collected(X)
-        n_rows = frame_of(X).n_rows
+        n_rows = make_frame(X).n_rows
         line = read_vector(y, n_rows)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DataWarning)  # models have their own view of the columns
-            table = Table.from_arrays(X, line, weight, task=task, target=name_of(y))
+            table = Table.from_arrays(X, line, weight, task=task, target=get_target_name(y))
         return cls(
             X=X,
             y=line if isinstance(line, np.ndarray) else line.to_native(),
@@ -73,15 +73,15 @@ class EvaluationData:
         ordered = EvaluationData(
             X=subset_rows(self.X, order),
             y=subset_rows(self.y, order),
-            table=self.table.taken(order),
-            groups=of_rows(self.groups, order),
-            stage=numbered(self.stage, order),
+            table=self.table.subset(order),
+            groups=subset_groups(self.groups, order),
+            stage=renumber_groups(self.stage, order),
         )
         return ordered, order
 
     def true_values(self, rows: LongArray) -> TrueValues:
         """Return what is known of some of the rows."""
-        weight, groups = self.table.weight, numbered(self.groups, rows)
+        weight, groups = self.table.weight, renumber_groups(self.groups, rows)
         return TrueValues(
             self.target,
             self.table.target[rows],
@@ -93,7 +93,7 @@ class EvaluationData:
 def _collected(X: Any) -> Any:
     """X itself; of a lazy frame or a batch of Arrow the frame or table, of a list of rows the array."""
     if isinstance(X, list | tuple):
-        matrix = frame_of(X).matrix
+        matrix = make_frame(X).matrix
         return X if matrix is None else matrix
     if isinstance(X, np.ndarray | Sequence | Frame):
         return X
@@ -109,7 +109,7 @@ def _collected(X: Any) -> Any:
 def subset_rows(X: Any, rows: LongArray) -> Any:
     """Return the rows, or entries, of these numbers in the type of X."""
     if isinstance(X, Frame):
-        return X.taken(rows)
+        return X.subset(rows)
     if isinstance(X, np.ndarray):
         return X[rows]
     if isinstance(X, Sequence):
@@ -277,7 +277,7 @@ def _class_indices(labels: Any, target: Target) -> IntArray:
 
 
 def _class_index(label: Any, target: Target) -> int:
-    plain = as_label(label)
+    plain = to_label(label)
     if plain not in target.classes:
         raise DataError(f"It predicts the class {plain!r}, and the target's are {listed(target.classes)}.")
     return target.classes.index(plain)

@@ -9,19 +9,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from holdfast._check import is_number
 from holdfast.arrays import BoolArray, FloatArray, LongArray
 from holdfast.data.schema import Feature, Schema, Target
-from holdfast.data.split.folds import Fold, given_folds, is_number, steady_folds
-from holdfast.data.split.groups import known_rows, of_rows
-from holdfast.data.split.row_positions import below, strata_of
-from holdfast.data.split.stages import pooled_stages
+from holdfast.data.split.folds import Fold, draw_stable_folds, read_folds
+from holdfast.data.split.groups import find_known_groups, subset_groups
+from holdfast.data.split.row_positions import assign_strata, select_below
+from holdfast.data.split.stages import pool_stages
 from holdfast.data.table import Table
 from holdfast.errors import DataError, DataWarning, ParameterError
 from holdfast.evaluate.fit import EvaluationData
 from holdfast.random_streams import Branch, Stream, derived_seed, generator
 from holdfast.text.lists import joined
 from holdfast.text.numbers import number_text, percent_text
-from holdfast.tree.wording import class_names
+from holdfast.tree.wording import format_class_names
 
 SMALL_EFFECT = 0.2  # of Cohen's h and d: from here on a difference is called small, and no longer none
 CHANCE = 2.0  # standard errors
@@ -58,14 +59,12 @@ def shared_folds(
     counted = np.ones(table.n_rows, np.bool_) if table.weight is None else table.weight > 0
     if stage is None and not is_number(cv):
         return SharedFolds(
-            tuple(
-                _without(fold, ~counted, place) for place, fold in enumerate(given_folds(table, groups, cv))
-            )
+            tuple(_without(fold, ~counted, place) for place, fold in enumerate(read_folds(table, groups, cv)))
         )
     if stage is None:
-        return SharedFolds(tuple(steady_folds(table, groups, cv, (seed, Branch.COMPARISON_FOLDS))))
+        return SharedFolds(tuple(draw_stable_folds(table, groups, cv, (seed, Branch.COMPARISON_FOLDS))))
     rows = np.flatnonzero(counted)
-    own_stage, own_groups = np.unique(stage[counted], return_inverse=True)[1], of_rows(groups, counted)
+    own_stage, own_groups = np.unique(stage[counted], return_inverse=True)[1], subset_groups(groups, counted)
 
     def forward(apart: LongArray | None) -> tuple[Fold, ...]:
         return tuple(fold.spread(rows, table.n_rows) for fold in forward_folds(own_stage, cv, apart))
@@ -94,7 +93,7 @@ def forward_folds(stage: LongArray, cv: Any, apart: LongArray | None = None) -> 
         )
     if stage.min() == stage.max():
         raise DataError("stage has one value for all rows: later stages are predicted by earlier ones.")
-    block = pooled_stages(stage, int(cv) + 1)
+    block = pool_stages(stage, int(cv) + 1)
     return [_forward(block, number, apart) for number in range(1, int(block.max()) + 1)]
 
 
@@ -113,7 +112,7 @@ def _forward(block: LongArray, number: int, apart: LongArray | None) -> Fold:
 
 
 def _known_text(folds: tuple[Fold, ...], groups: LongArray) -> str:
-    known = sum(int(known_rows(groups, fold.training, fold.held_out).sum()) for fold in folds)
+    known = sum(int(find_known_groups(groups, fold.training, fold.held_out).sum()) for fold in folds)
     held_out = sum(int(fold.held_out.sum()) for fold in folds)
     if not known:
         return "No row that is held out belongs to a group that is trained on."
@@ -182,7 +181,7 @@ def _target_text(table: Table, before: Any, training: Any) -> str:
         return (
             f"mean {number_text(float(training.mean()), 4)} instead of {number_text(float(before.mean()), 4)}"
         )
-    names = class_names(target)
+    names = format_class_names(target)
     shares, earlier = (_shares(values, len(names)) for values in (training, before))
     # Of many classes, those that moved most.
     moved = np.argsort(-np.abs(shares - earlier), kind="stable")
@@ -206,9 +205,9 @@ class Resample:
     @cached_property
     def test(self) -> LongArray:
         """The rows that no model is trained on, classes and stages in equal shares, groups whole."""
-        strata = strata_of(self.data.table, self.data.stage)
+        strata = assign_strata(self.data.table, self.data.stage)
         stream = (self.seed, Branch.AUDIT_TEST_ROWS, self.number)
-        test = np.flatnonzero(below(drawn_positions(strata, self.data.groups, stream), self.test_size))
+        test = np.flatnonzero(select_below(drawn_positions(strata, self.data.groups, stream), self.test_size))
         if len(test) == self.data.n_rows:
             raise DataError(
                 "There is one row or one group only: an audit keeps some of them untouched and trains on "
@@ -227,7 +226,7 @@ class Resample:
     @cached_property
     def schema(self) -> Schema:
         """The reference schema of the repetition: ranges and categories of the pool."""
-        table = self.data.table.taken(self.pool)
+        table = self.data.table.subset(self.pool)
         return Schema(
             tuple(map(_measured_feature, table.schema.features, table.columns)), table.schema.target
         )
@@ -239,7 +238,7 @@ class Resample:
     def positions(self, rows: LongArray, *branch: int) -> FloatArray:
         """A random position between 0 and 1 for each of the rows, the same for the rows of a group."""
         in_order = np.sort(rows)
-        groups = of_rows(self.data.groups, in_order)
+        groups = subset_groups(self.data.groups, in_order)
         position = np.empty(self.data.n_rows)
         position[in_order] = drawn_positions(
             np.zeros(len(rows), np.int64), groups, (self.seed, *branch, self.number)

@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from holdfast._check import check_fraction
 from holdfast.arrays import BoolArray, FloatArray
 from holdfast.backends.tasks import run_all
 from holdfast.data.canonical_order import fixed_order, unit_numbers
-from holdfast.data.split.groups import numbered, of_rows, read_groups
+from holdfast.data.split.groups import read_groups, renumber_groups, subset_groups
 from holdfast.data.split.row_keys import copies_as_groups
-from holdfast.data.split.row_positions import check_fraction
 from holdfast.data.split.stages import read_stage
 from holdfast.data.table import Table
 from holdfast.distance.distances import distances_between
@@ -22,14 +22,13 @@ from holdfast.errors import ParameterError
 from holdfast.evaluate.baselines import cart_by_cross_validation, grow_forest
 from holdfast.evidence.feature_use import first_features, importance_spread
 from holdfast.random_streams import Branch, derived_seed
-from holdfast.scoring.metric import Metric, TrueValues, metric_of
-from holdfast.scoring.predictions import predictions_for
+from holdfast.scoring.metric import Metric, TrueValues, make_metric
+from holdfast.scoring.predictions import predict_for_metric
 from holdfast.stability.choice import SelectionRule, choose
 from holdfast.stability.division import RowInfo, hold_out
 from holdfast.stability.frontier import distance_per_rule
-from holdfast.stability.methods import method_of
 from holdfast.stability.settings import StabilitySettings
-from holdfast.stability.training import StableTrees, train, train_divided
+from holdfast.stability.training import StableTrees, method_of, train, train_divided
 from holdfast.text.view import View
 from holdfast.tree.tree import Tree
 
@@ -100,7 +99,7 @@ def replicate(
     found = run_all(task, range(n_replications), settings.n_jobs, progress=text, kept="Replications")
     deepest = max((distance_settings for distance_settings, _ in found), key=lambda each: each.depth)
     results = tuple(result for _, results in found for result in results)
-    metric = metric_of(settings.scoring, table.schema.target)
+    metric = make_metric(settings.scoring, table.schema.target)
     return Replications(results, metric, deepest, _between(results, deepest, settings.n_jobs))
 
 
@@ -112,7 +111,7 @@ def _in_fixed_order(table: Table, stage: Any, groups: Any) -> tuple[Table, RowIn
     stage = None if stage is None else read_stage(stage, table.n_rows)
     groups = None if groups is None else read_groups(groups, table.n_rows)
     order = fixed_order(table, [values for values in (stage, groups) if values is not None])
-    table = table.taken(order)
+    table = table.subset(order)
     stage = None if stage is None else stage[order]
     if groups is not None:
         return table, RowInfo(stage, groups[order])
@@ -135,7 +134,7 @@ def _replication(
         choose(frontier, trained.metric, rule).candidate for rule in (BEST_SCORE, MOST_STABLE, selection_rule)
     ]
 
-    training, groups = table.taken(~test), of_rows(info.groups, ~test)
+    training, groups = table.subset(~test), subset_groups(info.groups, ~test)
     cart = cart_by_cross_validation(training, settings, groups=groups)
     forest = grow_forest(training, settings, groups=groups)
     trees = [*(candidates[place] for place in places), cart]
@@ -146,9 +145,9 @@ def _replication(
         figure["measured_score"] = float(frontier.measured_score[place])
         figure["frontier_size"] = len(frontier.efficient_order)
 
-    rows = table.taken(test)
-    true_values = TrueValues.of(rows, of_rows(info.groups, test))
-    predicted = [*(predictions_for(trained.metric, tree, rows) for tree in trees), forest.values(rows)]
+    rows = table.subset(test)
+    true_values = TrueValues.of(rows, subset_groups(info.groups, test))
+    predicted = [*(predict_for_metric(trained.metric, tree, rows) for tree in trees), forest.values(rows)]
     scores = [trained.metric.value(values, true_values) for values in predicted]
     results = [
         Result(number, model, score, tree=tree, **figure)
@@ -168,8 +167,8 @@ def _train_and_hold_out(
         (test,) = division.validation
         return train_divided(table, division, settings, groups=info.groups), test
     test = hold_out(table, test_fraction, stage=info.stage, groups=info.groups, seed=settings.seed)
-    stage, groups = numbered(info.stage, ~test), of_rows(info.groups, ~test)
-    return train(table.taken(~test), settings, stage=stage, groups=groups), test
+    stage, groups = renumber_groups(info.stage, ~test), subset_groups(info.groups, ~test)
+    return train(table.subset(~test), settings, stage=stage, groups=groups), test
 
 
 def _figures(tree: Tree, references: Sequence[Tree], trained: StableTrees) -> dict[str, Any]:

@@ -19,8 +19,8 @@ from holdfast.distance.distances import tree_distance
 from holdfast.errors import SchemaMismatch
 from holdfast.scoring.differences import score_difference
 from holdfast.scoring.formulas import standard_error, weighted_mean
-from holdfast.scoring.metric import Metric, Score, TrueValues, metric_of
-from holdfast.scoring.predictions import node_predictions
+from holdfast.scoring.metric import Metric, Score, TrueValues, make_metric
+from holdfast.scoring.predictions import predict_at_nodes
 from holdfast.text.lists import listed
 from holdfast.text.view import View, ViewMixin
 from holdfast.tree.tree import Tree

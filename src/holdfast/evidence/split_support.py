@@ -12,10 +12,10 @@ import numpy as np
 
 from holdfast.arrays import BoolArray, FloatArray, LongArray
 from holdfast.data.schema import Feature, Label
-from holdfast.distance.reference_schema import on_one_schema
+from holdfast.distance.reference_schema import unify_schemas
 from holdfast.shown import shown
 from holdfast.text.view import View, ViewMixin
-from holdfast.tree.rule import conditions_at
+from holdfast.tree.rule import list_conditions
 from holdfast.tree.tree import KNOWN, LEAF, Tree
 
 FULL_LIST = 24  # categories that a question spells out

@@ -103,7 +103,7 @@ class GrowthRules:
             raise ParameterError(
                 f"ccp_risk={self.ccp_risk!r} is no name: write one such as 'misclassification'."
             )
-        for flag in ("threshold_cost", "questions_only", "subtree_raising", "merge_leaves"):
+        for flag in ("threshold_cost", "custom_features_only", "subtree_raising", "merge_leaves"):
             check_flag(flag, getattr(self, flag))
         if self.threshold_cost and not (self.criterion in CRITERIA and CRITERIA[self.criterion].by_ratio):
             names = " or ".join(repr(name) for name, each in CRITERIA.items() if each.by_ratio)

@@ -142,7 +142,7 @@ class PreparedUpdate:
             text=text,
             others=self.rows.others,
         )
-        facts["rows_behind"] = float(getattr(self.deployed.estimator, "rows_behind_", old_tree.count[0]))
+        facts["rows_behind"] = float(getattr(self.deployed.estimator, "n_rows_effective_", old_tree.count[0]))
         facts["seconds"] = {**self.seconds, "updating": seconds}
         facts["notes"] = list(dict.fromkeys([*self.notes, *notes]))
         is_taken = update.is_taken

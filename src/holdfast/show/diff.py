@@ -24,8 +24,8 @@ from holdfast.text.numbers import (
 )
 from holdfast.text.table import Table
 from holdfast.text.view import Section, View
-from holdfast.tree.rule import Condition, Rule, conditions_at
-from holdfast.tree.wording import class_names
+from holdfast.tree.rule import Condition, Rule, list_conditions
+from holdfast.tree.wording import format_class_names
 
 MOST_BOXES = 5
 MOST_COLUMNS = 5  # by population stability index
@@ -112,7 +112,7 @@ def _notes(diff: TreeDiff) -> Iterator[str]:
     distance, is_classes = diff.distance, diff.old.schema.target.is_classes
     if is_classes:
         place = diff.positive_place
-        of = "the class" if place is None else class_names(diff.old.schema.target)[place]
+        of = "the class" if place is None else format_class_names(diff.old.schema.target)[place]
         yield f"{probability_name(diff.old.schema.target, place)}: the predicted probability of {of}"
     outcome = "another class" if is_classes else "the greatest change of a value"
     yield (

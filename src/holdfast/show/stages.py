@@ -97,7 +97,7 @@ def _forward_sentences(sequence: StageSequence) -> Iterator[str]:
         if sequence.retrained:
             text += f"; retrained: {_mean_text(sequence, sequence.retrained)}"
         yield f"{text}."
-    if sequence.settings.how == SHORTEST_PATH:
+    if sequence.settings.strategy == SHORTEST_PATH:
         later = ", with splits that only later stages suggest" if sequence.settings.hindsight else ""
         yield (
             f"The sequence was chosen with all stages known{later}. Stage by stage, its total distance "

@@ -3,10 +3,9 @@
 from math import isnan
 
 from holdfast.distance.diff.tree_diff import TreeDiff, tree_diff
+from holdfast.governance.verdict import MARKS, PolicyVerdict, figure_and_limit
 from holdfast.scoring.calibration import ObservedExpected
 from holdfast.show.diff_phrases import split_texts
-from holdfast.show.policy import MARKS, figure_and_limit
-from holdfast.stability.policy.verdict import PolicyVerdict
 from holdfast.stability.update.judged import NO_TREE_ALIKE
 from holdfast.stability.update.path import CANDIDATE, CHANGE, FRESH, KEEP, REFIT, RETRAIN, SLACK
 from holdfast.stability.update.update import LAST_DIGITS, TreeUpdate, UpdateStep, is_no_worse
@@ -137,13 +136,13 @@ def _taken_words(update: TreeUpdate) -> str:
     taken, limit = update.steps[update.taken], percent_text(update.settings.tolerance)
     within = f"within {limit} of a fresh tree"
     if taken.kind == KEEP:
-        if update.settings.how == "keep":
+        if update.settings.strategy == "keep":
             return "The tree is kept as it is, as requested."
         if not _fits(update) and not update.is_asked:
             return "The tree is kept: no change was found that is as good on the rows held out."
         return "Keeping the tree is as good: nothing changed."
     if taken.kind == REFIT:
-        if update.settings.how == "refit":
+        if update.settings.strategy == "refit":
             return "As requested, only the values of the leaves change: every split stays."
         if not _fits(update):
             return "No split changes, only the values of the leaves."

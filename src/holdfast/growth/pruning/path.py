@@ -13,7 +13,7 @@ from holdfast.adapters import as_tree
 from holdfast.arrays import FloatArray, LongArray, frozen, scaled, unscaled
 from holdfast.growth.pruning.risk import node_risk
 from holdfast.kernels.growth.prune import ROUNDING, weakest_links
-from holdfast.tree.prune import cut_back
+from holdfast.tree.prune import prune_at
 from holdfast.tree.tree import LEAF, Tree
 
 SizeParameter = Literal["ccp_alpha", "max_depth", "max_leaf_nodes"]

@@ -13,7 +13,7 @@ from matplotlib.colors import LinearSegmentedColormap, Normalize
 from matplotlib.patches import Rectangle
 
 from holdfast.arrays import FloatArray, frozen, without_last_digits
-from holdfast.data.input.rows import encoded
+from holdfast.data.input.rows import encode_rows
 from holdfast.data.schema import Feature, Label
 from holdfast.errors import ParameterError
 from holdfast.show.palette import BLUE, INK, PAPER, darker, lighter, nth_colour

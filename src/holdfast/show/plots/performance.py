@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from holdfast.arrays import FloatArray, LongArray
 from holdfast.data.schema import Label
 from holdfast.ensembles.boosting import Boosting
-from holdfast.ensembles.out_of_bag import Curve, oob_metric
+from holdfast.ensembles.out_of_bag import Curve, make_oob_metric
 from holdfast.errors import DataError, ModelError
 from holdfast.evidence.decision_curve import DecisionCurve, decision_curve
 from holdfast.scoring.intervals import wilson_interval
@@ -343,7 +343,7 @@ class OutOfBagDisplay(Display):
                 f"{type(model).__name__} has no out-of-bag curve: fit a forest or bagging with "
                 "oob_score=True, or the metric to score by."
             )
-        metric = oob_metric(model.oob_score, model.schema_.target)
+        metric = make_oob_metric(model.oob_score, model.schema_.target)
         return cls(curve.n_estimators, *_shown(curve.scores, metric), name)._drawn_on(ax)
 
     @classmethod

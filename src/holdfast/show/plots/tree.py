@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import FancyBboxPatch, PathPatch, Rectangle
 from matplotlib.path import Path
 
-from holdfast.distance.diff.splits import same_side, split_changes
+from holdfast.distance.diff.splits import compare_splits, is_same_side
 from holdfast.show.conditions import FULL_LIST, question_text
 from holdfast.show.palette import BLUE, EDGE, GREY, INK, PALETTE, RED, SHADE, lighter
 from holdfast.show.plots.display import ON_PAPER, Display, tree_of
@@ -346,7 +346,7 @@ def _places(tree: Tree, before: tuple[Tree, dict[int, int]] | None) -> dict[int,
         if before is not None and match is not None and before[0].feature[match] == tree.feature[node]:
             old, old_place = before
             below = old_place[int(old.left[match])], old_place[int(old.right[match])]
-            if not same_side(old, tree, match, node):
+            if not is_same_side(old, tree, match, node):
                 below = below[::-1]
         place[int(tree.left[node])], place[int(tree.right[node])] = below
     return place
@@ -355,7 +355,7 @@ def _places(tree: Tree, before: tuple[Tree, dict[int, int]] | None) -> dict[int,
 def _states(old: Tree, new: Tree) -> dict[int, str]:
     """The nodes of the new tree that ask something else; all below another question do."""
     states: dict[int, str] = {}
-    for change in split_changes(old, new):
+    for change in compare_splits(old, new):
         if change.is_move:
             states[change.new_node] = MOVED
         else:

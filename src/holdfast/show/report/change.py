@@ -456,7 +456,9 @@ def _score_figures(run: UpdateRun) -> Iterator[KeyFigure]:
     title = "Observed over expected" + ("" if run.is_taken else " of the tree in use")
     if found.is_off:
         much = "too little" if found.ratio > 1 else "too much"
-        remedy = "take a step that gives the leaves new values" if found is keep else "update with --prior 0"
+        remedy = (
+            "take a step that gives the leaves new values" if found is keep else "update with --prior-rows 0"
+        )
         note += f". The tree in use predicts {much}: {remedy}"
     yield KeyFigure(fixed_text(found.ratio, 2), title, note, "bad" if found.is_off else "")
 

@@ -15,7 +15,7 @@ from holdfast._version import __version__
 from holdfast.arrays import FloatArray, IntArray
 from holdfast.data.schema import Feature, Label, Schema, Target
 from holdfast.data.table import Table as Rows
-from holdfast.distance.diff.data import compared_table
+from holdfast.distance.diff.data import prepare_table
 from holdfast.distance.diff.tree_diff import tree_diff
 from holdfast.errors import ParameterError
 from holdfast.evaluate.replications import Replications
@@ -25,7 +25,7 @@ from holdfast.runs.run import Run
 from holdfast.runs.stable_fit import StableFit
 from holdfast.scoring.calibration import calibration
 from holdfast.scoring.enough import describe_too_few
-from holdfast.scoring.metric import Metric, TrueValues, metric_of
+from holdfast.scoring.metric import Metric, TrueValues, make_metric
 from holdfast.show.diff import sections as diff_sections
 from holdfast.show.feature_use import feature_table
 from holdfast.show.frontier import unbeaten_places
@@ -53,12 +53,12 @@ from holdfast.text.numbers import (
     with_errors,
 )
 from holdfast.text.table import Table
-from holdfast.tree.copies import distinct_trees, tree_key
+from holdfast.tree.copies import drop_copies, make_tree_key
 from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.positive import positive_class
 from holdfast.tree.threshold import decision_threshold
 from holdfast.tree.tree import LEAF, Tree
-from holdfast.tree.wording import WARNING, all_notes, class_names, warnings_of
+from holdfast.tree.wording import WARNING, format_class_names, list_notes, list_warnings
 
 EVIDENCE = "data scientist"
 FIRM = 0.5  # split support of a firm split
@@ -136,7 +136,7 @@ class Fitted:
         """The target, with the class that matters: stroke = yes."""
         if self.positive is None:
             return _name(self.target.name)
-        return f"{_name(self.target.name)} = {_name(class_names(self.target)[self.positive])}"
+        return f"{_name(self.target.name)} = {_name(format_class_names(self.target)[self.positive])}"
 
     @property
     def n_test_rows(self) -> int:
@@ -213,7 +213,7 @@ def _of_model(subject: Any, options: ReportOptions) -> Fitted:
     return Fitted(
         model=model,
         positive=positive_class(model, options.positive),
-        metric=trained.metric if trained is not None else metric_of(None, model.schema.target),
+        metric=trained.metric if trained is not None else make_metric(None, model.schema.target),
         frontier=getattr(subject, "frontier_", None),
         chosen=None if choice is None else choice.candidate,
         reason="" if choice is None else choice.reason,
@@ -231,9 +231,9 @@ def _of_model(subject: Any, options: ReportOptions) -> Fitted:
 
 def _metric(name: str, model: Tree | Ensemble) -> Metric:
     try:
-        return metric_of(name, model.schema.target)
+        return make_metric(name, model.schema.target)
     except ParameterError:  # of another library
-        return metric_of(None, model.schema.target)
+        return make_metric(None, model.schema.target)
 
 
 def _supports(
@@ -251,7 +251,7 @@ def _given_rows(model: Tree | Ensemble, options: ReportOptions) -> ScoredRows | 
     if options.X is None or options.y is None:
         return None
     some = model if isinstance(model, Tree) else model.trees[0].replace(schema=model.schema)
-    table = compared_table(some, some, options.X, options.y)
+    table = prepare_table(some, some, options.X, options.y)
     return ScoredRows(options.X, TrueValues(model.schema.target, table.target, table.weight), are_new=False)
 
 
@@ -298,7 +298,7 @@ def fit_page(subject: Any, options: ReportOptions) -> Page:
         kind="fit",
         title=options.title or title,
         subtitle=_subtitle(fitted),
-        warnings=list(dict.fromkeys([*known, *warnings_of(fitted.model)])),
+        warnings=list(dict.fromkeys([*known, *list_warnings(fitted.model)])),
         headline=[*filter(None, [says, _score_sentence(fitted), _support_sentence(fitted)])],
         key_figures=list(_key_figures(fitted)),
         sections=[section for section in sections if section is not None],
@@ -329,7 +329,7 @@ def _tree_sentence(fitted: Fitted, tree: Tree) -> str:
 
 def _classes_sentence(tree: Tree) -> str:
     """Which classes the leaves predict, and how many are never predicted."""
-    names = class_names(tree.schema.target)
+    names = format_class_names(tree.schema.target)
     predicted = sorted(set(tree.outcome[tree.feature == LEAF].tolist()))
     told = f"{len(predicted)} classes"
     if len(predicted) <= MOST_NAMED:
@@ -516,9 +516,9 @@ def _score_rows(fitted: Fitted) -> list[tuple[str, int | None, _Score, _Score, _
     if frontier is not None and fitted.chosen is not None:
         expected = expected_of(fitted.chosen)
     if test is None and fitted.test is not None and not describe_too_few(fitted.test.true_values):
-        from holdfast.scoring.predictions import predictions_for
+        from holdfast.scoring.predictions import predict_for_metric
 
-        score = metric.score(predictions_for(metric, fitted.model, fitted.test.X), fitted.test.true_values)
+        score = metric.score(predict_for_metric(metric, fitted.model, fitted.test.X), fitted.test.true_values)
         test = {"score": metric.shown(score.value), "standard_error": score.error}
     return [("the model", None, expected, test, model.get("earlier_test"))]
 
@@ -686,7 +686,7 @@ def _sizes_section(fitted: Fitted) -> PageSection | None:
     rows, n_alike = [], 1
     for size in np.unique(frontier.n_leaves).tolist():
         own = frontier.n_leaves == size
-        n_trees = len(distinct_trees(fitted.candidates[place] for place in np.flatnonzero(own).tolist()))
+        n_trees = len(drop_copies(fitted.candidates[place] for place in np.flatnonzero(own).tolist()))
         n_alike = n_trees if size == frontier.n_leaves[chosen] else n_alike
         least, mean = (
             number_text(float(each), 4)
@@ -776,7 +776,7 @@ def _calibration_section(fitted: Fitted) -> PageSection | None:
 
 def _confusion_section(fitted: Fitted, rows: ScoredRows) -> PageSection:
     """The confusion matrix of more than two classes."""
-    names, n = class_names(fitted.target), len(fitted.target.classes)
+    names, n = format_class_names(fitted.target), len(fitted.target.classes)
     matrix = np.zeros((n, n), np.int64)
     np.add.at(matrix, (rows.true_values.values, fitted.decided), 1)
     seen = matrix.sum(axis=1)
@@ -832,9 +832,9 @@ def _near_best(fitted: Fitted) -> Sequence[Tree]:
     assert frontier is not None
     best = int(frontier.score.argmax())
     is_near = frontier.score >= frontier.score[best] - frontier.score_error[best]
-    others = distinct_trees(fitted.candidates[place] for place in np.flatnonzero(is_near).tolist())
+    others = drop_copies(fitted.candidates[place] for place in np.flatnonzero(is_near).tolist())
     if fitted.chosen is not None:
-        others.pop(tree_key(fitted.candidates[fitted.chosen]), None)
+        others.pop(make_tree_key(fitted.candidates[fitted.chosen]), None)
     return _some(list(others.values()))
 
 
@@ -952,7 +952,7 @@ def _settings_section(fitted: Fitted) -> PageSection:
             rows = [[name, _setting_text(value) or NOTHING] for name, value in entries.items()]
             parts.append(Table(["name", "value"], rows, title=title, sides="<<"))
     first = record.get("warnings", ())  # they stand above everything else
-    notes = [*all_notes(fitted.model), *(note for note in record.get("notes", []) if note not in first)]
+    notes = [*list_notes(fitted.model), *(note for note in record.get("notes", []) if note not in first)]
     return PageSection("settings", "Settings, seed and versions", EVIDENCE, [*parts, *notes])
 
 

@@ -25,11 +25,11 @@ from holdfast.show.support_marks import condition_marks, support_lines
 from holdfast.text.lines import label_text, printable
 from holdfast.text.numbers import number_text, percent_range, rounded_percent, told_apart
 from holdfast.tree.class_counts import class_counts
-from holdfast.tree.outcome import class_merits
-from holdfast.tree.quantile import quantile_of, statistic_words, weighted_quantile
-from holdfast.tree.rule import Rule, known_before, tree_rules
+from holdfast.tree.outcome import score_classes
+from holdfast.tree.quantile import format_statistic, parse_quantile, weighted_quantile
+from holdfast.tree.rule import Rule, find_known_values, tree_rules
 from holdfast.tree.tree import LEAF, Tree
-from holdfast.tree.wording import class_names, decision_text
+from holdfast.tree.wording import format_class_names, format_decision
 
 if TYPE_CHECKING:
     from holdfast.show.report.fit import Fitted
@@ -54,14 +54,16 @@ def rules_section(fitted: "Fitted") -> PageSection:
         "n_rules": len(rules),
         "noun": fitted.noun,
         "target": tree.schema.target.name,
-        "positive": None if fitted.positive is None else class_names(tree.schema.target)[fitted.positive],
+        "positive": None
+        if fitted.positive is None
+        else format_class_names(tree.schema.target)[fitted.positive],
         "range": None if tree.schema.target.is_classes else _range(tree),
         "text": rules_text(tree, missing=True, most=FULL_LIST, positive=fitted.positive_label)
         if len(rules) <= MOST_RULES
         else "",
         "by_teacher": differs_from_rows(tree, fitted.training),
         "about_estimate": tree.is_posterior,
-        "decides": decision_text(tree, fitted.positive_label),
+        "decides": format_decision(tree, fitted.positive_label),
         "marks": support_lines(tree),
     }
     return PageSection("rules", _title(fitted), "clinician", template="rules.html", facts=facts)
@@ -87,12 +89,12 @@ def tested_sentences(fitted: "Fitted") -> dict[int, str]:
             found[leaf] = f"None of the {test.name} is in this group."
         elif tree.schema.target.is_classes:
             place = int(tree.outcome[leaf]) if fitted.positive is None else fitted.positive
-            seen, name = int((own == place).sum()), class_names(tree.schema.target)[place]
+            seen, name = int((own == place).sum()), format_class_names(tree.schema.target)[place]
             share = rounded_percent(seen / len(own))
             found[leaf] = f"Of the {test.name}, {seen} of {len(own):,} had {name} ({share})."
         else:
             seen_value = number_text(_statistic(tree, own, np.ones(len(own))), 4)
-            words = statistic_words(tree.criterion)
+            words = format_statistic(tree.criterion)
             found[leaf] = f"Of {len(own):,} {test.name}, the {words} was {seen_value}."
     return found
 
@@ -154,8 +156,8 @@ def _fact(
     others, warnings = positive is None, [_warning(rule, counts[rule.leaf], tree.loss_matrix)]
     return {
         **fact,
-        "class": class_names(target)[place],
-        "decision": "" if positive is None else class_names(target)[rule.predicted],
+        "class": format_class_names(target)[place],
+        "decision": "" if positive is None else format_class_names(target)[rule.predicted],
         "says": rounded_percent(found.estimate),
         "sentence": frequency_sentence(target, counts[rule.leaf], noun, place, found, with_others=others),
         "warning": " ".join(filter(None, [*warnings, few_rows_sentence(rule.count)])),
@@ -165,11 +167,11 @@ def _fact(
 
 def _warning(rule: Rule, counts: FloatArray, losses: FloatArray | None) -> str:
     """What to say where the tree names another class than the rows of the leaf ask for."""
-    merit = class_merits(counts[np.newaxis], losses)[0]
+    merit = score_classes(counts[np.newaxis], losses)[0]
     best = int(merit.argmax())
     if merit[best] <= merit[rule.predicted]:
         return ""
-    names = class_names(rule.target)
+    names = format_class_names(rule.target)
     seen = "Most of these rows had" if losses is None else "For these rows the expected loss is least for"
     return f"{seen} {names[best]}; the tree predicts {names[rule.predicted]}."
 
@@ -205,7 +207,7 @@ def _statistic(tree: Tree, values: FloatArray, weight: FloatArray) -> float:
     """What a leaf with these rows predicts: their mean, or the quantile of the tree."""
     if not len(values):
         return np.nan
-    fraction = quantile_of(tree.criterion)
+    fraction = parse_quantile(tree.criterion)
     if fraction is None:
         return float(np.average(values, weights=weight))
     return weighted_quantile(values, weight, fraction)
@@ -214,7 +216,7 @@ def _statistic(tree: Tree, values: FloatArray, weight: FloatArray) -> float:
 def differs_from_rows(tree: Tree, training: Table | None = None) -> bool:
     """True if leaf values are not those of the rows, as far as these are known: of a teacher, or by hand."""
     leaves = np.flatnonzero(tree.feature == LEAF).tolist()
-    if quantile_of(tree.criterion) is None:
+    if parse_quantile(tree.criterion) is None:
         places = range(tree.value.shape[1])
         return any(not outcome_of_class(tree, leaf, k).is_as_observed for leaf in leaves for k in places)
     seen = {} if training is None else _seen(tree, training)
@@ -256,7 +258,7 @@ def case_section(
     facts = {
         "noun": noun,
         "target": target.name,
-        "classes": list(class_names(target)),
+        "classes": list(format_class_names(target)),
         "positive": positive,
         "fields": [
             _field(schema, index, training, is_first)
@@ -281,7 +283,7 @@ def tree_data(
 ) -> dict[str, Any]:
     """A tree as the script walks it, with its conditions and predictions in words."""
     inner = np.flatnonzero(tree.feature != LEAF).tolist()
-    known = known_before(tree)
+    known = find_known_values(tree)
     told = ("says", "class", "decision", "sentence", "outside", "warning")  # a number has no class
     rules = {
         str(each["leaf"]): {part: each[part] for part in told if part in each}
@@ -446,7 +448,7 @@ def frequency_sentence(
     >>> frequency_sentence(target, np.array([27.0, 17.0]), "patient", 1, found)
     'Of 44 patients like this, 17 had stroke = yes: 39 % (26 to 53 %).'
     """
-    total, names = float(counts.sum()), class_names(target)
+    total, names = float(counts.sum()), format_class_names(target)
     if total <= 0:
         return f"No {noun} like this is known."
     rate, between, by_weight = float(counts[place]) / total, "", ""

@@ -9,7 +9,7 @@ import numpy as np
 from holdfast.arrays import BoolArray, FloatArray, LongArray, frozen
 from holdfast.data.split.groups import subset_groups
 from holdfast.scoring.differences import score_difference
-from holdfast.scoring.metric import TrueValues, metric_of
+from holdfast.scoring.metric import TrueValues, make_metric
 from holdfast.stability.centring.names import MOST_LEAVES
 from holdfast.stability.rows import PreparedRows
 from holdfast.text.numbers import number_text
