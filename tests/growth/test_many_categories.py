@@ -292,10 +292,7 @@ def test_every_estimator_takes_the_exact_search() -> None:
         AdaBoostClassifier(n_estimators=2, growth_rules=GrowthRules(categories="exact")),
     ):
         assert model.fit(frame, y).score(frame, y) > 0.5
-    assert (
-        StableTreeClassifier(growth_rules=GrowthRules(categories="exact")).get_params()["categories"]
-        == "exact"
-    )
+    assert StableTreeClassifier(growth_rules=GrowthRules(categories="exact"))._rules().categories == "exact"
     exact = GrowthRules("squared_error", categories="exact", max_depth=3)
     by_rules = TreeRegressor(growth_rules=exact).fit(frame, y == "yes")
     spelt_out = TreeRegressor(growth_rules=GrowthRules(categories="exact"), max_depth=3).fit(

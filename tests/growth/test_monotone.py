@@ -258,8 +258,7 @@ def test_a_model_that_is_loaded_has_its_constraints(tmp_path):
     save(model.fit(FRAME, RISK), tmp_path / "model.json")
     parameters = load(tmp_path / "model.json").get_params()
     assert parameters["monotonic_cst"] == {"age": 1}
-    assert parameters["interaction_cst"] == [["age", "dose"]]
-    assert parameters["excluded_features"] == ["ward"]
+    assert parameters["growth_rules"] == model.growth_rules
 
 
 # -- what cannot be -------------------------------------------------------------------------------------

@@ -208,7 +208,7 @@ def test_forests_are_the_same_for_any_number_of_threads_and_come_back_from_a_fil
     assert len({tree.threshold[0] for tree in one.ensemble_} | {t.n_leaves for t in one.ensemble_}) > 2
     save(one, tmp_path / "forest.json")
     again = load(tmp_path / "forest.json")
-    assert again.splitter == "random"
+    assert again.growth_rules == GrowthRules(splitter="random")
     assert (again.predict_proba(X) == one.predict_proba(X)).all()
 
 

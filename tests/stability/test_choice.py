@@ -312,7 +312,7 @@ def test_numbers_are_scored_by_r2():
         ({"tolerance": True}, "tolerance=True is out of range"),
         ({"tolerance": "1"}, "tolerance='1' is out of range"),
         ({"tolerance_unit": "percent"}, "tolerance_unit='percent' is unknown: choose one of 'absolute'"),
-        ({"selection_rule": "weighted"}, "selection_rule='weighted' needs gamma"),
+        ({"selection_rule": "weighted"}, "selection_rule='weighted' needs instability_weight"),
         (
             {"selection_rule": "weighted", "instability_weight": -1.0},
             "instability_weight=-1.0 is out of range",

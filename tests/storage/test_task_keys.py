@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
-from holdfast import GrowthRules, StableTreeClassifier, Table, grow, store_table
+from holdfast import GrowthRules, StableTreeClassifier, Table, TreeClassifier, grow, store_table
 from holdfast.storage.tasks.keys import LARGE, Keys, NoKeyError
 
 TABLE = Table.from_arrays([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], ["a", "b", "b"])
@@ -35,6 +35,7 @@ DIFFERENT: list[Any] = [
     *(GrowthRules(), GrowthRules(max_depth=3), TABLE, replace(TABLE, weight=np.array([1.0, 2.0, 1.0]))),
     *(work, partial(work, TABLE), partial(work, TABLE, GrowthRules()), len, np.exp, lambda: 1, lambda: 2),
     *(DecisionTreeClassifier(), DecisionTreeClassifier(max_depth=2), StableTreeClassifier()),
+    *(TreeClassifier().fit([[1.0], [2.0]], labels) for labels in (["a", "b"], ["b", "a"])),
     *(pd.DataFrame({"a": [1, 2]}), pd.DataFrame({"b": [1, 2]}), pd.DataFrame({"a": [1.0, 2.0]})),
     *(pd.DataFrame({"a": ["x", None]}), pd.DataFrame({"a": ["x", "None"]}), pd.Series([1, 2], name="a")),
     *(pd.DataFrame({"a": pd.Categorical(["x", "y"], order)}) for order in (["x", "y"], ["y", "x"])),

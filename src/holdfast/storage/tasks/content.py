@@ -138,7 +138,7 @@ def _parts(value: Any) -> list[Any]:
         raise NoContentError(f"a {kind.__module__}.{kind.__qualname__}")
     if _is_named_tuple(kind):
         return list(value)
-    if is_dataclass(kind):
+    if is_dataclass(kind) and not _is_estimator(kind):
         return [getattr(value, field.name) for field in fields(kind)]
     if not _is_estimator(kind):
         raise NoContentError(f"a {kind.__module__}.{kind.__qualname__}")
@@ -150,7 +150,7 @@ def _made(kind: type, values: list[Any]) -> Any:
     if _is_named_tuple(kind):
         return kind(*values)
     entries: dict[str, Any] = values[0] if _is_estimator(kind) else {}
-    if is_dataclass(kind):
+    if is_dataclass(kind) and not _is_estimator(kind):
         entries = dict(zip([field.name for field in fields(kind)], values, strict=True))
     made: Any = object.__new__(kind)
     for name, entry in entries.items():

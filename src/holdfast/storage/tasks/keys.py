@@ -122,7 +122,9 @@ def _content(value: Any) -> Iterator[Any]:
         yield from (value.start, value.stop, value.step)
     elif isinstance(value, Enum):
         yield value.name
-    elif is_dataclass(value):
+    elif is_dataclass(value) and not hasattr(
+        value, "get_params"
+    ):  # an estimator has more than its parameters
         for field in fields(value):
             if field.name not in _ignored(value) and "without_effect" not in field.metadata:
                 yield from (field.name, getattr(value, field.name))
