@@ -61,7 +61,7 @@ class SizedTreeEstimator(IntervalEstimator):
             raise ParameterError(
                 f"{' and '.join(given)} would read rows of a table on disk into memory, to hold some out: "
                 "leave it out, and prune by a given ccp_alpha or min_samples_leaf; or give a part of the "
-                "rows, table.taken(rows)."
+                "rows, table.subset(rows)."
             )
 
     def _fitted_tree(self, table: Table, groups: Any) -> Tree:
