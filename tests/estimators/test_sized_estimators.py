@@ -58,9 +58,9 @@ def test_rules_about_classes_are_refused_for_numbers() -> None:
     with pytest.raises(ParameterError, match="gain_ratio"):
         TreeRegressor(growth_rules=C45).fit(PROGRESS, PROGRESSION)
     rules = GrowthRules("squared_error", pruning_confidence=0.25)
-    with pytest.raises(ParameterError, match=r"pruning_confidence=0\.25 is for classes"):
+    with pytest.raises(ParameterError, match=r"pruning_confidence=0\.25 is for classification"):
         TreeRegressor(growth_rules=rules).fit(PROGRESS, PROGRESSION)
-    with pytest.raises(ParameterError, match="merge_leaves=True is for classes"):
+    with pytest.raises(ParameterError, match="merge_leaves=True is for classification"):
         TreeRegressor(growth_rules=GrowthRules(merge_leaves=True)).fit(PROGRESS, PROGRESSION)
 
 

@@ -15,11 +15,11 @@ def score_difference(metric: Metric, old: FloatArray, new: FloatArray, true_valu
     of the two scores would suggest.
 
     >>> from holdfast import Target
-    >>> from holdfast.scoring.metric import metric_of
+    >>> from holdfast.scoring.metric import make_metric
     >>> true_values = TrueValues(Target(classes=("died", "lived")), np.array([0, 1, 1, 0]))
     >>> old = np.array([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4], [0.6, 0.4]])
     >>> new = np.array([[0.9, 0.1], [0.2, 0.8], [0.4, 0.6], [0.6, 0.4]])
-    >>> value, error = score_difference(metric_of("accuracy", true_values.target), old, new, true_values)
+    >>> value, error = score_difference(make_metric("accuracy", true_values.target), old, new, true_values)
     >>> value, round(error, 6)
     (0.25, 0.25)
     """

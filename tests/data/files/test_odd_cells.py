@@ -165,7 +165,7 @@ def test_a_day_that_could_be_a_month_is_asked_about(written: Written) -> None:
 
 def test_what_is_no_date_is_named_or_missing_on_request(written: Written) -> None:
     path = written("seen,y\n31.01.2020,1\nlast week,1\n")
-    assert "'last week' (line 3) is none" in error_of(path, dates=("seen",))
+    assert "'last week' (line 3) is not one" in error_of(path, dates=("seen",))
     with pytest.warns(
         DataWarning, match="1 cell that is not a date is read as missing, 'last week', first at line 3"
     ):
@@ -301,6 +301,6 @@ def test_identifiers_in_parquet_are_left_out_too(tmp_path: Path) -> None:
 def test_rows_of_parquet_are_called_by_their_positions(tmp_path: Path) -> None:
     path = tmp_path / "data.parquet"
     pq.write_table(pa.table({"seen": ["31.01.2020", "last week"], "y": [1, 2]}), path)
-    assert "'last week' (row 1) is none" in error_of(path, dates=("seen",))
+    assert "'last week' (row 1) is not one" in error_of(path, dates=("seen",))
     with pytest.warns(DataWarning, match="'last week', first at row 1"):
         read_file(path, rules=ReadingOptions(dates=("seen",), coerce=True))
