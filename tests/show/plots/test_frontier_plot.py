@@ -44,11 +44,11 @@ def test_each_efficient_candidate_has_a_mark_of_its_own_at_its_figures() -> None
 
 def test_the_chosen_candidate_and_the_ends_are_named() -> None:
     told = legend(FrontierDisplay.from_result(FOUR, chosen=2).plot())
-    assert "chosen: candidate 2, 4 leaves, AUC 0.8 ± 0.01, instability 2" in told
-    assert "most stable: candidate 0, 2 leaves, AUC 0.6 ± 0.01, instability 1" in told
-    assert "best score: candidate 3, 5 leaves, AUC 0.9 ± 0.01, instability 4" in told
+    assert "chosen:\ncandidate 2, 4 leaves, AUC 0.8 ± 0.01, instability 2" in told
+    assert "most stable:\ncandidate 0, 2 leaves, AUC 0.6 ± 0.01, instability 1" in told
+    assert "best score:\ncandidate 3, 5 leaves, AUC 0.9 ± 0.01, instability 4" in told
     told = legend(FrontierDisplay.from_result(FOUR, chosen=0).plot())
-    assert any(each.startswith("chosen and most stable: candidate 0") for each in told)
+    assert any(each.startswith("chosen and most stable:\ncandidate 0") for each in told)
     assert not any(each.startswith("chosen") for each in legend(FrontierDisplay.from_result(FOUR).plot()))
 
 
@@ -73,11 +73,11 @@ def centred() -> Any:
 def test_centred_trees_are_a_series_for_each_number_of_leaves() -> None:
     display = FrontierDisplay.from_result(centred(), chosen=1).plot()
     series = {
-        str(line.get_label()): line for line in display.ax_.lines if "looked for" in str(line.get_label())
+        str(line.get_label()): line for line in display.ax_.lines if "searched" in str(line.get_label())
     }
     assert list(series) == [
-        "trees looked for with at most 12 leaves",
-        "trees looked for with at most 4 leaves",
+        "trees searched with at most 12 leaves",
+        "trees searched with at most 4 leaves",
     ]
     xs = [np.asarray(line.get_xdata()).tolist() for line in series.values()]
     assert xs == [[3.0, 4.0], [1.0, 2.0]]

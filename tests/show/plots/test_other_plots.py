@@ -47,7 +47,7 @@ def test_a_set_of_categories_has_words_and_no_thresholds() -> None:
         [support("ward = A", categories=categories, threshold=None, asked_thresholds=(), candidates=None)]
     ).plot()
     assert "75 % of the categories go the same way" in words(display)
-    assert legend(display) == ["reference trees that ask about it there"]
+    assert legend(display) == ["reference trees that split on it there"]
 
 
 @pytest.mark.parametrize("n_splits", [3, 30, 200])
