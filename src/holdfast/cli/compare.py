@@ -24,7 +24,7 @@ from holdfast.data.schema import Target
 from holdfast.data.table import Table
 from holdfast.errors import CacheWarning, DataError, DataWarning, ParameterError
 from holdfast.growth.rules import C45, GrowthRules
-from holdfast.runs.class_weight import class_weight
+from holdfast.runs.estimator import with_labels
 from holdfast.runs.folder import check_output
 from holdfast.runs.json_file import write_json
 from holdfast.runs.notes import timed
@@ -132,7 +132,7 @@ def _scoring(text: str | None) -> list[str] | None:
 
 def _given(settings: CompareSettings, target: Target) -> dict[str, Any]:
     """The parameters of all models that the options spell out."""
-    weight = class_weight(settings.class_weight, target)
+    weight = with_labels({"class_weight": settings.class_weight}, target)["class_weight"]
     given = {"min_samples_leaf": settings.min_samples_leaf, "class_weight": weight}
     return {
         "questions": list(settings.question) or None,

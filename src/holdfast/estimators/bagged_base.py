@@ -26,7 +26,10 @@ from holdfast.estimators.ensemble_base import ClassEnsemble, EnsembleEstimator, 
 from holdfast.tree.ensemble import Ensemble
 
 _SEARCHES = ("oob", "cv")  # what max_features can be chosen by
-_ON_REQUEST = ("oob_score_", "oob_curve_", "tree_correlation_", "max_features_table_", "max_features_")
+_ON_REQUEST = (
+    *("oob_score_", "oob_score_error_"),
+    *("oob_curve_", "tree_correlation_", "max_features_table_", "max_features_"),
+)
 
 
 class _Fitted(NamedTuple):
@@ -54,6 +57,7 @@ class BaggedEstimator(EnsembleEstimator):
     # What fit leaves behind; the last five where they were asked for.
     importances_: Importances
     oob_score_: float
+    oob_score_error_: float  # its standard error
     oob_curve_: Curve
     tree_correlation_: TreeCorrelation
     max_features_table_: MaxFeaturesTable
@@ -141,6 +145,7 @@ class BaggedEstimator(EnsembleEstimator):
         self.importances_ = fitted.importances
         if fitted.out_of_bag is not None:
             self.oob_score_ = fitted.out_of_bag.score.value
+            self.oob_score_error_ = fitted.out_of_bag.score.error
             self.oob_curve_ = fitted.out_of_bag.curve
             self.tree_correlation_ = fitted.out_of_bag.correlation
         if fitted.max_features is not None:

@@ -66,6 +66,7 @@ NUMBERS: dict[str, type] = {
     "min_samples_leaf_": int,
     "n_estimators_": int,
     "oob_score_": float,
+    "oob_score_error_": float,
     "positive_class_": int,
     "rows_behind_": float,
     "shrinkage_": float,

@@ -17,7 +17,6 @@ from holdfast.evidence.feature_use import FeatureUse, feature_use
 from holdfast.evidence.replication_table import Replications
 from holdfast.evidence.split_support import SplitSupport, split_support
 from holdfast.runs.run import Run
-from holdfast.runs.stable_fit import StableFit
 from holdfast.scoring.metric import Metric, TrueValues, metric_of
 from holdfast.show.report.given import Given
 from holdfast.stability.frontier import Frontier
@@ -105,7 +104,7 @@ def _of_run(run: Run, given: Given) -> Fitted:
     details, model = run.details, run.model
     is_stable = bool(run.references)
     sampled = () if run.facts["settings"].get("method") == "centred" else run.candidates
-    stable = details if isinstance(details, StableFit) else None
+    stable = details if details is not None and details.is_stable else None
     return Fitted(
         model=model,
         positive=positive_class(model, given.positive),

@@ -1,0 +1,1 @@
+"""Models evaluated: on the same folds, and trained again on other samples."""

@@ -1,0 +1,217 @@
+"""The named models: one registry for fit, compare, audit and replications.
+
+The module is light, since `--help` lists the names: an estimator is imported when it is made.
+"""
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from holdfast.errors import ParameterError
+from holdfast.text.lists import listed
+
+if TYPE_CHECKING:
+    from holdfast.data.input.target import Task
+
+
+@dataclass(frozen=True)
+class MethodSpec:
+    """A named model: an estimator, and the parameters that differ from its defaults."""
+
+    title: str  # in tables and sentences
+    estimator: str  # the class without its ending: "Tree" for TreeClassifier and TreeRegressor
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    for_regression: bool = True
+
+
+_CONSENSUS = {"method": "centred"}
+METHODS: dict[str, MethodSpec] = {
+    "stable": MethodSpec("stable tree", "StableTree"),
+    "tree": MethodSpec("tree", "Tree"),
+    "pruned": MethodSpec("pruned tree", "Tree", {"size": "auto"}),
+    "cart-cv": MethodSpec("CART by cross-validation", "Cart"),
+    "pruned-1se": MethodSpec("one-standard-error pruning", "Tree", {"ccp_alpha": "cv-1se"}),
+    "c4.5": MethodSpec("C4.5", "Tree", {"growth_rules": "c4.5"}, for_regression=False),
+    "paper": MethodSpec("stable tree of the paper", "StableTree", {"method": "paper"}),
+    "bootstrap": MethodSpec("stable tree of bootstrap samples", "StableTree", {"method": "bootstrap"}),
+    "consensus": MethodSpec("consensus tree", "StableTree", _CONSENSUS),
+    "consensus-8": MethodSpec(
+        "consensus tree of 8 leaves",
+        "StableTree",
+        {**_CONSENSUS, "max_leaf_nodes": 8, "validation": None},  # its size is given: no score is needed
+    ),
+    "consensus-12": MethodSpec(
+        "consensus tree of 12 leaves", "StableTree", {**_CONSENSUS, "max_leaf_nodes": 12}
+    ),
+    "updated": MethodSpec("consensus tree, updated", "UpdatedTree", _CONSENSUS),
+    "bagging": MethodSpec("bagging", "Bagging"),
+    "forest": MethodSpec("forest", "Forest"),
+    "boosting": MethodSpec("boosting", "Boosting"),
+}
+METHOD_NAMES = tuple(METHODS)
+# What the commands offer, or take by default; those without regression are left out for numeric targets.
+FIT_METHODS = ("stable", "tree", "pruned", "forest", "boosting")
+COMPARED_METHODS = ("tree", "pruned", "c4.5", "bagging", "forest", "boosting", "stable")
+AUDITED_METHODS = ("cart-cv", "pruned-1se", "c4.5", "paper", "consensus", "consensus-8", "updated", "forest")
+
+
+def make_estimator(name: str, task: "Task" = "classification", **parameters: Any) -> Any:
+    """Make the unfitted estimator of a named model.
+
+    Parameters
+    ----------
+    name : str
+        One of `METHOD_NAMES`: "stable", "tree", "pruned", "forest", "boosting", "cart-cv", ...
+    task : {"classification", "regression"}
+        Whether classes or numbers are to be predicted.
+    **parameters
+        Parameters of the estimator, which go before those that the name implies.
+
+    Returns
+    -------
+    estimator
+        A new estimator that is not fitted.
+
+    Raises
+    ------
+    ParameterError
+        If the name is unknown, or the model is for classes only and the task is regression.
+
+    Examples
+    --------
+    >>> make_estimator("pruned", "regression", max_depth=4)
+    TreeRegressor(max_depth=4, size='auto')
+    """
+    spec = METHODS[check_name(name)]
+    if task == "regression" and not spec.for_regression:
+        raise ParameterError(f"The method {name!r} is for classes, and the target is a number: leave it out.")
+    kind = spec.estimator + ("Classifier" if task == "classification" else "Regressor")
+    own = {**spec.parameters, **parameters}
+    if own.get("growth_rules") == "c4.5":
+        from holdfast.growth.rules import C45
+
+        own["growth_rules"] = C45
+    return _estimator_class(kind)(**own)
+
+
+def check_name(name: str) -> str:
+    """Return the name of a model; raise a ParameterError if it is unknown."""
+    if name not in METHODS:
+        raise ParameterError(f"The method {name!r} is unknown: choose of {listed(METHODS, 20)}.")
+    return name
+
+
+def default_names(names: Iterable[str], task: "Task") -> tuple[str, ...]:
+    """Return those of the names whose models are made for the task."""
+    return tuple(name for name in names if task == "classification" or METHODS[name].for_regression)
+
+
+def _estimator_class(name: str) -> Any:
+    if name.startswith(("Cart", "Updated")):  # which only evaluations use
+        from holdfast.evaluate.baselines import (
+            CartClassifier,
+            CartRegressor,
+            UpdatedTreeClassifier,
+            UpdatedTreeRegressor,
+        )
+
+        own = (CartClassifier, CartRegressor, UpdatedTreeClassifier, UpdatedTreeRegressor)
+        return next(each for each in own if each.__name__ == name)
+    return getattr(import_module("holdfast"), name)
+
+
+# -- models that the user gives ---------------------------------------------------------------------------
+
+
+def read_models(models: Any, noun: str = "model") -> dict[str, Any]:
+    """Return the given models by name: names of the registry, estimators, or functions that make one.
+
+    Those of a list are called by their names or classes, and numbered where several have one. A
+    ParameterError names what is no model.
+    """
+    if isinstance(models, str) or hasattr(models, "fit"):
+        models = [models]
+    if isinstance(models, Mapping):
+        named = {str(name): each for name, each in models.items()}
+        if len(named) < len(models):
+            raise ParameterError(f"{noun}s has names that are alike as text: {listed(map(str, models))}.")
+    elif isinstance(models, Iterable):
+        named = {}
+        for each in models:
+            name = each if isinstance(each, str) else type(each).__name__
+            number = sum(other == name or other.startswith(f"{name} ") for other in named)
+            named[f"{name} {number + 1}" if number else name] = each
+    else:
+        raise ParameterError(
+            f"{noun}s={models!r} is neither a mapping of names to estimators nor a list of estimators and of "
+            f"the names {listed(METHODS, 20)}."
+        )
+    if not named:
+        raise ParameterError(f"{noun}s is empty: give at least one {noun}.")
+    for name, each in named.items():
+        _check_model(name, each, noun)
+    return named
+
+
+def _check_model(name: str, model: Any, noun: str) -> None:
+    if isinstance(model, str):
+        check_name(model)
+    elif inspect.isclass(model):
+        raise ParameterError(f"The {noun} {name!r} is a class: write {model.__name__}().")
+    elif not callable(model) and not (hasattr(model, "fit") and hasattr(model, "predict")):
+        raise ParameterError(
+            f"The {noun} {name!r} is neither an estimator nor a function that makes one: "
+            f"{type(model).__name__} has no fit and predict."
+        )
+
+
+def model_maker(model: Any, task: "Task") -> Callable[[int], Any]:
+    """Return a function that makes the estimator for a seed, of a name, an estimator or a function."""
+    if isinstance(model, str):
+        return partial(_named, model, task)
+    if hasattr(model, "fit"):
+        return partial(_cloned, model)
+    return partial(_called, model) if _wants_seed(model) else partial(_called_and_seeded, model)
+
+
+def _wants_seed(function: Any) -> bool:
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):  # written in C
+        return True
+    positional = [each for each in parameters if each.kind not in (each.KEYWORD_ONLY, each.VAR_KEYWORD)]
+    return bool(positional) and positional[0].default is inspect.Parameter.empty
+
+
+# Functions of the module, so that tasks of other processes can have them.
+
+
+def _named(name: str, task: "Task", seed: int) -> Any:
+    return make_estimator(name, task, random_state=seed)
+
+
+def _cloned(estimator: Any, seed: int) -> Any:
+    from sklearn.base import clone
+
+    return _seeded(clone(estimator), seed)
+
+
+def _called(function: Any, seed: int) -> Any:
+    return function(seed)
+
+
+def _called_and_seeded(function: Any, seed: int) -> Any:
+    return _seeded(function(), seed)
+
+
+def _seeded(estimator: Any, seed: int) -> Any:
+    """The estimator with the seed in every random_state that it and its parts have."""
+    if hasattr(estimator, "get_params"):
+        names = estimator.get_params(deep=True)
+        seeds = {name: seed for name in names if name == "random_state" or name.endswith("__random_state")}
+        if seeds:
+            estimator.set_params(**seeds)
+    return estimator
