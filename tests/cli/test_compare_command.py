@@ -15,7 +15,7 @@ from holdfast.cli import compare as command
 from holdfast.cli.options import MODELS
 from holdfast.comparison.compare import compare_models
 from holdfast.runs.rows import read_rows
-from holdfast.runs.settings import RunSettings
+from holdfast.runs.settings import DataSettings
 
 PLAIN = ("--drop", "year", "--drop", "patient", "--drop", "weight")
 
@@ -70,7 +70,7 @@ def test_the_figures_in_the_file_are_those_of_compare_models(patients: Path, tmp
         tmp_path / "c.csv",
     )
     assert result.exit_code == 0, result.output
-    rows = read_rows(patients, RunSettings(target="outcome", drop=["year", "patient", "weight"]))
+    rows = read_rows(patients, DataSettings(target="outcome", drop=["year", "patient", "weight"]))
     found = compare_models(
         {"tree": TreeClassifier()},
         rows.features,

@@ -20,10 +20,9 @@ from holdfast import (
     Tree,
     TreeClassifier,
     TreeRegressor,
-    load,
-    save,
 )
 from holdfast.runs.settings import MODELS as FIT_MODELS
+from holdfast.storage.model_file import load_model, model_to_json
 
 PLAIN = ("--drop", "year", "--drop", "patient", "--drop", "weight")
 OTHERS = tuple(name for name in FIT_MODELS if name != "stable")
@@ -66,7 +65,7 @@ def test_each_model_leaves_a_whole_run(model: str, target: str, patients: Path, 
     assert result.exit_code == 0, result.output
     own = "importances.csv" if model in ENSEMBLES else "tree.svg"
     assert sorted(path.name for path in folder.iterdir()) == sorted(["model.json", "summary.json", own])
-    fitted = load(folder / "model.json")
+    fitted = load_model(folder / "model.json")
     assert isinstance(fitted, Ensemble if model in ENSEMBLES else Tree)
     assert fitted.schema.target.name == target
     if model not in ENSEMBLES:
@@ -102,8 +101,8 @@ def test_the_model_is_that_of_python(model: str, target: str, patients: Path, tm
         == 0
     )
     python = PYTHON[model, target].fit(frame.drop(columns=target), frame[target])
-    save(python.tree_ if hasattr(python, "tree_") else python.ensemble_, tmp_path / "python.json")
-    assert (tmp_path / "run" / "model.json").read_bytes() == (tmp_path / "python.json").read_bytes()
+    own = python.tree_ if hasattr(python, "tree_") else python.ensemble_
+    assert model_to_json(load_model(tmp_path / "run" / "model.json")) == model_to_json(own)
 
 
 def test_the_test_score_is_that_of_rows_the_model_has_not_seen(tmp_path: Path) -> None:
@@ -150,7 +149,7 @@ def test_a_forest_of_one_row_expects_nothing(tmp_path: Path) -> None:
 def test_the_importances_file_has_every_feature(patients: Path, tmp_path: Path) -> None:
     fit(patients, tmp_path / "run", "forest", *PLAIN)
     lines = list(csv.DictReader((tmp_path / "run" / "importances.csv").read_text().splitlines()))
-    fitted = load(tmp_path / "run" / "model.json")
+    fitted = load_model(tmp_path / "run" / "model.json")
     assert {line["feature"]: float(line["importance"]) for line in lines} == pytest.approx(
         dict(zip(fitted.schema.names, fitted.importances.tolist(), strict=True))
     )
@@ -183,7 +182,7 @@ def test_leaves_hold_the_rows_that_they_must(model: str, patients: Path, tmp_pat
     for size, rows in (("12", 12), ("0.2", 18)):
         result = fit(patients, tmp_path / "run", model, *PLAIN, *few, "--min-samples-leaf", size)
         assert result.exit_code == 0, result.output
-        fitted = load(tmp_path / "run" / "model.json")
+        fitted = load_model(tmp_path / "run" / "model.json")
         for tree in [fitted] if isinstance(fitted, Tree) else fitted.trees:
             # In a bag, a row counts as often as it was drawn, and a fraction is one of the rows drawn.
             least = {"stable": 0.6 * rows, "forest": min(rows, float(size) * tree.count[0])}.get(model, rows)
@@ -223,7 +222,7 @@ def test_weights_name_classes_that_are_numbers_by_their_text(tmp_path: Path) -> 
     path.write_text("age,old\n" + "".join(f"{age},{int(age > 50)}\n" for age in range(100)))
     options = ("--class-weight", "1=3", "--task", "classification")
     assert fit(path, tmp_path / "run", "tree", *options, target="old").exit_code == 0
-    fitted = load(tmp_path / "run" / "model.json")
+    fitted = load_model(tmp_path / "run" / "model.json")
     n_old = round(float(fitted.count[0] * fitted.value[0, 1] / (3 - 2 * fitted.value[0, 1])))
     assert fitted.weight[0] == pytest.approx(fitted.count[0] + 2 * n_old)
 
@@ -238,7 +237,7 @@ def test_questions_of_the_user_are_asked(model: str, tmp_path: Path) -> None:
     asked = ("--question", "a > b", "--question", "a + b > 20")
     result = fit(path, tmp_path / "run", model, *few, *asked, "--max-depth", 1)
     assert result.exit_code == 0, result.output
-    fitted = load(tmp_path / "run" / "model.json")
+    fitted = load_model(tmp_path / "run" / "model.json")
     assert fitted.schema.names == ("a", "b", "a > b", "a + b > 20")
     assert summary(tmp_path / "run")["columns"]["question"] == ["a > b", "a + b > 20"]
     lines = list(csv.DictReader(holdfast("predict", tmp_path / "run", path).stdout.splitlines()))
@@ -265,7 +264,7 @@ def test_ordered_categories_are_split_in_their_order(stages: Path, tmp_path: Pat
         stages, tmp_path / "run", "tree", "--ordered", order, "--max-depth", 1, "--test", 0, target="cost"
     )
     assert result.exit_code == 0, result.output
-    fitted = load(tmp_path / "run" / "model.json")
+    fitted = load_model(tmp_path / "run" / "model.json")
     grade = fitted.schema.features[0]
     assert (grade.kind, grade.categories) == ("ordered", ("zero", "one", "two", "three"))
     assert "1 ordered" in result.stdout
@@ -279,7 +278,7 @@ def test_ordered_categories_reach_stable_trees_and_comparisons(stages: Path, tmp
     order = ("--ordered", "grade=zero,one,two,three")
     result = fit(stages, tmp_path / "run", "stable", *order, "--n-estimators", 5, target="cost")
     assert result.exit_code == 0, result.output
-    assert load(tmp_path / "run" / "model.json").schema.features[0].kind == "ordered"
+    assert load_model(tmp_path / "run" / "model.json").schema.features[0].kind == "ordered"
     compared = holdfast("compare", stages, "--target", "cost", *order, "--models", "tree", "--n-jobs", 1)
     assert compared.exit_code == 0, compared.output
 

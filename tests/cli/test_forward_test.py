@@ -16,7 +16,7 @@ from holdfast import load
 from holdfast.data.files.reading import read_file
 from holdfast.runs.held_out import choose_test_rows
 from holdfast.runs.rows import read_rows
-from holdfast.runs.settings import RunSettings
+from holdfast.runs.settings import DataSettings
 
 YEARS = (2016, 2017, 2018, 2019)
 
@@ -117,7 +117,7 @@ def test_random_rows_of_all_stages_can_be_asked_for(tmp_path: Path) -> None:
     assert facts["division"]["test_rows"] == pytest.approx(100, abs=2)
     assert facts["division"]["early_stages"] == ["2016", "2017"]
     assert facts["trees"]["chosen"]["earlier_test"] is None
-    rows = read_rows(data, RunSettings(target="sick", stage="year", drop="person"))
+    rows = read_rows(data, DataSettings(target="sick", stage="year", drop="person"))
     is_test = choose_test_rows(rows.table(), rows, 0.25, "random", 0).test
     assert set(np.unique(rows.stage[is_test])) == {0, 1, 2, 3}
 
@@ -179,7 +179,7 @@ def test_with_groups_it_is_said_how_many_test_rows_are_of_known_persons(tmp_path
     )
     said = words(fit(data, tmp_path / "run", "--stage", "year", "--groups", "person"))
     division = summary(tmp_path / "run")["division"]
-    rows = read_rows(data, RunSettings(target="sick", stage="year", groups="person"))
+    rows = read_rows(data, DataSettings(target="sick", stage="year", groups="person"))
     held_out = choose_test_rows(rows.table(), rows, 0.25, None, 0)
     assert division["test_rows"] == held_out.test.sum() == 120
     person = list(read_file(data, categorical=["person"]).column("person"))
@@ -271,7 +271,7 @@ def test_a_last_stage_with_one_case_is_joined_by_those_before(tmp_path: Path) ->
     few = [line.replace("2019", "2020").rsplit(",", 1)[0] for line in lines[-10:]]
     lines += [f"{line},{'yes' if place == 0 else 'no'}" for place, line in enumerate(few)]
     data.write_text("\n".join(lines) + "\n")
-    rows = read_rows(data, RunSettings(target="sick", stage="year", drop="person"))
+    rows = read_rows(data, DataSettings(target="sick", stage="year", drop="person"))
     assert choose_test_rows(rows.table(), rows, 0.25, None, 0).stages == ("2019", "2020")
 
 

@@ -195,7 +195,7 @@ def _classes() -> dict[str, ast.ClassDef]:
 
 @cache
 def _documented() -> dict[str, str]:
-    """The first sentence on each parameter, in the docstring of the first class that says more than another."""
+    """The first sentence on each parameter, of the first class whose docstring has one."""
     found: dict[str, str] = {}
     for name in CLASSES:
         for parameter, text in _parameters(ast.get_docstring(_classes()[name]) or "").items():

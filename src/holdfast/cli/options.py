@@ -78,7 +78,8 @@ def cells() -> list[Any]:
             "--missing",
             metavar="WORD",
             multiple=True,
-            help="Means missing, as empty cells, NA, N/A, #N/A, NaN, null, None, ? and . do; may be repeated.",
+            help="Means missing, as empty cells, NA, N/A, #N/A, NaN, null, None, ? and . do; may be "
+            "repeated.",
         ),
         click.option(
             "--date",
@@ -370,7 +371,7 @@ def stages_options(command: Command) -> Command:
         click.option(
             "--tolerance",
             type=click.FloatRange(0),
-            help="Fit that a tree may lose against a fresh one.  [default: 0.02, of a shortest path no limit]",
+            help="Fit that a tree may lose against a fresh one.  [default: 0.02, of a shortest path none]",
         ),
         click.option(
             "--movement-weight",

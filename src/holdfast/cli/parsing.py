@@ -88,7 +88,7 @@ def threshold(text: str) -> float | str:
     """
     value = integer_or_text(text)
     if value != "cost" and (isinstance(value, str) or not 0 < value < 1):
-        raise ValueError(f"{text!r} must be a probability between 0 and 1, or cost.")
+        raise ValueError(f"{text!r} must be a probability between 0 and 1, such as 0.2, or cost.")
     return value
 
 
