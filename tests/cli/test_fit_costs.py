@@ -78,16 +78,21 @@ def test_priors_are_the_fractions_at_the_root(patients: Path, tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("target", "option", "value", "message"),
     [
-        ("outcome", "--loss", "died:gone=2", "--loss names 'died:gone'"),
-        ("outcome", "--priors", "died=0.5,gone=0.5", "--priors names 'gone'"),
-        ("age", "--loss", "a:b=2", "--loss is for classes, and the target 'age' is a number"),
-        ("age", "--priors", "a=0.5,b=0.5", "--priors is for classes"),
-        ("age", "--threshold", "0.2", "--threshold is for two classes, and the target 'age' is a number"),
+        ("outcome", "--loss", "died:gone=2", "loss_matrix has the key 'died:gone'"),
+        ("outcome", "--priors", "died=0.5,gone=0.5", "priors names 'gone'"),
+        ("age", "--loss", "a:b=2", "--loss: loss_matrix is for a target of classes, and 'age' is a number"),
+        ("age", "--priors", "a=0.5,b=0.5", "--priors: priors is for a target of classes"),
+        (
+            "age",
+            "--threshold",
+            "0.2",
+            "--threshold: threshold is for a target of classes, and 'age' is a number",
+        ),
         (
             "ward",
             "--threshold",
             "cost",
-            "is for two classes, and the target 'ward' has 3 classes",
+            "is for two classes, and the target has 3",
         ),
     ],
 )

@@ -286,7 +286,7 @@ def test_ordered_categories_reach_stable_trees_and_comparisons(stages: Path, tmp
 def test_a_category_without_a_place_in_the_order_is_refused(stages: Path, tmp_path: Path) -> None:
     line = refusal(fit(stages, tmp_path / "run", "tree", "--ordered", "grade=zero,one,two", target="cost"))
     assert line == (
-        "Error: column 'grade' has 'three' in 40 rows, and --ordered grade=zero,one,two does not: "
+        "Error: column 'grade' has 'three' in 40 rows, and ordered grade=zero,one,two does not: "
         "put all into the order."
     )
 
@@ -301,9 +301,9 @@ def test_stages_that_are_words_follow_the_order_that_is_given(stages: Path, tmp_
     assert tested == ["three"]
     silent = fit(path, tmp_path / "alphabet", "stable", *options, target="cost")
     assert "in the order of the alphabet: one, three, two, zero" in silent.stderr
-    assert "--stage-order" in silent.stderr
+    assert "stage_order" in silent.stderr
     line = refusal(fit(path, tmp_path / "no", "stable", *options, "--stage-order", "zero,one", target="cost"))
-    assert "the stage has 'two' in 40 rows, and 'three', and --stage-order zero, one does not" in line
+    assert "the stage has 'two' in 40 rows, and 'three', and stage_order zero, one does not" in line
 
 
 def test_years_and_dates_need_no_order(patients: Path, tmp_path: Path) -> None:
@@ -320,22 +320,30 @@ def test_years_and_dates_need_no_order(patients: Path, tmp_path: Path) -> None:
         (
             "forest",
             ["--selection-rule", "knee"],
-            "--selection-rule goes with --model stable, and the model is forest: leave it out.",
+            "--selection-rule: selection_rule goes with model='stable', and the model is 'forest': leave it out.",
         ),
-        ("tree", ["--n-estimators", "5"], "--n-estimators goes with --model stable or forest or boosting"),
-        ("boosting", ["--growth", "c4.5"], "--growth goes with --model stable or tree or forest"),
-        ("pruned", ["--early-fraction", "0.5"], "--early-fraction goes with --model stable"),
-        ("stable", ["--stage-order", "a,b"], "--stage-order needs --stage"),
-        ("stable", ["--ordered", "a=b,c", "--ordered", "a=c,b"], "--ordered is given twice for column 'a'"),
-        ("stable", ["--ordered", "ward"], "'ward' has to be a column and its categories in their order"),
-        ("stable", ["--ordered", "ward=A"], "'A' has to be names between commas"),
+        (
+            "tree",
+            ["--n-estimators", "5"],
+            "--n-estimators: n_estimators goes with model='stable' or 'forest' or 'boosting'",
+        ),
+        ("boosting", ["--growth", "c4.5"], "--growth: growth_rules goes with model='stable' or 'tree'"),
+        ("pruned", ["--early-fraction", "0.5"], "--early-fraction: early_fraction goes with model='stable'"),
+        ("stable", ["--stage-order", "a,b"], "--stage-order: stage_order needs stage"),
+        (
+            "stable",
+            ["--ordered", "a=b,c", "--ordered", "a=c,b"],
+            "--ordered: ordered is given twice for column 'a'",
+        ),
+        ("stable", ["--ordered", "ward"], "'ward' must be a column and its categories in their order"),
+        ("stable", ["--ordered", "ward=A"], "'A' must be names between commas"),
         ("stable", ["--ordered", "ward=A,A"], "'A,A' has a name twice"),
-        ("stable", ["--min-samples-leaf", "0"], "'0' has to be an integer of at least 1"),
+        ("stable", ["--min-samples-leaf", "0"], "'0' must be an integer of at least 1"),
         ("stable", ["--min-samples-leaf", "1.5"], "or a fraction of the rows such as 0.05"),
-        ("stable", ["--min-samples-leaf", "nan"], "'nan' has to be an integer"),
-        ("stable", ["--class-weight", "even"], "'even' has to be balanced, or weights above 0"),
-        ("stable", ["--class-weight", "died=-1"], "'died=-1' has to be balanced, or weights above 0"),
-        ("stable", ["--class-weight", "died=1,died=2"], "has a class twice"),
+        ("stable", ["--min-samples-leaf", "nan"], "'nan' must be an integer"),
+        ("stable", ["--class-weight", "even"], "'even' must be balanced, or weights above 0"),
+        ("stable", ["--class-weight", "died=-1"], "'died=-1' must be balanced, or weights above 0"),
+        ("stable", ["--class-weight", "died=1,died=2"], "has a name twice"),
         ("trees", [], "'trees' is not one of 'stable', 'tree', 'pruned', 'forest', 'boosting'"),
     ],
 )
@@ -352,13 +360,13 @@ def test_options_that_cannot_be_are_usage_errors(
     ("options", "message"),
     [
         (["--ordered", "wart=A,B,C"], "There is no column 'wart' in "),
-        (["--ordered", "outcome=died,lived"], "given both as --target and as --ordered"),
+        (["--ordered", "outcome=died,lived"], "given both as target and as ordered"),
         (
             ["--class-weight", "dead=2"],
-            "--class-weight names 'dead', and the classes of 'outcome' are 'died', 'lived'",
+            "class_weight has a weight for 'dead', but the classes of y are 'died', 'lived'",
         ),
         (["--question", "height > 2"], "'height' at character 1 is not a column"),
-        (["--target", "age", "--class-weight", "balanced"], "--class-weight is for classes"),
+        (["--target", "age", "--class-weight", "balanced"], "class_weight is for"),
     ],
 )
 @pytest.mark.parametrize("command", ["fit", "compare"])

@@ -55,7 +55,12 @@ def terminal_options(model: str, parameters: dict[str, Any]) -> list[Any]:
 
 @pytest.mark.parametrize(("model", "target", "parameters"), CASES)
 def test_terminal_fit_run_and_estimator_give_the_same_bits(
-    patients: Path, frame: pandas.DataFrame, tmp_path: Path, model: str, target: str, parameters: dict[str, Any]
+    patients: Path,
+    frame: pandas.DataFrame,
+    tmp_path: Path,
+    model: str,
+    target: str,
+    parameters: dict[str, Any],
 ) -> None:
     roles = {"groups": "patient", "weight": "weight", "drop": "year"}
     run = fit_run(frame, target, model=model, test=0, **roles, **parameters)
@@ -69,7 +74,9 @@ def test_terminal_fit_run_and_estimator_give_the_same_bits(
     X, given = split(frame, target)
     task: Any = "classification" if target == "outcome" else "regression"
     own = make_estimator(model, task, random_state=0, **parameters).fit(X, frame[target], **given)
-    assert model_to_json(run.model) == model_to_json(own.tree_ if isinstance(run.model, Tree) else own.ensemble_)
+    assert model_to_json(run.model) == model_to_json(
+        own.tree_ if isinstance(run.model, Tree) else own.ensemble_
+    )
     assert (tmp_path / "run" / "model.json").read_bytes() == model_to_json(run.estimator)
     loaded = load(tmp_path / "run" / "model.json")
     assert type(loaded) is type(own)
@@ -80,15 +87,22 @@ def test_terminal_fit_run_and_estimator_give_the_same_bits(
 def test_the_update_of_a_saved_run_is_that_of_its_estimator(
     frame: pandas.DataFrame, tmp_path: Path, method: str
 ) -> None:
-    old, new = frame[frame["year"] < 2021], frame[frame["year"] >= 2021].assign(lab=lambda rows: rows["lab"] + 2)
+    old, new = (
+        frame[frame["year"] < 2021],
+        frame[frame["year"] >= 2021].assign(lab=lambda rows: rows["lab"] + 2),
+    )
     parameters = {**FEW, "method": method, **({"teacher": "linear"} if method == "centred" else {})}
-    run = fit_run(old.drop(columns=["weight", "patient", "year"]), "outcome", test=0, max_depth=3, **parameters)
+    run = fit_run(
+        old.drop(columns=["weight", "patient", "year"]), "outcome", test=0, max_depth=3, **parameters
+    )
     run.save(tmp_path / "run")
     X = new.drop(columns=["outcome", "weight", "patient", "year"])
     updated = update_run(tmp_path / "run", X.assign(outcome=new["outcome"]), tolerance=0.0)
     python = run.estimator.update(X, new["outcome"], tolerance=0.0)
     assert model_to_json(updated.model.tree_) == model_to_json(python.tree_)
-    assert [step.distance for step in updated.update.steps] == [step.distance for step in python.update_.steps]
+    assert [step.distance for step in updated.update.steps] == [
+        step.distance for step in python.update_.steps
+    ]
 
 
 def test_a_run_that_is_opened_has_the_estimator_with_its_reference_trees(

@@ -21,7 +21,12 @@ from holdfast.stability.methods import METHODS
 
 CLASSES = Target("y", classes=("no", "yes"))
 FRAME = pandas.DataFrame(
-    {"a": range(40), "b": [1.0, 2.0] * 20, "outcome": ["no", "yes"] * 20, "cost": [float(i) for i in range(40)]}
+    {
+        "a": range(40),
+        "b": [1.0, 2.0] * 20,
+        "outcome": ["no", "yes"] * 20,
+        "cost": [float(i) for i in range(40)],
+    }
 )
 
 

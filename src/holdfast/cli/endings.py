@@ -17,6 +17,7 @@ import click
 from holdfast.errors import HoldfastError
 
 _CATCHABLE = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+_PARAMETER = re.compile(r"(\w+)(?==| (?:is|are|has|have|goes|needs|must) )")
 NOT_PASSED = 3  # the exit code where all was done as asked, and the answer is no
 PAUSE = 0.05  # seconds until a signal that was lost is sent again
 _received: list[int] = []  # signals, the first of which ends the command
@@ -74,10 +75,15 @@ def one_line_errors() -> Iterator[None]:
 
 def _option_of(message: str) -> str:
     """The option of the parameter that a message begins with, and a colon; empty if it begins otherwise."""
-    name = re.match(r"(\w+)(?==)", message)
+    name = _PARAMETER.match(message)
     context = click.get_current_context(silent=True)
-    options = [] if context is None or name is None else context.command.params
-    return next((f"{each.opts[0]}: " for each in options if name and each.name == name[1]), "")
+    if name is None or context is None:
+        return ""
+    command = context.command
+    if isinstance(command, click.Group):
+        command = command.commands.get(context.invoked_subcommand or "", command)
+    wanted = {"sample_weight": "weight"}.get(name[1], name[1])
+    return next((f"{each.opts[0]}: " for each in command.params if each.name == wanted), "")
 
 
 def _notes(error: BaseException) -> list[str]:

@@ -11,7 +11,15 @@ from click.core import ParameterSource
 
 from holdfast.audit.names import CHANGE_NAMES, METHOD_NAMES
 from holdfast.cli.model_options import MODEL_OPTIONS, model_option
-from holdfast.cli.parsing import Text, class_weights, column_in_order, leaf_size, names_in_order, node_numbers
+from holdfast.cli.parsing import (
+    Text,
+    class_weights,
+    column_in_order,
+    jobs,
+    leaf_size,
+    names_in_order,
+    node_numbers,
+)
 from holdfast.runs.settings import MODELS as FIT_MODELS
 from holdfast.runs.settings import TASKS, TEST_ROWS, DataSettings
 from holdfast.stability.centring.names import TEACHER_NAMES
@@ -161,7 +169,7 @@ def seed_and_jobs(seed: str, jobs: str) -> list[Any]:
         click.option(
             "--random-state", type=click.IntRange(0), default=0, help=f"Same data, same seed, {seed}."
         ),
-        click.option("--n-jobs", type=click.IntRange(-1), default=-1, help=jobs),
+        click.option("--n-jobs", metavar="JOBS", type=Text(jobs), default=-1, help=jobs),
     ]
 
 
@@ -488,7 +496,8 @@ def update_options(command: Command) -> Command:
         ),
         click.option(
             "--n-jobs",
-            type=click.IntRange(-1),
+            metavar="JOBS",
+            type=Text(jobs),
             help="Threads, -1 for all cores: the tree is the same.  [default: -1]",
         ),
         cluster_option,

@@ -80,6 +80,18 @@ def leaf_size(text: str) -> int | float:
     return value
 
 
+def jobs(text: str) -> int:
+    """A number of jobs.
+
+    >>> jobs("2"), jobs("-1")
+    (2, -1)
+    """
+    value = integer_or_text(text)
+    if not isinstance(value, int) or value < -1 or value == 0:
+        raise ValueError(f"{text!r} must be an integer of at least 1, or -1 for all cores, such as 2.")
+    return value
+
+
 def threshold(text: str) -> float | str:
     """A probability, or the word cost.
 
