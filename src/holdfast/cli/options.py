@@ -163,13 +163,13 @@ def scoring(text: str = "auc, accuracy, log_loss, ...; r2, absolute_error, ... [
     return click.option("--scoring", help=text)
 
 
-def seed_and_jobs(seed: str, jobs: str) -> list[Any]:
+def seed_and_jobs(seed: str, threads: str) -> list[Any]:
     """What changes no model."""
     return [
         click.option(
             "--random-state", type=click.IntRange(0), default=0, help=f"Same data, same seed, {seed}."
         ),
-        click.option("--n-jobs", metavar="JOBS", type=Text(jobs), default=-1, help=jobs),
+        click.option("--n-jobs", metavar="JOBS", type=Text(jobs), default=-1, help=threads),
     ]
 
 
