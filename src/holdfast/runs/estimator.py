@@ -5,6 +5,8 @@ from typing import Any
 
 from holdfast.data.input.target import Task
 from holdfast.data.schema import Target
+from holdfast.estimators.threshold import check_threshold
+from holdfast.growth.class_costs import losses_of, priors_of
 from holdfast.runs.about import about_of
 from holdfast.runs.settings import RunSettings
 from holdfast.tree.wording import class_names
@@ -17,7 +19,18 @@ def make_run_estimator(settings: RunSettings, target: Target, *, verbose: bool =
     stated = about_of(settings.about).positive
     if stated is not None and parameters.get("positive") is None:
         parameters["positive"] = stated
-    return settings.make_estimator(task, parameters, verbose=verbose)
+    estimator = settings.make_estimator(task, parameters, verbose=verbose)
+    _check(estimator, target)
+    return estimator
+
+
+def _check(estimator: Any, target: Target) -> None:
+    """Raise a ParameterError, before any work, for a parameter that the target has no use for."""
+    rules = estimator._boosting_settings() if hasattr(estimator, "loss") else estimator._rules()
+    losses_of(rules.loss_matrix, target.classes)
+    priors_of(rules.priors, target.classes)
+    if getattr(estimator, "threshold", None) is not None:
+        check_threshold(estimator.threshold, len(target.classes))
 
 
 def with_labels(parameters: Mapping[str, Any], target: Target) -> dict[str, Any]:
