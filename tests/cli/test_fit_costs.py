@@ -61,7 +61,7 @@ def test_a_threshold_by_cost_is_that_of_python(patients: Path, tmp_path: Path) -
     )
     rows = pd.read_csv(patients)
     model = TreeClassifier(
-        max_depth=2, loss_matrix={("died", "lived"): 4}, threshold="cost", cv=5, random_state=0
+        max_depth=2, loss_matrix={("died", "lived"): 4}, threshold="cost", random_state=0
     ).fit(rows[["age", "ward", "lab"]], rows["outcome"])
     assert np.allclose(run.model.loss_matrix, model.tree_.loss_matrix)
 

@@ -132,6 +132,10 @@ def _scoring(text: str | None) -> list[str] | None:
 
 def _given(settings: CompareSettings, target: Target) -> dict[str, Any]:
     """The parameters of all models that the options spell out."""
+    if settings.class_weight is not None and not target.is_classes:
+        raise ParameterError(
+            f"class_weight is for a target of classes, and {target.name!r} is a number: leave it out."
+        )
     weight = with_labels({"class_weight": settings.class_weight}, target)["class_weight"]
     given = {"min_samples_leaf": settings.min_samples_leaf, "class_weight": weight}
     return {

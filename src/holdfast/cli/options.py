@@ -93,8 +93,8 @@ def cells() -> list[Any]:
             "--date",
             metavar="COLUMN",
             multiple=True,
-            help="Dates, as days since 2000-01-01; with COLUMN:parts as year, month and weekday. :dmy or :mdy "
-            "tells day from month. May be repeated.",
+            help="Dates, as days since 2000-01-01; with COLUMN:parts as year, month and weekday. :dmy or "
+            ":mdy tells day from month. May be repeated.",
         ),
         click.option(
             "--decimal", metavar="MARK", default=".", help="Decimal mark of numbers, as the comma in 1,5."
@@ -251,8 +251,8 @@ def fit_options(command: Command) -> Command:
         cluster_option,
         output_folder(
             default=Path("run"),
-            text="Folder for the run: new, empty, or an earlier run, which is replaced. Where it is not given, "
-            "a run of other data or of another target is kept: see --force.",
+            text="Folder for the run: new, empty, or an earlier run, which is replaced. Where it is not "
+            "given, a run of other data or of another target is kept: see --force.",
         ),
         *cells(),
     ]
