@@ -512,8 +512,8 @@ def test_trees_grow_as_c45_does_and_candidates_come_from_one_path(patients: Path
 
 def test_c45_is_refused_for_a_number(patients: Path, tmp_path: Path) -> None:
     options = ("--growth", "c4.5", "--method", "bootstrap")
-    text = refusal(fit(patients, tmp_path / "run", *options, target="age"))
-    assert text.endswith("--growth c4.5 is for classes, and the target 'age' is a number: leave it out.")
+    refused = fit(patients, tmp_path / "run", *options, target="age")
+    assert (refused.exit_code, "gain_ratio" in refused.stderr) == (2, True)
 
 
 def test_fit_needs_a_target(patients: Path) -> None:
