@@ -320,7 +320,7 @@ def test_years_and_dates_need_no_order(patients: Path, tmp_path: Path) -> None:
         (
             "forest",
             ["--selection-rule", "knee"],
-            "--selection-rule: selection_rule goes with model='stable', and the model is 'forest': leave it out.",
+            "--selection-rule: selection_rule goes with model='stable'",
         ),
         (
             "tree",
