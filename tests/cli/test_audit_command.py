@@ -12,7 +12,7 @@ from command_line import holdfast, refusal, write_patients
 from holdfast import retrain_audit
 from holdfast.evaluate.methods import METHODS
 from holdfast.runs.rows import read_rows
-from holdfast.runs.settings import RunSettings
+from holdfast.runs.settings import DataSettings
 
 PLAIN = ("--drop", "year", "--drop", "patient", "--drop", "weight")
 
@@ -69,7 +69,7 @@ def test_the_pairs_in_the_file_are_those_of_retrain_audit(patients: Path, tmp_pa
     options = ("--changes", "overlap, fewer rows", "--random-state", 3, "--label-weight", 4, "--test", 0.4)
     result = audit(patients, *PLAIN, *options, "-o", tmp_path / "audit.csv")
     assert result.exit_code == 0, result.output
-    rows = read_rows(patients, RunSettings(target="outcome", drop=["year", "patient", "weight"]))
+    rows = read_rows(patients, DataSettings(target="outcome", drop=["year", "patient", "weight"]))
     found = retrain_audit(
         ["pruned-1se", "c4.5"],
         rows.features,

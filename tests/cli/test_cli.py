@@ -10,10 +10,11 @@ import pytest
 from click.testing import CliRunner, Result
 from command_line import holdfast, refusal
 
-from holdfast import Table, Tree, __version__, grow, load, save
+from holdfast import Table, Tree, __version__, grow, save
 from holdfast.cli.main import main
 from holdfast.show.tree_text import drawing
 from holdfast.storage.collection_file import load_trees
+from holdfast.storage.model_file import load_model
 
 HEAVY = ("numba", "sklearn", "scipy", "numpy", "pandas", "rich")
 
@@ -145,7 +146,7 @@ def test_the_demo_tells_its_story_within_the_terminal(demo: tuple[int, Result, P
     own = [line for line in result.output.splitlines() if str(folder) not in line]
     assert max(map(len, own)) <= columns
     # Long conditions are broken to the width of the terminal, and the sentence on weak splits wraps anyhow.
-    assert drawing(load(folder / "model.json"), width=columns).split("\nNote: ")[0] in result.output
+    assert drawing(load_model(folder / "model.json"), width=columns).split("\nNote: ")[0] in result.output
     assert f"holdfast show {folder}" in result.output
     said = " ".join(result.output.split())
     assert re.search(r"They begin with \d\d different questions about \d of the 30 measurements", said)
@@ -175,7 +176,7 @@ def test_the_demo_leaves_a_run_and_a_picture(demo: tuple[int, Result, Path]) -> 
         "summary.json",
         "tree.svg",
     ]
-    assert load(folder / "model.json").depth <= 5
+    assert load_model(folder / "model.json").depth <= 5
     assert json.loads((folder / "summary.json").read_text())["division"]["test_rows"] > 100
     assert ElementTree.parse(folder / "tree.svg").getroot().tag.endswith("svg")
 

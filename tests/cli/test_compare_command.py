@@ -15,7 +15,7 @@ from holdfast.cli import compare as command
 from holdfast.evaluate.compare import compare_models
 from holdfast.evaluate.methods import COMPARED_METHODS, METHODS, MethodSpec
 from holdfast.runs.rows import read_rows
-from holdfast.runs.settings import RunSettings
+from holdfast.runs.settings import DataSettings
 
 PLAIN = ("--drop", "year", "--drop", "patient", "--drop", "weight")
 
@@ -72,7 +72,7 @@ def test_the_figures_in_the_file_are_those_of_compare_models(patients: Path, tmp
         tmp_path / "c.csv",
     )
     assert result.exit_code == 0, result.output
-    rows = read_rows(patients, RunSettings(target="outcome", drop=["year", "patient", "weight"]))
+    rows = read_rows(patients, DataSettings(target="outcome", drop=["year", "patient", "weight"]))
     found = compare_models(
         {"tree": TreeClassifier()},
         rows.features,
@@ -238,7 +238,10 @@ def test_every_model_can_be_built_fitted_and_measured(name: str, ending: str) ->
         (["--models", "oak"], "--models 'oak' names 'oak': choose of stable, tree, pruned"),
         (["--models", ","], "names none"),
         (["--baseline", "forest"], "--baseline forest is none of the models compared: tree, c4.5"),
-        (["--scoring", "r2"], "--scoring 'r2' is for numbers, and the target 'outcome' holds classes"),
+        (
+            ["--scoring", "r2"],
+            "--scoring: scoring='r2' is for numbers, and the target 'outcome' holds classes",
+        ),
         (["--folds", "1"], "--folds 1 goes with --stage only"),
         (["--strict-groups"], "keeps whole groups apart, and no groups are given: give groups (--groups)"),
         (["--groups", "ward", "--stage", "nobody"], "There is no column 'nobody'"),
@@ -255,7 +258,7 @@ def test_what_cannot_be_done_is_one_line(options: list[str], message: str, patie
 def test_no_jobs_at_all_are_refused_before_the_file_is_looked_for() -> None:
     result = holdfast("compare", "nowhere.csv", "--target", "y", "--n-jobs", 0)
     assert result.exit_code == 2
-    assert "Invalid value for '--n-jobs': 0 jobs do no work" in result.stderr
+    assert "Invalid value for '--n-jobs': '0' must be" in result.stderr
 
 
 def test_the_file_that_is_read_is_never_written_to(patients: Path) -> None:

@@ -6,7 +6,8 @@ import pandas as pd
 import pytest
 from command_line import holdfast, refusal, write_patients
 
-from holdfast import BaggingClassifier, GrowthRules, Table, Tree, grow, load, save, tree_diff
+from holdfast import BaggingClassifier, GrowthRules, Table, Tree, grow, save, tree_diff
+from holdfast.storage.model_file import load_model
 
 
 def grown(path: Path, **rules: int) -> Tree:
@@ -27,7 +28,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_two_files_are_compared_without_any_data(folder: Path) -> None:
     result = holdfast("diff", folder / "old.json", folder / "new.json", columns=120)
     assert result.exit_code == 0, result.output
-    assert result.stdout == f"{tree_diff(load(folder / 'old.json'), load(folder / 'new.json'))}\n"
+    assert result.stdout == f"{tree_diff(load_model(folder / 'old.json'), load_model(folder / 'new.json'))}\n"
 
 
 def test_the_rows_are_those_of_the_file_and_the_target_is_found(folder: Path) -> None:
@@ -36,7 +37,7 @@ def test_the_rows_are_those_of_the_file_and_the_target_is_found(folder: Path) ->
     )
     told = json.loads(result.stdout)
     rows = pd.read_csv(folder / "rows.csv", dtype={"zip": str})
-    trees = load(folder / "old.json"), load(folder / "new.json")
+    trees = load_model(folder / "old.json"), load_model(folder / "new.json")
     diff = tree_diff(*trees, rows[["age", "ward", "lab"]], rows["outcome"])
     flips = (trees[0].predict(rows) != trees[1].predict(rows)).mean()
     assert told["rows"]["flips"] == pytest.approx(flips)
@@ -53,7 +54,7 @@ def test_weights_positive_class_and_scoring(folder: Path) -> None:
     told = json.loads(result.stdout)["rows"]
     assert (told["positive"], told["metric"]) == ("died", "log_loss")
     lines = list(csv.DictReader((folder / "rows.csv").read_text().splitlines()))
-    predicted = [load(folder / name).predict(_features(lines)) for name in ("old.json", "new.json")]
+    predicted = [load_model(folder / name).predict(_features(lines)) for name in ("old.json", "new.json")]
     weights = [float(line["weight"]) for line in lines]
     swapped = sum(w for w, a, b in zip(weights, *predicted, strict=True) if (a, b) == ("lived", "died"))
     assert told["swap_ins"] == pytest.approx(swapped / sum(weights))
@@ -95,6 +96,6 @@ def test_what_cannot_be_compared_is_refused_in_one_line(folder: Path, tmp_path: 
     short = tmp_path / "short.csv"
     short.write_text("age,outcome\n41,died\n50,lived\n")
     assert "has no column 'lab'" in refusal(holdfast("diff", old, new, "--data", short))
-    assert "--positive 'maybe' is no class" in refusal(
+    assert "--positive: positive='maybe' is no class" in refusal(
         holdfast("diff", old, new, "--data", rows, "--positive", "maybe")
     )

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 from command_line import fit, holdfast, refusal, write_patients
 
-from holdfast import explain_row, load, open_run
+from holdfast import explain_row, open_run
+from holdfast.storage.model_file import load_model
 
 PLAIN = ("--drop", "year", "--drop", "patient", "--drop", "weight")
 
@@ -29,7 +30,7 @@ def test_a_row_of_a_file_is_explained_as_python_does(run: Path, rows: Path) -> N
     result = holdfast("explain", run / "model.json", rows, "--row", 3, columns=100)
     assert result.exit_code == 0, result.output
     row = pd.read_csv(rows, dtype={"zip": str}).iloc[[2]]
-    assert result.output == f"{explain_row(load(run / 'model.json'), row)}\n"
+    assert result.output == f"{explain_row(load_model(run / 'model.json'), row)}\n"
 
 
 def test_no_line_is_wider_than_the_terminal(run: Path, rows: Path) -> None:
@@ -84,13 +85,13 @@ def test_what_is_fixed_and_wanted_is_passed_on(run: Path, rows: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (("--fixed", "nope"), "--fixed 'nope' is no column of the model"),
+        (("--fixed", "nope"), "--fixed: fixed='nope' is no column of the model"),
         (("--row", 99), "--row 99 is not there"),
         (("--id", "nope"), "--id names 'nope', which is no column of"),
         (("--set", "age"), "write it as COLUMN=VALUE"),
         (("--set", "agee=3"), "--set names 'agee', which is no column of the model"),
         (("--set", "age=old"), "is no number, and the column is numeric"),
-        (("--wanted", "maybe"), "--wanted 'maybe' is no class of 'outcome'"),
+        (("--wanted", "maybe"), "--wanted: wanted='maybe' is no class of 'outcome'"),
         (("-o", "x.png"), "must end in .txt, .html or .json"),
     ],
 )

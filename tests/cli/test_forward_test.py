@@ -12,11 +12,11 @@ from command_line import fit as fit_outcome
 from command_line import holdfast, refusal
 from sklearn.metrics import roc_auc_score
 
-from holdfast import load
 from holdfast.data.files.reading import read_file
 from holdfast.runs.held_out import choose_test_rows
 from holdfast.runs.rows import read_rows
-from holdfast.runs.settings import RunSettings
+from holdfast.runs.settings import DataSettings
+from holdfast.storage.model_file import load_model
 
 YEARS = (2016, 2017, 2018, 2019)
 
@@ -58,7 +58,7 @@ def test_the_last_stage_is_held_out_and_an_eighth_of_those_before(tmp_path: Path
     assert division["test_rows"] == 100
     assert division["earlier_test_rows"] == pytest.approx(300 / 8, abs=2)
     assert division["training_rows"] == 300 - division["earlier_test_rows"]
-    assert load(tmp_path / "run" / "model.json").count[0] == division["training_rows"]
+    assert load_model(tmp_path / "run" / "model.json").count[0] == division["training_rows"]
     earlier = division["earlier_test_rows"]
     assert f"100 rows of stage 2019, and {earlier} random rows of the stages before" in said
     assert max(map(len, said.split())) < 80
@@ -68,7 +68,7 @@ def test_both_scores_are_printed_and_the_later_one_is_that_of_the_last_stage(tmp
     data = write_exams(tmp_path / "exams.csv")
     result = fit(data, tmp_path / "run", "--stage", "year", "--drop", "person")
     chosen = summary(tmp_path / "run")["trees"]["chosen"]
-    model = load(tmp_path / "run" / "model.json")
+    model = load_model(tmp_path / "run" / "model.json")
     late = [row for row in csv.DictReader(data.read_text().splitlines()) if row["year"] == "2019"]
     X = np.array([[float(row[name]) for name in "abc"] for row in late])
     shares = model.value[model.apply(X)][:, 1]
@@ -104,7 +104,7 @@ def test_of_two_stages_the_first_is_learnt_from_and_a_note_says_so(tmp_path: Pat
     result = fit(data, tmp_path / "run", "--stage", "year", "--drop", "person", "--method", "bootstrap")
     assert "drawn at random from stage 2016, the only one left" in words(result)
     assert result.stderr.startswith("Note: The test holds out stage 2019, 100 rows, and 1")
-    assert "--test-rows random" in result.stderr
+    assert "test_rows='random'" in result.stderr
     assert summary(tmp_path / "run")["division"]["early_stages"] == []
 
 
@@ -117,7 +117,7 @@ def test_random_rows_of_all_stages_can_be_asked_for(tmp_path: Path) -> None:
     assert facts["division"]["test_rows"] == pytest.approx(100, abs=2)
     assert facts["division"]["early_stages"] == ["2016", "2017"]
     assert facts["trees"]["chosen"]["earlier_test"] is None
-    rows = read_rows(data, RunSettings(target="sick", stage="year", drop="person"))
+    rows = read_rows(data, DataSettings(target="sick", stage="year", drop="person"))
     is_test = choose_test_rows(rows.table(), rows, 0.25, "random", 0).test
     assert set(np.unique(rows.stage[is_test])) == {0, 1, 2, 3}
 
@@ -144,7 +144,7 @@ def test_one_stage_is_enough_for_a_centred_tree_without_test_rows(tmp_path: Path
 
 def test_forward_needs_stages_and_more_than_one(tmp_path: Path) -> None:
     data = write_exams(tmp_path / "exams.csv", (2016,))
-    assert "--test-rows forward holds out the last stages" in refusal(
+    assert "--test-rows: test_rows='forward' holds out the last stages" in refusal(
         fit(data, tmp_path / "run", "--drop", "person", "--drop", "year", "--test-rows", "forward")
     )
     early = ("--method", "bootstrap")  # which has early rows
@@ -158,7 +158,7 @@ def test_a_class_that_only_the_last_stage_has_is_learnt_from_with_a_note(tmp_pat
     data.write_text(data.read_text() + "0,0,0,2019,P1,maybe\n" * 3)
     result = fit(data, tmp_path / "run", "--stage", "year", "--drop", "person")
     assert "3 rows have a class, maybe, that no stage before 2019 has" in result.stderr
-    assert load(tmp_path / "run" / "model.json").schema.target.classes == ("maybe", "no", "yes")
+    assert load_model(tmp_path / "run" / "model.json").schema.target.classes == ("maybe", "no", "yes")
     assert summary(tmp_path / "run")["division"]["test_rows"] == 100
     new = tmp_path / "new.csv"
     new.write_text(
@@ -179,7 +179,7 @@ def test_with_groups_it_is_said_how_many_test_rows_are_of_known_persons(tmp_path
     )
     said = words(fit(data, tmp_path / "run", "--stage", "year", "--groups", "person"))
     division = summary(tmp_path / "run")["division"]
-    rows = read_rows(data, RunSettings(target="sick", stage="year", groups="person"))
+    rows = read_rows(data, DataSettings(target="sick", stage="year", groups="person"))
     held_out = choose_test_rows(rows.table(), rows, 0.25, None, 0)
     assert division["test_rows"] == held_out.test.sum() == 120
     person = list(read_file(data, categorical=["person"]).column("person"))
@@ -271,7 +271,7 @@ def test_a_last_stage_with_one_case_is_joined_by_those_before(tmp_path: Path) ->
     few = [line.replace("2019", "2020").rsplit(",", 1)[0] for line in lines[-10:]]
     lines += [f"{line},{'yes' if place == 0 else 'no'}" for place, line in enumerate(few)]
     data.write_text("\n".join(lines) + "\n")
-    rows = read_rows(data, RunSettings(target="sick", stage="year", drop="person"))
+    rows = read_rows(data, DataSettings(target="sick", stage="year", drop="person"))
     assert choose_test_rows(rows.table(), rows, 0.25, None, 0).stages == ("2019", "2020")
 
 

@@ -7,8 +7,9 @@ import pytest
 from click.testing import Result
 from command_line import holdfast, refusal, write_patients
 
-from holdfast import ChangePolicy, ForestClassifier, Table, Tree, TreeClassifier, load, save
+from holdfast import ChangePolicy, ForestClassifier, Table, Tree, TreeClassifier, save
 from holdfast.data.files.reading import read_file
+from holdfast.storage.model_file import load_model
 
 DROP = ("year", "patient", "weight")
 
@@ -78,7 +79,7 @@ def test_a_line_that_fails_ends_with_exit_code_3(folder: Path, tmp_path: Path) -
 
 def test_the_figures_are_those_of_python(folder: Path, tmp_path: Path) -> None:
     check(folder, "-o", tmp_path / "verdict.json", policy="narrow.toml")
-    trees: list[Tree] = [load(folder / name) for name in ("old.json", "new.json")]
+    trees: list[Tree] = [load_model(folder / name) for name in ("old.json", "new.json")]
     wide = trees[0].schema.widened(trees[1].schema)
     frame = read_file(folder / "test.csv", categorical=["zip"], drop=DROP)
     table = Table.from_frame(frame, "outcome", schema=wide.widened(Table.from_frame(frame, "outcome").schema))

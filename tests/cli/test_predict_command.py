@@ -7,9 +7,10 @@ import pytest
 from click.testing import Result
 from command_line import fit, holdfast, refusal, write_patients
 
-from holdfast import BaggingClassifier, ForestClassifier, GrowthRules, Table, grow, load, save
+from holdfast import BaggingClassifier, ForestClassifier, GrowthRules, Table, grow, save
 from holdfast.data.files.reading import read_file
 from holdfast.data.input.frame import Frame
+from holdfast.storage.model_file import load_model
 
 PLAIN = ("--drop", "year", "--drop", "patient", "--drop", "weight")
 
@@ -34,7 +35,7 @@ def scored(result: Result) -> list[dict[str, str]]:
 def test_predictions_are_those_of_the_tree_on_the_same_rows(model: Path, new: Path, tmp_path: Path) -> None:
     assert holdfast("predict", model, new, "-o", tmp_path / "scored.csv").output == ""
     rows = list(csv.DictReader((tmp_path / "scored.csv").read_text().splitlines()))
-    tree, whole = load(model), read_file(new)
+    tree, whole = load_model(model), read_file(new)
     frame = whole.without([name for name in whole.names if name not in tree.schema.names])
     assert [row["prediction"] for row in rows] == tree.predict(frame).tolist()
     shares = [[float(row["p(died)"]), float(row["p(lived)"])] for row in rows]
@@ -131,7 +132,9 @@ def test_trees_that_vote_by_a_threshold_do_so_here_too(tmp_path: Path) -> None:
 
 def test_unseen_categories_are_noted_in_one_line(model: Path, new: Path) -> None:
     new.write_text(new.read_text().replace(",A,", ",Z,"))
-    asked = {load(model).schema.names[index] for index in load(model).feature.tolist() if index >= 0}
+    asked = {
+        load_model(model).schema.names[index] for index in load_model(model).feature.tolist() if index >= 0
+    }
     result = holdfast("predict", model, new)
     assert result.exit_code == 0
     assert result.stderr.count("\n") == ("ward" in asked)
@@ -189,7 +192,7 @@ def test_the_first_cell_that_is_no_number_is_named_and_can_be_read_as_missing(mo
 
 
 def test_only_the_columns_that_the_tree_asks_about_are_needed(model: Path, new: Path, tmp_path: Path) -> None:
-    tree = load(model)
+    tree = load_model(model)
     asked = [tree.schema.names[index] for index in np.unique(tree.feature).tolist() if index >= 0]
     assert len(asked) < len(tree.schema.names)  # or there is nothing to show
     rows = list(csv.DictReader(new.read_text().splitlines()))

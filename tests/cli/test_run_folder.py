@@ -67,7 +67,7 @@ def test_the_usual_folder_is_kept_from_a_fit_of_other_data_or_another_target(
     ("module", "name"),
     [
         (fit_run, "read_rows"),
-        (fit_run, "fit_stable"),
+        (fit_run, "fit"),
         (run_files, "save_trees"),
         (json_file, "replace_file"),
     ],

@@ -13,12 +13,12 @@ from holdfast import (
     GrowthRules,
     Table,
     grow,
-    load,
     save,
     save_trees,
 )
 from holdfast.cli.show import text_of
 from holdfast.cli.show_form import ENDINGS
+from holdfast.storage.model_file import load_model
 
 EXACT = GrowthRules(categories="exact")  # one row of each ward: no other search tells it from chance
 WARDS = tuple(f"w{number:02}" for number in range(60))
@@ -59,7 +59,7 @@ def test_the_table_of_a_collection_has_first_questions_in_full(tmp_path: Path) -
         answers = ["no", "yes"] * 30
         answers[flipped], answers[flipped + 1] = answers[flipped + 1], answers[flipped]
         save(grow(Table.from_arrays([[ward] for ward in WARDS], answers), EXACT), tmp_path / f"{number}.json")
-    save_trees([load(tmp_path / "0.json"), load(tmp_path / "1.json")], tmp_path / "both.json")
+    save_trees([load_model(tmp_path / "0.json"), load_model(tmp_path / "1.json")], tmp_path / "both.json")
     lines = list(
         csv.DictReader(holdfast("show", tmp_path / "both.json", "--format", "csv").output.splitlines())
     )

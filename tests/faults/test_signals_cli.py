@@ -25,9 +25,7 @@ def test_a_signal_ends_a_command_in_one_line(
     if signal.getsignal(number) == signal.SIG_IGN:
         pytest.skip("whoever started the tests has the signal ignored, as nohup does")
     patients = write_patients(tmp_path / "patients.csv")
-    monkeypatch.setattr(
-        fit_run, "fit_stable", lambda *_, **__: os.kill(os.getpid(), number) or time.sleep(10)
-    )
+    monkeypatch.setattr(fit_run, "fit", lambda *_, **__: os.kill(os.getpid(), number) or time.sleep(10))
     handlers = [signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)]
     result = fit(patients, tmp_path / "run", *PLAIN)
     assert (result.exit_code, result.stderr) == (code, f"Stopped by {number.name}.\n")
@@ -44,7 +42,7 @@ def test_a_signal_that_a_library_swallows_ends_the_command_all_the_same(
         except KeyboardInterrupt:
             raise ValueError("something else") from None
 
-    monkeypatch.setattr(fit_run, "fit_stable", swallowed)
+    monkeypatch.setattr(fit_run, "fit", swallowed)
     result = fit(write_patients(tmp_path / "patients.csv"), tmp_path / "run", *PLAIN)
     assert (result.exit_code, result.stderr) == (143, "Stopped by SIGTERM.\n")
 
@@ -56,7 +54,7 @@ def test_a_signal_that_is_lost_in_a_callback_comes_again(
         ctypes.CFUNCTYPE(None)(lambda: os.kill(os.getpid(), signal.SIGTERM))()
         time.sleep(60)
 
-    monkeypatch.setattr(fit_run, "fit_stable", lost)
+    monkeypatch.setattr(fit_run, "fit", lost)
     start = time.monotonic()
     result = fit(write_patients(tmp_path / "patients.csv"), tmp_path / "run", *PLAIN)
     assert (result.exit_code, result.stderr) == (143, "Stopped by SIGTERM.\n")

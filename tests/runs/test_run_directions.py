@@ -6,8 +6,7 @@ import pytest
 
 from holdfast import fit_run
 from holdfast.errors import ParameterError
-from holdfast.runs.parsing import directions_of
-from holdfast.tree.monotone import count_violations
+from holdfast.tree.monotone import violations
 
 
 @pytest.fixture(scope="module")
@@ -28,17 +27,6 @@ def test_the_model_of_a_run_keeps_to_its_directions(frame, model):
     assert all(tree.monotone is not None and count_violations(tree) == 0 for tree in trees)
 
 
-def test_text_and_pairs_say_the_same():
-    assert (
-        directions_of("age=+1, dose=-1")
-        == directions_of({"age": 1, "dose": -1})
-        == (("age", 1), ("dose", -1))
-    )
-    for wrong in ("age=up", "age", {}, {"age": 3}, 5):
-        with pytest.raises(ValueError, match="has to be columns with"):
-            directions_of(wrong)
-
-
 def test_an_unknown_column_is_named(frame):
     with pytest.raises(ParameterError, match="'height', which is no column"):
-        fit_run(frame, target="outcome", model="tree", monotonic_cst="height=1")
+        fit_run(frame, target="outcome", model="tree", monotonic_cst={"height": 1})

@@ -11,15 +11,13 @@ from holdfast.kernels.distance.distances import measure
 from holdfast.kernels.jit import Kernel
 from holdfast.runs import kernels
 from holdfast.runs.kernels import centre_smallest, train_smallest
-from holdfast.runs.settings import RunSettings
 
 needs_compiler = pytest.mark.skipif(not isinstance(centre, Kernel), reason="the compiler is switched off")
-SETTINGS = RunSettings(target="y")
 
 
 @needs_compiler
 def test_the_process_beside_compiles_for_the_very_arguments_of_a_fit() -> None:
-    train_smallest(SETTINGS)
+    train_smallest("centred", "blend")
     known = [set(kernel.compiled.signatures) for kernel in (centre, measure)]
     centre_smallest()
     assert [set(kernel.compiled.signatures) for kernel in (centre, measure)] == known
@@ -32,7 +30,7 @@ def test_a_kernel_that_was_called_is_on_disk_and_then_no_process_is_started(
     centre_smallest()
     assert centre.is_on_disk
     monkeypatch.setattr(subprocess, "Popen", None)
-    train_smallest(SETTINGS)
+    train_smallest("centred", "blend")
 
 
 @needs_compiler
@@ -47,7 +45,7 @@ def test_a_process_that_fails_changes_nothing(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(Kernel, "is_on_disk", False)
     monkeypatch.setattr(kernels, "cpu_count", lambda: 2)
     monkeypatch.setattr(subprocess, "Popen", failing)
-    train_smallest(SETTINGS)
+    train_smallest("centred", "blend")
     assert started == ["import holdfast.runs.kernels as own; own.centre_smallest()"]
 
 

@@ -11,9 +11,9 @@ from cli.command_line import write_patients
 from holdfast import DataError
 from holdfast.data.files import reading
 from holdfast.runs.rows import read_rows
-from holdfast.runs.settings import RunSettings
+from holdfast.runs.settings import DataSettings
 
-ROLES = RunSettings(target="outcome", stage="year", groups="patient", weight="weight")
+ROLES = DataSettings(target="outcome", stage="year", groups="patient", weight="weight")
 
 
 @pytest.fixture(scope="module")
@@ -55,10 +55,10 @@ def test_stages_groups_and_features_are_those_of_the_columns(patients: Path) -> 
 def test_messages_name_the_file_or_the_frame(patients: Path) -> None:
     frame = pandas.read_csv(patients)
     with pytest.raises(DataError, match="No column of the frame is left"):
-        read_rows(frame[["outcome"]], RunSettings(target="outcome"))
+        read_rows(frame[["outcome"]], DataSettings(target="outcome"))
     missing = frame.assign(outcome=np.where(frame.index == 7, None, frame["outcome"]))
     with pytest.raises(DataError, match="missing in 1 of 120 rows of the frame, first at row 7"):
-        read_rows(missing, RunSettings(target="outcome"))
-    assert read_rows(missing, RunSettings(target="outcome", drop_missing_target=True)).frame.n_rows == 119
+        read_rows(missing, DataSettings(target="outcome"))
+    assert read_rows(missing, DataSettings(target="outcome", drop_missing_target=True)).frame.n_rows == 119
     with pytest.raises(DataError, match=f"There is no column 'x' in '{patients}', as --drop says"):
-        read_rows(patients, RunSettings(target="outcome", drop="x"))
+        read_rows(patients, DataSettings(target="outcome", drop="x"))

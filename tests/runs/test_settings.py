@@ -1,45 +1,48 @@
-"""Each setting is declared once: the terminal and Python take the same ones."""
+"""The settings of a run: its data, its test rows, and the parameters of the estimators."""
 
 import json
-from dataclasses import MISSING, fields
+from typing import Any
 
 import click
+import pandas
 import pytest
 
-from holdfast import ParameterError
+from holdfast import ParameterError, fit_run
+from holdfast.cli.fit import settings_of
 from holdfast.cli.main import main
-from holdfast.cli.options import CompareSettings
+from holdfast.cli.model_options import MODEL_OPTIONS
+from holdfast.cli.parsing import class_weights, column_in_order, directions, losses, priors, threshold
 from holdfast.data.schema import Target
-from holdfast.runs import settings as run_settings
+from holdfast.growth.rules import C45
+from holdfast.runs.estimator import make_run_estimator
 from holdfast.runs.facts import settings_facts
-from holdfast.runs.growth_rules import stable_settings
-from holdfast.runs.parsing import class_weights, class_weights_of, column_in_order, columns_in_order
 from holdfast.runs.settings import MODELS, RunSettings
-from holdfast.stability.centring.names import TEACHER_NAMES
-from holdfast.stability.centring.teacher import PARTS, TEACHERS
 from holdfast.stability.methods import METHODS
-from holdfast.stability.selection import RULES, UNITS
-from holdfast.stability.settings import StabilitySettings
 
-# Where a run goes and how it is done: no setting of the model.
-APART = ("help", "output", "no_report", "cluster", "restart", "force")
+CLASSES = Target("y", classes=("no", "yes"))
+FRAME = pandas.DataFrame(
+    {
+        "a": range(40),
+        "b": [1.0, 2.0] * 20,
+        "outcome": ["no", "yes"] * 20,
+        "cost": [float(i) for i in range(40)],
+    }
+)
 
 
-def options_of(verb: str) -> dict[str, click.Option]:
-    found = {each.name: each for each in main.commands[verb].params if isinstance(each, click.Option)}
-    return {name: each for name, each in found.items() if name not in APART}
+def estimator(given: dict[str, Any], target: Target = CLASSES) -> Any:
+    return make_run_estimator(RunSettings.of({"target": "y", **given}), target)
 
 
-@pytest.mark.parametrize(("verb", "kind"), [("fit", RunSettings), ("compare", CompareSettings)])
-def test_every_setting_is_an_option_of_its_name_and_default(verb: str, kind: type) -> None:
-    options = options_of(verb)
-    assert sorted(options) == sorted(each.name for each in fields(kind))
-    for each in fields(kind):
-        option = options[each.name]
-        assert option.opts == [f"--{each.name.replace('_', '-')}"]
-        assert option.required == (each.default is MISSING)
-        if not option.required and not option.multiple:
-            assert option.get_default(click.Context(main)) == each.default
+def test_every_model_option_is_a_parameter_of_an_estimator_with_its_default_in_the_help() -> None:
+    from holdfast.runs.settings import TASKS, parameters_of
+
+    known = {name for model in MODELS for task in TASKS for name in parameters_of(model, task)}
+    assert {each.name for each in MODEL_OPTIONS} <= known
+    options = {each.name: each for each in main.commands["fit"].params if isinstance(each, click.Option)}
+    assert "[default: auto]" in str(options["max_depth"].help)
+    assert str(options["min_samples_leaf"].help).startswith("The fewest rows in a leaf")
+    assert all(options[each.name].help for each in MODEL_OPTIONS)
 
 
 def test_one_name_for_the_output_of_every_command() -> None:
@@ -48,12 +51,6 @@ def test_one_name_for_the_output_of_every_command() -> None:
             output = [option.opts for option in each.params if option.name == "output"]
             writes = name not in ("warmup", "status")  # what they make has its place, or is nothing
             assert output == [["-o", "--output"]] * writes, (name, each.name)
-
-
-def test_the_names_in_the_help_are_those_of_the_library() -> None:
-    assert run_settings.RULES == RULES
-    assert run_settings.UNITS == UNITS
-    assert (*TEACHERS, *PARTS) == TEACHER_NAMES
 
 
 def test_an_unknown_setting_raises_with_the_nearest_one() -> None:
@@ -68,125 +65,118 @@ def test_an_unknown_setting_raises_with_the_nearest_one() -> None:
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("max_depth", 0),
-        ("max_depth", 2.5),
-        ("max_depth", True),
-        ("n_estimators", 0),
-        ("n_jobs", 0),
-        ("n_jobs", -2),
         ("test", 1),
         ("test", -0.1),
-        ("early_fraction", 0),
-        ("early_fraction", 1),
-        ("tolerance", -1),
-        ("tolerance_unit", "feet"),
-        ("teacher", "professor"),
-        ("leaf_values", "guesses"),
-        ("max_leaf_nodes", 1),
-        ("max_leaf_nodes", 2.5),
-        ("max_leaf_nodes", "cv-1se"),
         ("random_state", -1),
         ("random_state", "0"),
-        ("selection_rule", "any"),
-        ("selection_rule", "weighted"),  # without gamma
         ("model", None),
-        ("growth", "id3"),
         ("task", "sorting"),
         ("drop", 3),
         ("drop", [3]),
         ("stage", 3),
         ("keep_ids", "yes"),
-        ("min_samples_leaf", 1.5),
-        ("class_weight", {"a": -1}),
         ("stage_order", ["one"]),
         ("stage_order", ["a", "b"]),  # without stage
+        ("max_depth", 0),
+        ("max_depth", 2.5),
+        ("n_estimators", 0),
+        ("n_jobs", 0),
+        ("tolerance", -1),
+        ("tolerance_unit", "feet"),
+        ("teacher", "professor"),
+        ("leaf_values", "guesses"),
+        ("max_leaf_nodes", 1),
+        ("max_leaf_nodes", "most"),
+        ("selection_rule", "any"),
+        ("selection_rule", "weighted"),  # without gamma
+        ("min_samples_leaf", 1.5),
+        ("class_weight", {"no": -1}),
+        ("loss_matrix", {"no:gone": 2}),
+        ("priors", {"no": 0.5, "yes": 0.4}),
+        ("threshold", 1.0),
     ],
 )
-def test_a_value_out_of_range_is_refused(name: str, value: object) -> None:
-    with pytest.raises(ParameterError, match=f"--{name.replace('_', '-')}"):
-        RunSettings.of({"target": "y", name: value})
+def test_a_value_out_of_range_is_refused_by_its_name(name: str, value: object) -> None:
+    with pytest.raises(ParameterError, match=f"^{name}|^The teacher|^Cannot use the teacher"):
+        fit_run(FRAME, "outcome", **{"n_estimators": 3, name: value})
 
 
 @pytest.mark.parametrize("model", [model for model in MODELS if model != "stable"])
 def test_a_setting_of_another_model_is_refused_even_with_its_default(model: str) -> None:
     with pytest.raises(
-        ParameterError, match=f"--selection-rule goes with --model stable, and the model is {model}"
+        ParameterError, match=f"selection_rule goes with model='stable', and the model is '{model}'"
     ):
         RunSettings.of({"target": "y", "model": model, "selection_rule": "within-tolerance"})
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_a_setting_of_another_method_is_refused_and_no_fact(method: str) -> None:
-    of_centred, of_others = {"teacher": "forest", "leaf_values": "labels"}, {"early_fraction": 0.4}
+    of_centred, of_others = {"teacher": "forest"}, {"early_fraction": 0.4}
     useful, useless = (of_centred, of_others) if method == "centred" else (of_others, of_centred)
-    facts = RunSettings.of({"target": "y", "method": method, **useful}).facts["settings"]
+    settings = RunSettings.of({"target": "y", "method": method, **useful})
+    facts = settings_facts(settings, make_run_estimator(settings, CLASSES))["settings"]
     assert useful.items() <= facts.items()
     assert not useless.keys() & facts.keys()
     for name, value in useless.items():
-        option = f"--{name.replace('_', '-')}"
-        with pytest.raises(
-            ParameterError, match=f"{option} goes with --method .*, and the method is {method}"
-        ):
+        with pytest.raises(ParameterError, match=f"{name} goes with method=.*, and the method is '{method}'"):
             RunSettings.of({"target": "y", "method": method, name: value})
 
 
 def test_growth_is_for_trees_that_learn_from_the_rows_themselves() -> None:
-    with pytest.raises(ParameterError, match="--growth goes with --method bootstrap or pruned or paper"):
-        RunSettings.of({"target": "y", "growth": "c4.5"})
-    assert RunSettings.of({"target": "y", "growth": "c4.5", "method": "paper"}).growth == "c4.5"
-    assert RunSettings.of({"target": "y", "growth": "c4.5", "model": "tree"}).growth == "c4.5"
+    given = {"target": "y", "growth_rules": "c4.5"}
+    with pytest.raises(ParameterError, match="--growth goes with another --method"):
+        settings_of(given)
+    assert settings_of({**given, "method": "paper"}).parameters["growth_rules"] is C45
+    assert settings_of({**given, "model": "tree"}).parameters["growth_rules"] is C45
 
 
-def test_the_settings_of_the_teacher_reach_the_training() -> None:
-    target = Target(classes=("no", "yes"))
-    given = {"teacher": "kernel", "leaf_values": "labels", "max_leaf_nodes": 8, "tolerance": 0.03}
-    training = stable_settings(RunSettings.of({"target": "y", **given}), target)
-    assert (training.teacher, training.leaf_values, training.tolerance) == ("kernel", "labels", 0.03)
-    assert (training.rules.max_leaf_nodes, training.n_trees) == (8, 100)
-    assert stable_settings(RunSettings(target="y"), target).n_trees == StabilitySettings().n_trees
-    of_score = {"tolerance": 1, "tolerance_unit": "standard-error"}
-    assert stable_settings(RunSettings.of({"target": "y", **of_score}), target).tolerance is None
-    for facts, n_leaves in ((given, 8), ({}, "auto")):
-        found = settings_facts(RunSettings.of({"target": "y", **facts}), target)["settings"]
-        assert found["max_leaf_nodes"] == n_leaves
-        assert "criterion" not in found  # students fit what the teacher says
+@pytest.mark.parametrize(
+    ("target", "name", "value"),
+    [("cost", "class_weight", "balanced"), ("cost", "threshold", 0.5), ("outcome", "quantile", 0.9)],
+)
+def test_a_parameter_for_the_other_kind_of_target_is_refused(target: str, name: str, value: Any) -> None:
+    with pytest.raises(ParameterError, match=f"{name} is for a target of .*, and '{target}' is"):
+        fit_run(FRAME, target, **{name: value})
 
 
-def test_held_out_rows_choose_the_leaves_of_a_consensus_tree_alone() -> None:
-    target = Target(classes=("no", "yes"))
-    settings = RunSettings.of({"target": "y", "max_leaf_nodes": "AUTO"})
-    training = stable_settings(settings, target)
-    assert (training.is_size_open, training.rules.max_leaf_nodes) == (True, None)
-    assert not stable_settings(RunSettings(target="y", max_leaf_nodes=8), target).is_size_open
-    assert settings_facts(settings, target)["settings"]["max_leaf_nodes"] == "auto"
-    for others in ({"method": "bootstrap"}, {"model": "tree"}):
-        with pytest.raises(
-            ParameterError, match="--max-leaf-nodes auto goes with --method centred, and the m"
-        ):
-            RunSettings.of({"target": "y", "max_leaf_nodes": "auto", **others})
-
-
-def test_python_may_give_one_name_for_a_list_and_dicts_for_pairs() -> None:
-    settings = RunSettings(
-        target="y", drop="a", ordered={"g": ["low", "high"]}, class_weight={"no": 1, "yes": 2}
-    )
-    assert settings.drop == ("a",)
-    assert settings.ordered == (("g", ("low", "high")),)
-    assert settings.class_weight == (("no", 1.0), ("yes", 2.0))
+def test_classes_are_named_by_their_text_or_by_themselves() -> None:
+    target = Target("y", classes=(0, 1))
+    for key, pair in ((1, (1, 0)), ("1", "1:0")):
+        model = estimator({"class_weight": {key: 5}, "loss_matrix": {pair: 3}, "model": "tree"}, target)
+        assert (model.class_weight, model.loss_matrix) == ({1: 5}, {(1, 0): 3})
 
 
 def test_texts_of_the_terminal_mean_what_python_says() -> None:
-    assert class_weights("no=1,yes=2") == class_weights_of({"no": 1, "yes": 2})
-    assert (column_in_order("g=low,high"),) == columns_in_order({"g": ["low", "high"]})
+    assert class_weights("no=1,yes=2") == {"no": 1, "yes": 2}
+    assert column_in_order("g=low,high") == ("g", ("low", "high"))
+    given = {"target": "y", "ordered": {"g": ["low", "high"]}, "drop": "a"}
+    assert RunSettings.of(given).data.ordered == (("g", ("low", "high")),)
+    assert RunSettings.of(given).data.drop == ("a",)
+
+
+@pytest.mark.parametrize(
+    ("read", "text"),
+    [
+        *((losses, text) for text in ("bad=5", "bad:good=-1", "bad:good=1,bad:good=2", "")),
+        *((priors, text) for text in ("a=0.5,b=0.4", "a=1,b=0", "3")),
+        *((threshold, text) for text in ("0", "1", "best")),
+        *((directions, text) for text in ("age=up", "age", "age=3", "age=0")),
+        *((class_weights, text) for text in ("died", "died=0", "died=x")),
+    ],
+)
+def test_a_text_that_cannot_be_read_says_what_it_must_be(read: Any, text: str) -> None:
+    with pytest.raises(ValueError, match=r"must be .*such as|has a name twice"):
+        read(text)
 
 
 @pytest.mark.parametrize("model", MODELS)
 def test_the_facts_are_plain_data_with_each_setting_once(model: str) -> None:
-    facts = RunSettings(target="y", model=model, class_weight={"no": 2}, ordered={"g": ["a", "b"]}).facts
+    given = {"target": "y", "model": model, "class_weight": {"no": 2}, "ordered": {"g": ["a", "b"]}}
+    settings = RunSettings.of(given)
+    facts = settings_facts(settings, make_run_estimator(settings, CLASSES))
     assert json.loads(json.dumps(facts)) == facts
     names = [name for part in facts.values() for name in part]
     assert len(names) == len(set(names))
-    assert set(names) <= {each.name for each in fields(RunSettings)}
     assert ("selection_rule" in names) == (model == "stable")
     assert "n_jobs" not in names
     assert facts["settings"]["max_depth"] == {"stable": "auto", "boosting": 3}.get(model)

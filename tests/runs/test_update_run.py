@@ -158,7 +158,7 @@ def test_old_rows_are_learnt_from_and_fade(folder: Path) -> None:
 
 def test_new_columns_are_left_out_and_named_unless_the_model_is_widened(folder: Path) -> None:
     with pytest.warns(
-        DataWarning, match=r"2 columns are unknown .* 'clinic', 'patient'. allow_new_values takes them in"
+        DataWarning, match=r"2 columns are unknown .* 'clinic', 'patient'. widen=True takes them in"
     ):
         run = update_run(folder / "model.json", folder / "again.csv", target="outcome")
     assert updated_tree(run).schema.names == ("age", "bmi", "ward")
@@ -334,7 +334,7 @@ def test_what_cannot_be_judged_is_said_before_the_work(folder: Path, monkeypatch
     policy = ChangePolicy(subgroups=("clinic",), score_margin=0.1)
     with pytest.raises(PolicyError, match="the column 'clinic', which the model does not have"):
         update_run(folder / "model.json", folder / "again.csv", target="outcome", policy=policy)
-    with pytest.raises(PolicyError, match="has to be a ChangePolicy, or the path of its file"):
+    with pytest.raises(PolicyError, match="must be a ChangePolicy, or the path of its file"):
         update_run(folder / "model.json", folder / "again.csv", target="outcome", policy=3)
     with pytest.raises(TypeError, match="did you mean 'tolerance'"):
         update_run(folder / "model.json", folder / "again.csv", tolerence=0.1)

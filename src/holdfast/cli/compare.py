@@ -20,17 +20,8 @@ from holdfast.data.input.target import Task
 from holdfast.data.schema import Target
 from holdfast.data.table import Table
 from holdfast.errors import CacheWarning, DataError, DataWarning, ParameterError
-from holdfast.evaluate.compare import ModelComparison, compare_models, metrics_of
-from holdfast.evaluate.folds import SharedFolds, shared_folds
-from holdfast.evaluate.methods import (
-    COMPARED_METHODS,
-    METHOD_NAMES,
-    METHODS,
-    default_names,
-    make_estimator,
-)
-from holdfast.growth.rules import GrowthRules
-from holdfast.runs.class_weight import class_weight
+from holdfast.growth.rules import C45, GrowthRules
+from holdfast.runs.estimator import with_labels
 from holdfast.runs.folder import check_output
 from holdfast.runs.json_file import write_json
 from holdfast.runs.notes import timed
@@ -132,7 +123,11 @@ def split_names(text: str | None) -> list[str]:
 
 def _given(settings: CompareSettings, target: Target) -> dict[str, Any]:
     """The parameters of all models that the options spell out."""
-    weight = class_weight(settings.class_weight, target)
+    if settings.class_weight is not None and not target.is_classes:
+        raise ParameterError(
+            f"class_weight is for a target of classes, and {target.name!r} is a number: leave it out."
+        )
+    weight = with_labels({"class_weight": settings.class_weight}, target)["class_weight"]
     given = {"min_samples_leaf": settings.min_samples_leaf, "class_weight": weight}
     return {
         "custom_features": list(settings.question) or None,

@@ -16,18 +16,17 @@ from holdfast.distance.distances import distances_between
 from holdfast.growth.bootstrap import grow_bootstraps
 from holdfast.growth.grow import grow
 from holdfast.growth.rules import GrowthRules
+from holdfast.runs.fit import Fit
 from holdfast.runs.fit_run import PreparedRun, prepare_rows
 from holdfast.runs.folder import Place, reserved
-from holdfast.runs.growth_rules import selection_rule, stable_settings
 from holdfast.runs.kernels import Ready
 from holdfast.runs.rows import Rows
-from holdfast.runs.settings import RunSettings
-from holdfast.runs.stable_fit import StableFit
-from holdfast.scoring.metric import make_metric
+from holdfast.runs.settings import DataSettings, RunSettings
+from holdfast.scoring.metric import metric_of
 from holdfast.stability.choice import choose
 from holdfast.stability.division import hold_out
 from holdfast.stability.methods.centred import LEAST_ROWS, most_leaves
-from holdfast.stability.settings import StabilitySettings
+from holdfast.stability.settings import DEPTH_5, StabilitySettings
 from holdfast.stability.training import train
 from holdfast.text.lists import joined
 from holdfast.text.numbers import duration, number_text, rounded_percent
@@ -51,14 +50,13 @@ def run(folder: Path, console: Console) -> None:
 
 def _run(place: Place, console: Console) -> None:
     with plain_warnings():
-        prepared = prepare_rows(_tumours(), RunSettings(target="diagnosis"))
+        prepared = prepare_rows(_tumours(), RunSettings(data=DataSettings(target="diagnosis")))
         ready = _ready_kernels(prepared, console)
         heading(console, "1. The data, and who may see what")
         show_data(prepared.roles, console)
         fitted = prepared.fit(verbose=True, ready=ready)
     write_to(place, fitted)
-    if not isinstance(fitted.details, StableFit):
-        return
+    assert fitted.details is not None
     _show_problem(fitted.details, console)
     _show_frontier(fitted.details, fitted.facts["seconds"]["fitting"], console)
     _show_choice(fitted.details, console)
@@ -79,7 +77,7 @@ def _ready_kernels(prepared: PreparedRun, console: Console) -> Ready:
     return ready
 
 
-def _show_problem(fit: StableFit, console: Console) -> None:
+def _show_problem(fit: Fit, console: Console) -> None:
     heading(console, "2. The problem: the same data, sampled again, gives other trees")
     trees = grow_bootstraps(fit.roles.training, _plain_rules(fit), N_PLAIN, n_jobs=fit.settings.n_jobs)
     console.print(
@@ -90,7 +88,7 @@ def _show_problem(fit: StableFit, console: Console) -> None:
     _show_roots(trees, console)
 
 
-def _show_frontier(fit: StableFit, seconds: float, console: Console) -> None:
+def _show_frontier(fit: Fit, seconds: float, console: Console) -> None:
     heading(console, "3. A teacher, its students, and their consensus")
     n_students, weights = len(fit.trained.references.trees), _teacher_weights(fit)
     paragraph(
@@ -104,7 +102,7 @@ def _show_frontier(fit: StableFit, seconds: float, console: Console) -> None:
     show_frontier(fit, console)
 
 
-def _show_choice(fit: StableFit, console: Console) -> None:
+def _show_choice(fit: Fit, console: Console) -> None:
     heading(console, "4. One tree")
     paragraph(console, f"{fit.choice}\n")
     show_tree(fit, console)
@@ -117,7 +115,7 @@ def _show_choice(fit: StableFit, console: Console) -> None:
     show_test(fit, console)
 
 
-def _show_again(fit: StableFit, console: Console) -> None:
+def _show_again(fit: Fit, console: Console) -> None:
     heading(console, "5. Trained again")
     before = _trees_before(fit)
     scores = {kind: _test_scores(fit, tree) for kind, tree in before.items()}
@@ -154,7 +152,7 @@ def _show_again(fit: StableFit, console: Console) -> None:
 
 
 def _why_worse(
-    fit: StableFit, before: dict[str, Tree], scores: dict[str, tuple[float, float]], worse: list[str]
+    fit: Fit, before: dict[str, Tree], scores: dict[str, tuple[float, float]], worse: list[str]
 ) -> str:
     """Why the plain tree moves less in some respects, as far as its probabilities explain it."""
     text = f"The plain tree moves less here: {joined(worse)}."
@@ -173,7 +171,7 @@ def _why_worse(
     )
 
 
-def _show_firmness(fit: StableFit, console: Console) -> None:
+def _show_firmness(fit: Fit, console: Console) -> None:
     heading(console, "6. How firmly each question stands")
     show_split_support(fit, console)
     paragraph(
@@ -210,16 +208,17 @@ def _tumours() -> Rows:
     return Rows("scikit-learn's breast cancer data", frame, "diagnosis")
 
 
-def _settings(fit: StableFit) -> StabilitySettings:
+def _settings(fit: Fit) -> StabilitySettings:
     """How the stable trees were trained, with nothing chosen by held-out rows yet."""
-    return stable_settings(fit.settings, fit.roles.training.schema.target)
+    settings: StabilitySettings = fit.estimator._settings()
+    return settings
 
 
-def _most_leaves(fit: StableFit) -> int:
+def _most_leaves(fit: Fit) -> int:
     return most_leaves(fit.trained.settle(_settings(fit)))
 
 
-def _teacher_weights(fit: StableFit) -> str:
+def _teacher_weights(fit: Fit) -> str:
     """The weights of the parts of the teacher, if held-out rows have chosen any; else nothing."""
     sizes = fit.trained.sizes
     if sizes is None or sizes.teacher is None:
@@ -228,28 +227,28 @@ def _teacher_weights(fit: StableFit) -> str:
     return f", with weights that held-out rows clearly support ({parts})"
 
 
-def _plain_rules(fit: StableFit) -> GrowthRules:
+def _plain_rules(fit: Fit) -> GrowthRules:
     """How a tree without a teacher grows that is as large as the students."""
     return GrowthRules(
-        max_depth=fit.settings.depth, max_leaf_nodes=_most_leaves(fit), min_samples_leaf=LEAST_ROWS
+        max_depth=DEPTH_5.max_depth, max_leaf_nodes=_most_leaves(fit), min_samples_leaf=LEAST_ROWS
     )
 
 
-def _trees_before(fit: StableFit) -> dict[str, Tree]:
+def _trees_before(fit: Fit) -> dict[str, Tree]:
     return {PLAIN: grow(fit.roles.divided.table, _plain_rules(fit)), CONSENSUS: fit.chosen.tree}
 
 
-def _moves(fit: StableFit, before: dict[str, Tree], seed: int) -> dict[str, list[float]]:
+def _moves(fit: Fit, before: dict[str, Tree], seed: int) -> dict[str, list[float]]:
     """What becomes of a plain and a consensus tree without some of their rows."""
     table = fit.roles.divided.table
     kept = table.subset(~hold_out(table, LEFT_OUT, stage=None, groups=None, seed=seed))
     trained = train(kept, _settings(fit))
-    choice = choose(trained.frontier, trained.metric, selection_rule(fit.settings))
+    choice = choose(trained.frontier, trained.metric, fit.estimator._selection_rule())
     after = {PLAIN: grow(kept, _plain_rules(fit)), CONSENSUS: trained.candidates.trees[choice.candidate]}
     return {kind: _move(fit, tree, after[kind]) for kind, tree in before.items()}
 
 
-def _move(fit: StableFit, before: Tree, after: Tree) -> list[float]:
+def _move(fit: Fit, before: Tree, after: Tree) -> list[float]:
     """The distance between two trees, and churn and flips on the test rows."""
     distance = float(distances_between([before], [after], fit.trained.distance_settings)[0, 0])
     if fit.roles.test is None:
@@ -260,7 +259,7 @@ def _move(fit: StableFit, before: Tree, after: Tree) -> list[float]:
     return [distance, float(churn), float(flips)]
 
 
-def _test_scores(fit: StableFit, tree: Tree) -> tuple[float, float]:
+def _test_scores(fit: Fit, tree: Tree) -> tuple[float, float]:
     """The score of the tree on the test rows, and its log loss."""
     if fit.roles.test is None:
         return np.nan, np.nan

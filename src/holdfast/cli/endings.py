@@ -2,28 +2,22 @@
 
 import errno
 import os
+import re
 import signal
 import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import fields
 from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
 
 import click
 
-from holdfast.cli.options import CompareSettings
-from holdfast.cli.stages_settings import StagesSettings
 from holdfast.errors import HoldfastError
-from holdfast.runs.settings import RunSettings
-from holdfast.runs.update_settings import UpdateRunSettings
-from holdfast.runs.wording import on_terminal
 
-_KINDS: tuple[Any, ...] = (RunSettings, CompareSettings, StagesSettings, UpdateRunSettings)
-_SETTINGS = [each.name for kind in _KINDS for each in fields(kind)]
 _CATCHABLE = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+_PARAMETER = re.compile(r"(\w+)(?==| (?:is|are|has|have|goes|needs|must) )")
 NOT_PASSED = 3  # the exit code where all was done as asked, and the answer is no
 PAUSE = 0.05  # seconds until a signal that was lost is sent again
 _received: list[int] = []  # signals, the first of which ends the command
@@ -72,11 +66,24 @@ def one_line_errors() -> Iterator[None]:
         if _received or isinstance(error, KeyboardInterrupt):  # whatever became of the exception on its way
             raise Stopped(_received[0] if _received else signal.SIGINT, _notes(error)) from error
         if isinstance(error, HoldfastError):
-            said = " ".join([on_terminal(str(error), _SETTINGS), *_notes(error)])
-            raise InputError(one_line(said)) from error
+            text = " ".join([str(error), *_notes(error)])
+            raise InputError(one_line(f"{_option_of(text)}{text}")) from error
         if isinstance(error, OSError) and error.errno != errno.EPIPE:  # with which click ends quietly
             raise InputError(one_line(" ".join([_text_of(error), *_notes(error)]))) from error
         raise
+
+
+def _option_of(message: str) -> str:
+    """The option of the parameter that a message begins with, and a colon; empty if it begins otherwise."""
+    name = _PARAMETER.match(message)
+    context = click.get_current_context(silent=True)
+    if name is None or context is None:
+        return ""
+    command = context.command
+    if isinstance(command, click.Group):
+        command = command.commands.get(context.invoked_subcommand or "", command)
+    wanted = {"sample_weight": "weight"}.get(name[1], name[1])
+    return next((f"{each.opts[0]}: " for each in command.params if each.name == wanted), "")
 
 
 def _notes(error: BaseException) -> list[str]:

@@ -22,13 +22,12 @@ from holdfast.evidence.one_row import row_frame
 from holdfast.evidence.row_explanation import RowExplanation, explain_row
 from holdfast.evidence.split_support import SplitSupport
 from holdfast.files import replace_file
-from holdfast.runs.data_settings import CellSettings
 from holdfast.runs.folder import check_output, is_run, model_file
 from holdfast.runs.json_file import write_json
 from holdfast.runs.new_rows import TRUTHS, is_text, read_features
 from holdfast.runs.run import open_run
-from holdfast.runs.wording import on_terminal
-from holdfast.show.row_explanation import row_explanation_view
+from holdfast.runs.settings import CellSettings
+from holdfast.show.row_explanation import WIDTH, row_explanation_text
 from holdfast.storage.model_file import load_model
 from holdfast.text.lines import label_text, printable
 from holdfast.text.lists import columns_text, listed
@@ -125,10 +124,7 @@ def _explained(tree: Tree, support: Sequence[SplitSupport], row: Frame, asked: A
     options = {name: getattr(asked, name) for name in OPTIONS}
     for name in ("wanted", "positive"):
         options[name] = _class(classes, options[name])
-    try:
-        return explain_row(tree, row, **options, n_counterfactuals=asked.changes, support=support)
-    except ParameterError as error:
-        raise ParameterError(on_terminal(str(error), OPTIONS)) from error
+    return explain_row(tree, row, **options, n_counterfactuals=asked.changes, support=support)
 
 
 def _class(classes: Sequence[Label], text: str | None) -> Label | None:

@@ -11,15 +11,15 @@ from holdfast.cli.data_section import show_data
 from holdfast.cli.model_sections import show_model
 from holdfast.cli.sections import show_files, show_fit
 from holdfast.cli.words import compiled_text, heading, paragraph, plain_warnings
-from holdfast.errors import DataError
+from holdfast.errors import DataError, ParameterError
 from holdfast.files import resolved
+from holdfast.growth.rules import C45, CART
 from holdfast.runs.fit_run import PreparedRun, prepare_run
 from holdfast.runs.folder import Place, reserved
 from holdfast.runs.kernels import Ready
 from holdfast.runs.run import Run
 from holdfast.runs.run_files import find_earlier_run, name_run, write_run_files
 from holdfast.runs.settings import RunSettings
-from holdfast.runs.stable_fit import StableFit
 from holdfast.text.lines import printable
 from holdfast.text.numbers import duration
 
@@ -29,20 +29,21 @@ COMPILING = "Compiling the kernels, or loading them from disk"
 def run(
     data: Path,
     folder: Path,
-    settings: RunSettings,
+    given: Mapping[str, Any],
     console: Console,
     *,
     report: bool = True,
     restart: bool = False,
     replace: bool = True,
 ) -> None:
-    """Fit as the settings say, print the results, and leave a run in the folder.
+    """Fit as the options say, print the results, and leave a run in the folder.
 
     Without `replace` an earlier run in the folder must be of the same data and target.
     """
+    settings = settings_of(given)
     earlier = find_earlier_run(folder)
     if not replace and earlier is not None:
-        _check_same(earlier, data, folder, settings.target)
+        _check_same(earlier, data, folder, settings.data.target)
     with reserved(folder) as place:  # before the work
         with plain_warnings():
             prepared = prepare_run(data, settings)
@@ -54,13 +55,27 @@ def run(
                 fitted = prepared.fit(verbose=True, ready=ready)
                 with plain_warnings():
                     write_to(place, fitted, report=report)
-        if isinstance(fitted.details, StableFit):
-            show_fit(fitted.details, console)
-        elif fitted.details is not None:
-            show_model(fitted.details, console)
+        assert fitted.details is not None
+        show = show_fit if fitted.details.is_stable else show_model
+        show(fitted.details, console)
         heading(console, "Files")
         show_files(place.folder, console)
         show_replaced(earlier, console)
+
+
+def settings_of(given: Mapping[str, Any]) -> RunSettings:
+    """The settings of a run that the options come to."""
+    parameters = dict(given)
+    model, method = given.get("model", "stable"), given.get("method", "centred")
+    if "growth_rules" in given:
+        if model == "stable" and method == "centred":
+            raise ParameterError(
+                f"--growth goes with another --method, and the method is {method}: leave it out."
+            )
+        parameters["growth_rules"] = {"cart": CART, "c4.5": C45}[given["growth_rules"]]
+    if model == "boosting" and "criterion" in given:  # what each tree lowers
+        parameters["loss"] = parameters.pop("criterion")
+    return RunSettings.of(parameters)
 
 
 def show_replaced(earlier: Mapping[str, Any] | None, console: Console) -> None:

@@ -8,7 +8,7 @@ from holdfast.cli.overview import ensemble_text
 from holdfast.cli.sections import show_drawing
 from holdfast.cli.words import heading, paragraph, verbatim
 from holdfast.runs.disagreement import disagreement, scores_disagree
-from holdfast.runs.model_fit import ModelFit
+from holdfast.runs.fit import Fit
 from holdfast.show.scores import disappointment, score_texts
 from holdfast.text.numbers import counted
 from holdfast.tree.tree import Tree
@@ -22,28 +22,28 @@ TITLES = {
 }
 
 
-def show_model(fit: ModelFit, console: Console) -> None:
+def show_model(fit: Fit, console: Console) -> None:
     """The sections of `holdfast fit`, apart from the data and the files."""
     heading(console, TITLES[fit.settings.model])
     if isinstance(fit.model, Tree):
         _show_tree(fit, fit.model, console)
     else:
         verbatim(console, ensemble_text(fit.model, most=MOST_FEATURES, whole="importances.csv"))
-    if fit.roles.test is not None or fit.grown.expected is not None:
+    if fit.roles.test is not None or fit.expected is not None:
         heading(console, "How good it is")
         _show_scores(fit, console)
 
 
-def _show_tree(fit: ModelFit, tree: Tree, console: Console) -> None:
-    if fit.grown.sizes is not None:
-        least = counted(fit.grown.min_samples_leaf or 1, "row")
-        paragraph(console, f"{fit.grown.sizes.reason} Leaves of at least {least} did best.\n")
+def _show_tree(fit: Fit, tree: Tree, console: Console) -> None:
+    if hasattr(fit.estimator, "min_samples_leaf_"):
+        least = counted(fit.estimator.min_samples_leaf_, "row")
+        paragraph(console, f"{fit.estimator.size_table_.reason} Leaves of at least {least} did best.\n")
     show_drawing(tree, console)
 
 
-def _show_scores(fit: ModelFit, console: Console) -> None:
+def _show_scores(fit: Fit, console: Console) -> None:
     """What is expected on new rows, and what the test rows say."""
-    expected, metric = fit.grown.expected, fit.metric
+    expected, metric = fit.expected, fit.metric
     kind = "test" if fit.earlier_test is None else "later"
     found = {
         "expected": expected,
@@ -53,7 +53,7 @@ def _show_scores(fit: ModelFit, console: Console) -> None:
     known = {name: score for name, score in found.items() if score is not None}
     texts = score_texts(list(known.values()), metric)
     show_grid(console, ["", metric.title], list(zip(known, texts, strict=True)))
-    source = f"Expected on new rows: {fit.grown.source}. " if expected is not None else ""
+    source = f"Expected on new rows: {fit.source}. " if expected is not None else ""
     paragraph(console, f"\n{source}± one standard error.", style="dim")
     if fit.earlier_test is not None:
         paragraph(console, both_legend(fit.roles), style="dim")

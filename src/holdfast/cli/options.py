@@ -1,7 +1,7 @@
-"""The options of the commands, made from the settings, which declare names, defaults, ranges and help."""
+"""The options that several commands share: the data, its cells, and what is learnt from it."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import MISSING, Field, dataclass, fields
+from dataclasses import dataclass
 from functools import reduce, wraps
 from pathlib import Path
 from typing import Any
@@ -9,90 +9,177 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from holdfast.cli.stages_settings import StagesSettings
-from holdfast.evaluate.methods import AUDITED_METHODS, CHANGE_NAMES, COMPARED_METHODS, METHOD_NAMES
-from holdfast.runs.data_settings import CellSettings, ColumnSettings, DataSettings
-from holdfast.runs.setting import Range, Setting, option, setting, setting_of
-from holdfast.runs.settings import LearningSettings, RunSettings, jobs
-from holdfast.runs.update_settings import UpdateRunSettings
+from holdfast.audit.names import CHANGE_NAMES, METHOD_NAMES
+from holdfast.cli.model_options import MODEL_OPTIONS, model_option
+from holdfast.cli.parsing import (
+    Text,
+    class_weights,
+    column_in_order,
+    jobs,
+    leaf_size,
+    names_in_order,
+    node_numbers,
+)
+from holdfast.runs.settings import MODELS as FIT_MODELS
+from holdfast.runs.settings import TASKS, TEST_ROWS, DataSettings
+from holdfast.stability.centring.names import TEACHER_NAMES
+from holdfast.stability.stages.names import MEMORIES, MIN_ROWS, STAGE_HOWS
+from holdfast.stability.update.names import HOWS, UPDATE_TOLERANCE
 
 RAW = "In CSV, leave text as it is even where a spreadsheet would take it for a formula."
+ARGUMENTS = "holdfast.arguments"  # of the command, in what click keeps with its context
 Command = Callable[..., Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class LearningSettings(DataSettings):
+    """What every comparison has, besides the data."""
+
+    min_samples_leaf: int | float | None = None
+    class_weight: Any = None
+    scoring: Any = None
+    random_state: int = 0
+    n_jobs: int = -1
 
 
 @dataclass(frozen=True, kw_only=True)
 class CompareSettings(LearningSettings):
     """What a comparison of models depends on, but for the data."""
 
-    models: str = setting(
-        ",".join(COMPARED_METHODS),
-        help=f"Which of {', '.join(METHOD_NAMES)}, separated by commas; c4.5 is for classes only.",
-        metavar="NAMES",
-    )
-    folds: int = setting(5, kind=int, range=Range(1), help="Parts that are held out in turn.")
-    strict_groups: bool = setting(
-        False,
-        kind=bool,
-        help="With --stage and --groups: learn from no earlier row of a group that is held out.",
-    )
-    baseline: str | None = setting(
-        None, help="Differences are to this one; without it, to the best.", choices=METHOD_NAMES
-    )
+    models: str = ",".join(MODELS)
+    folds: int = 5
+    strict_groups: bool = False
+    baseline: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class AuditSettings(DataSettings):
     """What an audit of retraining depends on, but for the data."""
 
-    methods: str | None = setting(
-        None,
-        help=f"Which of {', '.join(METHOD_NAMES)}, separated by commas.  "
-        f"[default: {', '.join(AUDITED_METHODS)}]",
-        metavar="NAMES",
-    )
-    changes: str | None = setting(
-        None,
-        help=f"Which of {', '.join(CHANGE_NAMES)}, separated by commas.  [default: all]",
-        metavar="NAMES",
-    )
-    repeats: int = setting(5, kind=int, range=Range(1), help="Number of random divisions of the rows.")
-    test: float = setting(
-        0.3,
-        kind=float,
-        range=Range(0, 1, low_open=True, high_open=True),
-        help="Fraction of the rows to test on.",
-    )
-    label_weight: float = setting(
-        10.0, kind=float, range=Range(0), help="Weight of another outcome of a rule in a tree distance."
-    )
-    random_state: int = setting(0, kind=int, range=Range(0), help="Same data, same seed, same figures.")
-    n_jobs: int = setting(
-        -1,
-        kind=int,
-        range=Range(-1),
-        help="Fits at a time, -1 for all cores: the figures are the same, the times are not.",
-        from_python=jobs,
-    )
+    methods: str | None = None
+    changes: str | None = None
+    repeats: int = 5
+    test: float = 0.3
+    label_weight: float = 10.0
+    random_state: int = 0
+    n_jobs: int = -1
 
 
-# What the options mean for an audit.
-_AUDITED = {
-    "stage": "Years, cohorts, sites in their order: trained up to one, then up to the next. No feature.",
-    "groups": "Rows of one patient, say, are never divided. No feature.",
-}
-# What the options mean for stages.
-_CARRIED = {
-    "stage": "Years, cohorts, sites in their order: one tree for each. No feature.",
-    "groups": "Rows of one patient, say, are drawn together. No feature.",
-}
-# What the options mean for a comparison.
-_COMPARED = {
-    "stage": "Years, cohorts, sites in their order: each is predicted from all before it. No feature.",
-    "scoring": "auc, accuracy, log_loss, ...; r2, absolute_error, ...; the first of several decides. "
-    "[default: auc, r2]",
-    "random_state": "Same data, same seed, same scores.",
-    "n_jobs": "Fits at a time, -1 for all cores: the scores are the same, the times are not.",
-}
+# -- data -------------------------------------------------------------------------------------------------
+
+_STAGE = (
+    "Years, cohorts, sites in their order: the last are to test by, and where a method has early rows, they "
+    "are the first. No feature."
+)
+_GROUPS = (
+    "Rows of one patient, say, stay on one side, but for earlier ones where stages go forward. No feature."
+)
+_WEIGHT = "How much each row counts. No feature."
+_DROP_MISSING = "Leave out rows whose target is missing."
+
+
+def cells() -> list[Any]:
+    """How cells are written: the options of every command that reads a file."""
+    return [
+        click.option(
+            "--missing",
+            metavar="WORD",
+            multiple=True,
+            help="Means missing, as empty cells, NA, N/A, #N/A, NaN, null, None, ? and . do; may be "
+            "repeated.",
+        ),
+        click.option(
+            "--date",
+            metavar="COLUMN",
+            multiple=True,
+            help="Dates, as days since 2000-01-01; with COLUMN:parts as year, month and weekday. :dmy or "
+            ":mdy tells day from month. May be repeated.",
+        ),
+        click.option(
+            "--decimal", metavar="MARK", default=".", help="Decimal mark of numbers, as the comma in 1,5."
+        ),
+        click.option("--thousands", metavar="MARK", help="Mark between thousands, as in 1,234,567."),
+        click.option(
+            "--encoding",
+            metavar="NAME",
+            help="latin-1, cp1252, ...; without it UTF-8, or UTF-16 with its mark.",
+        ),
+        click.option(
+            "--coerce",
+            is_flag=True,
+            help="Cells that are no numbers, in a column of numbers, are missing.",
+        ),
+    ]
+
+
+def columns(*, stage: str = _STAGE, groups: str = _GROUPS) -> list[Any]:
+    """What the columns of a file are for."""
+    return [
+        click.option("--target", metavar="COLUMN", required=True, help="What is to be predicted."),
+        click.option("--stage", metavar="COLUMN", help=stage),
+        click.option("--groups", metavar="COLUMN", help=groups),
+        click.option("--weight", metavar="COLUMN", help=_WEIGHT),
+        click.option("--drop", metavar="COLUMN", multiple=True, help="Leave it out; may be repeated."),
+        click.option(
+            "--categorical",
+            metavar="COLUMN",
+            multiple=True,
+            help="Text, even if all digits; may be repeated.",
+        ),
+        click.option(
+            "--ordered",
+            metavar="COLUMN=A,B,C",
+            type=Text(column_in_order),
+            multiple=True,
+            help="Categories that have an order, the lowest first; may be repeated.",
+        ),
+        click.option(
+            "--stage-order",
+            metavar="A,B,C",
+            type=Text(names_in_order),
+            help="Stages that are words, earliest first.",
+        ),
+        click.option(
+            "--question",
+            metavar="TEXT",
+            multiple=True,
+            help='A yes/no question that trees may ask: "bmi ** 2 < 900"; may be repeated.',
+        ),
+        click.option(
+            "--task",
+            type=click.Choice(TASKS, case_sensitive=False),
+            help="Without it, the values of the target tell.",
+        ),
+        click.option(
+            "--keep-ids", is_flag=True, help="Keep columns that only tell rows apart: names, free text."
+        ),
+        click.option("--drop-missing-target", is_flag=True, help=_DROP_MISSING),
+    ]
+
+
+def scoring(text: str = "auc, accuracy, log_loss, ...; r2, absolute_error, ... [default: auc, r2]") -> Any:
+    """The metric."""
+    return click.option("--scoring", help=text)
+
+
+def seed_and_jobs(seed: str, threads: str) -> list[Any]:
+    """What changes no model."""
+    return [
+        click.option(
+            "--random-state", type=click.IntRange(0), default=0, help=f"Same data, same seed, {seed}."
+        ),
+        click.option("--n-jobs", metavar="JOBS", type=Text(jobs), default=-1, help=threads),
+    ]
+
+
+def output_folder(*, text: str, **known: Any) -> Any:
+    """The folder that a run is written to."""
+    return click.option("-o", "--output", type=click.Path(path_type=Path), help=text, **known)
+
+
+def output_file(text: str) -> Any:
+    """The file that figures are written to."""
+    return click.option("-o", "--output", type=click.Path(path_type=Path), help=f"File: {text}")
 
 
 # A page of a second or two at the end of a run.
@@ -100,7 +187,6 @@ report_option = click.option("--no-report", is_flag=True, help="Write no report.
 restart_option = click.option(
     "--restart", is_flag=True, help="Begin anew, where the same command would go on with a run that stopped."
 )
-ARGUMENTS = "holdfast.arguments"  # of the command, in what click keeps with its context
 
 
 def cluster_option(command: Command) -> Command:
@@ -123,73 +209,305 @@ def cluster_option(command: Command) -> Command:
     return on_cluster
 
 
+# -- by command -------------------------------------------------------------------------------------------
+
+
 def fit_options(command: Command) -> Command:
     """The command with all of the options of a fit."""
-    folder = click.option(
-        "-o",
-        "--output",
-        type=click.Path(path_type=Path),
-        default=Path("run"),
-        help="Folder for the run: new, empty, or an earlier run, which is replaced. Where it is not given, a "
-        "run of other data or of another target is kept: see --force.",
-    )
-    return _with_options([*_learning_options(RunSettings), folder, *_options(CellSettings)], command)
+    options = [
+        *columns(),
+        click.option(
+            "--model",
+            type=click.Choice(FIT_MODELS, case_sensitive=False),
+            default=FIT_MODELS[0],
+            help="A stable tree, a tree, a tree whose size folds choose, or many trees.",
+        ),
+        *map(model_option, MODEL_OPTIONS),
+        scoring(),
+        click.option(
+            "--candidate",
+            type=click.IntRange(0),
+            help="Take this candidate of the frontier, by its number, instead of a rule.",
+        ),
+        click.option(
+            "--test",
+            type=click.FloatRange(0, 1, max_open=True),
+            default=0.25,
+            help="Fraction of the rows set aside to test the chosen tree by; 0 for none.",
+        ),
+        click.option(
+            "--test-rows",
+            type=click.Choice(TEST_ROWS, case_sensitive=False),
+            help="The last stages and some random rows before, or random rows of all. [default: forward with "
+            "--stage]",
+        ),
+        click.option(
+            "--about",
+            metavar="TOML",
+            help="What the model is for and who answers for it, for the page: see holdfast about init.",
+        ),
+        *seed_and_jobs("same tree", "Threads, -1 for all cores: the tree is the same."),
+        cluster_option,
+        output_folder(
+            default=Path("run"),
+            text="Folder for the run: new, empty, or an earlier run, which is replaced. Where it is not "
+            "given, a run of other data or of another target is kept: see --force.",
+        ),
+        *cells(),
+    ]
+    return with_options(options, command)
 
 
 def compare_options(command: Command) -> Command:
     """The command with all of the options of a comparison."""
-    file = click.option(
-        "-o",
-        "--output",
-        type=click.Path(path_type=Path),
-        help="File: all figures in CSV, Parquet or JSON, a page in HTML, by its name.",
-    )
-    learning = _learning_options(CompareSettings, _COMPARED)
-    return _with_options([*learning, file, *_options(CellSettings)], command)
+    options = [
+        *columns(
+            stage="Years, cohorts, sites in their order: each is predicted from all before it. No feature."
+        ),
+        click.option(
+            "--min-samples-leaf",
+            metavar="ROWS",
+            type=Text(leaf_size),
+            help="Fewest rows of a leaf: a number, or a fraction of all.",
+        ),
+        click.option(
+            "--class-weight",
+            metavar="WEIGHTS",
+            type=Text(class_weights),
+            help="balanced, or weights of classes: died=5,lived=1.",
+        ),
+        scoring(
+            "auc, accuracy, log_loss, ...; r2, absolute_error, ...; the first of several decides. [default: "
+            "auc, r2]"
+        ),
+        click.option(
+            "--models",
+            metavar="NAMES",
+            default=",".join(MODELS),
+            help="Which of these, separated by commas; c4.5 is for classes only.",
+        ),
+        click.option("--folds", type=click.IntRange(1), default=5, help="Parts that are held out in turn."),
+        click.option(
+            "--strict-groups",
+            is_flag=True,
+            help="With --stage and --groups: learn from no earlier row of a group that is held out.",
+        ),
+        click.option(
+            "--baseline",
+            type=click.Choice(MODELS, case_sensitive=False),
+            help="Differences are to this one; without it, to the best.",
+        ),
+        *seed_and_jobs(
+            "same scores", "Fits at a time, -1 for all cores: the scores are the same, the times are not."
+        ),
+        cluster_option,
+        output_file("all figures in CSV, Parquet or JSON, a page in HTML, by its name."),
+        *cells(),
+    ]
+    return with_options(options, command)
 
 
 def audit_options(command: Command) -> Command:
     """The command with all of the options of an audit."""
-    file = click.option(
-        "-o",
-        "--output",
-        type=click.Path(path_type=Path),
-        help="File: every pair in CSV or Parquet, all figures in JSON, a page in HTML, by its name.",
-    )
-    return _with_options(
-        [*_learning_options(AuditSettings, _AUDITED), file, *_options(CellSettings)], command
-    )
+    options = [
+        *columns(
+            stage="Years, cohorts, sites in their order: trained up to one, then up to the next. No feature.",
+            groups="Rows of one patient, say, are never divided. No feature.",
+        ),
+        click.option(
+            "--methods",
+            metavar="NAMES",
+            help=f"Which of {', '.join(METHOD_NAMES)}, separated by commas.  [default: no bootstrap, no "
+            "optimal]",
+        ),
+        click.option(
+            "--changes",
+            metavar="NAMES",
+            help=f"Which of {', '.join(CHANGE_NAMES)}, separated by commas.  [default: all]",
+        ),
+        click.option(
+            "--repeats", type=click.IntRange(1), default=5, help="Times that rows are divided anew."
+        ),
+        click.option(
+            "--test",
+            type=click.FloatRange(0, 1, min_open=True, max_open=True),
+            default=0.3,
+            help="Fraction of the rows that no model sees.",
+        ),
+        click.option(
+            "--label-weight",
+            type=click.FloatRange(0),
+            default=10.0,
+            help="What another outcome of a rule adds to a distance.",
+        ),
+        *seed_and_jobs(
+            "same figures", "Fits at a time, -1 for all cores: the figures are the same, the times are not."
+        ),
+        cluster_option,
+        output_file("every pair in CSV or Parquet, all figures in JSON, a page in HTML, by its name."),
+        *cells(),
+    ]
+    return with_options(options, command)
 
 
 def stages_options(command: Command) -> Command:
     """The command with all of the options of a sequence of stages."""
-    file = click.option(
-        "-o",
-        "--output",
-        type=click.Path(path_type=Path),
-        help="File: a page in HTML, a picture in SVG, figures in JSON, a row per stage in CSV or Parquet.",
-    )
-    learning = _learning_options(StagesSettings, _CARRIED)
-    return _with_options([*learning, file, *_options(CellSettings)], command)
+    options = [
+        *columns(
+            stage="Years, cohorts, sites in their order: one tree for each. No feature.",
+            groups="Rows of one patient, say, are drawn together. No feature.",
+        ),
+        click.option(
+            "--how",
+            type=click.Choice(STAGE_HOWS, case_sensitive=False),
+            default=STAGE_HOWS[0],
+            help="update: each tree as near to the last as the rows allow; shortest-path: of all that the "
+            "stages suggest, the sequence that loses and moves least.",
+        ),
+        click.option(
+            "--memory",
+            type=click.Choice(MEMORIES, case_sensitive=False),
+            default=MEMORIES[0],
+            help="What a stage learns from: all rows so far, or those of the stage alone.",
+        ),
+        click.option(
+            "--half-life",
+            type=click.FloatRange(0, min_open=True),
+            help="Age in stages at which a row counts half.",
+        ),
+        click.option(
+            "--tolerance",
+            type=click.FloatRange(0),
+            help="Fit that a tree may lose against a fresh one.  [default: 0.02, of a shortest path none]",
+        ),
+        click.option(
+            "--movement-weight",
+            type=click.FloatRange(0),
+            help="Of a shortest path: fit that one unit of distance is worth.  [default: 0.02]",
+        ),
+        click.option(
+            "--hindsight",
+            is_flag=True,
+            help="Of a shortest path: let a stage ask what later ones suggest.",
+        ),
+        click.option("--compare", is_flag=True, help="Also train a tree anew at each stage."),
+        click.option(
+            "--min-rows",
+            type=click.IntRange(1),
+            default=MIN_ROWS,
+            help="A stage with fewer rows is joined with the next.",
+        ),
+        click.option(
+            "--strict-groups",
+            is_flag=True,
+            help="With --groups: score only rows of groups that no earlier stage has.",
+        ),
+        click.option("--max-leaf-nodes", type=click.IntRange(2), default=12, help="Most leaves."),
+        click.option("--max-depth", type=click.IntRange(1, 1000), default=5, help="Most splits on a path."),
+        click.option(
+            "--teacher",
+            type=click.Choice(TEACHER_NAMES, case_sensitive=False),
+            default=TEACHER_NAMES[0],
+            help="What the trees learn from.",
+        ),
+        scoring(),
+        *seed_and_jobs("same trees", "Threads, -1 for all cores: the trees are the same."),
+        cluster_option,
+        output_file("a page in HTML, a picture in SVG, figures in JSON, a row per stage in CSV or Parquet."),
+        *cells(),
+    ]
+    return with_options(options, command)
 
 
 def update_options(command: Command) -> Command:
     """The command with all of the options of an update."""
-    folder = click.option(
-        "-o",
-        "--output",
-        type=click.Path(path_type=Path),
-        required=True,
-        help="Folder for the run: new, empty, or an earlier run, which is replaced.",
-    )
-    cells = {each.name for each in fields(CellSettings)}
-    own = [_option(each, {}) for each in fields(UpdateRunSettings) if each.name not in cells]
-    return _with_options([folder, *own, cluster_option, *_options(CellSettings)], command)
+    options = [
+        output_folder(
+            required=True, text="Folder for the run: new, empty, or an earlier run, which is replaced."
+        ),
+        click.option(
+            "--target", metavar="COLUMN", help="What is predicted.  [default: as the model calls it]"
+        ),
+        click.option(
+            "--how",
+            type=click.Choice(HOWS, case_sensitive=False),
+            help="The nearest tree that fits; the tree as it is; new values of its leaves alone; a tree "
+            f"trained anew; or the nearest of bootstrap trees that score well.  [default: {HOWS[0]}]",
+        ),
+        click.option(
+            "--tolerance",
+            type=click.FloatRange(0),
+            help="How much less than a fresh tree it may explain, as a fraction.  [default: "
+            f"{UPDATE_TOLERANCE}]",
+        ),
+        click.option(
+            "--take", metavar="STEP", type=click.IntRange(0), help="Take this step of the path instead."
+        ),
+        click.option(
+            "--frozen",
+            metavar="NODES",
+            type=Text(node_numbers),
+            help="Numbers of nodes whose splits stay, or edited for those changed by hand.",
+        ),
+        click.option("--widen", is_flag=True, help="Take in new columns, categories and classes."),
+        click.option(
+            "--drop",
+            metavar="COLUMN",
+            multiple=True,
+            help="With --widen: leave it out; may be repeated.",
+        ),
+        click.option(
+            "--groups", metavar="COLUMN", help="Rows of one patient, say, stay on one side. No feature."
+        ),
+        click.option("--weight", metavar="COLUMN", help=_WEIGHT),
+        click.option("--drop-missing-target", is_flag=True, help=_DROP_MISSING),
+        click.option("--old", metavar="DATA", help="Rows of before, to learn from as well."),
+        click.option(
+            "--half-life",
+            type=click.FloatRange(0, min_open=True),
+            help="With --old: the age at which a row counts half; old rows have the age 1.",
+        ),
+        click.option(
+            "--prior",
+            type=click.FloatRange(0),
+            help="How many rows the deployed tree stands for.  [default: those that it was trained on]",
+        ),
+        click.option(
+            "--validation",
+            type=click.FloatRange(0, 1, max_open=True),
+            help="Fraction of the new rows that scores are measured on; 0 for none.  [default: a third]",
+        ),
+        click.option("--policy", metavar="TOML", help="A change policy: what breaks it is not taken."),
+        click.option(
+            "--force",
+            is_flag=True,
+            help="Update even by few rows or one class, and take the update even if it breaks the policy.",
+        ),
+        click.option("--register", metavar="JSONL", help="The change register to add a record to."),
+        click.option("--by", metavar="NAME", help="Who makes the change, for page and record."),
+        click.option("--why", metavar="TEXT", help="Why it is made, for page and record."),
+        click.option("--trigger", metavar="TEXT", help="What led to it, for the page: a yearly review."),
+        click.option(
+            "--about",
+            metavar="TOML",
+            help="What the model is for and who answers for it, for the page: see holdfast about init.  "
+            "[default: what its run was told]",
+        ),
+        click.option(
+            "--n-jobs",
+            metavar="JOBS",
+            type=Text(jobs),
+            help="Threads, -1 for all cores: the tree is the same.  [default: -1]",
+        ),
+        cluster_option,
+        *cells(),
+    ]
+    return with_options(options, command)
 
 
 def cell_options(command: Command) -> Command:
     """The command with the options that say how cells are written."""
-    return _with_options(_options(CellSettings), command)
+    return with_options(cells(), command)
 
 
 def template_option(name: str) -> Callable[[Command], Command]:
@@ -214,85 +532,6 @@ def given_options(context: click.Context, options: Mapping[str, Any]) -> dict[st
     }
 
 
-# -- one option for each setting --------------------------------------------------------------------------
-
-
-class Text(click.ParamType[Any]):
-    """A text that a setting reads in its own way."""
-
-    name = "text"
-
-    def __init__(self, from_text: Callable[[str], Any]) -> None:
-        self._from_text = from_text
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """What the text means; a usage error says what is wrong with it."""
-        if not isinstance(value, str):
-            return value
-        try:
-            return self._from_text(value)
-        except ValueError as error:
-            return self.fail(str(error), param, ctx)
-
-
-def _learning_options(kind: type[DataSettings], helps: Mapping[str, str] | None = None) -> list[Any]:
-    """The columns first, then what is learnt from them, and how."""
-    of_data = {each.name for each in fields(DataSettings)}
-    learning = [each for each in fields(kind) if each.name not in of_data]
-    last = ("random_state", "n_jobs")
-    ordered = sorted(learning, key=lambda each: each.name in last)
-    options = [_option(each, helps or {}) for each in ordered]
-    return [*_options(ColumnSettings, helps), *options, cluster_option]
-
-
-def _options(kind: Any, helps: Mapping[str, str] | None = None) -> list[Any]:
-    return [_option(each, helps or {}) for each in fields(kind)]
-
-
-def _option(field: "Field[Any]", helps: Mapping[str, str]) -> Any:
-    known = setting_of(field)
-    text = helps.get(field.name, known.help)
-    if known.kind is bool:
-        return click.option(option(field.name), is_flag=True, help=text)
-    is_required = field.default is MISSING
-    default: dict[str, Any] = {} if is_required or known.repeated else {"default": field.default}
-    return click.option(
-        option(field.name),
-        type=_type(known),
-        **default,
-        required=is_required,
-        multiple=known.repeated,
-        metavar=known.metavar,
-        callback=_checked(known) if known.from_python and known.range else None,
-        help=text,
-    )
-
-
-def _type(known: Setting) -> Any:
-    limits = known.range
-    if known.choices:
-        return click.Choice(known.choices, case_sensitive=False)
-    if known.from_text is not None:
-        return Text(known.from_text)
-    if limits is None:
-        return known.kind
-    if known.kind is int:
-        return click.IntRange(int(limits.low), None if limits.high is None else int(limits.high))
-    return click.FloatRange(limits.low, limits.high, min_open=limits.low_open, max_open=limits.high_open)
-
-
-def _checked(known: Setting) -> Callable[[click.Context, click.Parameter, Any], Any]:
-    """What else there is to check, besides the range."""
-
-    def check(context: click.Context, parameter: click.Parameter, value: Any) -> Any:
-        try:
-            return known.from_python(value) if known.from_python else value
-        except ValueError as error:
-            raise click.BadParameter(str(error)) from None
-
-    return check
-
-
-def _with_options(options: Iterable[Any], command: Command) -> Command:
+def with_options(options: Iterable[Any], command: Command) -> Command:
     """The command with these options, in the order in which --help lists them."""
     return reduce(lambda wrapped, each: each(wrapped), reversed(list(options)), command)

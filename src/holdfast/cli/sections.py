@@ -14,7 +14,7 @@ from holdfast.cli.grids import show_grid
 from holdfast.cli.show import WHOLE
 from holdfast.cli.words import heading, paragraph, verbatim
 from holdfast.runs.disagreement import disagreement, scores_disagree
-from holdfast.runs.stable_fit import CHOSEN, ChosenTree, StableFit
+from holdfast.runs.fit import CHOSEN, ChosenTree, Fit
 from holdfast.show.feature_use import feature_table
 from holdfast.show.frontier import LOST, leaves_text, lost_text, shown_order
 from holdfast.show.scores import disappointment, score_texts
@@ -59,7 +59,7 @@ FILES = {
 # -- the frontier -----------------------------------------------------------------------------------------
 
 
-def show_frontier(fit: StableFit, console: Console) -> None:
+def show_frontier(fit: Fit, console: Console) -> None:
     """The efficient candidates, of a centred tree all of them, the most stable first."""
     frontier, metric = fit.choice.frontier or fit.trained.frontier, fit.trained.metric
     order = _shown(shown_order(frontier), fit.choice.candidate)
@@ -94,7 +94,7 @@ def show_frontier(fit: StableFit, console: Console) -> None:
     paragraph(console, f"\n{legend}", style="dim")
 
 
-def _centred_legend(fit: StableFit, scales: list[str], shown: Sequence[str]) -> str:
+def _centred_legend(fit: Fit, scales: list[str], shown: Sequence[str]) -> str:
     references = f"the {len(fit.trained.references)} bootstrap students of its size"
     asked = fit.trained.candidates.combinations
     tolerances = [percent_text(each) for each in dict.fromkeys(each["tolerance"] for each in asked)]
@@ -111,7 +111,7 @@ def _centred_legend(fit: StableFit, scales: list[str], shown: Sequence[str]) -> 
     )
 
 
-def _legend(fit: StableFit, n_shown: int, scales: list[str]) -> str:
+def _legend(fit: Fit, n_shown: int, scales: list[str]) -> str:
     frontier = fit.trained.frontier
     n_efficient, n_references = len(frontier.efficient_order), len(fit.trained.references)
     more = f" {n_shown} of them are shown." if n_shown < n_efficient else ""
@@ -135,7 +135,7 @@ def _shown(order: LongArray, chosen: int) -> LongArray:
 # -- the chosen tree --------------------------------------------------------------------------------------
 
 
-def show_tree(fit: StableFit, console: Console) -> None:
+def show_tree(fit: Fit, console: Console) -> None:
     """The drawing of the chosen tree."""
     show_drawing(fit.chosen.tree, console)
 
@@ -145,12 +145,12 @@ def show_drawing(tree: Tree, console: Console) -> None:
     verbatim(console, drawing(tree, width=min(WIDEST, console.width), whole=WHOLE))
 
 
-def _caution(fit: StableFit) -> str:
+def _caution(fit: Fit) -> str:
     """A sentence more if the scores are too uncertain for the tolerance; else nothing."""
-    frontier, metric, settings = fit.trained.frontier, fit.metric, fit.settings
+    frontier, metric, given = fit.trained.frontier, fit.metric, fit.estimator
     best = fit.named("best-score").candidate
-    unit = settings.tolerance_unit or default_unit(frontier, metric, settings.tolerance)
-    tolerance = SCORE_TOLERANCE if settings.tolerance is None else settings.tolerance
+    unit = given.tolerance_unit or default_unit(frontier, metric, given.tolerance)
+    tolerance = SCORE_TOLERANCE if given.tolerance is None else given.tolerance
     loss = tolerance * (abs(float(frontier.score[best])) if unit == "relative" else 1.0)
     error = float(frontier.score_error[best])
     if (
@@ -166,7 +166,7 @@ def _caution(fit: StableFit) -> str:
     )
 
 
-def show_test(fit: StableFit, console: Console) -> None:
+def show_test(fit: Fit, console: Console) -> None:
     """The chosen tree against the ends of the frontier, on the test rows if there are any."""
     metric, frontier, scores = fit.trained.metric, fit.trained.frontier, _test_cells(fit)
     few = TOO_FEW if fit.roles.held_out_too_few else ""
@@ -195,7 +195,7 @@ def show_test(fit: StableFit, console: Console) -> None:
         paragraph(console, f"\n{text}")
 
 
-def _lost_note(fit: StableFit) -> str:
+def _lost_note(fit: Fit) -> str:
     """Why the chosen tree is taken although another one of the table is more stable and no worse."""
     frontier, chosen = fit.trained.frontier, fit.chosen.candidate
     for each in fit.chosen_trees if frontier.has_teacher else ():
@@ -215,7 +215,7 @@ def _title(each: ChosenTree) -> str:
     return ", ".join(TITLES[name] for name in each.names)
 
 
-def _test_headings(fit: StableFit) -> list[str]:
+def _test_headings(fit: Fit) -> list[str]:
     if fit.roles.test is None:
         return []
     title = fit.trained.metric.title
@@ -225,7 +225,7 @@ def _test_headings(fit: StableFit) -> list[str]:
     return [expected, f"on {fit.roles.n_test:,} test rows"]
 
 
-def _test_cells(fit: StableFit) -> list[tuple[str, ...]]:
+def _test_cells(fit: Fit) -> list[tuple[str, ...]]:
     """The scores of each tree: on the test rows, and on earlier ones if there are such."""
     columns = []
     for kind in ("test", "earlier_test"):
@@ -240,12 +240,12 @@ def _test_cells(fit: StableFit) -> list[tuple[str, ...]]:
 # -- how firmly it stands ---------------------------------------------------------------------------------
 
 
-def show_split_support(fit: StableFit, console: Console) -> None:
+def show_split_support(fit: Fit, console: Console) -> None:
     """For every split of the chosen tree, how many of the other trees ask the same there."""
     verbatim(console, split_support_view(fit.split_support).to_text(min(console.width, WIDEST)))
 
 
-def show_features(fit: StableFit, console: Console) -> None:
+def show_features(fit: Fit, console: Console) -> None:
     """The features that the trees of all samples ask about most."""
     n_sampled = len(fit.trained.sampled_candidates)
     n_trees = len(fit.trained.references) + n_sampled
@@ -269,7 +269,7 @@ def show_files(folder: Path, console: Console) -> None:
 # -- all of it --------------------------------------------------------------------------------------------
 
 
-def show_fit(fit: StableFit, console: Console) -> None:
+def show_fit(fit: Fit, console: Console) -> None:
     """The sections of `holdfast fit`, apart from the data and the files."""
     for warning in list_warnings(fit.model):
         paragraph(console, f"\n{warning}", style="bold yellow")

@@ -9,7 +9,6 @@ from rich.console import Console
 from rich.text import Text
 
 from holdfast.errors import CacheWarning, DataWarning, GrowthWarning, ReportWarning, StoreWarning
-from holdfast.runs.wording import on_terminal
 from holdfast.text.lines import printable
 
 WIDEST_NOTE = 300  # letters; the summary of a run has all
@@ -37,11 +36,7 @@ def plain_warnings() -> Iterator[list[str]]:
     notes: list[str] = []
 
     def show(message: Warning | str, *_: Any, **__: Any) -> None:
-        text = printable(
-            " ".join(
-                on_terminal(str(message), ["allow_new_values", "keep_ids", "categorical", "coerce"]).split()
-            )
-        )
+        text = printable(" ".join(str(message).split()))
         if text not in notes:
             notes.append(text)
             short = text if len(text) <= WIDEST_NOTE else f"{text[:WIDEST_NOTE]} ..."

@@ -2,8 +2,7 @@
 
 from math import hypot
 
-from holdfast.runs.model_fit import ModelFit
-from holdfast.runs.stable_fit import StableFit
+from holdfast.runs.fit import Fit
 from holdfast.scoring.enough import MIN_EVENTS, MIN_ROWS
 from holdfast.text.lines import printable
 from holdfast.text.lists import joined
@@ -13,16 +12,14 @@ CHANCE = 2.0  # standard errors of a difference between two scores
 RARELY, OFTEN = 0.05, 0.25  # fractions of the trees that ask the same question first
 MOST_STAGES = 4
 
-AnyFit = StableFit | ModelFit
 
-
-def disagreement(fit: AnyFit) -> list[str]:
+def disagreement(fit: Fit) -> list[str]:
     """What says that early and late data disagree, or that nobody can tell; empty if nothing does."""
-    root = _root_text(fit) if isinstance(fit, StableFit) else ""
+    root = _root_text(fit) if fit.is_stable else ""
     return [text for text in (_too_few_text(fit), _scores_text(fit), root) if text]
 
 
-def scores_disagree(fit: AnyFit) -> bool:
+def scores_disagree(fit: Fit) -> bool:
     """True if later rows give the model another score than earlier ones, by more than chance."""
     later, earlier = fit.test, fit.earlier_test
     if later is None or earlier is None:
@@ -36,7 +33,7 @@ def stages_text(stages: tuple[str, ...]) -> str:
     return joined(names) if len(names) <= MOST_STAGES else f"{names[0]} to {names[-1]}, {len(names)} of them"
 
 
-def _too_few_text(fit: AnyFit) -> str:
+def _too_few_text(fit: Fit) -> str:
     """A sentence if the test rows can say nothing of the score."""
     roles = fit.roles
     named = {
@@ -48,11 +45,11 @@ def _too_few_text(fit: AnyFit) -> str:
         return ""
     return (
         f"Too few to judge the {fit.metric.title} by: {' and '.join(few)}. A score needs {MIN_ROWS} rows "
-        f"and, of classes, {MIN_EVENTS} rows in each of two: hold out more of them by a greater --test."
+        f"and, of classes, {MIN_EVENTS} rows in each of two: hold out more of them by a greater test."
     )
 
 
-def _scores_text(fit: AnyFit) -> str:
+def _scores_text(fit: Fit) -> str:
     """A sentence if later rows give another score than earlier ones."""
     metric, later, earlier = fit.metric, fit.test, fit.earlier_test
     if not scores_disagree(fit) or later is None or earlier is None:
@@ -71,7 +68,7 @@ def _scores_text(fit: AnyFit) -> str:
     )
 
 
-def _root_text(fit: StableFit) -> str:
+def _root_text(fit: Fit) -> str:
     """A sentence if the early trees do not ask what the chosen tree asks first, and the others do."""
     if not fit.roles.early_stages or not fit.split_support:
         return ""

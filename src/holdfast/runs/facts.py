@@ -2,19 +2,20 @@
 
 from collections import Counter
 from dataclasses import asdict
+from statistics import median
 from typing import Any
 
 import numpy as np
 
 from holdfast._version import __version__
-from holdfast.data.schema import Target
+from holdfast.arrays import without_last_digits
 from holdfast.evidence.split_support import SplitSupport
 from holdfast.runs.data_file import file_hash
 from holdfast.runs.disagreement import disagreement
-from holdfast.runs.growth_rules import growth_rules
+from holdfast.runs.fit import ChosenTree, Fit
+from holdfast.runs.importances import importance_columns
 from holdfast.runs.roles import RowRoles
-from holdfast.runs.settings import AUTO, RunSettings
-from holdfast.runs.stable_fit import ChosenTree, StableFit
+from holdfast.runs.settings import METHODS_OF, RunSettings, plain
 from holdfast.scoring.enough import describe_few_to_learn
 from holdfast.scoring.metric import Metric, Score
 from holdfast.stability.training import StableTrees
@@ -22,19 +23,32 @@ from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.tree import Tree
 from holdfast.tree.wording import WARNING, format_class_names, list_warnings
 
+# Parameters that the facts name even with their defaults, and those that are facts of other kinds.
+KEPT = (
+    *("method", "max_depth", "max_leaf_nodes", "min_samples_leaf", "n_estimators", "categories", "teacher"),
+    *("thresholds", "leaf_values", "selection_rule", "tolerance", "tolerance_unit", "gamma", "validation"),
+    *("early_fraction", "class_weight", "priors", "loss_matrix", "threshold", "positive", "monotonic_cst"),
+)
+NOT_KEPT = ("n_jobs", "verbose", "questions", "categorical_features", "scoring", "random_state", "oob_score")
 NOT_FACTS = ("short", "threshold", "range", "asked_thresholds")  # of a split
 
 
-def stable_facts(fit: StableFit) -> dict[str, Any]:
-    """The facts of a stable tree."""
-    trained = fit.trained
+def fit_facts(fit: Fit) -> dict[str, Any]:
+    """The facts of a fit: what every model has, and what stable trees or others have besides."""
     return {
         "holdfast": __version__,
         "warnings": warning_facts(fit.roles, fit.model),
-        **settings_facts(fit.settings, fit.roles.whole.schema.target),
+        **settings_facts(fit.settings, fit.estimator),
         "data": data_facts(fit.roles),
-        "division": {**test_facts(fit.roles), **_division_facts(fit)},
-        "metric": metric_facts(trained.metric),
+        "division": {**test_facts(fit.roles), **(_division_facts(fit) if fit.is_stable else {})},
+        "metric": metric_facts(fit.metric),
+        **(_stable_facts(fit) if fit.is_stable else _model_facts(fit)),
+    }
+
+
+def _stable_facts(fit: Fit) -> dict[str, Any]:
+    trained = fit.trained
+    return {
         "distance": {
             "matching": trained.distance_settings.matching,
             "label_weight": trained.distance_settings.label_weight,
@@ -59,6 +73,21 @@ def stable_facts(fit: StableFit) -> dict[str, Any]:
     }
 
 
+def _model_facts(fit: Fit) -> dict[str, Any]:
+    return {
+        "model": {
+            "kind": fit.settings.model,
+            **_model_sizes(fit.model),
+            **_choice_facts(fit),
+            "expected": score_facts(fit.expected, fit.metric),
+            "test": score_facts(fit.test, fit.metric),
+            "earlier_test": score_facts(fit.earlier_test, fit.metric),
+        },
+        "disagreement": disagreement(fit),
+        "features": _feature_facts(fit.model),
+    }
+
+
 def warning_facts(roles: RowRoles, model: Tree | Ensemble) -> list[str]:
     """What a reader must know first: too few rows, or a tree that is no better than a constant."""
     few = describe_few_to_learn(roles.whole.schema.target, roles.whole.target)
@@ -78,14 +107,29 @@ def _size_facts(trained: StableTrees) -> dict[str, Any]:
     return facts
 
 
-def settings_facts(settings: RunSettings, target: Target) -> dict[str, Any]:
-    """What was asked for, under the names of the settings, and the criterion or leaves that it comes to."""
-    facts = settings.facts
-    if settings.is_size_open:
-        facts["settings"]["max_leaf_nodes"] = AUTO
-    elif not settings.is_consensus and settings.model != "boosting":
-        facts["settings"]["criterion"] = growth_rules(settings, target).criterion
-    return facts
+def settings_facts(settings: RunSettings, estimator: Any) -> dict[str, Any]:
+    """The settings of the run and the parameters of its estimator, those of no use for the method left out.
+
+    Not the threads, on which nothing depends, nor the model card, a fact of its own.
+    """
+    parameters = estimator.get_params(deep=False)
+    defaults = type(estimator)().get_params(deep=False)
+    method = parameters.get("method")
+    kept = {
+        name: plain(value)
+        for name, value in parameters.items()
+        if (name in KEPT or name in settings.parameters or repr(value) != repr(defaults[name]))
+        and name not in NOT_KEPT
+        and (method is None or method in METHODS_OF.get(name, (method,)))
+    }
+    if settings.is_stable:
+        kept["n_estimators"] = estimator._settings().n_trees
+    if method != "centred" and settings.model != "boosting":
+        kept["criterion"] = estimator._rules().criterion
+    own = {name: plain(getattr(settings, name)) for name in ("scoring", "random_state", "test", "test_rows")}
+    if settings.candidate is not None:
+        own["candidate"] = settings.candidate
+    return {"settings": {"model": settings.model, **kept, **own}, **settings.data.to_dict()}
 
 
 def data_facts(roles: RowRoles) -> dict[str, Any]:
@@ -117,12 +161,12 @@ def test_facts(roles: RowRoles) -> dict[str, Any]:
     }
 
 
-def _division_facts(fit: StableFit) -> dict[str, Any]:
+def _division_facts(fit: Fit) -> dict[str, Any]:
     """Which of the training rows are early, but for a centred tree, and which are held out."""
     roles, division = fit.roles, fit.roles.divided.division
     early = {"early_rows": roles.n_early, "early_stages": list(roles.early_stages)}
     return {
-        **({} if fit.settings.is_consensus else early),
+        **({} if fit.estimator.method == "centred" else early),
         "held_out_rows": roles.n_held_out,
         "held_out_ways": len(division.validation),
         "cross_fitted": division.is_cross_fitted,
@@ -166,3 +210,46 @@ def _tree_facts(each: ChosenTree, trained: StableTrees) -> dict[str, Any]:
         "test": score_facts(each.test, metric),
         "earlier_test": score_facts(each.earlier_test, metric),
     }
+
+
+def _model_sizes(model: Tree | Ensemble) -> dict[str, Any]:
+    trees = [model] if isinstance(model, Tree) else model.trees
+    facts: dict[str, Any] = {"trees": len(trees)}
+    for name, of_trees in (("leaves", "n_leaves"), ("depth", "depth")):
+        sizes = [getattr(tree, of_trees) for tree in trees]
+        several = {"least": min(sizes), "median": median(sizes), "most": max(sizes)}
+        facts[name] = sizes[0] if isinstance(model, Tree) else several
+    return facts
+
+
+def _choice_facts(fit: Fit) -> dict[str, Any]:
+    """Why the tree has its size, where it was chosen, and what folds said of all sizes."""
+    sizes = getattr(fit.estimator, "size_table_", None)
+    if sizes is None:
+        return {}
+    table = {
+        "parameter": sizes.parameter,
+        "values": sizes.values.tolist(),
+        "n_leaves": sizes.n_leaves.tolist(),
+        "mean": [sizes.metric.shown(score) for score in sizes.score.tolist()],
+        "error": sizes.error.tolist(),
+        "n_folds": sizes.scores.shape[1],
+        "best": sizes.best,
+        "chosen": sizes.chosen,
+    }
+    chosen = {sizes.parameter: sizes.chosen_value}
+    if hasattr(fit.estimator, "min_samples_leaf_"):
+        chosen["min_samples_leaf"] = fit.estimator.min_samples_leaf_
+    return {**chosen, "reason": sizes.reason, "sizes": table}
+
+
+def _feature_facts(model: Tree | Ensemble) -> list[dict[str, Any]]:
+    """One entry per feature, the most important first."""
+    if isinstance(model, Tree):
+        order = np.argsort(-without_last_digits(model.importances), kind="stable")
+        return [
+            {"feature": model.schema.names[place], "importance": float(model.importances[place])}
+            for place in order.tolist()
+        ]
+    columns = importance_columns(model)
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]

@@ -1,28 +1,24 @@
 """From data to a run, in steps that the terminal tells of and Python takes at once."""
 
 import os
-import warnings
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from holdfast.governance.change_summary import rows_profile
-from holdfast.governance.model_card import model_card_of
-from holdfast.runs.facts import stable_facts
+from holdfast.runs.about import about_of
+from holdfast.runs.change.profile import rows_profile
+from holdfast.runs.facts import fit_facts
+from holdfast.runs.fit import fit, frontier_columns
 from holdfast.runs.folder import check_place
 from holdfast.runs.json_file import finite
-from holdfast.runs.kernels import Ready, ready_kernels, train_smallest
-from holdfast.runs.model_facts import model_facts
-from holdfast.runs.model_fit import fit_model, fit_smallest
-from holdfast.runs.notes import collect_notes, timed
+from holdfast.runs.kernels import Ready, fit_smallest, ready_kernels
+from holdfast.runs.notes import collect_notes, timed, warnings_once
 from holdfast.runs.resumable import resumable
 from holdfast.runs.roles import RowRoles, assign_roles
 from holdfast.runs.rows import Rows, read_rows
 from holdfast.runs.run import Run
 from holdfast.runs.settings import RunSettings
-from holdfast.runs.stable_fit import StableFit, fit_stable
-from holdfast.runs.wording import in_python, python_errors
 
 
 def fit_run(
@@ -35,10 +31,25 @@ def fit_run(
 ) -> Run:
     """A model for the rows of a frame, or of a CSV or Parquet file, tested on rows set aside before.
 
-    A folder of Parquet files is one file in parts. `target` names the column to predict. All options of
-    `holdfast fit` are taken by their names, `--max-depth` as `max_depth`: see `RunSettings`. With a `folder`
-    the run is saved there, and one that was stopped on its way goes on where it was: see `resumable`. With
-    `verbose`, progress bars are shown.
+    Parameters
+    ----------
+    data
+        A frame, or the path of a CSV or Parquet file; a folder of Parquet files is one file in parts.
+    target
+        The column to predict.
+    folder
+        Save the run there. A run that was stopped goes on where it was: see `resumable`.
+    verbose
+        Show bars of progress.
+    **settings
+        What the columns are for and how cells are read (`DataSettings`); `model`, `test`, `test_rows`,
+        `scoring`, `candidate`, `about`, `random_state`, `n_jobs`; and the parameters of the model's
+        estimator, such as `max_depth`. `holdfast fit` has the same ones as options.
+
+    Returns
+    -------
+    Run
+        The fitted estimator, its scores on test rows, and all else that is known.
     """
     if folder is not None:
         check_place(Path(folder))  # before the work
@@ -46,14 +57,8 @@ def fit_run(
             run = fit_run(data, target, verbose=verbose, **settings)
             run.save(folder)
             return run
-    given: list[warnings.WarningMessage] = []
-    try:
-        with warnings.catch_warnings(record=True) as given, python_errors():
-            warnings.simplefilter("always")
-            return prepare_run(data, RunSettings.of({"target": target, **settings})).fit(verbose=verbose)
-    finally:
-        for each in given:
-            warnings.warn(in_python(str(each.message)), each.category, stacklevel=2)
+    with warnings_once():
+        return prepare_run(data, RunSettings.of({"target": target, **settings})).fit(verbose=verbose)
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,41 +72,32 @@ class PreparedRun:
 
     def ready_kernels(self) -> Ready:
         """The kernels of the model compiled, or loaded from disk."""
-        target = self.roles.training.schema.target
-        stable = partial(train_smallest, self.settings)
-        return ready_kernels(
-            stable if self.settings.is_stable else partial(fit_smallest, self.settings, target)
-        )
+        return ready_kernels(partial(fit_smallest, self.settings, self.roles.training.schema.target))
 
     def fit(self, *, verbose: bool = False, ready: Ready | None = None) -> Run:
         """The run; `ready` tells how the kernels came to be ready, if they are."""
         ready = ready or self.ready_kernels()
-        fit_kind = fit_stable if self.settings.is_stable else fit_model
         with collect_notes() as notes:
-            fit, fitting = timed(lambda: fit_kind(self.roles, self.settings, verbose=verbose))
-        besides = {
-            "model_card": model_card_of(self.settings.model_card).to_dict(),
+            found, fitting = timed(lambda: fit(self.roles, self.settings, verbose=verbose))
+        facts = {
+            **fit_facts(found),
+            "about": about_of(self.settings.about).to_dict(),
             "profile": rows_profile(self.roles.whole).to_dict(),
             "seconds": {**self.seconds, "compiling": ready.seconds, "fitting": fitting},
             "notes": list(dict.fromkeys([*self.notes, *ready.notes, *notes])),
         }
-        if not isinstance(fit, StableFit):
-            return Run(finite({**model_facts(fit), **besides}), fit.model, details=fit)
-        return Run(
-            finite({**stable_facts(fit), **besides}),
-            fit.model,
-            tuple(fit.trained.references_of(fit.choice.candidate).trees),
-            tuple(fit.trained.candidates.trees),
-            _frontier_columns(fit),
-            fit,
-        )
+        if not found.is_stable:
+            return Run(finite(facts), found.estimator, details=found)
+        references, candidates = found.estimator.reference_trees_, found.estimator.candidate_trees_
+        columns = frontier_columns(found)
+        return Run(finite(facts), found.estimator, tuple(references), tuple(candidates), columns, found)
 
 
 def prepare_run(data: Any, settings: RunSettings) -> PreparedRun:
     """The rows of a frame or a file in their roles."""
     model_card_of(settings.model_card)  # before any work
     with collect_notes() as notes:
-        rows, reading = timed(lambda: read_rows(data, settings))
+        rows, reading = timed(lambda: read_rows(data, settings.data))
         roles = assign_roles(rows, settings)
     return PreparedRun(settings, roles, {"reading": reading}, notes)
 
@@ -111,14 +107,3 @@ def prepare_rows(rows: Rows, settings: RunSettings) -> PreparedRun:
     with collect_notes() as notes:
         roles = assign_roles(rows, settings)
     return PreparedRun(settings, roles, {}, notes)
-
-
-def _frontier_columns(fit: StableFit) -> dict[str, list[Any]]:
-    """One entry per candidate: what is known of it, and what it was grown with."""
-    candidates = fit.trained.candidates
-    grown_with = [candidates.combinations[place] for place in candidates.combination.tolist()]
-    names = candidates.combinations[0]
-    return {
-        **fit.trained.frontier.columns(),
-        **{name: [combination[name] for combination in grown_with] for name in names},
-    }

@@ -41,7 +41,7 @@ def choose_test_rows(whole: Table, rows: Rows, fraction: float, kind: str | None
     none = np.zeros(whole.n_rows, np.bool_)
     if kind == "forward" and rows.stage is None:
         raise ParameterError(
-            "--test-rows forward holds out the last stages: say which column has them, --stage."
+            "test_rows='forward' holds out the last stages: say by stage which column has them."
         )
     if fraction == 0:
         return HeldOut(none, none)
@@ -49,9 +49,7 @@ def choose_test_rows(whole: Table, rows: Rows, fraction: float, kind: str | None
         is_test = _draw(whole, rows, fraction, seed)
         if is_test.all():
             units = f"{whole.n_rows} rows" if rows.groups is None else f"{len(np.unique(rows.groups))} groups"
-            raise DataError(
-                f"With test rows held out, none of the {units} is left to train on: say --test 0."
-            )
+            raise DataError(f"With test rows held out, none of the {units} is left to train on: set test=0.")
         return HeldOut(is_test, none)
     return _forward(whole, rows, rows.stage, fraction, seed)
 
@@ -101,7 +99,7 @@ def _of_new_class(whole: Table, is_late: BoolArray, stages: tuple[str, ...]) -> 
     if (is_new == is_late).all():
         raise DataError(
             f"No class of the last stages, {_named(stages)}, is known from those before: nothing can be "
-            "tested forward. Say --test-rows random, or --test 0."
+            "tested forward. Set test_rows='random', or test=0."
         )
     if is_new.any():
         names = [format_class_names(target)[place] for place in np.flatnonzero(~known)]
@@ -118,7 +116,7 @@ def _report_few_to_train(stages: tuple[str, ...], n_test: int, n_earlier: int, n
     warnings.warn(
         f"The test holds out stage {_named(stages)}, {n_test:,} rows, and {n_earlier:,} random rows of the "
         f"stages before: the tree learns from the other {n_rows - n_test - n_earlier:,} of {n_rows:,} rows. "
-        "--test-rows random tests by rows of all stages, and --test 0 learns from all rows.",
+        "test_rows='random' tests by rows of all stages, and test=0 learns from all rows.",
         DataWarning,
         stacklevel=5,
     )

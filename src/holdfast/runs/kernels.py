@@ -6,12 +6,14 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import cpu_count
 
+from holdfast.data.schema import Target
 from holdfast.data.table import Table
 from holdfast.distance.distances import distances_between
 from holdfast.errors import CacheWarning
@@ -19,6 +21,7 @@ from holdfast.growth.grow import grow
 from holdfast.growth.rules import GrowthRules
 from holdfast.kernels.centring.search import centre
 from holdfast.kernels.jit import Kernel
+from holdfast.runs.estimator import make_run_estimator
 from holdfast.runs.notes import collect_notes, timed
 from holdfast.runs.settings import RunSettings
 from holdfast.stability.centring.search import CentreSearch
@@ -26,6 +29,12 @@ from holdfast.stability.methods.centred import distance_settings, lesson_of
 from holdfast.stability.settings import StabilitySettings
 from holdfast.stability.training import train
 from holdfast.tree.tree import Tree
+
+# Parameters that speak of the classes and the columns of the data.
+OF_CLASSES = (
+    *("class_weight", "priors", "loss_matrix", "threshold", "positive", "monotonic_cst", "monotonic_class"),
+    *("interaction_cst", "forbidden", "first_splits", "feature_costs"),
+)
 
 
 class Ready(NamedTuple):
@@ -52,7 +61,31 @@ def ready_kernels(work: Callable[[], object]) -> Ready:
     return Ready(any(kernel.compiled.stats.cache_misses for kernel in kernels), seconds, notes)
 
 
-def train_smallest(settings: RunSettings) -> None:
+def fit_smallest(settings: RunSettings, target: Target) -> None:
+    """Fit the model of the settings to a dozen rows, so that every kernel that it needs is called."""
+    if settings.is_stable:
+        parameters = settings.parameters
+        train_smallest(parameters.get("method", "centred"), parameters.get("teacher", "blend"))
+        return
+    rows = [[float(number), "a" if number % 3 else "b"] for number in range(12)]
+    labels = ["no", "yes"] * 6 if target.is_classes else [number + 0.5 for number in range(12)]
+    # By a score that even one row has.
+    plain: dict[str, Any] = {
+        "n_estimators": 2,
+        "scoring": "accuracy" if target.is_classes else "squared_error",
+    }
+    plain |= dict.fromkeys(OF_CLASSES) | {"questions": None, "random_state": 0, "verbose": 0}
+    estimator = make_run_estimator(replace(settings, parameters=_without_columns(settings)), target)
+    known = estimator.get_params(deep=False)
+    estimator.set_params(**{name: value for name, value in plain.items() if name in known})
+    estimator.fit(rows, labels).predict(rows)
+
+
+def _without_columns(settings: RunSettings) -> dict[str, Any]:
+    return {name: value for name, value in settings.parameters.items() if name not in OF_CLASSES}
+
+
+def train_smallest(method: str, teacher: Any) -> None:
     """One call of every kernel that training a stable tree by this method, with this teacher, needs.
 
     What takes longest to compile is compiled in two processes side by side.
@@ -60,10 +93,8 @@ def train_smallest(settings: RunSettings) -> None:
     with _centring_compiled_aside():
         grow(_smallest_table(), GrowthRules(max_leaf_nodes=2))
     # Held-out scores call no further kernel, and train the teacher eight times more.
-    validation = None if settings.method == "centred" else "auto"
-    stable = StabilitySettings(
-        method=settings.method, teacher=settings.teacher, n_estimators=2, validation=validation
-    )
+    validation = None if method == "centred" else "auto"
+    stable = StabilitySettings(method=method, teacher=teacher, n_estimators=2, validation=validation)
     train(_smallest_table(), stable)
 
 

@@ -62,7 +62,7 @@ def read_known_rows(
     if name not in source.names:
         raise DataError(
             f"There is no column {name!r} in {source.name}, which the target is read from: name it with "
-            f"--target. {columns_text([name], source.names)}"
+            f"target. {columns_text([name], source.names)}"
         )
     classes = schema.target.classes
     of_target = Feature(name, "nominal" if classes else "numeric", categories=classes)

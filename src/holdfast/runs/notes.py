@@ -44,3 +44,16 @@ def timed(work: Callable[[], _R]) -> tuple[_R, float]:
     """What the work returns, and the seconds it took."""
     start = time.perf_counter()
     return work(), time.perf_counter() - start
+
+
+@contextmanager
+def warnings_once() -> Iterator[None]:
+    """Within it, each warning is kept; at the end all are given, once each, as from the caller's caller."""
+    given: list[warnings.WarningMessage] = []
+    try:
+        with warnings.catch_warnings(record=True) as given:
+            warnings.simplefilter("always")
+            yield
+    finally:
+        for each in {str(each.message): each for each in given}.values():
+            warnings.warn(str(each.message), each.category, stacklevel=4)

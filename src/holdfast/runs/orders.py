@@ -30,7 +30,7 @@ def with_orders(frame: Frame, orders: Mapping[str, tuple[str, ...]]) -> Frame:
 
 def stage_places(texts: Any, order: tuple[str, ...]) -> FloatArray:
     """The place of every row's stage in the order, NaN where it has none."""
-    _check_known(texts.tolist(), order, "the stage has", f"--stage-order {joined(list(order))}")
+    _check_known(texts.tolist(), order, "the stage has", f"stage_order {joined(list(order))}")
     place = {name: float(number) for number, name in enumerate(order)}
     return np.array([np.nan if text is None else place[text] for text in texts], np.float64)
 
@@ -41,18 +41,18 @@ def warn_of_alphabet(stages: Sequence[str]) -> None:
         return
     warnings.warn(
         f"the stages are taken in the order of the alphabet: {joined(list(stages))}. If they follow each "
-        "other otherwise, say --stage-order with the earliest first.",
+        "other otherwise, give stage_order with the earliest first.",
         DataWarning,
         stacklevel=4,
     )
 
 
 def _ordered(name: str, column: Any, order: tuple[str, ...]) -> OrderedText:
-    _check_known(column.tolist(), order, f"column {name!r} has", f"--ordered {name}={','.join(order)}")
+    _check_known(column.tolist(), order, f"column {name!r} has", f"ordered {name}={','.join(order)}")
     return OrderedText(column, order)
 
 
-def _check_known(texts: Sequence[str | None], order: tuple[str, ...], where: str, option: str) -> None:
+def _check_known(texts: Sequence[str | None], order: tuple[str, ...], where: str, setting: str) -> None:
     counts = Counter(text for text in texts if text is not None)
     unknown = {text: count for text, count in counts.items() if text not in order}
     if not unknown:
@@ -60,7 +60,7 @@ def _check_known(texts: Sequence[str | None], order: tuple[str, ...], where: str
     first, count = next(iter(unknown.items()))
     others = f", and {listed(list(unknown)[1:])}" if len(unknown) > 1 else ""
     rows = "1 row" if count == 1 else f"{count} rows"
-    raise DataError(f"{where} {first!r} in {rows}{others}, and {option} does not: put all into the order.")
+    raise DataError(f"{where} {first!r} in {rows}{others}, and {setting} does not: put all into the order.")
 
 
 def _is_number(text: str) -> bool:

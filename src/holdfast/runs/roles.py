@@ -10,9 +10,9 @@ from holdfast.data.input.frame import Frame
 from holdfast.data.split.groups import find_known_groups, renumber_groups
 from holdfast.data.table import Table
 from holdfast.errors import DataWarning
-from holdfast.governance.model_card import model_card_of
-from holdfast.runs.growth_rules import growth_rules, stable_settings
-from holdfast.runs.held_out import HeldOut, choose_test_rows
+from holdfast.runs.about import about_of
+from holdfast.runs.estimator import make_run_estimator
+from holdfast.runs.held_out import choose_test_rows
 from holdfast.runs.rows import Rows
 from holdfast.runs.settings import RunSettings
 from holdfast.scoring.enough import describe_too_few
@@ -47,8 +47,9 @@ class RowRoles:
 
     source: str
     whole: Table  # all rows
+    rows: Rows  # those to train on
     training: Table  # those to train on, as they stand in the data, on a schema of their own
-    training_groups: LongArray | None  # of these; None if no column tells them
+    stage: LongArray | None  # of each of these; None if none of them are earlier than others
     prepared: PreparedRows | None  # the same, sorted and divided, for a stable tree; None for other models
     test: TestRows | None  # later than all that is learnt from, if there are test stages
     earlier_test: TestRows | None = None  # random rows of the stages before those of `test`
@@ -118,26 +119,37 @@ class RowRoles:
 
 def assign_roles(rows: Rows, settings: RunSettings) -> RowRoles:
     """The rows in their roles, as the settings want them."""
-    stated = model_card_of(settings.model_card).positive
-    rows = replace(rows, positive=stated if settings.positive is None else settings.positive)
-    whole, held_out = _held_out(rows, settings)
+    positive = settings.parameters.get("positive")
+    rows = replace(rows, positive=about_of(settings.about).positive if positive is None else positive)
+    with warnings.catch_warnings():
+        if settings.test > 0:
+            warnings.simplefilter("ignore", DataWarning)  # the training rows will raise those that matter
+        whole = rows.table(settings.data.task)
+    held_out = choose_test_rows(whole, rows, settings.test, settings.test_rows, settings.random_state)
     is_training = ~(held_out.test | held_out.earlier)
     training, table = rows, whole
     if not is_training.all():
         training = rows.subset(is_training)
         # A schema of their own: not even the range of a column comes from the test rows.
         table = training.table("classification" if whole.schema.target.is_classes else "regression")
-    growth_rules(settings, table.schema.target)  # refuses what the target has no use for, before the work
-    prepared = _prepared(training, table, held_out, settings) if settings.is_stable else None
-    early = []
-    if prepared is not None and prepared.stage is not None and not settings.is_consensus:
-        early = np.unique(prepared.stage[prepared.division.early]).tolist()
+    estimator = make_run_estimator(settings, table.schema.target)  # refuses what is out of range
+    # Where the test takes all stages but one, none of the rows left are earlier than others; nor are they in
+    # a consensus tree, whose rows are only divided evenly by stage.
+    is_consensus = settings.is_stable and estimator.method == "centred"
+    needless = bool(held_out.stages) or is_consensus
+    stage = None if needless and len(training.stages) == 1 else training.stage
+    prepared, early = None, []
+    if settings.is_stable:
+        prepared = prepare(table, estimator._settings(), stage=stage, groups=training.groups)
+        if prepared.stage is not None and not is_consensus:
+            early = np.unique(prepared.stage[prepared.division.early]).tolist()
     groups = rows.groups
     return RowRoles(
         source=rows.source,
         whole=whole,
+        rows=training,
         training=table,
-        training_groups=training.groups,
+        stage=stage,
         prepared=prepared,
         test=_test_rows(rows, whole, table, held_out.test),
         earlier_test=_test_rows(rows, whole, table, held_out.earlier),
@@ -146,24 +158,6 @@ def assign_roles(rows: Rows, settings: RunSettings) -> RowRoles:
         early_stages=tuple(training.stages[number] for number in early),
         n_known=0 if groups is None else int(find_known_groups(groups, is_training, held_out.test).sum()),
     )
-
-
-def _held_out(rows: Rows, settings: RunSettings) -> tuple[Table, HeldOut]:
-    """The table of all rows, and those to test by."""
-    with warnings.catch_warnings():
-        if settings.test > 0:
-            warnings.simplefilter("ignore", DataWarning)  # the training rows will raise those that matter
-        whole = rows.table(settings.task)
-    return whole, choose_test_rows(whole, rows, settings.test, settings.test_rows, settings.random_state)
-
-
-def _prepared(rows: Rows, table: Table, held_out: HeldOut, settings: RunSettings) -> PreparedRows:
-    """The training rows of a stable tree, sorted and divided."""
-    # Where the test takes all stages but one, none of the rows left are earlier than others; nor are they in
-    # a centred tree, whose rows are only divided evenly by stage.
-    needless = bool(held_out.stages) or settings.is_consensus
-    stage = None if needless and len(rows.stages) == 1 else rows.stage
-    return prepare(table, stable_settings(settings, table.schema.target), stage=stage, groups=rows.groups)
 
 
 def _test_rows(rows: Rows, whole: Table, training: Table, is_test: BoolArray) -> TestRows | None:

@@ -7,20 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.arrays import BoolArray, LongArray
-from holdfast.data.files.dates import parse_date_columns
-from holdfast.data.files.reading import ColumnChoices, CsvSource, FrameSource, open_source
+from holdfast.arrays import BoolArray, FloatArray, LongArray
+from holdfast.data.files.dates import date_columns
+from holdfast.data.files.reading import Choices, CsvSource, FrameSource, opened
 from holdfast.data.input.columns import read_column
 from holdfast.data.input.frame import Frame
-from holdfast.data.input.target import Task
+from holdfast.data.input.target import Task, with_name
 from holdfast.data.input.weight import read_weight
 from holdfast.data.split.groups import read_groups, renumber_groups, subset_groups
 from holdfast.data.split.stages import read_stage
 from holdfast.data.table import Table
 from holdfast.errors import DataError, DataWarning
-from holdfast.runs.data_settings import DataSettings
 from holdfast.runs.orders import stage_places, warn_of_alphabet, with_orders
-from holdfast.runs.setting import option
+from holdfast.runs.settings import DataSettings
 from holdfast.text.lists import columns_text, first_rows, listed
 
 Source = CsvSource | FrameSource
@@ -50,6 +49,19 @@ class Rows:
             custom_features=self.questions,
             positive=self.positive,
         )
+
+    @property
+    def y(self) -> Any:
+        """The target, under the name of its column."""
+        values = self.frame.column(self.target)
+        return with_name(values, self.target) if isinstance(values, np.ndarray) else values
+
+    @property
+    def sample_weight(self) -> FloatArray | None:
+        """The weight of each row, if a column has one."""
+        if self.weight is None:
+            return None
+        return read_weight(self.frame.column(self.weight), self.frame.n_rows, self.frame.rows)
 
     @property
     def features(self) -> Frame:
@@ -82,7 +94,7 @@ def read_rows(data: Any, settings: DataSettings) -> Rows:
         _check_names(name, source.names, settings)
         frame = source.read(choices, rules)
     if set(frame.names) <= {*roles, *as_text}:
-        raise DataError(f"No column of {name} is left to ask about. With --keep-ids more of them stay.")
+        raise DataError(f"No column of {name} is left to split on. With keep_ids=True more of them stay.")
     stage, stages = _read_stage(source, frame, settings)
     rows = Rows(
         source=os.fspath(data) if is_path else "a frame",
@@ -106,7 +118,7 @@ def _check_names(source: str, known: tuple[str, ...], settings: DataSettings) ->
     for setting, names in by_setting.items():
         if absent := [name for name in names if name not in known]:
             raise DataError(
-                f"There is no column {listed(absent)} in {source}, as {option(setting)} says. "
+                f"There is no column {listed(absent)} in {source}, as {setting} says. "
                 f"{columns_text(absent, known)}"
             )
     used: dict[str, str] = {}
@@ -115,9 +127,7 @@ def _check_names(source: str, known: tuple[str, ...], settings: DataSettings) ->
             # A column with an order is a feature still.
             before = used.get(name, setting) if setting == "ordered" else used.setdefault(name, setting)
             if before != setting and (before, setting) != ("stage", "groups"):
-                raise DataError(
-                    f"Column {name!r} is given both as {option(before)} and as {option(setting)}: choose one."
-                )
+                raise DataError(f"Column {name!r} is given both as {before} and as {setting}: choose one.")
     if set(known) <= set(used).difference(dates):
         raise DataError(f"No column of {source} is left to ask about: all have another role, {listed(used)}.")
 
@@ -140,7 +150,7 @@ def target_known(frame: Frame, target: str, name: str, *, drop_missing: bool) ->
     if not drop_missing:
         raise DataError(
             f"The target {target!r} is missing in {count} of {len(missing)} rows of {name}, "
-            f"{where}. With --drop-missing-target these rows are left out; or fill in the cells."
+            f"{where}. With drop_missing_target=True these rows are left out; or fill in the cells."
         )
     warnings.warn(
         f"{count} of {len(missing)} rows have no {target!r} and are left out, {where}.",

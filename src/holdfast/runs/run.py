@@ -7,23 +7,19 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.arrays import FloatArray
-from holdfast.data.files.reading import open_source
-from holdfast.errors import DataError, ParameterError
+from holdfast.data.files.reading import opened
+from holdfast.errors import DataError
 from holdfast.evidence.row_explanation import RowExplanation, explain_row
 from holdfast.evidence.split_support import SplitSupports, split_support
-from holdfast.runs.data_settings import CellSettings
+from holdfast.runs.fit import CHOSEN, Fit, model_of
 from holdfast.runs.folder import new_run
-from holdfast.runs.model_fit import ModelFit
 from holdfast.runs.new_rows import read_features
 from holdfast.runs.run_files import read_run_files, write_run_files
-from holdfast.runs.stable_fit import CHOSEN, StableFit
-from holdfast.runs.wording import python_errors
-from holdfast.scoring.metric import make_metric
-from holdfast.stability.choice import SelectionRule, mark_choice
+from holdfast.runs.settings import CellSettings
+from holdfast.shown import shown
 from holdfast.stability.frontier import Frontier
 from holdfast.text.lines import printable
 from holdfast.text.numbers import with_errors
@@ -46,11 +42,16 @@ class Run(ViewMixin):
     """A fitted model and all that is known of it. `fit_run` makes one, and `open_run` reads one from disk."""
 
     facts: dict[str, Any]  # plain data, as in summary.json
-    model: Tree | Ensemble
+    estimator: Any  # fitted, as model.json holds it
     references: tuple[Tree, ...] = ()  # of a stable tree, as are candidates and frontier
     candidates: tuple[Tree, ...] = ()
     frontier_columns: Mapping[str, list[Any]] = field(default_factory=dict)  # as in frontier.csv
-    details: StableFit | ModelFit | None = None  # with the rows; None for a run that was read from disk
+    details: Fit | None = None  # with the rows; None for a run that was read from disk
+
+    @property
+    def model(self) -> Tree | Ensemble:
+        """The tree or the ensemble of the estimator."""
+        return model_of(self.estimator)
 
     @cached_property
     def trees(self) -> dict[str, Tree]:
@@ -61,29 +62,10 @@ class Run(ViewMixin):
         ends = {name: self.candidates[each["candidate"]] for name, each in named.items()}
         return {**ends, CHOSEN: self.model}
 
-    @cached_property
+    @property
     def frontier(self) -> Frontier | None:
         """What is known of every candidate; None unless the model is a stable tree."""
-        if not self.frontier_columns:
-            return None
-        names = [name for name in Frontier.__dataclass_fields__ if name in self.frontier_columns]
-        columns: dict[str, Any] = {name: np.array(self.frontier_columns[name]) for name in names}
-        try:
-            metric = make_metric(self.facts["metric"]["name"], self.model.schema.target)
-        except ParameterError:  # of another library
-            metric = None
-        frontier, settings = Frontier(**columns, metric=metric), self.facts["settings"]
-        names = [
-            each
-            for each in ("selection_rule", "tolerance", "tolerance_unit", "instability_weight")
-            if each in settings
-        ]
-        size = settings.get("max_leaf_nodes") if frontier.has_teacher else None
-        rule = SelectionRule(
-            **{name: settings[name] for name in names},
-            max_leaf_nodes=size if size in frontier.sizes else None,
-        )
-        return mark_choice(frontier, rule, self.facts["choice"]["candidate"])
+        return getattr(self.estimator, "frontier_", None)
 
     @property
     def is_update(self) -> bool:
@@ -163,7 +145,7 @@ class Run(ViewMixin):
 
     def _features(self, data: Any) -> Any:
         rules = CellSettings(**self.facts["reading"]).reading_options
-        with python_errors(), open_source(data, rules.encoding) as source:
+        with opened(data, rules.encoding) as source:
             return read_features(source, self.model, rules)
 
     def _view(self) -> View:

@@ -3,9 +3,9 @@
 import csv
 import json
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from holdfast.data.files.writing import write_file
 from holdfast.errors import DataError, ReportWarning
@@ -14,31 +14,18 @@ from holdfast.runs.folder import FACTS, is_run, unfinished
 from holdfast.runs.importances import importance_columns
 from holdfast.runs.json_file import write_json
 from holdfast.storage.collection_file import load_trees, save_trees
-from holdfast.storage.model_file import load_model, save
-from holdfast.tree.ensemble import Ensemble
+from holdfast.storage.model_file import load, save
 from holdfast.tree.tree import Tree
+
+if TYPE_CHECKING:
+    from holdfast.runs.run import Run
 
 COLLECTIONS = ("references", "candidates")
 
 
-class RunContent(Protocol):
-    """What a run consists of."""
-
-    @property
-    def facts(self) -> dict[str, Any]: ...  # noqa: D102
-    @property
-    def model(self) -> Tree | Ensemble: ...  # noqa: D102
-    @property
-    def references(self) -> Sequence[Tree]: ...  # noqa: D102
-    @property
-    def candidates(self) -> Sequence[Tree]: ...  # noqa: D102
-    @property
-    def frontier_columns(self) -> Mapping[str, list[Any]]: ...  # noqa: D102
-
-
-def write_run_files(run: RunContent, folder: Path, *, report: bool = True) -> None:
+def write_run_files(run: "Run", folder: Path, *, report: bool = True) -> None:
     """Fill the folder, with the report last."""
-    save(run.model, folder / "model.json")
+    save(run.estimator, folder / "model.json")
     if isinstance(run.model, Tree):
         replace_file(folder / "tree.svg", run.model.to_svg().encode())
     else:
@@ -85,12 +72,13 @@ def read_run_files(folder: Path) -> dict[str, Any]:
             "saved to."
         )
     facts = next(file for name in FACTS if (file := there / name).is_file())
-    content: dict[str, Any] = {"facts": read_facts(facts), "model": load_model(there / "model.json")}
+    content: dict[str, Any] = {"facts": read_facts(facts), "estimator": load(there / "model.json")}
     if path.is_file():
         content["candidates"] = tuple(load_trees(path))
     elif frontier.is_file():
         trees = {name: tuple(load_trees(_collection(there, name))) for name in COLLECTIONS}
         content |= {**trees, "frontier_columns": _columns(frontier)}
+        content["estimator"].reference_trees_ = list(trees["references"])  # which an update tries splits of
     return content
 
 

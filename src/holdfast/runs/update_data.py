@@ -19,8 +19,7 @@ from holdfast.data.schema import Feature, Schema
 from holdfast.errors import DataError, DataWarning
 from holdfast.runs.new_rows import read_columns
 from holdfast.runs.rows import target_known
-from holdfast.runs.setting import option
-from holdfast.runs.update_settings import UpdateRunSettings
+from holdfast.runs.settings import UpdateRunSettings
 from holdfast.text.lists import columns_text, listed
 
 _NEEDS = "Cannot update: {} has no column {}, which the model was trained with. Give {}, empty if need be."
@@ -148,23 +147,22 @@ def _checked_roles(
     if target not in names:
         raise DataError(
             f"Cannot update: the model predicts {schema.target.name!r}, and {source} has no column "
-            f"{target!r}. Name the one that has it by --target. {columns_text([target], names)}"
+            f"{target!r}. Name the one that has it by target. {columns_text([target], names)}"
         )
     roles = {"target": target, "groups": settings.groups, "weight": settings.weight}
     used = {role: name for role, name in roles.items() if name is not None}
     for role, name in used.items():
         if name not in names:
             raise DataError(
-                f"There is no column {name!r} in {source}, as {option(role)} says. "
-                f"{columns_text([name], names)}"
+                f"There is no column {name!r} in {source}, as {role} says. {columns_text([name], names)}"
             )
         if name in _known_names(schema):
             raise DataError(
                 f"Cannot update: column {name!r} is a feature of the model, which predicts "
-                f"{schema.target.name!r}, and cannot be its {role} too. Name another one by {option(role)}."
+                f"{schema.target.name!r}, and cannot be its {role} too. Name another one by {role}."
             )
     if len(set(used.values())) < len(used):
-        raise DataError(f"One column is given for several of {', '.join(map(option, used))}: choose one.")
+        raise DataError(f"One column is given for several of {', '.join(used)}: choose one.")
     return list(used.values())
 
 
@@ -219,8 +217,7 @@ def _tell_of_new(names: Sequence[str], known: Collection[str], settings: UpdateR
         return
     are = "column is" if len(new) == 1 else "columns are"
     warnings.warn(
-        f"{len(new)} {are} unknown to the model and left out: {listed(new, 5)}. --allow-new-values takes "
-        "them in.",
+        f"{len(new)} {are} unknown to the model and left out: {listed(new, 5)}. widen=True takes them in.",
         DataWarning,
         stacklevel=4,
     )

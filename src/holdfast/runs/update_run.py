@@ -28,7 +28,8 @@ from holdfast.governance.register import ChangeRecord, content_hash, data_finger
 from holdfast.runs.data_file import file_hash
 from holdfast.runs.deployed import Deployed, Updating, deployed_model
 from holdfast.runs.json_file import finite
-from holdfast.runs.notes import collect_notes, timed
+from holdfast.runs.notes import collect_notes, timed, warnings_once
+from holdfast.runs.settings import UpdateRunSettings
 from holdfast.runs.update_data import (
     UpdateRows,
     joined_groups,
@@ -38,8 +39,6 @@ from holdfast.runs.update_data import (
 )
 from holdfast.runs.update_facts import update_facts
 from holdfast.runs.update_result import UpdateRun
-from holdfast.runs.update_settings import UpdateRunSettings
-from holdfast.runs.wording import in_python, python_errors
 from holdfast.scoring.calibration import UNKNOWN
 from holdfast.stability.update.path import KEEP
 from holdfast.stability.update.update import TreeUpdate
@@ -57,19 +56,13 @@ def update_run(
     update` are taken by their names, `--half-life` as `half_life`: see `UpdateRunSettings`. A `policy` is a
     path or a `ChangePolicy`, and a `register` gets one record, whether the update is taken or not.
     """
-    given: list[warnings.WarningMessage] = []
-    try:
-        with warnings.catch_warnings(record=True) as given, python_errors():
-            warnings.simplefilter("always")
-            prepared = prepare_update(model, data, {"target": target, **settings})
-            run = prepared.update(verbose=verbose)
-            if prepared.settings.register is None:
-                return run
-            with opened_register(prepared.settings.register) as append:
-                return run.registered(append)
-    finally:
-        for each in given:
-            warnings.warn(in_python(str(each.message)), each.category, stacklevel=2)
+    with warnings_once():
+        prepared = prepare_update(model, data, {"target": target, **settings})
+        run = prepared.update(verbose=verbose)
+        if prepared.settings.register is None:
+            return run
+        with opened_register(prepared.settings.register) as append:
+            return run.registered(append)
 
 
 def prepare_update(model: Any, data: Any, given: Mapping[str, Any]) -> "PreparedUpdate":
@@ -197,7 +190,7 @@ class PreparedUpdate:
             n_steps = len(model.update_.steps)
             if settings.take >= n_steps:
                 raise ParameterError(
-                    f"--take {settings.take} is out of range: the path has the steps 0 to {n_steps - 1}."
+                    f"take={settings.take} is out of range: the path has the steps 0 to {n_steps - 1}."
                 )
             model.select_step(settings.take)
         model.set_params(**own)
@@ -242,7 +235,7 @@ def _policy(policy: Any) -> ChangePolicy | None:
     if policy is None or isinstance(policy, ChangePolicy):
         return policy
     if not isinstance(policy, str | os.PathLike):
-        raise PolicyError(f"--policy {policy!r} has to be a ChangePolicy, or the path of its file.")
+        raise PolicyError(f"policy={policy!r} must be a ChangePolicy, or the path of its file.")
     return ChangePolicy.load(policy)
 
 

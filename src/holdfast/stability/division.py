@@ -81,7 +81,7 @@ def divide(table: Table, settings: StabilitySettings, info: RowInfo = NOTHING_KN
     if n_units < 2 <= table.n_rows:
         raise DataError(
             "The rows to learn from are all of one group: there is nothing to hold out. Give the group of "
-            "each row, such as the patient, leave groups out, or keep no rows back to test by (--test 0)."
+            "each row, such as the patient, leave groups out, or keep no rows back to test by (test=0)."
         )
     if n_units < 2:
         return Division(early, (np.ones(table.n_rows, np.bool_),))

@@ -68,6 +68,7 @@ NUMBERS: dict[str, type] = {
     "min_samples_leaf_": int,
     "n_estimators_": int,
     "oob_score_": float,
+    "oob_score_error_": float,
     "positive_class_": int,
     "n_rows_effective_": float,
     "shrinkage_": float,

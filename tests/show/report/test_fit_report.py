@@ -240,7 +240,7 @@ def test_a_fit_goes_by_the_class_in_about_and_refuses_one_that_is_none_before_th
     run = fit_run(frame, "outcome", model="tree", max_depth=2, model_card={"positive": "lived"})
     assert run.model.schema.target.positive == "lived"
     assert page_of(run).title == "Risk of outcome = lived"
-    monkeypatch.setattr("holdfast.runs.fit_run.fit_model", lambda *_, **__: pytest.fail("work was done"))
+    monkeypatch.setattr("holdfast.runs.fit_run.fit", lambda *_, **__: pytest.fail("work was done"))
     with pytest.raises(ParameterError, match="'maybe' is no class of 'outcome'"):
         fit_run(frame, "outcome", model="tree", model_card={"positive": "maybe"})
 

@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from holdfast.cli.options import cell_options
-from holdfast.runs.data_settings import CellSettings
+from holdfast.runs.settings import CellSettings
 
 
 @click.command("edit")

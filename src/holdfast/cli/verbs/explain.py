@@ -8,7 +8,7 @@ import click
 
 from holdfast.cli.endings import check_there
 from holdfast.cli.options import cell_options, given_options
-from holdfast.runs.data_settings import CellSettings
+from holdfast.runs.settings import CellSettings
 
 
 @click.command("explain")

@@ -7,7 +7,7 @@ import click
 
 from holdfast.cli.options import cell_options
 from holdfast.export.names import ENDINGS
-from holdfast.runs.data_settings import CellSettings
+from holdfast.runs.settings import CellSettings
 
 
 @click.command("export")

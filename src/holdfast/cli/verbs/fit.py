@@ -8,7 +8,6 @@ from click.core import ParameterSource
 
 from holdfast.cli.endings import check_there
 from holdfast.cli.options import fit_options, given_options, report_option, restart_option
-from holdfast.runs.settings import RunSettings
 
 
 @click.command("fit", context_settings={"show_default": True})
@@ -32,7 +31,7 @@ def command(data: Path, output: Path, no_report: bool, restart: bool, force: boo
     the installation, compiling takes a minute more. For a quick look: --teacher linear --n-estimators 25.
     """
     context = click.get_current_context()
-    settings = RunSettings.of(given_options(context, options))
+    given = given_options(context, options)
     is_named = context.get_parameter_source("output") is not ParameterSource.DEFAULT
     check_there(data)
     from rich.console import Console
@@ -41,4 +40,4 @@ def command(data: Path, output: Path, no_report: bool, restart: bool, force: boo
 
     console = Console(highlight=False)
     replace = force or is_named
-    run(data, output, settings, console, report=not no_report, restart=restart, replace=replace)
+    run(data, output, given, console, report=not no_report, restart=restart, replace=replace)

@@ -7,7 +7,7 @@ import click
 
 from holdfast.cli.options import cell_options
 from holdfast.cli.plot_names import PLOTS
-from holdfast.runs.data_settings import CellSettings
+from holdfast.runs.settings import CellSettings
 
 _LINES = [f"  {name:<16} {each.shows}: {each.needs}" for name, each in PLOTS.items()]
 EPILOG = "\b\nWhat can be drawn, and of what:\n" + "\n".join(_LINES)

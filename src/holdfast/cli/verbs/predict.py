@@ -7,7 +7,7 @@ import click
 
 from holdfast.cli.endings import check_there
 from holdfast.cli.options import RAW, cell_options
-from holdfast.runs.data_settings import CellSettings
+from holdfast.runs.settings import CellSettings
 
 
 @click.command("predict")

@@ -7,7 +7,7 @@ import click
 
 from holdfast.cli.endings import check_there
 from holdfast.cli.options import given_options, restart_option, update_options
-from holdfast.runs.update_settings import UpdateRunSettings
+from holdfast.runs.settings import UpdateRunSettings
 
 
 @click.command("update")
