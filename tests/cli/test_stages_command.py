@@ -71,5 +71,5 @@ def test_words_come_in_the_order_that_is_given(visits: Path) -> None:
 
 def test_what_is_missing_or_wrong_is_said_in_one_line(visits: Path, tmp_path: Path) -> None:
     assert "--stage is missing" in refusal(holdfast("stages", visits, "--target", "y"))
-    assert "is for how='shortest-path'" in refusal(stages(visits, "--hindsight"))
+    assert "is for strategy='shortest-path'" in refusal(stages(visits, "--hindsight"))
     assert "in .svg for a picture" in refusal(stages(visits, "-o", tmp_path / "stages.doc"))

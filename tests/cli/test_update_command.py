@@ -254,7 +254,7 @@ def test_few_rows_are_refused_and_new_categories_count_as_missing(folder: Path, 
     assert result.exit_code == 0, result.output
     told = " ".join(result.stderr.split())
     assert "'ward': 'moon' (10 rows)" in told
-    assert "widen=True" in told
+    assert "allow_new_values=True" in told
 
 
 def test_a_step_that_there_is_not_is_refused_and_the_path_is_kept_for_one_that_there_is(
@@ -284,7 +284,7 @@ def test_a_model_of_another_target_is_one_line(folder: Path, tmp_path: Path) -> 
     ):
         arguments = (folder / "model.json", folder / "other.csv", "-o", tmp_path / "run", *options)
         assert message in refusal(holdfast("update", *arguments))
-    assert "widen=True" in refusal_without_notes(
+    assert "allow_new_values=True" in refusal_without_notes(
         holdfast(
             *("update", folder / "model.json", folder / "other.csv", "-o", tmp_path / "run"),
             *("--target", "clinic"),

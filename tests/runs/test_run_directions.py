@@ -6,7 +6,7 @@ import pytest
 
 from holdfast import fit_run
 from holdfast.errors import ParameterError
-from holdfast.tree.monotone import violations
+from holdfast.tree.monotone import count_violations
 
 
 @pytest.fixture(scope="module")

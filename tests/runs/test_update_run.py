@@ -158,7 +158,8 @@ def test_old_rows_are_learnt_from_and_fade(folder: Path) -> None:
 
 def test_new_columns_are_left_out_and_named_unless_the_model_is_widened(folder: Path) -> None:
     with pytest.warns(
-        DataWarning, match=r"2 columns are unknown .* 'clinic', 'patient'. widen=True takes them in"
+        DataWarning,
+        match=r"2 columns are unknown .* 'clinic', 'patient'. allow_new_values=True takes them in",
     ):
         run = update_run(folder / "model.json", folder / "again.csv", target="outcome")
     assert updated_tree(run).schema.names == ("age", "bmi", "ward")

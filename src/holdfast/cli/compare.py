@@ -20,7 +20,16 @@ from holdfast.data.input.target import Task
 from holdfast.data.schema import Target
 from holdfast.data.table import Table
 from holdfast.errors import CacheWarning, DataError, DataWarning, ParameterError
-from holdfast.growth.rules import C45, GrowthRules
+from holdfast.evaluate.compare import ModelComparison, compare_models, metrics_of
+from holdfast.evaluate.folds import SharedFolds, shared_folds
+from holdfast.evaluate.methods import (
+    COMPARED_METHODS,
+    METHOD_NAMES,
+    METHODS,
+    default_names,
+    make_estimator,
+)
+from holdfast.growth.rules import GrowthRules
 from holdfast.runs.estimator import with_labels
 from holdfast.runs.folder import check_output
 from holdfast.runs.json_file import write_json

@@ -22,7 +22,7 @@ from holdfast.runs.folder import Place, reserved
 from holdfast.runs.kernels import Ready
 from holdfast.runs.rows import Rows
 from holdfast.runs.settings import DataSettings, RunSettings
-from holdfast.scoring.metric import metric_of
+from holdfast.scoring.metric import make_metric
 from holdfast.stability.choice import choose
 from holdfast.stability.division import hold_out
 from holdfast.stability.methods.centred import LEAST_ROWS, most_leaves

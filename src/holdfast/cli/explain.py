@@ -27,7 +27,7 @@ from holdfast.runs.json_file import write_json
 from holdfast.runs.new_rows import TRUTHS, is_text, read_features
 from holdfast.runs.run import open_run
 from holdfast.runs.settings import CellSettings
-from holdfast.show.row_explanation import WIDTH, row_explanation_text
+from holdfast.show.row_explanation import row_explanation_view
 from holdfast.storage.model_file import load_model
 from holdfast.text.lines import label_text, printable
 from holdfast.text.lists import columns_text, listed

@@ -23,12 +23,23 @@ from holdfast.cli.parsing import (
 )
 from holdfast.growth.names import CATEGORIES, CRITERIA
 from holdfast.stability.centring.names import LEAF_VALUES, TEACHER_NAMES, THRESHOLDS
-from holdfast.stability.methods import METHODS
-from holdfast.stability.selection import RULES, UNITS
+from holdfast.stability.selection import METHODS, RULES, UNITS
 
-ESTIMATORS = Path(__file__).parents[1] / "estimators"
-CLASSES = ("StableTreeClassifier", "StableTreeRegressor", "TreeClassifier", "TreeRegressor")
-FILES = ("stable.py", "tree.py")  # that these classes stand in
+PACKAGE = Path(__file__).parents[1]
+CLASSES = (
+    "StableTreeClassifier",
+    "StableTreeRegressor",
+    "StabilityRules",
+    "TreeClassifier",
+    "TreeRegressor",
+    "GrowthRules",
+)
+FILES = (
+    "estimators/stable.py",
+    "estimators/tree.py",
+    "stability/settings.py",
+    "growth/rules.py",
+)  # that these classes stand in
 
 
 class ModelOption(NamedTuple):
@@ -152,7 +163,7 @@ MODEL_OPTIONS = (
         click.Choice(UNITS, case_sensitive=False),
         help="Without it, of consensus trees teacher; else relative for losses, or absolute.",
     ),
-    ModelOption("gamma", click.FloatRange(0)),
+    ModelOption("instability_weight", click.FloatRange(0)),
     ModelOption("early_fraction", click.FloatRange(0, 1, min_open=True, max_open=True)),
     ModelOption(
         "validation",
@@ -189,7 +200,7 @@ def option_of(name: str) -> str:
 
 @cache
 def _classes() -> dict[str, ast.ClassDef]:
-    parsed = (ast.parse((ESTIMATORS / name).read_text(encoding="utf-8")) for name in FILES)
+    parsed = (ast.parse((PACKAGE / name).read_text(encoding="utf-8")) for name in FILES)
     return {node.name: node for file in parsed for node in file.body if isinstance(node, ast.ClassDef)}
 
 

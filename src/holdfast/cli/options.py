@@ -9,7 +9,6 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from holdfast.audit.names import CHANGE_NAMES, METHOD_NAMES
 from holdfast.cli.model_options import MODEL_OPTIONS, model_option
 from holdfast.cli.parsing import (
     Text,
@@ -20,6 +19,7 @@ from holdfast.cli.parsing import (
     names_in_order,
     node_numbers,
 )
+from holdfast.evaluate.methods import CHANGE_NAMES, COMPARED_METHODS, METHOD_NAMES
 from holdfast.runs.settings import MODELS as FIT_MODELS
 from holdfast.runs.settings import TASKS, TEST_ROWS, DataSettings
 from holdfast.stability.centring.names import TEACHER_NAMES
@@ -46,7 +46,7 @@ class LearningSettings(DataSettings):
 class CompareSettings(LearningSettings):
     """What a comparison of models depends on, but for the data."""
 
-    models: str = ",".join(MODELS)
+    models: str = ",".join(COMPARED_METHODS)
     folds: int = 5
     strict_groups: bool = False
     baseline: str | None = None
@@ -242,9 +242,9 @@ def fit_options(command: Command) -> Command:
             "--stage]",
         ),
         click.option(
-            "--about",
+            "--model-card",
             metavar="TOML",
-            help="What the model is for and who answers for it, for the page: see holdfast about init.",
+            help="What the model is for and who answers for it, for the page: see holdfast model-card init.",
         ),
         *seed_and_jobs("same tree", "Threads, -1 for all cores: the tree is the same."),
         cluster_option,
@@ -283,8 +283,8 @@ def compare_options(command: Command) -> Command:
         click.option(
             "--models",
             metavar="NAMES",
-            default=",".join(MODELS),
-            help="Which of these, separated by commas; c4.5 is for classes only.",
+            default=",".join(COMPARED_METHODS),
+            help=f"Which of {', '.join(METHOD_NAMES)}, separated by commas; c4.5 is for classes only.",
         ),
         click.option("--folds", type=click.IntRange(1), default=5, help="Parts that are held out in turn."),
         click.option(
@@ -294,7 +294,7 @@ def compare_options(command: Command) -> Command:
         ),
         click.option(
             "--baseline",
-            type=click.Choice(MODELS, case_sensitive=False),
+            type=click.Choice(METHOD_NAMES, case_sensitive=False),
             help="Differences are to this one; without it, to the best.",
         ),
         *seed_and_jobs(
@@ -358,7 +358,7 @@ def stages_options(command: Command) -> Command:
             groups="Rows of one patient, say, are drawn together. No feature.",
         ),
         click.option(
-            "--how",
+            "--strategy",
             type=click.Choice(STAGE_HOWS, case_sensitive=False),
             default=STAGE_HOWS[0],
             help="update: each tree as near to the last as the rows allow; shortest-path: of all that the "
@@ -429,7 +429,7 @@ def update_options(command: Command) -> Command:
             "--target", metavar="COLUMN", help="What is predicted.  [default: as the model calls it]"
         ),
         click.option(
-            "--how",
+            "--strategy",
             type=click.Choice(HOWS, case_sensitive=False),
             help="The nearest tree that fits; the tree as it is; new values of its leaves alone; a tree "
             f"trained anew; or the nearest of bootstrap trees that score well.  [default: {HOWS[0]}]",
@@ -449,12 +449,12 @@ def update_options(command: Command) -> Command:
             type=Text(node_numbers),
             help="Numbers of nodes whose splits stay, or edited for those changed by hand.",
         ),
-        click.option("--widen", is_flag=True, help="Take in new columns, categories and classes."),
+        click.option("--allow-new-values", is_flag=True, help="Take in new columns, categories and classes."),
         click.option(
             "--drop",
             metavar="COLUMN",
             multiple=True,
-            help="With --widen: leave it out; may be repeated.",
+            help="With --allow-new-values: leave it out; may be repeated.",
         ),
         click.option(
             "--groups", metavar="COLUMN", help="Rows of one patient, say, stay on one side. No feature."
@@ -468,7 +468,7 @@ def update_options(command: Command) -> Command:
             help="With --old: the age at which a row counts half; old rows have the age 1.",
         ),
         click.option(
-            "--prior",
+            "--prior-rows",
             type=click.FloatRange(0),
             help="How many rows the deployed tree stands for.  [default: those that it was trained on]",
         ),
@@ -488,9 +488,9 @@ def update_options(command: Command) -> Command:
         click.option("--why", metavar="TEXT", help="Why it is made, for page and record."),
         click.option("--trigger", metavar="TEXT", help="What led to it, for the page: a yearly review."),
         click.option(
-            "--about",
+            "--model-card",
             metavar="TOML",
-            help="What the model is for and who answers for it, for the page: see holdfast about init.  "
+            help="What the model is for and who answers for it, for the page: see holdfast model-card init.  "
             "[default: what its run was told]",
         ),
         click.option(

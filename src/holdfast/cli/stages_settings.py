@@ -10,7 +10,7 @@ from holdfast.runs.settings import DataSettings
 class StagesSettings(DataSettings):
     """How a tree is carried through the stages of a file."""
 
-    how: str
+    strategy: str
     memory: str
     half_life: float | None
     tolerance: float | None

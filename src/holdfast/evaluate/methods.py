@@ -72,7 +72,8 @@ def make_estimator(name: str, task: "Task" = "classification", **parameters: Any
     task : {"classification", "regression"}
         Whether classes or numbers are to be predicted.
     **parameters
-        Parameters of the estimator, which go before those that the name implies.
+        Parameters of the estimator, or fields of its `growth_rules` and `stability_rules` by their own names;
+        they go before those that the name implies.
 
     Returns
     -------
@@ -98,7 +99,9 @@ def make_estimator(name: str, task: "Task" = "classification", **parameters: Any
         from holdfast.growth.rules import C45
 
         own["growth_rules"] = C45
-    return _estimator_class(kind)(**own)
+    from holdfast.estimators.base import build_estimator
+
+    return build_estimator(_estimator_class(kind), **own)
 
 
 def check_name(name: str) -> str:

@@ -11,7 +11,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from holdfast.adapters import as_tree
 from holdfast.errors import ParameterError
-from holdfast.estimators.base import build_estimator
 from holdfast.estimators.density import DensityTree
 from holdfast.estimators.stable import StableTreeClassifier, StableTreeRegressor
 from holdfast.runs.folder import model_file
@@ -88,7 +87,7 @@ def _updating(model: Any, name: str) -> tuple[Updating, str]:
         return copy.copy(model), ""
     tree = as_tree(model)
     estimator = StableTreeClassifier() if tree.schema.target.is_classes else StableTreeRegressor()
-    estimator.adopt(tree)
+    estimator.from_tree(tree)
     for attribute in ("decision_threshold_", "positive_class_"):
         if hasattr(model, attribute):
             setattr(estimator, attribute, getattr(model, attribute))

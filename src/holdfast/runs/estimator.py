@@ -5,18 +5,18 @@ from typing import Any
 
 from holdfast.data.input.target import Task
 from holdfast.data.schema import Target
-from holdfast.estimators.threshold import check_threshold
+from holdfast.estimators.base import check_threshold
+from holdfast.governance.model_card import model_card_of
 from holdfast.growth.class_costs import losses_of, priors_of
-from holdfast.runs.about import about_of
 from holdfast.runs.settings import RunSettings
-from holdfast.tree.wording import class_names
+from holdfast.tree.wording import format_class_names
 
 
 def make_run_estimator(settings: RunSettings, target: Target, *, verbose: bool = False) -> Any:
     """Make the estimator of a run for this target, not fitted."""
     task: Task = "classification" if target.is_classes else "regression"
     parameters = with_labels(settings.parameters, target)
-    stated = about_of(settings.about).positive
+    stated = model_card_of(settings.model_card).positive
     if stated is not None and parameters.get("positive") is None:
         parameters["positive"] = stated
     estimator = settings.make_estimator(task, parameters, verbose=verbose)
@@ -42,7 +42,7 @@ def with_labels(parameters: Mapping[str, Any], target: Target) -> dict[str, Any]
     >>> with_labels({"class_weight": {"1": 5}, "max_depth": 3}, Target("died", (0, 1)))
     {'class_weight': {1: 5}, 'max_depth': 3}
     """
-    labels = dict(zip(class_names(target), target.classes, strict=True))
+    labels = dict(zip(format_class_names(target), target.classes, strict=True))
     pairs = {f"{one}:{other}": (labels[one], labels[other]) for one in labels for other in labels}
 
     def pair(key: Any) -> Any:

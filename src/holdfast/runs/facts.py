@@ -26,7 +26,15 @@ from holdfast.tree.wording import WARNING, format_class_names, list_warnings
 # Parameters that the facts name even with their defaults, and those that are facts of other kinds.
 KEPT = (
     *("method", "max_depth", "max_leaf_nodes", "min_samples_leaf", "n_estimators", "categories", "teacher"),
-    *("thresholds", "leaf_values", "selection_rule", "tolerance", "tolerance_unit", "gamma", "validation"),
+    *(
+        "thresholds",
+        "leaf_values",
+        "selection_rule",
+        "tolerance",
+        "tolerance_unit",
+        "instability_weight",
+        "validation",
+    ),
     *("early_fraction", "class_weight", "priors", "loss_matrix", "threshold", "positive", "monotonic_cst"),
 )
 NOT_KEPT = ("n_jobs", "verbose", "questions", "categorical_features", "scoring", "random_state", "oob_score")

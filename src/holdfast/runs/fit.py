@@ -12,11 +12,11 @@ from holdfast.evidence.split_support import SplitSupports
 from holdfast.runs.estimator import make_run_estimator
 from holdfast.runs.roles import RowRoles
 from holdfast.runs.settings import RunSettings
-from holdfast.scoring.metric import Metric, Score, metric_of
+from holdfast.scoring.metric import Metric, Score, make_metric
 from holdfast.stability.choice import Choice, SelectionRule, choose
 from holdfast.stability.training import StableTrees
 from holdfast.tree.ensemble import Ensemble
-from holdfast.tree.quantile import quantile_name, quantile_of
+from holdfast.tree.quantile import format_quantile_name, parse_quantile
 from holdfast.tree.tree import Tree
 
 CHOSEN = "chosen"
@@ -122,7 +122,7 @@ def fit(roles: RowRoles, settings: RunSettings, *, verbose: bool = False) -> Fit
     """Fit the estimator on the training rows, and score it on the test rows."""
     target, rows = roles.training.schema.target, roles.rows
     estimator = make_run_estimator(settings, target, verbose=verbose)
-    metric = metric_of(settings.scoring or _usual_scoring(estimator), target)
+    metric = make_metric(settings.scoring or _usual_scoring(estimator), target)
     given: dict[str, Any] = {"sample_weight": rows.sample_weight, "groups": rows.groups}
     if settings.is_stable:
         given["stage"] = roles.stage
@@ -153,10 +153,10 @@ def _usual_scoring(estimator: Any) -> str | None:
     if hasattr(estimator, "loss"):
         name = estimator.loss
         if name == "quantile":
-            name = quantile_name(estimator.alpha if estimator.quantile is None else estimator.quantile)
+            name = format_quantile_name(estimator.alpha if estimator.quantile is None else estimator.quantile)
     else:
         name = estimator._rules().criterion_name
-    return name if quantile_of(name) is not None else None
+    return name if parse_quantile(name) is not None else None
 
 
 def _scored(roles: RowRoles, settings: RunSettings, estimator: Any, metric: Metric) -> Fit:

@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from holdfast.runs.about import about_of
+from holdfast.governance.model_card import model_card_of
 from holdfast.runs.change.profile import rows_profile
 from holdfast.runs.facts import fit_facts
 from holdfast.runs.fit import fit, frontier_columns
@@ -43,7 +43,7 @@ def fit_run(
         Show bars of progress.
     **settings
         What the columns are for and how cells are read (`DataSettings`); `model`, `test`, `test_rows`,
-        `scoring`, `candidate`, `about`, `random_state`, `n_jobs`; and the parameters of the model's
+        `scoring`, `candidate`, `model_card`, `random_state`, `n_jobs`; and the parameters of the model's
         estimator, such as `max_depth`. `holdfast fit` has the same ones as options.
 
     Returns
@@ -81,7 +81,7 @@ class PreparedRun:
             found, fitting = timed(lambda: fit(self.roles, self.settings, verbose=verbose))
         facts = {
             **fit_facts(found),
-            "about": about_of(self.settings.about).to_dict(),
+            "model_card": model_card_of(self.settings.model_card).to_dict(),
             "profile": rows_profile(self.roles.whole).to_dict(),
             "seconds": {**self.seconds, "compiling": ready.seconds, "fitting": fitting},
             "notes": list(dict.fromkeys([*self.notes, *ready.notes, *notes])),

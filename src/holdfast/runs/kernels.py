@@ -33,7 +33,7 @@ from holdfast.tree.tree import Tree
 # Parameters that speak of the classes and the columns of the data.
 OF_CLASSES = (
     *("class_weight", "priors", "loss_matrix", "threshold", "positive", "monotonic_cst", "monotonic_class"),
-    *("interaction_cst", "forbidden", "first_splits", "feature_costs"),
+    *("interaction_cst", "excluded_features", "first_splits", "feature_costs"),
 )
 
 
@@ -74,7 +74,7 @@ def fit_smallest(settings: RunSettings, target: Target) -> None:
         "n_estimators": 2,
         "scoring": "accuracy" if target.is_classes else "squared_error",
     }
-    plain |= dict.fromkeys(OF_CLASSES) | {"questions": None, "random_state": 0, "verbose": 0}
+    plain |= dict.fromkeys(OF_CLASSES) | {"custom_features": None, "random_state": 0, "verbose": 0}
     estimator = make_run_estimator(replace(settings, parameters=_without_columns(settings)), target)
     known = estimator.get_params(deep=False)
     estimator.set_params(**{name: value for name, value in plain.items() if name in known})

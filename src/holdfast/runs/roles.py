@@ -10,7 +10,7 @@ from holdfast.data.input.frame import Frame
 from holdfast.data.split.groups import find_known_groups, renumber_groups
 from holdfast.data.table import Table
 from holdfast.errors import DataWarning
-from holdfast.runs.about import about_of
+from holdfast.governance.model_card import model_card_of
 from holdfast.runs.estimator import make_run_estimator
 from holdfast.runs.held_out import choose_test_rows
 from holdfast.runs.rows import Rows
@@ -120,7 +120,9 @@ class RowRoles:
 def assign_roles(rows: Rows, settings: RunSettings) -> RowRoles:
     """The rows in their roles, as the settings want them."""
     positive = settings.parameters.get("positive")
-    rows = replace(rows, positive=about_of(settings.about).positive if positive is None else positive)
+    rows = replace(
+        rows, positive=model_card_of(settings.model_card).positive if positive is None else positive
+    )
     with warnings.catch_warnings():
         if settings.test > 0:
             warnings.simplefilter("ignore", DataWarning)  # the training rows will raise those that matter

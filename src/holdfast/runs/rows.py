@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from holdfast.arrays import BoolArray, FloatArray, LongArray
-from holdfast.data.files.dates import date_columns
-from holdfast.data.files.reading import Choices, CsvSource, FrameSource, opened
+from holdfast.data.files.dates import parse_date_columns
+from holdfast.data.files.reading import ColumnChoices, CsvSource, FrameSource, open_source
 from holdfast.data.input.columns import read_column
 from holdfast.data.input.frame import Frame
-from holdfast.data.input.target import Task, with_name
+from holdfast.data.input.target import Task, attach_name
 from holdfast.data.input.weight import read_weight
 from holdfast.data.split.groups import read_groups, renumber_groups, subset_groups
 from holdfast.data.split.stages import read_stage
@@ -54,7 +54,7 @@ class Rows:
     def y(self) -> Any:
         """The target, under the name of its column."""
         values = self.frame.column(self.target)
-        return with_name(values, self.target) if isinstance(values, np.ndarray) else values
+        return attach_name(values, self.target) if isinstance(values, np.ndarray) else values
 
     @property
     def sample_weight(self) -> FloatArray | None:

@@ -10,7 +10,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from holdfast.arrays import FloatArray
-from holdfast.data.files.reading import opened
+from holdfast.data.files.reading import open_source
 from holdfast.errors import DataError
 from holdfast.evidence.row_explanation import RowExplanation, explain_row
 from holdfast.evidence.split_support import SplitSupports, split_support
@@ -19,7 +19,6 @@ from holdfast.runs.folder import new_run
 from holdfast.runs.new_rows import read_features
 from holdfast.runs.run_files import read_run_files, write_run_files
 from holdfast.runs.settings import CellSettings
-from holdfast.shown import shown
 from holdfast.stability.frontier import Frontier
 from holdfast.text.lines import printable
 from holdfast.text.numbers import with_errors
@@ -145,7 +144,7 @@ class Run(ViewMixin):
 
     def _features(self, data: Any) -> Any:
         rules = CellSettings(**self.facts["reading"]).reading_options
-        with opened(data, rules.encoding) as source:
+        with open_source(data, rules.encoding) as source:
             return read_features(source, self.model, rules)
 
     def _view(self) -> View:

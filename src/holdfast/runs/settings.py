@@ -24,8 +24,13 @@ METHODS_OF = {
     "early_fraction": ("bootstrap", "pruned", "paper"),
 }
 # Parameters that a run sets itself: the columns are read, and the questions asked, as its data settings say.
-_OF_DATA = ("questions", "categorical_features", "verbose")
-_CHOICE = ("selection_rule", "tolerance", "tolerance_unit", "gamma")  # not together with a candidate
+_OF_DATA = ("custom_features", "categorical_features", "verbose")
+_CHOICE = (
+    "selection_rule",
+    "tolerance",
+    "tolerance_unit",
+    "instability_weight",
+)  # not together with a candidate
 _OF_CELLS = ("missing", "date", "decimal", "thousands", "encoding", "coerce")
 
 
@@ -157,7 +162,7 @@ class RunSettings:
     scoring: Any = None
     test: float = 0.25
     test_rows: str | None = None
-    about: Any = None
+    model_card: Any = None
     random_state: int = 0
     n_jobs: int | None = -1
 
@@ -217,7 +222,7 @@ class RunSettings:
             "random_state": self.random_state,
             "n_jobs": self.n_jobs,
             "verbose": verbose,
-            "questions": list(self.data.question) or None,
+            "custom_features": list(self.data.question) or None,
             "scoring": self.scoring,
         }
         own = {name: value for name, value in own.items() if name in known}
@@ -225,8 +230,11 @@ class RunSettings:
 
 
 def parameters_of(model: str, task: Any) -> tuple[str, ...]:
-    """The parameters of the estimator of a named model."""
-    return tuple(make_estimator(model, task).get_params(deep=False))
+    """List the parameters of the estimator of a named model, and the fields of its groups of rules."""
+    from holdfast.estimators.base import GROUPS
+
+    own = make_estimator(model, task).get_params(deep=False)
+    return (*own, *(each.name for group, usual in GROUPS.items() if group in own for each in fields(usual)))
 
 
 def _raise_unknown(name: str, model: str, own: list[str]) -> None:
@@ -249,18 +257,18 @@ class UpdateRunSettings(CellSettings):
     """What an update depends on, but for the model and the new rows: see `StableTreeClassifier.update`."""
 
     target: str | None = None
-    how: str = HOWS[0]
+    strategy: str = HOWS[0]
     tolerance: float = UPDATE_TOLERANCE
     take: int | None = None
     frozen: Any = ()
-    widen: bool = False
+    allow_new_values: bool = False
     drop: tuple[str, ...] = ()
     groups: str | None = None
     weight: str | None = None
     drop_missing_target: bool = False
     old: Any = None
     half_life: float | None = None
-    prior: float | None = None
+    prior_rows: float | None = None
     validation: float | None = 1 / 3
     policy: Any = None
     force: bool = False
@@ -268,7 +276,7 @@ class UpdateRunSettings(CellSettings):
     by: str | None = None
     why: str | None = None
     trigger: str | None = None
-    about: Any = None
+    model_card: Any = None
     n_jobs: int | None = -1
 
     def __post_init__(self) -> None:
@@ -276,9 +284,11 @@ class UpdateRunSettings(CellSettings):
         self._set_names("drop")
         self._check_types(str, "the name of a column", "target", "groups", "weight")
         self._check_types(str, "a text", "by", "why", "trigger")
-        self._check_types(bool, "True or False", "widen", "force", "drop_missing_target")
-        if self.drop and not self.widen:
-            raise ParameterError("drop goes with widen=True: without it, columns that are new stay out.")
+        self._check_types(bool, "True or False", "allow_new_values", "force", "drop_missing_target")
+        if self.drop and not self.allow_new_values:
+            raise ParameterError(
+                "drop goes with allow_new_values=True: without it, columns that are new stay out."
+            )
         if self.validation == 0:
             object.__setattr__(self, "validation", None)
 
@@ -296,7 +306,7 @@ class UpdateRunSettings(CellSettings):
     @property
     def facts(self) -> dict[str, dict[str, Any]]:
         """The settings as plain data, in three parts, without threads and what the record has."""
-        parts = self.to_dict(but=("n_jobs", "register", "by", "why", "trigger", "about"))
+        parts = self.to_dict(but=("n_jobs", "register", "by", "why", "trigger", "model_card"))
         of_columns = ("target", "groups", "weight", "drop", "drop_missing_target")
         columns = {name: parts["columns"][name] for name in of_columns}
         settings = {name: value for name, value in parts["columns"].items() if name not in of_columns}

@@ -217,7 +217,8 @@ def _tell_of_new(names: Sequence[str], known: Collection[str], settings: UpdateR
         return
     are = "column is" if len(new) == 1 else "columns are"
     warnings.warn(
-        f"{len(new)} {are} unknown to the model and left out: {listed(new, 5)}. widen=True takes them in.",
+        f"{len(new)} {are} unknown to the model and left out: {listed(new, 5)}. "
+        "allow_new_values=True takes them in.",
         DataWarning,
         stacklevel=4,
     )
