@@ -317,8 +317,8 @@ def audit_options(command: Command) -> Command:
         click.option(
             "--methods",
             metavar="NAMES",
-            help=f"Which of {', '.join(METHOD_NAMES)}, separated by commas.  [default: no bootstrap, no "
-            "optimal]",
+            help=f"Which of {', '.join(METHOD_NAMES)}, separated by commas.  "
+            f"[default: {', '.join(AUDITED_METHODS)}]",
         ),
         click.option(
             "--changes",
