@@ -19,7 +19,7 @@ from holdfast.cli.parsing import (
     names_in_order,
     node_numbers,
 )
-from holdfast.evaluate.methods import CHANGE_NAMES, COMPARED_METHODS, METHOD_NAMES
+from holdfast.evaluate.methods import AUDITED_METHODS, CHANGE_NAMES, COMPARED_METHODS, METHOD_NAMES
 from holdfast.runs.settings import MODELS as FIT_MODELS
 from holdfast.runs.settings import TASKS, TEST_ROWS, DataSettings
 from holdfast.stability.centring.names import TEACHER_NAMES
