@@ -17,7 +17,7 @@ from holdfast.growth.rules import C45
 from holdfast.runs.estimator import make_run_estimator
 from holdfast.runs.facts import settings_facts
 from holdfast.runs.settings import MODELS, RunSettings
-from holdfast.stability.methods import METHODS
+from holdfast.stability.selection import METHODS
 
 CLASSES = Target("y", classes=("no", "yes"))
 FRAME = pandas.DataFrame(

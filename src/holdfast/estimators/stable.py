@@ -18,9 +18,8 @@ from holdfast.data.table import Table
 from holdfast.errors import DataWarning, ParameterError
 from holdfast.estimators.base import ClassifierBase, RegressorBase, TreeEstimator, all_or_nothing, make_seed
 from holdfast.estimators.updating import TrainingRows, find_update, is_wider, training_rows
+from holdfast.evaluate.replications import Replications, replicate
 from holdfast.evidence.feature_use import FeatureUses, feature_use
-from holdfast.evidence.replication_table import Replications
-from holdfast.evidence.replications import replicate
 from holdfast.evidence.split_support import SplitSupports, split_support
 from holdfast.evidence.stable_leaves import with_leaf_evidence
 from holdfast.governance.policy import ChangePolicy

@@ -6,8 +6,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from holdfast.governance.change_summary import rows_profile
 from holdfast.governance.model_card import model_card_of
-from holdfast.runs.change.profile import rows_profile
 from holdfast.runs.facts import fit_facts
 from holdfast.runs.fit import fit, frontier_columns
 from holdfast.runs.folder import check_place

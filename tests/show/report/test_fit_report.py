@@ -224,13 +224,14 @@ def test_the_class_that_matters_can_be_named() -> None:
 
 def test_the_class_that_matters_can_stand_in_about() -> None:
     assert (
-        page_of(asking_tree(), ReportOptions(about={"positive": "lived"})).title == "Risk of outcome = lived"
+        page_of(asking_tree(), ReportOptions(model_card={"positive": "lived"})).title
+        == "Risk of outcome = lived"
     )
-    assert page_of(asking_tree(), ReportOptions(about={"positive": "lived"}, positive="died")).title.endswith(
-        "died"
-    )
+    assert page_of(
+        asking_tree(), ReportOptions(model_card={"positive": "lived"}, positive="died")
+    ).title.endswith("died")
     with pytest.raises(ParameterError, match="'maybe' is no class of 'outcome'"):
-        page_of(asking_tree(), ReportOptions(about={"positive": "maybe"}))
+        page_of(asking_tree(), ReportOptions(model_card={"positive": "maybe"}))
 
 
 def test_a_fit_goes_by_the_class_in_about_and_refuses_one_that_is_none_before_the_work(

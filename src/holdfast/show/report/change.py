@@ -79,7 +79,10 @@ ROLES = ("Model owner", "Independent validation", "Approved for use")  # who sig
 
 def diff_page(diff: TreeDiff, options: ReportOptions) -> Page:
     """The page of what changed between two trees."""
-    name, noun = options.about.get("name") or diff.new.schema.target.name, options.about.get("case", "case")
+    name, noun = (
+        options.model_card.get("name") or diff.new.schema.target.name,
+        options.model_card.get("case", "case"),
+    )
     asked = options.positive
     if asked is None and diff.rows is not None:
         asked = diff.rows.positive
@@ -271,7 +274,7 @@ def _prediction(rule: Rule | None, place: int | None) -> str:
 
 def update_page(run: UpdateRun, options: ReportOptions) -> Page:
     """The page of an update run: the decision, why and for whom; then the record of the change."""
-    about, outputs, diff = options.about, run.facts["outputs"], run.diff
+    card, outputs, diff = options.model_card, run.facts["outputs"], run.diff
     target = run.update.deployed.schema.target
     positive = outputs["positive"]
     place = positive_class(run.update.deployed) if positive is None else target.classes.index(positive)
@@ -281,33 +284,30 @@ def update_page(run: UpdateRun, options: ReportOptions) -> Page:
     sections = [
         _trees_section(diff, positive, after, acted),
         _rules_section(diff, place),
-        _case_section(diff, place, about.get("case", "case"), name, in_use=int(run.is_taken)),
+        _case_section(diff, place, card.get("case", "case"), name, in_use=int(run.is_taken)),
         _affected_section(run),
         _policy_section(run),
         _performance_section(run),
         _periods_section(run),
         _path_section(run),
-        _words_section(
-            "use", "What the model is for", {title: about.get(key) for key, title in USES.items()}
-        ),
-        _limits_section(run, about),
+        _words_section("use", "What the model is for", {title: card.get(key) for key, title in USES.items()}),
+        _limits_section(run, card),
         _words_section(
             "monitoring",
             "Monitoring from now on",
             {
-                "Monitoring": about.get("monitoring"),
-                "Next triggers": about.get("triggers"),
-                "Next review": about.get("next_review"),
+                "Monitoring": card.get("monitoring"),
+                "Next triggers": card.get("triggers"),
+                "Next review": card.get("next_review"),
             },
         ),
         _identity_section(run),
         _register_section(run),
-        _sign_off_section(about),
+        _sign_off_section(card),
     ]
     return Page(
         kind="update",
-        title=options.title
-        or f"{about.get('name') or run.facts['columns']['target'] or target.name}: update",
+        title=options.title or f"{card.get('name') or run.facts['columns']['target'] or target.name}: update",
         subtitle=f"Update of a deployed model, {run.facts['time'][:10]}{f', by {by}' if by else ''}",
         headline=[_outcome(run)],
         key_figures=list(_update_figures(run)),
@@ -521,7 +521,7 @@ def _decision_text(run: UpdateRun) -> str:
         return f"Acted on: rows that the tree predicts to be {positive}."
     if target.is_classes:
         return "The decision is the predicted class."
-    return "No decision is stated: about.toml can give a decision_threshold."
+    return "No decision is stated: model-card.toml can give a decision_threshold."
 
 
 def _affected_section(run: UpdateRun) -> PageSection:
@@ -659,9 +659,11 @@ def _performance_section(run: UpdateRun) -> PageSection:
         cells = [_calibration_row(each, is_classes) for each in calibrated]
         parts.append(Table(headings, cells, title=title, sides="<>>>>>>"))
     if any(each["is_small"] for each in groups):
-        parts.append("Small: fewer rows than about.toml asks for (default 100); such figures are uncertain.")
+        parts.append(
+            "Small: fewer rows than model-card.toml asks for (default 100); such figures are uncertain."
+        )
     if len(groups) == 1:
-        parts.append("No subgroups are named: about.toml or a policy can name columns.")
+        parts.append("No subgroups are named: model-card.toml or a policy can name columns.")
     return PageSection("performance", "Performance and calibration", RECORD, parts)
 
 
@@ -846,9 +848,9 @@ def _texts(value: Any) -> list[str]:
     return [value] if isinstance(value, str) else [str(each) for each in value]
 
 
-def _limits_section(run: UpdateRun, about: dict[str, Any]) -> PageSection:
+def _limits_section(run: UpdateRun, card: dict[str, Any]) -> PageSection:
     """What the owners say it cannot do, and what this page cannot tell."""
-    stated = _texts(about.get("limits")) or ["none"]
+    stated = _texts(card.get("limits")) or ["none"]
     parts: list[Part] = [Section("As its owners state them", stated)]
     if found := list(_found_limits(run)):
         parts.append(Section("Of this record", found))
@@ -864,7 +866,7 @@ def _found_limits(run: UpdateRun) -> Iterator[str]:
     if small := [each["name"] for each in subgroups if each["is_small"]]:
         yield f"Too few rows to judge {counted(len(small), 'subgroup')}: {', '.join(small)}."
     if not subgroups:
-        yield "No subgroups are named, so none is judged: about.toml or a policy can name columns."
+        yield "No subgroups are named, so none is judged: model-card.toml or a policy can name columns."
     if run.facts["periods"]["before"] is None:
         yield "Nothing is known of the earlier rows, so the shift of the population is unknown."
     if run.verdict is None:
@@ -947,9 +949,9 @@ def _register_section(run: UpdateRun) -> PageSection:
     )
 
 
-def _sign_off_section(about: dict[str, Any]) -> PageSection:
+def _sign_off_section(card: dict[str, Any]) -> PageSection:
     """A line to sign for each role."""
-    people = about.get("sign_off") or dict.fromkeys(ROLES, "")
+    people = card.get("sign_off") or dict.fromkeys(ROLES, "")
     blank = NO_BREAK * 24
     rows = [[role, name or blank, blank, blank] for role, name in people.items()]
     return PageSection(

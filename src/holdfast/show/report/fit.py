@@ -21,8 +21,8 @@ from holdfast.errors import ParameterError
 from holdfast.evaluate.replications import Replications
 from holdfast.evidence.feature_use import FeatureUses, feature_use
 from holdfast.evidence.split_support import SplitSupport, split_support
+from holdfast.governance.register import model_hash
 from holdfast.runs.run import Run
-from holdfast.runs.stable_fit import StableFit
 from holdfast.scoring.calibration import calibration
 from holdfast.scoring.enough import describe_too_few
 from holdfast.scoring.metric import Metric, TrueValues, make_metric
@@ -38,7 +38,6 @@ from holdfast.show.report.page import KeyFigure, Page, PageSection, Part, Report
 from holdfast.show.report.rules import fit_case_section, listing, plural, rule_facts, rules_section
 from holdfast.show.split_support import split_support_view
 from holdfast.stability.frontier import Frontier
-from holdfast.storage.model_hash import model_hash
 from holdfast.text.lines import label_text, printable, shortened
 from holdfast.text.numbers import (
     counted,
@@ -174,7 +173,7 @@ def fitted_of(subject: Any, options: ReportOptions) -> Fitted:
 def _of_run(run: Run, options: ReportOptions) -> Fitted:
     details, model = run.details, run.model
     sampled = () if run.facts["settings"].get("method") == "centred" else run.candidates
-    stable = details if isinstance(details, StableFit) else None
+    stable = details if details is not None and details.is_stable else None
     test = None if details is None else details.roles.test
     own = None if test is None else ScoredRows(test.frame, test.true_values, are_new=True)
     return Fitted(
@@ -188,12 +187,12 @@ def _of_run(run: Run, options: ReportOptions) -> Fitted:
         references=run.references,
         sampled_candidates=sampled,
         supports=_supports(model, run.references, sampled) if stable is None else stable.split_support,
-        uses=_uses(model, [*run.references, *sampled]) if stable is None else FeatureUses(stable.uses),
+        uses=_uses(model, [*run.references, *sampled]) if stable is None else stable.uses,
         test=_given_rows(model, options) or own,
         training=None if details is None else details.roles.training,
         record=run.facts,
         replications=options.replications,
-        noun=options.about.get("case", "case"),
+        noun=options.model_card.get("case", "case"),
     )
 
 
@@ -225,7 +224,7 @@ def _of_model(subject: Any, options: ReportOptions) -> Fitted:
         test=_given_rows(model, options),
         record={"holdfast": __version__, "settings": {"model": type(subject).__name__, **plain}},
         replications=options.replications,
-        noun=options.about.get("case", "case"),
+        noun=options.model_card.get("case", "case"),
     )
 
 

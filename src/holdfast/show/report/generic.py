@@ -32,7 +32,7 @@ def generic_page(result: Any, options: ReportOptions) -> Page:
         sections.append(PageSection("last", title, "data scientist", [Figure(last)]))
     return Page(
         kind=kind,
-        title=options.title or f"{options.about.get('name') or target.name}: {about}",
+        title=options.title or f"{options.model_card.get('name') or target.name}: {about}",
         subtitle=subtitle,
         headline=sentences[:1],
         sections=sections,

@@ -17,7 +17,7 @@ from holdfast._version import __version__
 from holdfast.data.schema import Label
 from holdfast.errors import DataError, ParameterError
 from holdfast.files import replace_file
-from holdfast.runs.about import about_of
+from holdfast.governance.model_card import model_card_of
 from holdfast.runs.json_file import finite, write_json
 from holdfast.show.report.figures import Drawing, Figure, colour_rules
 from holdfast.text import view
@@ -47,7 +47,7 @@ class ReportOptions:
 
     X: Any = None  # rows, for calibration and flips
     y: Any = None
-    about: dict[str, Any] = field(default_factory=dict)  # in the user's words, by name
+    model_card: dict[str, Any] = field(default_factory=dict)  # in the user's words, by name
     positive: Label | None = None  # the class that matters; None: that of the model
     title: str | None = None
     replications: Any = None  # of a stable tree, from model.replicate(X, y)
@@ -147,7 +147,7 @@ def write_report(
     X: Any = None,
     y: Any = None,
     *,
-    about: Any = None,
+    model_card: Any = None,
     positive: Label | None = None,
     title: str | None = None,
     replications: Any = None,
@@ -162,8 +162,8 @@ def write_report(
         The page, which makes no request: a name that ends in .html.
     X, y : optional
         Rows to test by, if the subject has none.
-    about : path or dict, optional
-        A file `about.toml`, or a dict: intended use, population, outcome; `case` is what a row is called.
+    model_card : path or dict, optional
+        A file `model-card.toml`, or a dict: intended use, population, outcome; `case` is what a row is called.
     positive : label, optional
         The class whose probability is shown. Default: that of the model.
     title : str, optional
@@ -179,7 +179,9 @@ def write_report(
     if (X is None) != (y is None):
         known, other = ("y", "X") if X is None else ("X", "y")
         raise ParameterError(f"The report is given {known} without {other}: give both, or neither.")
-    page = page_of(subject, ReportOptions(X, y, about_of(about).to_dict(), positive, title, replications))
+    page = page_of(
+        subject, ReportOptions(X, y, model_card_of(model_card).to_dict(), positive, title, replications)
+    )
     replace_file(target, page.html.encode())
     write_json(page.all_facts, target.with_suffix(".json"))
 
@@ -191,9 +193,9 @@ def page_of(subject: Any, options: ReportOptions | None = None) -> Page:
     options = options or ReportOptions()
     known = getattr(subject, "facts", None)
     if isinstance(known, Mapping):
-        options = replace(options, about={**known.get("about", {}), **options.about})
+        options = replace(options, model_card={**known.get("model_card", {}), **options.model_card})
     if options.positive is None:
-        options = replace(options, positive=options.about.get("positive"))
+        options = replace(options, positive=options.model_card.get("positive"))
     pages: dict[str, Callable[[Any, ReportOptions], Page]] = {
         "Tree": fit.fit_page,
         "Ensemble": fit.fit_page,
