@@ -163,7 +163,7 @@ def write_report(
     X, y : optional
         Rows to test by, if the subject has none.
     model_card : path or dict, optional
-        A file `model-card.toml`, or a dict: intended use, population, outcome; `case` is what a row is called.
+        A file `model-card.toml`, or a dict of its entries; `case` is what a row is called.
     positive : label, optional
         The class whose probability is shown. Default: that of the model.
     title : str, optional
