@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -18,7 +18,6 @@ from holdfast.data.table import Table
 from holdfast.errors import DataWarning, ParameterError
 from holdfast.estimators.base import ClassifierBase, RegressorBase, TreeEstimator, all_or_nothing, make_seed
 from holdfast.estimators.updating import TrainingRows, find_update, is_wider, training_rows
-from holdfast.evaluate.replications import Replications, replicate
 from holdfast.evidence.feature_use import FeatureUses, feature_use
 from holdfast.evidence.split_support import SplitSupports, split_support
 from holdfast.evidence.stable_leaves import with_leaf_evidence
@@ -45,6 +44,9 @@ from holdfast.text.lists import listed
 from holdfast.tree.positive import set_positive
 from holdfast.tree.tree import Tree, label_array
 from holdfast.tree.wording import WARNING, list_warnings
+
+if TYPE_CHECKING:
+    from holdfast.evaluate.replications import Replications
 
 # Attributes of an update, and those of a training, which an updated tree does not have.
 OF_UPDATE = (
@@ -331,7 +333,7 @@ class StableTreeEstimator(StableTreeParameters, TreeEstimator):
         groups: Any = None,
         n_replications: int = 10,
         test_fraction: float = 1 / 3,
-    ) -> Replications:
+    ) -> "Replications":
         """Measure what these parameters give on random splits of the data, next to two baselines.
 
         In each replication other rows are held out for the test, and nothing else uses them. The model itself
@@ -354,6 +356,8 @@ class StableTreeEstimator(StableTreeParameters, TreeEstimator):
             the chosen tree, for CART chosen by cross-validation, and for a random forest.
         """
         rows = training_rows((X, y), sample_weight, stage=stage, groups=groups)
+        from holdfast.evaluate.replications import replicate
+
         return replicate(
             self._table(rows.X, rows.y, rows.weight),
             self._settings(),
