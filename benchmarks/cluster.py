@@ -29,11 +29,11 @@ from holdfast import (
     grow_bootstraps,
     retrain_audit,
 )
-from holdfast.backends.tasks import run_all
 from holdfast.evaluate.replications import replicate
-from holdfast.stability.settings import StabilitySettings
-from holdfast.storage.ensemble_file import ensemble_to_json
-from holdfast.storage.model_file import tree_to_json
+from holdfast.io.convert import ensemble_to_json
+from holdfast.io.model_file import tree_to_json
+from holdfast.parallel.tasks import run_all
+from holdfast.stable.settings import StabilitySettings
 
 JOBS = 2
 KILLED = "collection, a worker killed"

@@ -19,10 +19,16 @@ from sklearn.datasets import load_digits
 from benchmarks.pmml_readers import by_pypmml, by_sklearn_pmml_model
 from benchmarks.studies.cases import listed_frame
 from holdfast import BoostingClassifier, ForestClassifier, ForestRegressor, TreeClassifier, export
-from holdfast.export.check import find_differences, make_rows, predict_model
-from holdfast.export.edges import Scale, make_edge_rows
+from holdfast.export.check import (
+    Rows,
+    Scale,
+    count_rows,
+    find_differences,
+    make_edge_rows,
+    make_rows,
+    predict_model,
+)
 from holdfast.export.plain_model import make_plain_model, unwrap_model
-from holdfast.export.scored import Rows, count_rows
 
 SHEET_ROWS = 300  # of rows, and of edges, that a spreadsheet computes
 

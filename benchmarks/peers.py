@@ -10,7 +10,7 @@ from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
 
 from holdfast import Schema, Tree, to_sklearn
-from holdfast.distance.distances import distance_matrix
+from holdfast.distance.distance import distance_matrix
 from holdfast.tree.tree import LEAF
 
 TOLERANCE = 1e-9

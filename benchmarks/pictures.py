@@ -17,8 +17,8 @@ from sklearn.datasets import load_breast_cancer
 
 from benchmarks.studies.paper import GRID
 from holdfast import FrontierDisplay, StableTreeClassifier
-from holdfast.files import replace_file
-from holdfast.stability.settings import StabilityRules
+from holdfast._files import replace_file
+from holdfast.stable.settings import StabilityRules
 
 DOCS = Path(__file__).parents[1] / "docs"
 # A block of Python, perhaps its output, and perhaps a picture.

@@ -10,8 +10,8 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import pandas as pd
 
+from holdfast.export.check import EnginePredictions, Rows
 from holdfast.export.plain_model import PlainModel
-from holdfast.export.scored import EnginePredictions, Rows
 
 
 def by_pypmml(exported: bytes, plain: PlainModel, rows: Rows) -> EnginePredictions:

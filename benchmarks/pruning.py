@@ -39,7 +39,7 @@ from holdfast import (
     save,
 )
 from holdfast.errors import DataWarning
-from holdfast.growth.size.search import MOST_SIZES, sizes_to_score, values_between
+from holdfast.growth.size_search import MOST_SIZES, sizes_to_score, values_between
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 JOBS = 2
@@ -118,7 +118,7 @@ CHILD = """
 import sys, time
 from holdfast import load, pruning_path
 tree = load(sys.argv[1])
-import holdfast.kernels.growth.prune, scipy.special
+import holdfast.kernels.growth.leaf_values, scipy.special
 start = time.perf_counter()
 pruning_path(tree)
 print(time.perf_counter() - start)

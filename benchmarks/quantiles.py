@@ -17,7 +17,7 @@ from sklearn.metrics import mean_pinball_loss
 from sklearn.tree import DecisionTreeRegressor
 
 from holdfast import BoostingRegressor, TreeRegressor
-from holdfast.arrays import FloatArray
+from holdfast._arrays import FloatArray
 
 console = Console(width=110)
 

@@ -22,10 +22,10 @@ from sklearn.tree import DecisionTreeClassifier
 
 from benchmarks.peers import Boxes, assigned_distance, collection_boxes, dt_seconds, stacked_costs
 from holdfast import GrowthRules, Table, as_tree, pareto_frontier
-from holdfast.growth.learner import combinations_of, paper_grid
-from holdfast.stability.division import Division, divide
-from holdfast.stability.settings import StabilitySettings
-from holdfast.stability.training import StableTrees, train_divided
+from holdfast.growth.collections import combinations_of, paper_grid
+from holdfast.stable.rows import Division, divide
+from holdfast.stable.settings import StabilitySettings
+from holdfast.stable.train import StableTrees, train_divided
 
 DEPTH = 7
 console = Console(width=160)

@@ -6,7 +6,7 @@ from math import inf
 import pytest
 from hypothesis import HealthCheck, settings
 
-from holdfast.backends import progress
+from holdfast.parallel import progress
 
 # The same examples in every run: a check passes today if it passed yesterday. `make test` tries few of them,
 # `make check` (thorough) twice as many, and HYPOTHESIS_PROFILE=explore looks for new ones.

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from holdfast.arrays import row_maxima, row_sums, stable_order, without_last_digits
+from holdfast._arrays import row_maxima, row_sums, stable_order, without_last_digits
 
 
 @pytest.mark.parametrize("scale", [1e-9, 0.01, 1.0, 0.3, 999.0, 1e9])

@@ -12,19 +12,19 @@ SOURCE = ROOT / "src" / "holdfast"
 SHOWS_AN_UNSTABLE_ORDER = "processor.py"
 # A product of matrices decides nothing here: it is of integers, only shown, rounded, or has a margin.
 WITH_PRODUCTS = [
-    "holdfast.stability.centring.design_matrix",
-    "holdfast.stability.centring.shape",  # sums of whole numbers
-    "holdfast.stability.centring.stacking",  # the weights are rounded to two digits
-    "holdfast.ensembles.newton",
-    "holdfast.growth.density.groups",
-    "holdfast.growth.density.model",
-    "holdfast.growth.density.search",
-    "holdfast.growth.density.tree",
-    "holdfast.growth.ready",
+    "holdfast.stable.consensus.teacher",
+    "holdfast.stable.consensus.shape",  # sums of whole numbers
+    "holdfast.stable.consensus.teacher",  # the weights are rounded to two digits
+    "holdfast.ensembles.boosted_tree",
+    "holdfast.growth.density",
+    "holdfast.growth.density",
+    "holdfast.growth.density",
+    "holdfast.growth.density",
+    "holdfast.growth.grow",
     "holdfast.growth.sample",
-    "holdfast.storage.density_part",
-    "holdfast.show.plots.distance",
-    "holdfast.distance.distances",
+    "holdfast.io.convert",
+    "holdfast.plots.distance",
+    "holdfast.distance.distance",
     "holdfast.tree.summary",
     "holdfast.tree.tree",
 ]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.random_streams import Branch, derived_seed, derived_seeds, generator, stream_key, stream_keys
+from holdfast._random import Branch, derived_seed, derived_seeds, generator, stream_key, stream_keys
 
 SOURCE = Path(__file__).parents[1] / "src" / "holdfast"
 MAKERS = {"SeedSequence", "default_rng", "RandomState", "seed", "PCG64", "Philox"}

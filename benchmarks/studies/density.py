@@ -22,7 +22,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from holdfast.estimators.density import DensityTree
-from holdfast.scoring.clusters import nmi_score, purity_score
+from holdfast.scoring.scorers import nmi_score, purity_score
 
 THREE = np.array([(0.0, 0.0), (8.0, 0.0), (0.0, 8.0)])
 N_CLASSES = 3

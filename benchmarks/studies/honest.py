@@ -19,7 +19,7 @@ from benchmarks.studies.cases import Case, load_case
 from holdfast import GrowthRules
 from holdfast.errors import DataWarning
 from holdfast.evaluate.replications import Replications, Summary, replicate
-from holdfast.stability.settings import StabilitySettings
+from holdfast.stable.settings import StabilitySettings
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 NAMES = (

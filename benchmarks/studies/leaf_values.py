@@ -28,8 +28,8 @@ from sklearn.model_selection import train_test_split
 from benchmarks.studies.cases import listed_frame
 from benchmarks.studies.leaves import DATA, SETS, calibration_error
 from holdfast import StableTreeClassifier, StableTreeRegressor
-from holdfast.arrays import FloatArray, IntArray
-from holdfast.evidence.leaf_evidence import node_intervals
+from holdfast._arrays import FloatArray, IntArray
+from holdfast.explain.leaf_evidence import node_intervals
 from holdfast.scoring.calibration import calibration
 from holdfast.scoring.metric import TrueValues
 from holdfast.tree.tree import LEAF

@@ -23,17 +23,17 @@ from rich.table import Table as Grid
 
 from benchmarks.studies.cases import load_case
 from holdfast import GrowthRules, Table, grow
-from holdfast.arrays import FloatArray
+from holdfast._arrays import FloatArray
 from holdfast.ensembles.bagging import grow_bagging
-from holdfast.evidence.leaf_evidence import node_intervals
-from holdfast.growth.honest import honest_rows, set_honest_values
+from holdfast.explain.leaf_evidence import node_intervals
+from holdfast.growth.leaf_values import honest_rows, set_honest_values
 from holdfast.growth.shrinkage import choose_strength, shrink_tree
 from holdfast.scoring.calibration import calibration
 from holdfast.scoring.metric import TrueValues, make_metric
-from holdfast.stability.choice import SelectionRule, choose
-from holdfast.stability.division import hold_out
-from holdfast.stability.settings import StabilitySettings
-from holdfast.stability.training import train
+from holdfast.stable.rows import hold_out
+from holdfast.stable.selection import SelectionRule, choose
+from holdfast.stable.settings import StabilitySettings
+from holdfast.stable.train import train
 from holdfast.tree.tree import LEAF, Tree
 
 DATA = Path(__file__).parents[3] / "shared" / "data"

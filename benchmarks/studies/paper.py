@@ -16,7 +16,7 @@ from sklearn.datasets import load_breast_cancer
 
 from holdfast import GrowthRules, Table, grow_bootstraps
 from holdfast.evaluate.replications import Replications, Result, replicate
-from holdfast.stability.settings import StabilitySettings
+from holdfast.stable.settings import StabilitySettings
 
 DEPTHS, LEAF_SIZES = tuple(range(3, 13)), (3, 5, 10, 30, 50)
 GRID = {"max_depth": DEPTHS, "min_samples_leaf": LEAF_SIZES}

@@ -21,9 +21,9 @@ from joblib import Parallel, delayed
 from benchmarks.studies.cases import Case, load_case
 from holdfast import C45, CART, GrowthRules, SizeSearch, Table, Tree, choose_size, distance_matrix, grow
 from holdfast.errors import DataWarning
-from holdfast.growth.pruning.reduced_error import grow_reduced_error
+from holdfast.growth.holdout_pruning import grow_reduced_error
 from holdfast.scoring.metric import TrueValues, make_metric
-from holdfast.stability.division import hold_out
+from holdfast.stable.rows import hold_out
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 NAMES = (

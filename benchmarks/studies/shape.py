@@ -17,7 +17,7 @@ from rich.table import Table as Grid
 
 from benchmarks.studies.cases import listed_frame
 from holdfast import StableTreeClassifier, StableTreeRegressor
-from holdfast.evidence.outcome_at import outcome_of_class
+from holdfast.explain.leaf_evidence import outcome_of_class
 from holdfast.tree.tree import LEAF, Tree
 
 DATA = Path(__file__).parents[3] / "shared" / "data"

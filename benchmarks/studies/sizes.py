@@ -16,9 +16,9 @@ from rich.table import Table as Grid
 from benchmarks.studies.cases import load_case
 from holdfast import CART, GrowthRules, SizeSearch, choose_size, grow
 from holdfast.data.table import Table
-from holdfast.growth.size.search import choose_size_and_leaf
+from holdfast.growth.size_search import choose_size_and_leaf
 from holdfast.scoring.metric import TrueValues, make_metric
-from holdfast.stability.division import hold_out
+from holdfast.stable.rows import hold_out
 from holdfast.tree.tree import Tree
 
 DATA = Path(__file__).parents[3] / "shared" / "data"

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.datasets import load_breast_cancer
 
 from holdfast import GrowthRules, Table, Tree, grow_bootstraps
-from holdfast.distance.distances import distance_matrix
+from holdfast.distance.distance import distance_matrix
 
 DEPTHS = (1, 2, 3, 4, 5, None)
 TREES_PER_DEPTH = 40

@@ -17,10 +17,10 @@ from rich.table import Table as Grid
 
 from holdfast import Table, distance_matrix
 from holdfast.scoring.metric import TrueValues
-from holdfast.stability.choice import SelectionRule, choose
-from holdfast.stability.division import hold_out
-from holdfast.stability.settings import StabilitySettings
-from holdfast.stability.training import train
+from holdfast.stable.rows import hold_out
+from holdfast.stable.selection import SelectionRule, choose
+from holdfast.stable.settings import StabilitySettings
+from holdfast.stable.train import train
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 TARGETS = {

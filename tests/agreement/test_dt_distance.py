@@ -11,7 +11,7 @@ from sklearn.tree import DecisionTreeClassifier
 from holdfast.adapters import as_tree
 from holdfast.data.schema import Schema
 from holdfast.data.table import Table
-from holdfast.distance.distances import tree_distance
+from holdfast.distance.distance import tree_distance
 
 distance_calculator = pytest.importorskip("dt_distance.distance_calculator")
 

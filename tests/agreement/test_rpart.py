@@ -15,7 +15,7 @@ from rpart_tables import CARS, CP_TABLES, GAINS, KYPHOSIS, MEANS, RELIABILITY, S
 from sklearn.datasets import load_iris
 
 from holdfast import GrowthRules, Table, Tree, grow, prune, pruning_path
-from holdfast.growth.pruning.path import PruningPath
+from holdfast.growth.pruning import PruningPath
 from holdfast.growth.rules import C45
 from holdfast.tree.tree import LEAF
 

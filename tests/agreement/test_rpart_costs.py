@@ -14,8 +14,7 @@ from rpart_tables import KYPHOSIS, STAGE_C, frame
 from sklearn.datasets import load_iris
 
 from holdfast import GrowthRules, Table, Tree, grow, pruning_path
-from holdfast.growth.pruning.path import PruningPath
-from holdfast.growth.pruning.risk import node_risk
+from holdfast.growth.pruning import PruningPath, node_risk
 
 CP = 0.01
 

@@ -15,9 +15,9 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from holdfast.adapters import as_tree
 from holdfast.data.table import Table
 from holdfast.growth.grow import grow
-from holdfast.growth.pruning.path import PruningPath, prune, pruning_path
+from holdfast.growth.pruning import PruningPath, prune, pruning_path
 from holdfast.growth.rules import GrowthRules
-from holdfast.growth.size.search import SizeChoice, SizeSearch, choose_size
+from holdfast.growth.size_search import SizeChoice, SizeSearch, choose_size
 
 pytestmark = pytest.mark.filterwarnings("ignore:no question can be asked")
 

@@ -30,15 +30,16 @@ from holdfast import (
     retrain_audit,
     use_cluster,
 )
-from holdfast.backends import tasks
-from holdfast.backends.clusters import active, dask_cluster, tile
-from holdfast.backends.interruption import stop_flag
-from holdfast.backends.tasks import run_all
 from holdfast.cli.main import main
 from holdfast.evaluate.replications import replicate
-from holdfast.stability.settings import StabilitySettings
-from holdfast.storage.ensemble_file import ensemble_to_json
-from holdfast.storage.model_file import tree_to_json
+from holdfast.io.convert import ensemble_to_json
+from holdfast.io.model_file import tree_to_json
+from holdfast.parallel import clusters as active
+from holdfast.parallel import clusters as tile
+from holdfast.parallel import dask_cluster, tasks
+from holdfast.parallel.interruption import stop_flag
+from holdfast.parallel.tasks import run_all
+from holdfast.stable.settings import StabilitySettings
 
 pytestmark = pytest.mark.slow  # a cluster is started for each kind
 

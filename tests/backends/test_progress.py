@@ -2,12 +2,12 @@
 
 import pytest
 
-from holdfast.backends.progress import ProgressLines, show_progress
+from holdfast.parallel.progress import ProgressLines, show_progress
 
 
 @pytest.fixture(autouse=True)
 def ten_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("holdfast.backends.progress.INTERVAL", 10.0)
+    monkeypatch.setattr("holdfast.parallel.progress.INTERVAL", 10.0)
 
 
 class Clock:

@@ -8,11 +8,9 @@ import numpy as np
 import pytest
 
 from holdfast import Table
-from holdfast.arrays import ByteArray
-from holdfast.backends.clusters.cluster import SentValues
-from holdfast.backends.clusters.packing import pack, unpack
-from holdfast.backends.clusters.versions import compare_versions, list_versions
+from holdfast._arrays import ByteArray
 from holdfast.errors import ClusterError
+from holdfast.parallel.clusters import SentValues, compare_versions, list_versions, pack, unpack
 
 pytest.importorskip("cloudpickle")
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from holdfast.backends.interruption import current_group
-from holdfast.backends.tasks import check_jobs, make_batches, run_all
 from holdfast.errors import ParameterError
+from holdfast.parallel.interruption import current_group
+from holdfast.parallel.tasks import check_jobs, make_batches, run_all
 
 
 @pytest.mark.parametrize("n_jobs", [None, 1, 2, -1])

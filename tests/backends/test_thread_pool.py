@@ -6,8 +6,8 @@ import joblib
 import pytest
 from joblib.parallel import ThreadingBackend
 
-from holdfast.backends.thread_pool import ThreadPool
 from holdfast.errors import ParameterError
+from holdfast.parallel.tasks import ThreadPool
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2, 3])

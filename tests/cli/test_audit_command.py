@@ -11,7 +11,7 @@ from command_line import holdfast, refusal, write_patients
 
 from holdfast import retrain_audit
 from holdfast.evaluate.methods import METHODS
-from holdfast.runs.rows import read_rows
+from holdfast.runs.dataset import read_rows
 from holdfast.runs.settings import DataSettings
 
 PLAIN = ("--drop", "year", "--drop", "patient", "--drop", "weight")

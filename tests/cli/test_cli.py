@@ -12,9 +12,8 @@ from command_line import holdfast, refusal
 
 from holdfast import Table, Tree, __version__, grow, save
 from holdfast.cli.main import main
-from holdfast.show.tree_text import drawing
-from holdfast.storage.collection_file import load_trees
-from holdfast.storage.model_file import load_model
+from holdfast.io.model_file import load_model, load_trees
+from holdfast.tree.text import drawing
 
 HEAVY = ("numba", "sklearn", "scipy", "numpy", "pandas", "rich")
 

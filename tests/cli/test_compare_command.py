@@ -14,7 +14,7 @@ from holdfast import Table, TreeClassifier
 from holdfast.cli import compare as command
 from holdfast.evaluate.compare import compare_models
 from holdfast.evaluate.methods import COMPARED_METHODS, METHODS, MethodSpec
-from holdfast.runs.rows import read_rows
+from holdfast.runs.dataset import read_rows
 from holdfast.runs.settings import DataSettings
 
 PLAIN = ("--drop", "year", "--drop", "patient", "--drop", "weight")

@@ -7,7 +7,7 @@ import pytest
 from command_line import holdfast, refusal, write_patients
 
 from holdfast import BaggingClassifier, GrowthRules, Table, Tree, grow, save, tree_diff
-from holdfast.storage.model_file import load_model
+from holdfast.io.model_file import load_model
 
 
 def grown(path: Path, **rules: int) -> Tree:

@@ -20,7 +20,7 @@ from holdfast import (
     save,
     save_trees,
 )
-from holdfast.storage.model_file import load_model
+from holdfast.io.model_file import load_model
 
 COLUMNS = ["age", "ward", "lab"]
 

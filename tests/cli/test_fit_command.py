@@ -8,10 +8,9 @@ from command_line import fit, holdfast, refusal, write_patients
 
 from holdfast import open_run
 from holdfast.cli.endings import one_line
-from holdfast.data.files.reading import read_file
-from holdfast.stability.selection import RULES
-from holdfast.storage.collection_file import load_trees
-from holdfast.storage.model_file import load_model, tree_to_json
+from holdfast.data.read import read_file
+from holdfast.io.model_file import load_model, load_trees, tree_to_json
+from holdfast.stable.settings import RULES
 
 PLAIN = ("--drop", "year", "--drop", "patient", "--drop", "weight")
 

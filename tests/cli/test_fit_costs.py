@@ -9,7 +9,7 @@ import pytest
 from command_line import fit, holdfast, refusal, write_patients
 
 from holdfast import TreeClassifier, fit_run
-from holdfast.storage.model_file import load_model
+from holdfast.io.model_file import load_model
 
 PLAIN = ("--drop", "year", "--drop", "patient", "--drop", "weight")
 

@@ -21,8 +21,8 @@ from holdfast import (
     TreeClassifier,
     TreeRegressor,
 )
+from holdfast.io.model_file import load_model, model_to_json
 from holdfast.runs.settings import MODELS as FIT_MODELS
-from holdfast.storage.model_file import load_model, model_to_json
 
 PLAIN = ("--drop", "year", "--drop", "patient", "--drop", "weight")
 OTHERS = tuple(name for name in FIT_MODELS if name != "stable")

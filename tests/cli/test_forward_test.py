@@ -12,11 +12,10 @@ from command_line import fit as fit_outcome
 from command_line import holdfast, refusal
 from sklearn.metrics import roc_auc_score
 
-from holdfast.data.files.reading import read_file
-from holdfast.runs.held_out import choose_test_rows
-from holdfast.runs.rows import read_rows
+from holdfast.data.read import read_file
+from holdfast.io.model_file import load_model
+from holdfast.runs.dataset import choose_test_rows, read_rows
 from holdfast.runs.settings import DataSettings
-from holdfast.storage.model_file import load_model
 
 YEARS = (2016, 2017, 2018, 2019)
 

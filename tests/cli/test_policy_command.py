@@ -8,8 +8,8 @@ from click.testing import Result
 from command_line import holdfast, refusal, write_patients
 
 from holdfast import ChangePolicy, ForestClassifier, Table, Tree, TreeClassifier, save
-from holdfast.data.files.reading import read_file
-from holdfast.storage.model_file import load_model
+from holdfast.data.read import read_file
+from holdfast.io.model_file import load_model
 
 DROP = ("year", "patient", "weight")
 

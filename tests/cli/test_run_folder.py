@@ -3,7 +3,9 @@ from pathlib import Path
 import pytest
 from command_line import fit, holdfast, refusal, write_patients
 
-from holdfast.runs import fit_run, json_file, run_files
+from holdfast.runs import files as json_file
+from holdfast.runs import files as run_files
+from holdfast.runs import run as fit_run
 
 PLAIN = ("--drop", "year", "--drop", "patient", "--drop", "weight")
 

@@ -18,7 +18,7 @@ from holdfast import (
 )
 from holdfast.cli.show import text_of
 from holdfast.cli.show_form import ENDINGS
-from holdfast.storage.model_file import load_model
+from holdfast.io.model_file import load_model
 
 EXACT = GrowthRules(categories="exact")  # one row of each ward: no other search tells it from chance
 WARDS = tuple(f"w{number:02}" for number in range(60))

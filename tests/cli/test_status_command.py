@@ -14,8 +14,8 @@ import pytest
 from command_line import holdfast, write_patients
 
 from holdfast import StableTreeClassifier, save
-from holdfast.backends import tasks as run_tasks
-from holdfast.storage.tasks import store as task_store
+from holdfast.io import task_store
+from holdfast.parallel import tasks as run_tasks
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals")
 UNUSED = ("--drop", "patient", "--drop", "weight")

@@ -9,7 +9,7 @@ from command_line import fit as fit_with
 from command_line import holdfast, refusal
 from ugly_files import N_ROWS, patients, text_of, write_ugly
 
-from holdfast.storage.model_file import load_model
+from holdfast.io.model_file import load_model
 
 PLAIN = {"age": "numeric", "ward": "nominal", "lab": "numeric", "cost": "numeric"}
 

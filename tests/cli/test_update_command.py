@@ -19,11 +19,10 @@ from holdfast import (
     save,
     update_run,
 )
+from holdfast._files import aside, locked
 from holdfast.errors import DataError
-from holdfast.files import aside
 from holdfast.governance import register as registers
-from holdfast.lock import locked
-from holdfast.runs.resumable import STORE
+from holdfast.runs.status import STORE
 from runs.drifting_patients import fitted, write_year
 
 FORBID = 'new_splits = "never"\nnew_root = "never"\nmax_churn = 0.001\nsubgroups = ["ward"]\nscore_margin = 1'
@@ -347,7 +346,7 @@ def test_ctrl_c_leaves_the_earlier_run_and_the_register_as_they_were(
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    for place in ("holdfast.runs.update_files.save_trees", "holdfast.estimators.updating.update_tree"):
+    for place in ("holdfast.runs.update.save_trees", "holdfast.estimators.updating.update_tree"):
         with monkeypatch.context() as patched:
             patched.setattr(place, interrupted)
             result = update(folder, tmp_path / "run", *options)

@@ -2,7 +2,7 @@
 
 from command_line import holdfast
 
-from holdfast.runs.warmup import warm_up
+from holdfast.runs.compile import warm_up
 
 
 def test_what_was_warmed_up_is_on_disk_and_the_command_says_where() -> None:

@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.data.canonical_order import canonical, fixed_order, in_fixed_order
+from holdfast.data.row_order import canonical, fixed_order, in_fixed_order
 from holdfast.data.schema import Feature, Schema, Target
 from holdfast.data.table import Table
 from reference.tables import class_tables, number_tables, whole_weights

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from holdfast.data.coding import code_columns
+from holdfast.data.binning import code_columns
 from holdfast.data.schema import Feature
 from holdfast.data.table import Table
 from holdfast.kernels.growth.histogram import MOST_BINS, Coded

@@ -7,7 +7,7 @@ import pytest
 from holdfast import rule_distance, rule_weight, tree_distance, tree_rules
 from holdfast.data.schema import Feature, Target
 from holdfast.errors import ParameterError, SchemaMismatch
-from holdfast.tree.rule import Rule
+from holdfast.tree.rules import Rule
 from holdfast.tree.tree import KNOWN, Tree
 from reference.distances import rule_cost, unmatched_weight
 from reference.random_trees import OUTCOMES, STAY, random_schema, random_tree

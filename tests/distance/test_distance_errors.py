@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from holdfast.data.schema import Feature, Schema, Target
-from holdfast.distance.distances import distance_matrix, mean_distance, tree_distance
+from holdfast.distance.distance import distance_matrix, mean_distance, tree_distance
 from holdfast.errors import BrokenTreeError, ParameterError, SchemaMismatch
 from holdfast.tree.tree import Tree
 from reference.trees import NUMERIC, ORDERED, PRICE, SUBSET, leaf, split, tree_of

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from holdfast.data.schema import Target
-from holdfast.distance.distances import distance_matrix, distances_between, mean_distance, tree_distance
-from holdfast.distance.settings import complete_settings
+from holdfast.distance.costs import complete_settings
+from holdfast.distance.distance import distance_matrix, distances_between, mean_distance, tree_distance
 from holdfast.errors import ParameterError
 from holdfast.tree.tree import Tree
 from reference.distances import MATCHINGS

@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import linear_sum_assignment
 
 from holdfast.data.schema import Feature, Schema, Target
-from holdfast.distance.distances import tree_distance
+from holdfast.distance.distance import tree_distance
 from holdfast.distance.matching import TreeDistance
 from holdfast.tree.tree import Tree
 from reference.distances import (

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from holdfast.data.schema import Feature, Target
-from holdfast.distance.distances import tree_distance
+from holdfast.distance.distance import tree_distance
 from holdfast.distance.matching import TreeDistance
 from holdfast.tree.tree import Tree
 from reference.distances import MATCHINGS

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from holdfast.arrays import IntArray, LongArray
+from holdfast._arrays import IntArray, LongArray
 from holdfast.data.table import Table
 from holdfast.ensembles.bagging import Bagging
 from holdfast.growth.grow import grow

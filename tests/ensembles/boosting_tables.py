@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from scipy.special import xlogy
 
-from holdfast.arrays import FloatArray
+from holdfast._arrays import FloatArray
 from holdfast.data.table import Table
 from holdfast.tree.ensemble import Ensemble
 

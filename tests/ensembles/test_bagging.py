@@ -9,12 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer
 
-from holdfast.data.split.groups import read_groups
-from holdfast.data.split.resampling import Units, bootstrap_counts
+from holdfast.data.folds import read_groups
+from holdfast.data.resampling import Units, bootstrap_counts
 from holdfast.data.table import Table
 from holdfast.ensembles import bagging as bagging_module
-from holdfast.ensembles.bagging import grow_bagging, predict_bagged
-from holdfast.ensembles.bags import Bags, Sampling
+from holdfast.ensembles.bagging import Bags, Sampling, grow_bagging, predict_bagged
 from holdfast.errors import DataError, GrowthWarning, ParameterError
 from holdfast.growth.grow import grow
 from holdfast.growth.rules import GrowthRules

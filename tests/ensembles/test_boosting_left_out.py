@@ -7,11 +7,10 @@ import pytest
 from boosting_tables import GREEDY, KINDS, LOSSES, noisy, staged_losses, weights_of
 from sklearn.ensemble import GradientBoostingRegressor
 
-from holdfast.arrays import BoolArray, FloatArray
-from holdfast.data.split.row_keys import lowest, row_keys
+from holdfast._arrays import BoolArray, FloatArray
+from holdfast.data.row_keys import lowest, row_keys
 from holdfast.data.table import Table
-from holdfast.ensembles.boosting import Boosting, boost
-from holdfast.ensembles.boosting_settings import BoostingSettings
+from holdfast.ensembles.boosting import Boosting, BoostingSettings, boost
 from holdfast.errors import DataError, ParameterError
 from holdfast.estimators.boosting import BoostingClassifier
 

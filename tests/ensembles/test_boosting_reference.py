@@ -7,12 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from holdfast.arrays import FloatArray
+from holdfast._arrays import FloatArray
+from holdfast.data.row_keys import lowest, row_keys
 from holdfast.data.schema import Feature, Schema, Target
-from holdfast.data.split.row_keys import lowest, row_keys
 from holdfast.data.table import Table
-from holdfast.ensembles.boosting import Boosting, boost
-from holdfast.ensembles.boosting_settings import BoostingSettings
+from holdfast.ensembles.boosting import Boosting, BoostingSettings, boost
 from holdfast.tree.tree import LEAF, Tree
 from reference.boosting import Boosted, Node, boosted
 from reference.boosting_losses import Setting

@@ -12,13 +12,12 @@ from numba import njit
 from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax, xlogy
 
-from holdfast.arrays import FloatArray
+from holdfast._arrays import FloatArray
 from holdfast.data.table import Table
-from holdfast.ensembles.boosting import boost
-from holdfast.ensembles.boosting_settings import BoostingSettings
+from holdfast.ensembles.boosting import BoostingSettings, boost
+from holdfast.io.model_file import tree_to_json
+from holdfast.kernels._numba import KernelCompiler
 from holdfast.kernels.boosting.leaves import SURE_STEP, shortened
-from holdfast.kernels.linked import KernelCompiler
-from holdfast.storage.model_file import tree_to_json
 from holdfast.tree.tree import LEAF
 
 # A kernel for kernels has no door to Python: it is called through a small one that has.

@@ -7,11 +7,10 @@ import pytest
 from boosting_tables import GREEDY, KINDS, LOSSES, noisy, staged_losses, weights_of
 from sklearn.model_selection import GroupKFold, KFold
 
-from holdfast.arrays import FloatArray
-from holdfast.data.split.folds import Fold, draw_stable_folds
+from holdfast._arrays import FloatArray
+from holdfast.data.folds import Fold, draw_stable_folds
 from holdfast.data.table import Table
-from holdfast.ensembles.boosting import Boosting, boost
-from holdfast.ensembles.boosting_settings import BoostingSettings
+from holdfast.ensembles.boosting import Boosting, BoostingSettings, boost
 from holdfast.errors import DataError, ParameterError
 from holdfast.tree.ensemble import Ensemble
 

@@ -8,16 +8,15 @@ from bags_by_hand import people, rules_for
 from sklearn.datasets import load_breast_cancer
 from sklearn.metrics import accuracy_score, log_loss
 
-from holdfast.arrays import FloatArray
-from holdfast.data.split.row_keys import row_keys, uniforms
+from holdfast._arrays import FloatArray
+from holdfast.data.row_keys import row_keys, uniforms
 from holdfast.data.table import Table
-from holdfast.ensembles.bagging import Bagging, grow_bagging
-from holdfast.ensembles.bags import Sampling
+from holdfast.ensembles.bagging import Bagging, Sampling, grow_bagging
 from holdfast.ensembles.importances import find_path_features, importances, permutation_importance
 from holdfast.errors import DataError, ParameterError
 from holdfast.growth.grow import grow
 from holdfast.growth.rules import GrowthRules
-from holdfast.tree.route import find_passed_nodes
+from holdfast.tree.predict import find_passed_nodes
 from reference.names import by_name
 
 ILL = people()

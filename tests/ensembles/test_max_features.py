@@ -6,8 +6,7 @@ from bags_by_hand import people, rules_for, same_tree
 from sklearn.metrics import accuracy_score, r2_score
 
 from holdfast.data.table import Table
-from holdfast.ensembles.bagging import grow_bagging
-from holdfast.ensembles.bags import Sampling
+from holdfast.ensembles.bagging import Sampling, grow_bagging
 from holdfast.ensembles.max_features import (
     MaxFeaturesSearch,
     MaxFeaturesTable,

@@ -9,11 +9,10 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from sklearn.metrics import accuracy_score, f1_score, log_loss, make_scorer, r2_score, roc_auc_score
 
-from holdfast.arrays import FloatArray
+from holdfast._arrays import FloatArray
 from holdfast.data.schema import Target
 from holdfast.data.table import Table
-from holdfast.ensembles.bagging import Bagging, grow_bagging
-from holdfast.ensembles.bags import Sampling
+from holdfast.ensembles.bagging import Bagging, Sampling, grow_bagging
 from holdfast.ensembles.out_of_bag import choose_points, out_of_bag
 from holdfast.errors import DataError, DataWarning, ParameterError
 from holdfast.growth.rules import GrowthRules

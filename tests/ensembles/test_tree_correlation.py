@@ -6,11 +6,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from holdfast.arrays import FloatArray
+from holdfast._arrays import FloatArray
 from holdfast.data.table import Table
 from holdfast.ensembles.bagging import Bagging, grow_bagging
-from holdfast.ensembles.boosting import boost
-from holdfast.ensembles.boosting_settings import BoostingSettings
+from holdfast.ensembles.boosting import BoostingSettings, boost
 from holdfast.ensembles.out_of_bag import out_of_bag
 from holdfast.ensembles.tree_correlation import tree_correlation
 from holdfast.errors import DataError, ParameterError

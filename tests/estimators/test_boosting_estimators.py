@@ -12,10 +12,9 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, GroupKFold
 
 import holdfast
-from holdfast.arrays import FloatArray
+from holdfast._arrays import FloatArray
 from holdfast.data.table import Table
-from holdfast.ensembles.boosting import boost
-from holdfast.ensembles.boosting_settings import BoostingSettings
+from holdfast.ensembles.boosting import BoostingSettings, boost
 from holdfast.errors import DataError, DataWarning
 from holdfast.estimators.boosting import BoostingClassifier, BoostingRegressor
 from holdfast.tree.ensemble import Ensemble

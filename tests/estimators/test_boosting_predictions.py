@@ -7,7 +7,7 @@ import pytest
 from patients import DAYS, PATIENTS
 from sklearn.ensemble import GradientBoostingClassifier, GradientBoostingRegressor
 
-from holdfast.arrays import FloatArray
+from holdfast._arrays import FloatArray
 from holdfast.estimators.boosting import BoostingClassifier, BoostingRegressor
 from holdfast.tree.tree import LEAF, Tree
 

@@ -12,7 +12,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from holdfast.errors import DataWarning, ParameterError, SchemaMismatch
 from holdfast.estimators.density import DensityTree
-from holdfast.scoring.clusters import purity_score
+from holdfast.scoring.scorers import purity_score
 
 
 @pytest.fixture(autouse=True)

@@ -20,8 +20,7 @@ from sklearn.metrics import accuracy_score, r2_score, roc_auc_score
 from sklearn.model_selection import cross_val_score
 
 from holdfast.data.table import Table
-from holdfast.ensembles.bagging import grow_bagging
-from holdfast.ensembles.bags import Sampling
+from holdfast.ensembles.bagging import Sampling, grow_bagging
 from holdfast.errors import DataError, DataWarning, ParameterError
 from holdfast.estimators.forest import BaggingClassifier, BaggingRegressor, ForestClassifier, ForestRegressor
 from holdfast.export.sklearn import to_sklearn

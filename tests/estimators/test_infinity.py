@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from holdfast import DataError, DensityTree, Ensemble, Table
-from holdfast.arrays import FloatArray
+from holdfast._arrays import FloatArray
 from reference.every_estimator import CLASSIFIERS, REGRESSORS, model_of
 
 NAMES = ["asked", "idle"]

@@ -18,14 +18,13 @@ from holdfast import (
     mean_distance,
 )
 from holdfast.ensembles.bagging import grow_bagging
-from holdfast.ensembles.boosting import boost
-from holdfast.ensembles.boosting_settings import BoostingSettings
+from holdfast.ensembles.boosting import BoostingSettings, boost
 from holdfast.ensembles.importances import permutation_importance
 from holdfast.ensembles.max_features import MaxFeaturesSearch
 from holdfast.ensembles.out_of_bag import out_of_bag
 from holdfast.growth.leaf_values import refit_all_leaf_values
 from holdfast.growth.rules import CART
-from holdfast.stability.settings import StabilitySettings
+from holdfast.stable.settings import StabilitySettings
 from reference.every_estimator import CLASSIFIERS, REGRESSORS
 
 X, Y = np.arange(20.0)[:, None], np.arange(20) % 2

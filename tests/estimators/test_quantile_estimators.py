@@ -16,7 +16,7 @@ from holdfast import (
     load,
     save,
 )
-from holdfast.arrays import FloatArray
+from holdfast._arrays import FloatArray
 from holdfast.data.schema import Target
 from holdfast.errors import ParameterError
 from holdfast.estimators.base import build_estimator

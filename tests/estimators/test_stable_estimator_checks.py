@@ -9,7 +9,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from holdfast.estimators.stable import StableTreeClassifier, StableTreeRegressor
 from holdfast.growth.rules import GrowthRules
-from holdfast.stability.settings import StabilityRules
+from holdfast.stable.settings import StabilityRules
 
 
 @pytest.fixture(autouse=True)

@@ -25,15 +25,15 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from holdfast.data.table import Table
-from holdfast.distance.distances import tree_distance
+from holdfast.distance.distance import tree_distance
 from holdfast.errors import DataError, DataWarning, HoldfastError, ParameterError
 from holdfast.estimators.base import build_estimator
 from holdfast.estimators.stable import StableTreeClassifier, StableTreeRegressor
 from holdfast.export.sklearn import to_sklearn
-from holdfast.stability.choice import SelectionRule
-from holdfast.stability.settings import StabilitySettings
-from holdfast.stability.training import train
-from holdfast.storage.model_file import load, save
+from holdfast.io.model_file import load, save
+from holdfast.stable.selection import SelectionRule
+from holdfast.stable.settings import StabilitySettings
+from holdfast.stable.train import train
 from holdfast.tree.tree import Tree
 
 SEEN = PATIENTS.fillna({"bmi": 26.0})

@@ -18,8 +18,8 @@ from holdfast import (
     mean_distance,
     save,
 )
-from holdfast.stability.settings import StabilityRules
-from holdfast.storage.model_file import model_from_json, model_to_json
+from holdfast.io.model_file import model_from_json, model_to_json
+from holdfast.stable.settings import StabilityRules
 
 QUICK = {"teacher": "linear", "n_estimators": 6, "validation": None}
 

@@ -14,7 +14,7 @@ from holdfast.errors import DataError, DataWarning, GrowthWarning
 from holdfast.estimators.tree import TreeClassifier, TreeRegressor
 from holdfast.growth.grow import grow
 from holdfast.growth.rules import GrowthRules
-from holdfast.storage.model_file import load, save, tree_to_json
+from holdfast.io.model_file import load, save, tree_to_json
 
 FOUR = [[20.0], [30.0], [50.0], [60.0]]
 

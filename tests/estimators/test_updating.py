@@ -23,7 +23,7 @@ from holdfast import (
     save,
     tree_distance,
 )
-from holdfast.stability.update.update import is_no_worse
+from holdfast.update.update import is_no_worse
 
 FAST = {"teacher": "linear", "n_estimators": 10, "validation": None}
 
@@ -496,8 +496,8 @@ def test_a_step_that_was_named_is_said_to_be_asked_for(model: StableTreeClassifi
 def test_a_change_that_no_held_out_tree_makes_has_no_score_and_is_not_taken(
     model: StableTreeClassifier,
 ) -> None:
-    from holdfast.stability.update.path import Point
-    from holdfast.stability.update.update import _alike
+    from holdfast.update.path import Point
+    from holdfast.update.update import _alike
 
     tree = model.tree_
     like = [Point("keep", tree, 0.1, 0.0), Point("refit", tree, 0.05, 0.0)]
@@ -521,10 +521,10 @@ def test_a_change_that_no_held_out_tree_makes_has_no_score_and_is_not_taken(
 
 
 def test_a_tree_that_fits_is_kept_or_gets_new_leaf_values(model: StableTreeClassifier) -> None:
-    from holdfast.stability.methods.centred import distance_settings
-    from holdfast.stability.settings import StabilitySettings
-    from holdfast.stability.update.path import Context, Point, UpdatePath, taken_point
-    from holdfast.stability.update.settings import UpdateSettings
+    from holdfast.stable.consensus.train import distance_settings
+    from holdfast.stable.settings import StabilitySettings
+    from holdfast.update.path import Context, Point, UpdatePath, taken_point
+    from holdfast.update.settings import UpdateSettings
 
     tree = model.tree_
     kinds = ("keep", "refit", "change", "fresh")

@@ -8,7 +8,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from holdfast.data.input.frame import make_frame
+from holdfast.data.frame import make_frame
 from holdfast.evaluate.changes import (
     as_given,
     last_digit,

@@ -8,7 +8,7 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.metrics import r2_score, roc_auc_score
 
-from holdfast.arrays import LongArray
+from holdfast._arrays import LongArray
 from holdfast.data.table import Table
 from holdfast.evaluate import baselines
 from holdfast.evaluate.baselines import (
@@ -18,10 +18,10 @@ from holdfast.evaluate.baselines import (
     cart_by_cross_validation,
     grow_forest,
 )
+from holdfast.growth.collections import LEAF_SIZES
 from holdfast.growth.grow import grow
-from holdfast.growth.learner import LEAF_SIZES
 from holdfast.growth.rules import GrowthRules
-from holdfast.stability.settings import StabilitySettings
+from holdfast.stable.settings import StabilitySettings
 from holdfast.tree.tree import LEAF, Tree
 
 BREAST = Table.from_arrays(*load_breast_cancer(return_X_y=True))

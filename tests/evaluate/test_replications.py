@@ -10,17 +10,16 @@ import numpy as np
 import pytest
 from sklearn.metrics import log_loss, roc_auc_score
 
-from holdfast.arrays import BoolArray
-from holdfast.data.canonical_order import fixed_order
+from holdfast._arrays import BoolArray
+from holdfast.data.row_order import fixed_order
 from holdfast.data.table import Table
-from holdfast.distance.distances import mean_distance, tree_distance
+from holdfast.distance.distance import mean_distance, tree_distance
 from holdfast.errors import ParameterError
 from holdfast.evaluate import replications
-from holdfast.evaluate.replications import MODELS, Replications, Result, replicate
-from holdfast.evaluate.replications_text import trade_off_lines
+from holdfast.evaluate.replications import MODELS, Replications, Result, replicate, trade_off_lines
 from holdfast.growth.rules import GrowthRules
-from holdfast.stability.settings import StabilitySettings
-from holdfast.stability.training import StableTrees
+from holdfast.stable.settings import StabilitySettings
+from holdfast.stable.train import StableTrees
 
 N_ROWS = 150
 SMALL = StabilitySettings(method="bootstrap", rules=GrowthRules(max_depth=3), n_estimators=8)

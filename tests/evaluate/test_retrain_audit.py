@@ -14,7 +14,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from holdfast import RetrainAudit, TreeClassifier, TreeRegressor, retrain_audit, tree_distance
-from holdfast.data.split.groups import read_groups
+from holdfast.data.folds import read_groups
 from holdfast.errors import DataError, ModelError, ParameterError
 from holdfast.tree.tree import Tree
 

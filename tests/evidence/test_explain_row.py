@@ -21,9 +21,9 @@ from holdfast import (
 )
 from holdfast.data.schema import Feature, Label, Schema, Target
 from holdfast.errors import DataError, HoldfastError, ParameterError, SchemaMismatch
-from holdfast.evidence.split_support import split_support
+from holdfast.explain.split_support import split_support
 from holdfast.scoring.intervals import wilson_interval
-from holdfast.tree.class_counts import keep_own_counts
+from holdfast.tree.stats import keep_own_counts
 from holdfast.tree.tree import Tree
 from reference.random_trees import random_tree
 from reference.trees import SURVIVED, leaf, split, tree_of

@@ -7,7 +7,7 @@ import pytest
 
 from holdfast.data.schema import Feature, Schema
 from holdfast.errors import ParameterError, SchemaMismatch
-from holdfast.evidence.feature_use import FeatureUse, feature_use, first_features, importance_spread
+from holdfast.explain.feature_use import FeatureUse, feature_use, first_features, importance_spread
 from holdfast.tree.tree import LEAF, Tree
 from reference.random_trees import FEATURES, OUTCOMES, QUESTION, STAY, grown_trees, random_tree
 from reference.trees import AGE, FARE, SEX, SURVIVED, leaf, split, tree_of

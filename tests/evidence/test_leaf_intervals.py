@@ -13,13 +13,17 @@ from holdfast import (
     load,
     save,
 )
-from holdfast.evidence.leaf_evidence import node_interval
-from holdfast.evidence.outcome_at import leaf_outcome
-from holdfast.scoring.design_effect import design_effect
-from holdfast.scoring.intervals import bootstrap_interval, jeffreys_interval, t_interval, wilson_interval
-from holdfast.show.node_texts import NodeTexts
-from holdfast.show.report.rules import rule_facts
+from holdfast.explain.leaf_evidence import leaf_outcome, node_interval
+from holdfast.report.rules import rule_facts
+from holdfast.scoring.intervals import (
+    bootstrap_interval,
+    design_effect,
+    jeffreys_interval,
+    t_interval,
+    wilson_interval,
+)
 from holdfast.tree.prune import prune_at
+from holdfast.tree.text import NodeTexts
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(300, 3))

@@ -7,8 +7,8 @@ import pytest
 
 from holdfast.data.schema import Schema
 from holdfast.errors import SchemaMismatch
-from holdfast.evidence.split_support import SplitSupport, split_support
-from holdfast.show.conditions import answer_text
+from holdfast.explain.split_support import SplitSupport, split_support
+from holdfast.tree.rules_text import answer_text
 from holdfast.tree.tree import KNOWN, LEAF, Tree
 from reference.random_trees import FEATURES, OUTCOMES, QUESTION, STAY, grown_trees, random_tree
 from reference.trees import AGE, FARE, HEAVY, PAIN, SEX, SLOPE, SURVIVED, Node, leaf, split, tree_of

@@ -8,7 +8,9 @@ import pytest
 from exported_models import SITE, model
 
 from holdfast import ExportError, Table, grow, to_excel
-from holdfast.export import excel, excel_engines, excel_scores
+from holdfast.export import excel
+from holdfast.export import excel as excel_engines
+from holdfast.export import excel as excel_scores
 from holdfast.export.plain_model import make_plain_model
 
 openpyxl = pytest.importorskip("openpyxl", reason="openpyxl writes the workbook")

@@ -20,7 +20,7 @@ from holdfast import (
     to_mermaid,
     to_python,
 )
-from holdfast.show.numbered_drawing import numbered_drawing
+from holdfast.tree.text import numbered_drawing
 from reference.trees import SEX, SURVIVED, leaf, split, tree_of
 
 
@@ -129,7 +129,7 @@ def test_the_published_schema_is_the_one_of_the_code() -> None:
 
 
 def test_rows_of_a_json_model_are_predicted_alike() -> None:
-    from holdfast.storage.model_file import model_from_json
+    from holdfast.io.model_file import model_from_json
 
     again = model_from_json(to_json(model("tree")))
     assert again.predict(rows()).tolist() == model("tree").predict(rows()).tolist()

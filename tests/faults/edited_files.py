@@ -29,8 +29,7 @@ from sklearn.base import clone
 
 from holdfast.data.schema import Feature
 from holdfast.errors import DataError, DataWarning, ModelFileError
-from holdfast.storage.collection_file import load_trees, save_trees
-from holdfast.storage.model_file import load, save
+from holdfast.io.model_file import load, load_trees, save, save_trees
 from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.tree import Tree
 

@@ -17,12 +17,11 @@ from holdfast import (
     TreeRegressor,
     grow_bootstraps,
 )
-from holdfast.arrays import FloatArray
-from holdfast.storage.collection_file import trees_to_json
-from holdfast.storage.ensemble_file import ensemble_to_json
-from holdfast.storage.model_file import model_to_json, tree_to_json
+from holdfast._arrays import FloatArray
+from holdfast.io.convert import ensemble_to_json
+from holdfast.io.model_file import model_to_json, tree_to_json, trees_to_json
+from holdfast.tree.check import Link
 from holdfast.tree.ensemble import Ensemble
-from holdfast.tree.ensemble_check import Link
 from holdfast.tree.tree import Tree
 
 QUESTIONS = ["age ** 2 < 2500", "site == 'lung' and age > 30"]

@@ -8,8 +8,7 @@ from typing import Any
 import msgspec
 
 from holdfast.errors import ModelFileError
-from holdfast.storage.document import EnsembleDocument, TreeDocument, TreesDocument
-from holdfast.storage.document_text import checksum_of
+from holdfast.io.document import EnsembleDocument, TreeDocument, TreesDocument, checksum_of
 
 DOCUMENTS = {"tree": TreeDocument, "trees": TreesDocument, "ensemble": EnsembleDocument}
 NUMBERS: list[Any] = [

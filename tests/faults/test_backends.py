@@ -36,7 +36,6 @@ from holdfast import (
     retrain_audit,
     store_table,
 )
-from holdfast.backends.tasks import run_all
 from holdfast.ensembles.bagging import grow_bagging
 from holdfast.ensembles.importances import permutation_importance
 from holdfast.ensembles.out_of_bag import out_of_bag
@@ -45,11 +44,12 @@ from holdfast.evaluate.replications import replicate
 from holdfast.growth import leaf_values
 from holdfast.growth.rules import CART, GrowthRules
 from holdfast.growth.sample import fixed_point_sample
-from holdfast.stability import validation
-from holdfast.stability.settings import StabilitySettings
-from holdfast.storage.ensemble_file import ensemble_to_json
-from holdfast.storage.model_file import tree_to_json
-from holdfast.tree import packed_ensemble
+from holdfast.io.convert import ensemble_to_json
+from holdfast.io.model_file import tree_to_json
+from holdfast.parallel.tasks import run_all
+from holdfast.stable import candidates as validation
+from holdfast.stable.settings import StabilitySettings
+from holdfast.tree import ensemble as packed_ensemble
 from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.tree import Tree
 

@@ -13,12 +13,11 @@ from click.testing import Result
 from small_run import PLAIN, fit, holdfast, write_patients
 
 import holdfast as package
-from holdfast.data.files.reading import read_file
-from holdfast.data.files.writing import write_file
+from holdfast._files import replace_file
+from holdfast.data.read import read_file
+from holdfast.data.write import write_file
 from holdfast.errors import DataError, ModelFileError
-from holdfast.files import replace_file
-from holdfast.storage.collection_file import load_trees
-from holdfast.storage.model_file import load, save
+from holdfast.io.model_file import load, load_trees, save
 from reference.small_disks import small_disk_at
 
 FEW = ("--n-estimators", "2")
@@ -246,6 +245,6 @@ def test_all_files_are_written_in_one_place() -> None:
             if opens or (name in writing and isinstance(node.func, ast.Attribute)):
                 found.add(path.relative_to(root).as_posix())
     # A display and a run save themselves, which goes through files.py; workbooks and archives go into memory.
-    saving = {"cli/plot.py", "runs/fit_run.py"}
-    in_memory = {"export/excel.py", "export/excel_engines.py", "data/stored/building.py"}
+    saving = {"cli/plot.py", "runs/run.py"}
+    in_memory = {"export/excel.py", "data/stored.py"}
     assert found == {"files.py", "lock.py", "cli/start.py", *saving, *in_memory}

@@ -10,8 +10,8 @@ import pytest
 
 from faults.interrupts import CASES, watch_case
 from holdfast import TreeClassifier
-from holdfast.arrays import ByteArray
-from holdfast.backends.interruption import StoppedError, TaskGroup, call_kernel, current_group, stop_flag
+from holdfast._arrays import ByteArray
+from holdfast.parallel.interruption import StoppedError, TaskGroup, call_kernel, current_group, stop_flag
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="signals of POSIX systems")
 
@@ -28,7 +28,7 @@ def test_an_interrupted_fit_leaves_the_estimator_as_it_was(monkeypatch: pytest.M
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("holdfast.growth.nodes.call_kernel", interrupt)
+    monkeypatch.setattr("holdfast.growth.grow.call_kernel", interrupt)
     with pytest.raises(KeyboardInterrupt):
         model.fit([[1.0, 2.0], [2.0, 3.0], [3.0, 3.0]], ["a", "b", "c"])
     assert vars(model) == before

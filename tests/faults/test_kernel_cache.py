@@ -15,7 +15,7 @@ from typing import NoReturn
 import numba
 import pytest
 
-from holdfast.kernels import cache
+from holdfast.kernels import _numba as cache
 from reference.small_disks import small_disk_at
 
 # A kernel of one line, which compiles in no time, in a file and a folder of its own.

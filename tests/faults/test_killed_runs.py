@@ -13,9 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from holdfast._files import has_ended, lock_holder, locked, process_start, replace_file
 from holdfast.errors import DataError
-from holdfast.files import has_ended, process_start, replace_file
-from holdfast.lock import lock_holder, locked
 from holdfast.runs import folder as run_folder
 from holdfast.runs.folder import model_file, new_run, reserved
 
@@ -152,7 +151,7 @@ def test_a_process_that_ends_leaves_the_old_file_or_the_new_one(by_kill: bool, t
 HOLDER = """
 import sys
 from pathlib import Path
-from holdfast.lock import locked
+from holdfast._files import locked
 from holdfast.runs.folder import reserved
 with reserved(Path(sys.argv[2])) if sys.argv[1] == "run" else locked(Path(sys.argv[2]), "No"):
     print("ready", flush=True)

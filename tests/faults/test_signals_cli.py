@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from small_run import PLAIN, fit, holdfast, write_patients
 
-from holdfast.runs import fit_run
+from holdfast.runs import run as fit_run
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals")
 

@@ -32,10 +32,9 @@ from holdfast import (
     merge_leaves,
     prune,
 )
-from holdfast.growth.pruning.reduced_error import grow_reduced_error
-from holdfast.storage.collection_file import trees_to_json
-from holdfast.storage.ensemble_file import ensemble_to_json
-from holdfast.storage.model_file import tree_to_json
+from holdfast.growth.holdout_pruning import grow_reduced_error
+from holdfast.io.convert import ensemble_to_json
+from holdfast.io.model_file import tree_to_json, trees_to_json
 
 CRITERIA = {
     "gini": "outcome",

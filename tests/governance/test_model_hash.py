@@ -9,7 +9,7 @@ import pytest
 from holdfast import ForestClassifier, Table, TreeClassifier, find_model, grow, model_hash, save
 from holdfast.errors import ModelFileError
 from holdfast.governance.register import data_fingerprint
-from holdfast.storage.collection_file import save_trees
+from holdfast.io.model_file import save_trees
 
 X = np.array([[1.0, 5.0], [2.0, 5.5], [3.0, 6.0], [4.0, 7.0], [5.0, 8.0], [6.0, 8.5]])
 Y = np.array(["no", "no", "yes", "no", "yes", "yes"])

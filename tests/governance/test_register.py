@@ -14,11 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast import append_record, check_register, read_register
+from holdfast._files import aside, locked
 from holdfast.errors import RegisterError
-from holdfast.files import aside
 from holdfast.governance import register
 from holdfast.governance.register import ChangeRecord
-from holdfast.lock import locked
 
 
 def hash_like(number: int) -> str:

@@ -5,10 +5,9 @@ import pytest
 from sklearn.datasets import load_diabetes, load_iris
 
 from holdfast import GrowthRules, Table
-from holdfast.data.split.resampling import Units, all_draws
-from holdfast.growth import nodes
-from holdfast.growth.grow import grow_samples
-from holdfast.growth.ready import SampledRows, prepare_tasks
+from holdfast.data.resampling import Units, all_draws
+from holdfast.growth import grow as nodes
+from holdfast.growth.grow import SampledRows, grow_samples, prepare_tasks
 from holdfast.growth.sample import fixed_point_sample
 from holdfast.tree.tree import Tree
 

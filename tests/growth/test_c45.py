@@ -8,16 +8,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from holdfast.data.resampling import Units, bootstrap_counts
 from holdfast.data.schema import Feature, Schema, Target
-from holdfast.data.split.resampling import Units, bootstrap_counts
 from holdfast.data.table import Table
 from holdfast.errors import ParameterError
-from holdfast.growth.bootstrap import grow_bootstraps
+from holdfast.growth.collections import grow_bootstraps, own_learner
 from holdfast.growth.grow import grow
-from holdfast.growth.learner import own_learner
 from holdfast.growth.rules import C45, GrowthRules
-from holdfast.stability.collection import grow_collection
-from holdfast.storage.model_file import tree_from_json, tree_to_json
+from holdfast.io.model_file import tree_from_json, tree_to_json
+from holdfast.stable.candidates import grow_collection
 from holdfast.tree.check import check_tree
 from holdfast.tree.tree import Tree
 from reference.disagreement import disagreements

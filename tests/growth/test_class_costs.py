@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from holdfast import GrowthRules, Table, grow, load, merge_leaves, save
 from holdfast.errors import BrokenTreeError, ExportError, ParameterError
 from holdfast.export.sklearn import to_sklearn
+from holdfast.growth.holdout_pruning import prune_reduced_error
 from holdfast.growth.leaf_values import refit_leaf_values
-from holdfast.growth.pruning.reduced_error import prune_reduced_error
 from holdfast.tree.check import check_tree
-from holdfast.tree.outcome import expected_losses
+from holdfast.tree.stats import expected_losses
 
 LOSSES = [[0.0, 1.0], [5.0, 0.0]]
 

@@ -6,9 +6,8 @@ from hypothesis import given
 
 from holdfast.data.table import Table
 from holdfast.errors import ParameterError
-from holdfast.growth.criteria import CLASS_CRITERIA, NUMBER_CRITERIA, class_impurity, get_criterion
 from holdfast.growth.grow import grow
-from holdfast.growth.rules import GrowthRules
+from holdfast.growth.rules import CLASS_CRITERIA, NUMBER_CRITERIA, GrowthRules, class_impurity, get_criterion
 from reference.disagreement import going_left
 from reference.grower import Oracle, Rows
 from reference.tables import class_tables, fractional_weights, number_tables, rules, whole_weights

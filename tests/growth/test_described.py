@@ -3,8 +3,8 @@
 import numpy as np
 
 from holdfast import Table
-from holdfast.growth.described import MOST_LEAVES, grow_summary_tree
-from holdfast.tree.rule import tree_rules
+from holdfast.growth.editing import MOST_LEAVES, grow_summary_tree
+from holdfast.tree.rules import tree_rules
 
 
 def table(n: int) -> Table:

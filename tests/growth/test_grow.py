@@ -261,7 +261,7 @@ def test_sets_of_categories_that_need_more_memory_than_was_made_ready_give_the_s
     table = Table.from_arrays(X, random.integers(0, 2, 3000))
     expected = grow(table)
     assert len(expected.in_set) > 16 * 40  # so that the memory for four sets is made larger more than once
-    monkeypatch.setattr("holdfast.growth.nodes.SET_BYTES", 1)
+    monkeypatch.setattr("holdfast.growth.grow.SET_BYTES", 1)
     found = grow(table)
     for name in ("feature", "left", "right", "set_start", "in_set", "missing_left", "value", "count"):
         assert np.array_equal(getattr(found, name), getattr(expected, name)), name

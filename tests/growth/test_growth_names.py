@@ -2,11 +2,13 @@
 
 from typing import get_args
 
-from holdfast.growth import criteria, names, rules
-from holdfast.tree import quantile
+from holdfast.growth import rules
+from holdfast.growth import rules as criteria
+from holdfast.growth import rules as names
+from holdfast.tree import stats as quantile
 
 
 def test_names_are_those_of_the_criteria_and_of_the_ways_to_judge_categories() -> None:
-    assert tuple(criteria.CRITERIA) == names.CRITERIA
+    assert tuple(criteria.CRITERIA) == names.CRITERION_NAMES
     assert get_args(rules.Categories) == names.CATEGORIES
-    assert {quantile.ABSOLUTE_ERROR, quantile.QUANTILE} <= set(names.CRITERIA)
+    assert {quantile.ABSOLUTE_ERROR, quantile.QUANTILE} <= set(names.CRITERION_NAMES)

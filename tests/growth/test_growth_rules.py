@@ -11,8 +11,7 @@ import pytest
 
 from holdfast.data.table import Table
 from holdfast.errors import GrowthWarning, ParameterError
-from holdfast.growth.grow import grow
-from holdfast.growth.nodes import _deadline
+from holdfast.growth.grow import _deadline, grow
 from holdfast.growth.rules import GrowthRules, features_drawn, rows_needed
 from holdfast.tree.check import check_tree
 from holdfast.tree.tree import Tree

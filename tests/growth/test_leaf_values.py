@@ -8,11 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.data.table import Table
-from holdfast.growth.bootstrap import grow_bootstraps
-from holdfast.growth.criteria import CLASS_CRITERIA
+from holdfast.growth.collections import grow_bootstraps
 from holdfast.growth.grow import grow
 from holdfast.growth.leaf_values import refit_leaf_values
-from holdfast.growth.rules import CART, GrowthRules
+from holdfast.growth.rules import CART, CLASS_CRITERIA, GrowthRules
 from holdfast.tree.check import check_tree
 from holdfast.tree.tree import LEAF, Tree
 from reference.tables import class_tables, fractional_weights, number_tables, real_numbers, whole_weights

@@ -5,11 +5,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from holdfast.data.split.resampling import Units, bootstrap_counts
+from holdfast.data.resampling import Units, bootstrap_counts
 from holdfast.data.table import Table
 from holdfast.errors import ParameterError
+from holdfast.growth.collections import combinations_of, own_learner, paper_grid
 from holdfast.growth.grow import grow
-from holdfast.growth.learner import combinations_of, own_learner, paper_grid
 from holdfast.growth.rules import CART, GrowthRules
 from holdfast.tree.tree import Tree
 

@@ -20,9 +20,8 @@ from holdfast import (
 )
 from holdfast.data.schema import Feature, Schema, Target
 from holdfast.ensembles.bagging import grow_bagging
-from holdfast.ensembles.boosting import boost
-from holdfast.ensembles.boosting_settings import BoostingSettings
-from holdfast.tree.rule import tree_rules
+from holdfast.ensembles.boosting import BoostingSettings, boost
+from holdfast.tree.rules import tree_rules
 from holdfast.tree.tree import LEAF, Tree
 from reference.many_categories import LEAST_ROWS, MISSING, Rows, best_set, chance_variance
 

@@ -21,7 +21,7 @@ from holdfast import (
 from holdfast.errors import BrokenTreeError, EditError, ParameterError
 from holdfast.estimators.base import build_estimator
 from holdfast.growth.leaf_values import refit_leaf_values
-from holdfast.growth.pruning.path import pruning_path
+from holdfast.growth.pruning import pruning_path
 from holdfast.tree.check import check_tree
 from holdfast.tree.monotone import Monotone, count_violations, enforce_monotonicity, find_ordered_pairs
 from holdfast.tree.prune import prune_at

@@ -8,19 +8,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.tree import DecisionTreeRegressor
 
-from holdfast.arrays import FloatArray
+from holdfast._arrays import FloatArray
 from holdfast.data.table import Table
 from holdfast.errors import ParameterError
 from holdfast.growth.grow import grow
+from holdfast.growth.holdout_pruning import grow_reduced_error
 from holdfast.growth.leaf_values import refit_leaf_values
-from holdfast.growth.pruning.path import pruning_path
-from holdfast.growth.pruning.reduced_error import grow_reduced_error
+from holdfast.growth.pruning import pruning_path
 from holdfast.growth.rules import GrowthRules
-from holdfast.growth.size.search import choose_size
-from holdfast.storage.model_file import model_from_json, tree_to_json
+from holdfast.growth.size_search import choose_size
+from holdfast.io.model_file import model_from_json, tree_to_json
 from holdfast.tree.check import check_tree
 from holdfast.tree.monotone import count_violations
-from holdfast.tree.quantile import parse_quantile, weighted_quantile
+from holdfast.tree.stats import parse_quantile, weighted_quantile
 from holdfast.tree.tree import LEAF, Tree
 from reference.disagreement import disagreements
 from reference.tables import fractional_weights, number_tables, real_numbers, rules, whole_weights

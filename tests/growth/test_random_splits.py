@@ -13,9 +13,8 @@ from holdfast.data.schema import Feature, Schema, Target
 from holdfast.data.table import Table
 from holdfast.errors import ParameterError
 from holdfast.estimators.base import build_estimator
-from holdfast.growth.criteria import CLASS_CRITERIA
 from holdfast.growth.grow import grow
-from holdfast.growth.rules import C45, GrowthRules
+from holdfast.growth.rules import C45, CLASS_CRITERIA, GrowthRules
 from holdfast.tree.check import check_tree
 from holdfast.tree.tree import KNOWN, LEAF, Tree
 from reference.disagreement import going_left

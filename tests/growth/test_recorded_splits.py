@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 
 from holdfast import GrowthRules, StableTreeClassifier, Table, Tree, grow
+from holdfast.growth.leaf_values import refit_values
 from holdfast.growth.recorded_splits import add_recorded_splits
 from holdfast.growth.sample import fixed_point_sample
-from holdfast.growth.values import refit_values
 from holdfast.tree.tree import KNOWN, LEAF
 from reference.trees import leaf, split, tree_of
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from holdfast import GrowthRules, ParameterError, Table, grow, round_thresholds
 from holdfast.growth.rounding import find_roundest, round_exactly
 from holdfast.tree.check import check_tree
-from holdfast.tree.edits import find_unreachable
+from holdfast.tree.edit import find_unreachable
 from holdfast.tree.tree import LEAF
 
 numbers = st.floats(-1e9, 1e9, allow_nan=False, allow_subnormal=False)

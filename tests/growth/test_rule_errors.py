@@ -10,7 +10,7 @@ from holdfast.data.table import Table
 from holdfast.errors import ParameterError
 from holdfast.growth.grow import grow
 from holdfast.growth.rules import GrowthRules
-from holdfast.growth.size.search import choose_size
+from holdfast.growth.size_search import choose_size
 
 NUMBERS = {
     "max_depth": 3,

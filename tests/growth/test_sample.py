@@ -10,10 +10,9 @@ from hypothesis import strategies as st
 
 from holdfast.data.table import Table
 from holdfast.errors import DataError, ParameterError
-from holdfast.growth.grow import grow
+from holdfast.growth.grow import grow, midpoint
 from holdfast.growth.rules import GrowthRules
 from holdfast.growth.sample import class_importance, fixed_point_sample, integer_multiples, split_weight
-from holdfast.growth.thresholds import midpoint
 from holdfast.tree.check import check_tree
 
 SQUARES = GrowthRules("squared_error")

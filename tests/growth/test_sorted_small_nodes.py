@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from holdfast import GrowthRules, Table, Tree, grow
-from holdfast.growth import sorted_rows
+from holdfast.growth import grow as sorted_rows
 from reference.large_tables import large_table
 
 RULES: list[tuple[str, int, dict[str, Any]]] = [
@@ -44,7 +44,7 @@ def test_two_classes_are_sorted_where_few_columns_have_to_be(monkeypatch: pytest
         return original(*given)
 
     original = sorted_rows.make_sorted_rows
-    monkeypatch.setattr("holdfast.growth.nodes.make_sorted_rows", room)
+    monkeypatch.setattr("holdfast.growth.grow.make_sorted_rows", room)
     random = np.random.default_rng(0)
     for n_columns, criterion in ((16, "gini"), (17, "gini"), (16, "entropy")):
         table = Table.from_arrays(random.normal(size=(200, n_columns)), random.integers(0, 2, 200))
@@ -60,7 +60,7 @@ def test_nothing_is_kept_sorted_within_a_limit_of_memory(monkeypatch: pytest.Mon
         return original(*given)
 
     original = sorted_rows.make_sorted_rows
-    monkeypatch.setattr("holdfast.growth.nodes.make_sorted_rows", room)
+    monkeypatch.setattr("holdfast.growth.grow.make_sorted_rows", room)
     table = Table.from_arrays(np.arange(200.0).reshape(100, 2), np.arange(100.0))
     grow(table, GrowthRules("squared_error"))
     grow(table, GrowthRules("squared_error", memory_limit=10_000_000))

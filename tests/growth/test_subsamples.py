@@ -17,10 +17,10 @@ from holdfast import (
     grow_subsamples,
     store_table,
 )
-from holdfast.data.split.row_keys import lowest, row_keys
-from holdfast.data.split.subsample import subsample
-from holdfast.growth import subsamples
-from holdfast.random_streams import Branch
+from holdfast._random import Branch
+from holdfast.data.resampling import subsample
+from holdfast.data.row_keys import lowest, row_keys
+from holdfast.growth import collections as subsamples
 
 RULES = GrowthRules(max_depth=3)
 

@@ -5,7 +5,7 @@ import pytest
 from numpy.random import Generator
 from scipy.optimize import linear_sum_assignment
 
-from holdfast.arrays import ByteArray, LongArray
+from holdfast._arrays import ByteArray, LongArray
 from holdfast.kernels.distance.assignment import PAD, Prices, assign, nth_smallest, padded, reduce_costs
 from holdfast.kernels.jit import kernel
 

@@ -7,19 +7,19 @@ import numpy as np
 import pytest
 from numba import njit
 
-from holdfast.arrays import FloatArray, IntArray, LongArray
-from holdfast.backends.thread_pool import ThreadPool
+from holdfast._arrays import FloatArray, IntArray, LongArray
 from holdfast.data.schema import Feature, Schema, Target
 from holdfast.data.table import Table
-from holdfast.ensembles import binned_splits, newton
+from holdfast.ensembles import binned_splits
+from holdfast.ensembles import boosted_tree as newton
 from holdfast.ensembles.binned_splits import BinnedSplits
-from holdfast.ensembles.newton import Derivatives, TreeShape
+from holdfast.ensembles.boosted_tree import Derivatives, TreeShape
 from holdfast.growth.rules import GrowthRules
-from holdfast.kernels.boosting.histogram import Gradients, count_block, subtract
-from holdfast.kernels.boosting.roles import LEARNT, UNUSED
+from holdfast.kernels._numba import KernelCompiler
+from holdfast.kernels.boosting.histogram import LEARNT, UNUSED, Gradients, count_block, subtract
 from holdfast.kernels.growth.histogram import Coded
 from holdfast.kernels.growth.nodes import END, FEATURE, N_FIELDS, NONE, SET_START, SLOT, START
-from holdfast.kernels.linked import KernelCompiler
+from holdfast.parallel.tasks import ThreadPool
 from reference.boosting import Growing, Node
 from reference.boosting_losses import Setting
 

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from holdfast import BoostingRegressor, GrowthRules, Table, Tree, grow
-from holdfast.data.coding import hash_text
+from holdfast.data.binning import hash_text
 from reference.drawing import column_order
 
 pytestmark = [pytest.mark.kernel, pytest.mark.filterwarnings("ignore::UserWarning")]

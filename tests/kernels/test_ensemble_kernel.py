@@ -6,7 +6,7 @@ from random import Random
 import numpy as np
 import pytest
 
-from holdfast.arrays import FloatArray
+from holdfast._arrays import FloatArray
 from holdfast.data.schema import Schema, Target
 from holdfast.data.table import Table
 from holdfast.tree.ensemble import Ensemble

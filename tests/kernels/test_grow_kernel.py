@@ -9,19 +9,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numba import njit
 
-from holdfast.arrays import ByteArray, FloatArray, IntArray, LongArray
+from holdfast._arrays import ByteArray, FloatArray, IntArray, LongArray
 from holdfast.data.schema import Feature, Schema, Target
 from holdfast.data.table import Table
-from holdfast.growth.compact_rows import COMPACT_ROWS
-from holdfast.growth.grow import grow
-from holdfast.growth.ready import _plan
+from holdfast.growth.grow import COMPACT_ROWS, _plan, grow
 from holdfast.growth.rules import GrowthRules
 from holdfast.growth.sample import first_of, fixed_point_sample
+from holdfast.kernels._numba import KernelCompiler
 from holdfast.kernels.growth.criteria import Plan
-from holdfast.kernels.growth.heap import pop, push
-from holdfast.kernels.growth.histogram import Coded, Sample, count_all
-from holdfast.kernels.growth.sort import sort_by, sort_keys
-from holdfast.kernels.linked import KernelCompiler
+from holdfast.kernels.growth.histogram import Coded, Sample, count_all, sort_by, sort_keys
+from holdfast.kernels.growth.nodes import pop, push
 from reference.large_tables import large_table
 from reference.scan import findings
 

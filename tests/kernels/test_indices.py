@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from holdfast.arrays import FloatArray, LongArray
+from holdfast._arrays import FloatArray, LongArray
 from holdfast.kernels.jit import kernel
 
 pytestmark = pytest.mark.kernel

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from holdfast.arrays import FloatArray
+from holdfast._arrays import FloatArray
 from holdfast.kernels.jit import allocating, inner, kernel
 
 pytestmark = pytest.mark.kernel

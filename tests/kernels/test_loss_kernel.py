@@ -5,13 +5,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from holdfast.arrays import FloatArray
+from holdfast._arrays import FloatArray
 from holdfast.data.table import Table
-from holdfast.ensembles.boosting import boost
-from holdfast.ensembles.boosting_settings import BoostingSettings
+from holdfast.ensembles.boosting import BoostingSettings, boost
 from holdfast.kernels.boosting import losses
-from holdfast.kernels.boosting.packing import N_SPREAD
-from holdfast.kernels.boosting.roles import N_ROLES
+from holdfast.kernels.boosting.histogram import N_ROLES, N_SPREAD
 from reference.boosting import boosted
 from reference.boosting_losses import Setting
 

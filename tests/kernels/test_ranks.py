@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from holdfast.data.coding import write_dense_ranks
+from holdfast.data.binning import write_dense_ranks
 
 N = 5_000
 RANDOM = np.random.default_rng(0)

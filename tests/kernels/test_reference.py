@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from holdfast.arrays import FloatArray, LongArray
+from holdfast._arrays import FloatArray, LongArray
+from holdfast.kernels._numba import by_reference
 from holdfast.kernels.jit import inner, kernel
-from holdfast.kernels.reference import by_reference
 
 
 class Scale(NamedTuple):

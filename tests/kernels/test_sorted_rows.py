@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numba import njit
 
-from holdfast.arrays import ByteArray, IntArray
-from holdfast.data.coding import code_columns
+from holdfast._arrays import ByteArray, IntArray
+from holdfast.data.binning import code_columns
 from holdfast.data.schema import Feature
+from holdfast.kernels._numba import KernelCompiler
 from holdfast.kernels.growth.histogram import Coded
-from holdfast.kernels.growth.sorted_rows import SortedRows, divide_sorted, sort_rows
+from holdfast.kernels.growth.small_nodes import SortedRows, divide_sorted, sort_rows
 from holdfast.kernels.jit import int64
-from holdfast.kernels.linked import KernelCompiler
 
 # Kernels for kernels have no door to Python: each is called through a small one that has.
 compiled: Callable[[Any], Any] = njit(pipeline_class=KernelCompiler)

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from holdfast.distance.diff.rules import CHANGE_KINDS
-from holdfast.distance.diff.tree_diff import tree_diff
+from holdfast.distance.diff import CHANGE_KINDS, tree_diff
 from holdfast.tree.tree import KNOWN
 from reference.distances import MATCHINGS
 from reference.random_trees import OUTCOMES, STAY, grown_trees, random_schema, random_tree, reordered

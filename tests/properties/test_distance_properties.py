@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.distance.distances import tree_distance
+from holdfast.distance.distance import tree_distance
 from holdfast.distance.matching import TreeDistance
 from holdfast.tree.tree import Tree
 from reference.distances import MATCHINGS

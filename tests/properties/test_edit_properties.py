@@ -13,10 +13,9 @@ from holdfast.data.table import Table
 from holdfast.errors import EditError
 from holdfast.growth.grow import grow
 from holdfast.growth.rules import GrowthRules
-from holdfast.storage.model_file import tree_from_json, tree_to_json
+from holdfast.io.model_file import tree_from_json, tree_to_json
 from holdfast.tree.check import check_tree
-from holdfast.tree.edit import edited_nodes
-from holdfast.tree.edits import find_unreachable
+from holdfast.tree.edit import edited_nodes, find_unreachable
 from holdfast.tree.tree import LEAF, Tree
 from reference.random_trees import OUTCOMES, STAY, random_schema, random_table, random_tree
 from reference.walk import path_of

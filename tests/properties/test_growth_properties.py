@@ -13,13 +13,13 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from holdfast.arrays import FloatArray, LongArray
+from holdfast._arrays import FloatArray, LongArray
 from holdfast.data.schema import Schema
 from holdfast.data.table import Table
 from holdfast.errors import GrowthWarning
 from holdfast.growth.grow import grow
 from holdfast.growth.rules import GrowthRules
-from holdfast.storage.model_file import tree_to_json
+from holdfast.io.model_file import tree_to_json
 from holdfast.tree.check import check_tree
 from holdfast.tree.tree import LEAF, Tree
 from reference.disagreement import going_left
@@ -340,7 +340,7 @@ import numpy as np
 from holdfast.data.table import Table
 from holdfast.growth.grow import grow
 from holdfast.growth.rules import C45, GrowthRules
-from holdfast.storage.model_file import tree_to_json
+from holdfast.io.model_file import tree_to_json
 
 random = np.random.default_rng(0)
 X = random.normal(size=(40, 3)).round(1)

@@ -22,9 +22,9 @@ from holdfast import (
     save,
     tree_diff,
 )
-from holdfast.show.report.rules import rule_facts
-from holdfast.show.rules import ordered_rules
-from holdfast.text.lines import label_text
+from holdfast._text import label_text
+from holdfast.report.rules import rule_facts
+from holdfast.tree.rules_text import ordered_rules
 
 N_FILES = int(os.environ.get("HOLDFAST_FILES", "5"))  # 200 before a release
 CLASSES = (("no", "yes"), ("yes", "zero"), (0, 1), (False, True), ("died", "lived at home"), (-1, 7))

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from holdfast.data.table import Table
 from holdfast.growth.grow import grow
-from holdfast.growth.pruning.path import depth_path, leaves_path, prune, pruning_path
+from holdfast.growth.pruning import depth_path, leaves_path, prune, pruning_path
 from holdfast.growth.rules import GrowthRules
-from holdfast.kernels.growth.prune import weakest_links
-from holdfast.storage.model_file import tree_from_json, tree_to_json
+from holdfast.io.model_file import tree_from_json, tree_to_json
+from holdfast.kernels.growth.leaf_values import weakest_links
 from holdfast.tree.check import check_tree
 from holdfast.tree.tree import LEAF, Tree
 from reference import pruning as twin

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holdfast import DataError
-from holdfast.arrays import FloatArray
+from holdfast._arrays import FloatArray
 from holdfast.tree.check import check_tree
 from reference.every_estimator import AVERAGES, BOOSTED, trees_of
 

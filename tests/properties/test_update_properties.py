@@ -11,8 +11,8 @@ import pytest
 
 from holdfast import DataWarning, StableTreeClassifier, StableTreeRegressor, load, save
 from holdfast.tree.check import check_tree
-from holdfast.tree.class_counts import class_counts
 from holdfast.tree.monotone import count_violations
+from holdfast.tree.stats import class_counts
 from holdfast.tree.tree import LEAF
 
 N_UPDATES = int(os.environ.get("HOLDFAST_UPDATES", "24"))  # 2,000 before a release

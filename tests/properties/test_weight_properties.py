@@ -27,9 +27,9 @@ from holdfast import (
     nmi_score,
     purity_score,
 )
-from holdfast.arrays import FloatArray
+from holdfast._arrays import FloatArray
 from holdfast.growth.rules import GrowthRules
-from holdfast.storage.model_file import tree_to_json
+from holdfast.io.model_file import tree_to_json
 from holdfast.tree.check import check_tree
 from reference.every_estimator import CLASSIFIERS, REGRESSORS, bytes_of, trees_of
 

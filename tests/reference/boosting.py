@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from holdfast.arrays import FloatArray
+from holdfast._arrays import FloatArray
 from holdfast.data.table import Table
 from holdfast.tree.tree import KNOWN
 from reference.boosting_losses import LOSSES, Rows, Setting

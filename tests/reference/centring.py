@@ -5,12 +5,12 @@ from collections.abc import Iterator
 import numpy as np
 
 from holdfast import GrowthRules, Table, mean_distance
-from holdfast.arrays import FloatArray
-from holdfast.data.split.resampling import Units
-from holdfast.distance.settings import DistanceSettings
-from holdfast.kernels.centring.problem import LEAF, Nodes
-from holdfast.stability.centring.search import CentreSearch
-from holdfast.stability.centring.students import Lesson, rounded_answers
+from holdfast._arrays import FloatArray
+from holdfast.data.resampling import Units
+from holdfast.distance.costs import DistanceSettings
+from holdfast.kernels.consensus.problem import LEAF, Nodes
+from holdfast.stable.consensus.distil import Lesson, rounded_answers
+from holdfast.stable.consensus.search import CentreSearch
 from holdfast.tree.tree import Tree
 
 Shape = tuple["int | Shape", ...]  # (question, left, right), or () for a leaf

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from holdfast import Target
-from holdfast.data.split.folds import Fold
+from holdfast.data.folds import Fold
 from holdfast.evaluate.compare import ModelComparison
 from holdfast.scoring.metric import make_metric
 

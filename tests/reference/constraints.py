@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.arrays import FloatArray
+from holdfast._arrays import FloatArray
 from holdfast.tree.tree import LEAF, Tree
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from holdfast.arrays import BoolArray
+from holdfast._arrays import BoolArray
 from holdfast.data.table import Table
 from holdfast.growth.rules import GrowthRules
 from holdfast.tree.tree import LEAF, Tree

@@ -20,8 +20,8 @@ from holdfast import (
     TreeClassifier,
     TreeRegressor,
 )
-from holdfast.storage.ensemble_file import ensemble_to_json
-from holdfast.storage.model_file import tree_to_json
+from holdfast.io.convert import ensemble_to_json
+from holdfast.io.model_file import tree_to_json
 
 FEW: dict[str, Any] = {"n_estimators": 3, "random_state": 0}
 TOLD: dict[str, Any] = FEW | {"n_estimators": 12, "oob_score": True, "permutation_importance": True}

@@ -10,7 +10,7 @@ import numpy as np
 
 from holdfast.data.table import Table
 from holdfast.growth.rules import GrowthRules
-from holdfast.tree.quantile import parse_quantile
+from holdfast.tree.stats import parse_quantile
 from reference.names import by_name
 
 Rows = tuple[int, ...]

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from holdfast.arrays import FloatArray
+from holdfast._arrays import FloatArray
 
 LEAST_ROWS = 10
 MISSING = -1

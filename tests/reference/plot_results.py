@@ -4,17 +4,17 @@ from typing import Any
 
 import numpy as np
 
+from holdfast.data.folds import Fold
 from holdfast.data.schema import Target
-from holdfast.data.split.folds import Fold
 from holdfast.data.table import Table
-from holdfast.distance.settings import DistanceSettings
+from holdfast.distance.costs import DistanceSettings
 from holdfast.evaluate.audit import MovingRows, Records, RetrainAudit
 from holdfast.evaluate.compare import ModelComparison
 from holdfast.evaluate.replications import MODELS, Replications, Result
-from holdfast.evidence.split_support import SplitSupport
-from holdfast.growth.size.table import SizeTable
+from holdfast.explain.split_support import SplitSupport
+from holdfast.growth.size_search import SizeTable
 from holdfast.scoring.metric import make_metric
-from holdfast.stability.frontier import Frontier, pareto_frontier
+from holdfast.stable.frontier import Frontier, pareto_frontier
 
 CLASSES = Target(classes=("no", "yes"))
 AUC, LOG_LOSS = make_metric("auc", CLASSES), make_metric("log_loss", CLASSES)

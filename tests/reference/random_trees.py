@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.arrays import FloatArray
+from holdfast._arrays import FloatArray
 from holdfast.data.schema import Feature, Label, Schema, Target
 from holdfast.data.table import Table
-from holdfast.growth.bootstrap import grow_bootstraps
+from holdfast.growth.collections import grow_bootstraps
 from holdfast.growth.rules import GrowthRules
 from holdfast.tree.check import check_tree
 from holdfast.tree.tree import KNOWN, Tree

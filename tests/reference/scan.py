@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.arrays import BoolArray, LongArray
+from holdfast._arrays import BoolArray, LongArray
 from holdfast.data.table import Table
 from holdfast.growth.rules import GrowthRules
 from holdfast.tree.tree import LEAF, Tree

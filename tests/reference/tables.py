@@ -6,11 +6,10 @@ import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from holdfast.arrays import FloatArray
+from holdfast._arrays import FloatArray
 from holdfast.data.schema import Feature, Schema, Target
 from holdfast.data.table import Table
-from holdfast.growth.criteria import CLASS_CRITERIA
-from holdfast.growth.rules import GrowthRules
+from holdfast.growth.rules import CLASS_CRITERIA, GrowthRules
 
 LABELS = ("a", "b", "c", "d", "e", "f")
 VALUES = (-3.0, -0.5, 0.0, 0.25, 1.0, 7.0, 1e6)  # few, so that rows share them

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from holdfast import DataError, Feature, ModelCardError, Schema, Table, Target, Tree
-from holdfast.data.input.columns import Column
+from holdfast.data.columns import Column
 from holdfast.governance.change_summary import (
     Decision,
     Outputs,

@@ -14,7 +14,7 @@ from sklearn.metrics import roc_auc_score
 
 from cli.command_line import holdfast, write_patients
 from holdfast import DataError, DataWarning, Ensemble, ParameterError, Run, TreeClassifier, fit_run, load
-from holdfast.storage.model_file import tree_to_json
+from holdfast.io.model_file import tree_to_json
 
 FEW: dict[str, Any] = {"n_estimators": 10, "max_depth": 3, "teacher": "linear", "n_jobs": 1}
 ROLES = {"stage": "year", "groups": "patient", "weight": "weight"}

@@ -9,7 +9,7 @@ import pytest
 from cli.command_line import holdfast, write_patients
 from holdfast import fit_run, load, open_run, update_run
 from holdfast.evaluate.methods import make_estimator
-from holdfast.storage.model_file import model_to_json
+from holdfast.io.model_file import model_to_json
 from holdfast.tree.tree import Tree
 
 FEW = {"n_estimators": 8}

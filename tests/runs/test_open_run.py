@@ -8,7 +8,7 @@ import pytest
 
 from cli.command_line import write_patients
 from holdfast import DataError, ModelFileError, Run, fit_run, open_run
-from holdfast.files import aside
+from holdfast._files import aside
 
 FEW: dict[str, Any] = {"n_jobs": 1, "drop": ["patient", "year", "weight"]}
 

@@ -28,14 +28,13 @@ from holdfast import (
     resumable,
     retrain_audit,
 )
-from holdfast.backends import tasks as run_tasks
+from holdfast._files import aside
 from holdfast.errors import DataError, FullDiskError, StoreWarning
-from holdfast.files import aside
-from holdfast.runs.resumable import STORE
-from holdfast.runs.status import run_status
-from holdfast.storage.model_file import model_to_json
-from holdfast.storage.tasks import store as task_store
-from holdfast.storage.tasks.store import store_content
+from holdfast.io import task_store
+from holdfast.io.model_file import model_to_json
+from holdfast.io.task_store import store_content
+from holdfast.parallel import tasks as run_tasks
+from holdfast.runs.status import STORE, run_status
 from reference.small_disks import small_disk_at
 
 CHANCE = np.random.default_rng(0)
@@ -187,7 +186,7 @@ def test_a_place_that_cannot_be_written_to_has_the_name_that_the_user_gave(
         raise OSError(number, os.strerror(number), os.fspath(lock))
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("holdfast.runs.resumable.locked", refused)
+    monkeypatch.setattr("holdfast.runs.status.locked", refused)
     with pytest.raises(OSError, match=said), resumable("out.json"):
         pass
 
@@ -250,7 +249,7 @@ SLOW = """
 import sys, time
 import numpy as np
 from holdfast import resumable
-from holdfast.backends.tasks import run_all
+from holdfast.parallel.tasks import run_all
 
 def task(number):
     time.sleep(0.12)

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from holdfast import ParameterError, fit_run
-from holdfast.runs.deployed import deployed_model
+from holdfast.runs.update import deployed_model
 
 pytestmark = pytest.mark.filterwarnings("ignore:categories that the model has not seen")
 

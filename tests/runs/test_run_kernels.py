@@ -6,11 +6,11 @@ import sys
 
 import pytest
 
-from holdfast.kernels.centring.search import centre
+from holdfast.kernels.consensus.search import centre
 from holdfast.kernels.distance.distances import measure
 from holdfast.kernels.jit import Kernel
-from holdfast.runs import kernels
-from holdfast.runs.kernels import centre_smallest, train_smallest
+from holdfast.runs import compile as kernels
+from holdfast.runs.compile import centre_smallest, train_smallest
 
 needs_compiler = pytest.mark.skipif(not isinstance(centre, Kernel), reason="the compiler is switched off")
 
@@ -46,13 +46,13 @@ def test_a_process_that_fails_changes_nothing(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(kernels, "cpu_count", lambda: 2)
     monkeypatch.setattr(subprocess, "Popen", failing)
     train_smallest("centred", "blend")
-    assert started == ["import holdfast.runs.kernels as own; own.centre_smallest()"]
+    assert started == ["import holdfast.runs.compile as own; own.centre_smallest()"]
 
 
 @needs_compiler
 def test_what_the_other_process_is_told_to_do_can_be_done() -> None:
     centre_smallest()  # on disk from then on
-    command = "import holdfast.runs.kernels as own; own.centre_smallest(); print(own.centre.is_on_disk)"
+    command = "import holdfast.runs.compile as own; own.centre_smallest(); print(own.centre.is_on_disk)"
     done = subprocess.run(
         [sys.executable, "-c", command], capture_output=True, text=True, check=True, env={**os.environ}
     )

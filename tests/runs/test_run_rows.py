@@ -9,8 +9,8 @@ import pytest
 
 from cli.command_line import write_patients
 from holdfast import DataError
-from holdfast.data.files import reading
-from holdfast.runs.rows import read_rows
+from holdfast.data import read as reading
+from holdfast.runs.dataset import read_rows
 from holdfast.runs.settings import DataSettings
 
 ROLES = DataSettings(target="outcome", stage="year", groups="patient", weight="weight")

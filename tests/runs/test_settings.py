@@ -14,10 +14,9 @@ from holdfast.cli.model_options import MODEL_OPTIONS
 from holdfast.cli.parsing import class_weights, column_in_order, directions, losses, priors, threshold
 from holdfast.data.schema import Target
 from holdfast.growth.rules import C45
-from holdfast.runs.estimator import make_run_estimator
 from holdfast.runs.facts import settings_facts
-from holdfast.runs.settings import MODELS, RunSettings
-from holdfast.stability.selection import METHODS
+from holdfast.runs.settings import MODELS, RunSettings, make_run_estimator
+from holdfast.stable.settings import METHODS
 
 CLASSES = Target("y", classes=("no", "yes"))
 FRAME = pandas.DataFrame(

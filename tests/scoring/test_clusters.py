@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import normalized_mutual_info_score
 
 from holdfast.errors import DataError
-from holdfast.scoring.clusters import nmi_score, purity_score
+from holdfast.scoring.scorers import nmi_score, purity_score
 
 labels = st.lists(st.tuples(st.integers(0, 3), st.sampled_from("abc")), min_size=1, max_size=40)
 

@@ -12,7 +12,7 @@ from holdfast.data.schema import Target
 from holdfast.errors import ParameterError
 from holdfast.scoring.metric import TrueValues, loss_metric, make_metric
 from holdfast.scoring.thresholds import cheapest_threshold, threshold_costs
-from holdfast.tree.threshold import compute_threshold, make_threshold_losses
+from holdfast.tree.monotone import compute_threshold, make_threshold_losses
 
 CREDIT = Target("risk", classes=("bad", "good"))
 SAID = np.array([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4], [0.5, 0.5], [0.1, 0.9]])

@@ -7,8 +7,8 @@ import pytest
 from scipy.special import expit, logit
 
 from holdfast import Target
+from holdfast.scoring.calibration import overall_shift
 from holdfast.scoring.metric import TrueValues
-from holdfast.scoring.overall_shift import overall_shift
 
 CLASSES = Target(classes=("no", "yes"))
 

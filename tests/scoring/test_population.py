@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from holdfast import Feature
-from holdfast.scoring.population import column_index, compute_index_parts, stability_index
+from holdfast.scoring.calibration import column_index, compute_index_parts, stability_index
 
 NAN = math.nan
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.scoring.clusters import nmi_score, purity_score
 from holdfast.scoring.metric import TrueValues
+from holdfast.scoring.scorers import nmi_score, purity_score
 from scoring.predictions import DIED_LIVED, STAY, WARDS, score
 
 # The least and the greatest value, and what perfect predictions have; losses are negated.

@@ -7,8 +7,7 @@ import pytest
 from sklearn.metrics import make_scorer, roc_auc_score
 
 from holdfast import Target
-from holdfast.scoring.differences import score_difference
-from holdfast.scoring.metric import TrueValues, make_metric
+from holdfast.scoring.metric import TrueValues, make_metric, score_difference
 
 TARGET = Target(classes=("no", "yes"))
 

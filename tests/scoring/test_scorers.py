@@ -9,7 +9,7 @@ import pytest
 from sklearn import metrics
 from sklearn.base import is_classifier, is_regressor
 
-from holdfast.arrays import FloatArray
+from holdfast._arrays import FloatArray
 from holdfast.data.schema import Target
 from holdfast.errors import DataError
 from holdfast.scoring.metric import TrueValues, make_metric

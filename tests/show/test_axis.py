@@ -1,6 +1,6 @@
 import pytest
 
-from holdfast.show.plots.pruning import leaf_ticks
+from holdfast.plots.pruning import leaf_ticks
 
 
 @pytest.mark.parametrize("most", [1, 2, 12, 13, 30, 31, 300, 2001, 10_000, 3_000_000])

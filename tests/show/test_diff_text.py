@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from holdfast import Feature, Target, tree_diff
-from holdfast.text.view import WIDTH
+from holdfast._view import WIDTH
 from holdfast.tree.tree import Tree
 from reference.trees import PAIN, SLOPE, Node, leaf, split, tree_of
 from snapshots import check_snapshot

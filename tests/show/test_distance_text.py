@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from holdfast.data.schema import Feature, Target
-from holdfast.distance.distances import tree_distance
+from holdfast.distance.distance import tree_distance
 from holdfast.tree.tree import KNOWN
 from reference.trees import NUMERIC, leaf, split, tree_of
 from snapshots import check_snapshot

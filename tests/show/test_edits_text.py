@@ -6,7 +6,7 @@ import numpy as np
 
 from holdfast import EditPrice, Node, Table, grow, price_of_edit
 from holdfast.scoring.metric import Score, make_metric
-from holdfast.show.edits import node_text
+from holdfast.tree.rules_text import node_text
 from holdfast.tree.tree import KNOWN
 from reference.trees import NUMERIC, ORDERED, PRICE, QUESTION, SUBSET, SURVIVED
 from snapshots import check_snapshot

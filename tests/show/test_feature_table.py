@@ -1,8 +1,7 @@
 """The table of the features that trees split on."""
 
 from holdfast.data.schema import Feature, Target
-from holdfast.evidence.feature_use import feature_use
-from holdfast.show.feature_use import feature_table
+from holdfast.explain.feature_use import feature_table, feature_use
 from reference.trees import AGE, FARE, SEX, SURVIVED, leaf, split, tree_of
 from snapshots import check_snapshot
 

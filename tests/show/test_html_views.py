@@ -20,13 +20,13 @@ from holdfast import (
     tree_diff,
     tree_distance,
 )
+from holdfast._view import MOST_ROWS, sentences, table, view
 from holdfast.ensembles.tree_correlation import tree_correlation
-from holdfast.evidence.feature_use import feature_use
-from holdfast.evidence.split_support import split_support
+from holdfast.explain.feature_use import feature_use
+from holdfast.explain.split_support import split_support
 from holdfast.governance.register import RegisterCheck
 from holdfast.growth.rules import GrowthRules
-from holdfast.show.html import MOST_ROWS, sentences, table, view
-from holdfast.stability.choice import SelectionRule, choose
+from holdfast.stable.selection import SelectionRule, choose
 from holdfast.tree.tree import Tree
 
 EVIL = "<script>alert(1)</script>"

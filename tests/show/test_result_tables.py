@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 
 from holdfast.data.schema import Target
-from holdfast.ensembles.importance_table import Importances, Spread
-from holdfast.growth.size.table import SizeTable
+from holdfast.ensembles.importances import Importances, Spread
+from holdfast.growth.size_search import SizeTable
 from holdfast.scoring.metric import make_metric
-from holdfast.stability.centring.size_choice import SizeChoice
-from holdfast.stability.frontier import Frontier, pareto_frontier
+from holdfast.stable.consensus.size import SizeChoice
+from holdfast.stable.frontier import Frontier, pareto_frontier
 from holdfast.tree.summary import TreeSummary
 
 ACCURACY = make_metric("accuracy", Target(classes=("no", "yes")))

@@ -3,9 +3,8 @@ import re
 import numpy as np
 
 from holdfast.data.schema import Feature, Target
-from holdfast.show.conditions import answer_text
-from holdfast.show.rules import leaf_conditions, rule_text, rules_text
-from holdfast.tree.rule import tree_rules
+from holdfast.tree.rules import tree_rules
+from holdfast.tree.rules_text import answer_text, leaf_conditions, rule_text, rules_text
 from holdfast.tree.tree import KNOWN
 from reference.trees import (
     AGE,

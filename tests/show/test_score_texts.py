@@ -1,8 +1,8 @@
 import pytest
 
+from holdfast.cli.sections import disappointment
 from holdfast.data.schema import Target
 from holdfast.scoring.metric import Score, make_metric
-from holdfast.show.scores import disappointment
 
 AUC = make_metric("auc", Target(classes=("no", "yes")))
 LOSS = make_metric("log_loss", Target(classes=("no", "yes")))

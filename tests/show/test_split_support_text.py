@@ -1,6 +1,6 @@
 """What the text of a tree's split support says."""
 
-from holdfast.evidence.split_support import split_support
+from holdfast.explain.split_support import split_support
 from holdfast.tree.tree import KNOWN, Tree
 from reference.trees import AGE, FARE, HEAVY, PAIN, SEX, SLOPE, SURVIVED, Node, leaf, split, tree_of
 from snapshots import check_snapshot

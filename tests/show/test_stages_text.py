@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from holdfast import StableTreeClassifier, Table, grow
-from holdfast.stability.stages.sequence import StageSequence, kind_of
 from holdfast.tree.tree import Tree
+from holdfast.update.sequence import StageSequence, kind_of
 from reference.staged_rows import QUICK, split, years
 from snapshots import check_snapshot
 

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from holdfast import Table, grow
-from holdfast.show.palette import PALETTE, lighter, nth_colour
-from holdfast.show.svg import picture, text_at
+from holdfast.tree.svg import PALETTE, lighter, nth_colour, picture, text_at
 
 ROWS = [[float(age), float(age % 7)] for age in range(60)]
 LABELS = ["<no>" if age < 30 or age % 7 == 3 else "yes & more" for age in range(60)]

@@ -5,13 +5,11 @@ import numpy as np
 import pytest
 
 from holdfast import CART, Table, grow
+from holdfast._text import percent_range
 from holdfast.data.schema import Feature, Target
 from holdfast.errors import ParameterError
-from holdfast.show.palette import INK, risk_colour
-from holdfast.show.svg import text_width
-from holdfast.show.tree_svg import tree_svg
-from holdfast.text.numbers import percent_range
-from holdfast.tree.class_counts import set_class_counts
+from holdfast.tree.stats import set_class_counts
+from holdfast.tree.svg import INK, risk_colour, text_width, tree_svg
 from reference.trees import (
     AGE,
     FARE_KNOWN,

@@ -1,9 +1,8 @@
 import pytest
 
+from holdfast._text import shortened
 from holdfast.data.schema import Feature, Target
-from holdfast.show.numbered_drawing import numbered_drawing
-from holdfast.show.tree_text import drawing
-from holdfast.text.lines import shortened
+from holdfast.tree.text import drawing, numbered_drawing
 from reference.trees import (
     AGE,
     FARE_KNOWN,

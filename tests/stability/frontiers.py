@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.stability.frontier import Frontier, pareto_frontier
+from holdfast.stable.frontier import Frontier, pareto_frontier
 
 LEFT_OUT = (
     "teacher_loss",

@@ -13,12 +13,11 @@ from hypothesis import strategies as st
 
 from holdfast.data.schema import Target
 from holdfast.errors import ParameterError
+from holdfast.plots.frontier import FrontierDisplay
 from holdfast.scoring.metric import make_metric
-from holdfast.show.frontier import shown_order
-from holdfast.show.plots.frontier import FrontierDisplay
-from holdfast.stability.choice import Choice, SelectionRule, choose
-from holdfast.stability.frontier import Frontier
-from holdfast.stability.selection import RULES
+from holdfast.stable.frontier import Frontier
+from holdfast.stable.selection import Choice, SelectionRule, choose, shown_order
+from holdfast.stable.settings import RULES
 
 DIED = Target("outcome", classes=("died", "lived"))
 DAYS = Target("days", high=9.0)

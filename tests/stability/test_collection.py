@@ -8,13 +8,12 @@ from sklearn.tree import (
     ExtraTreeClassifier,
 )
 
-from holdfast.data.split.resampling import Units, bootstrap_counts
+from holdfast.data.resampling import Units, bootstrap_counts
 from holdfast.data.table import Table
+from holdfast.growth.collections import combinations_of, own_learner
 from holdfast.growth.grow import grow
-from holdfast.growth.learner import combinations_of, own_learner
 from holdfast.growth.rules import CART, GrowthRules
-from holdfast.stability.collection import grow_collection
-from holdfast.stability.learners import foreign_learner
+from holdfast.stable.candidates import foreign_learner, grow_collection
 from holdfast.tree.tree import Tree
 
 ONE = ({},)

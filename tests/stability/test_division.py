@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.data.canonical_order import canonical
-from holdfast.data.split.groups import read_groups
+from holdfast.data.folds import read_groups
+from holdfast.data.row_order import canonical
 from holdfast.data.table import Table
 from holdfast.errors import DataError, ParameterError
-from holdfast.stability import division as roles
-from holdfast.stability.division import FOLDS, MOST_CROSS_FITTED, REPEATS, Division, RowInfo, hold_out
-from holdfast.stability.settings import StabilitySettings
+from holdfast.stable import rows as roles
+from holdfast.stable.rows import FOLDS, MOST_CROSS_FITTED, REPEATS, Division, RowInfo, hold_out
+from holdfast.stable.settings import StabilitySettings
 
 FRACTIONS = (0.1, 0.25, 1 / 3, 0.5, 0.67, 0.9)
 

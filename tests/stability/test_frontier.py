@@ -15,12 +15,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.data.table import Table
-from holdfast.distance.distances import mean_distance, tree_distance
+from holdfast.distance.distance import mean_distance, tree_distance
 from holdfast.errors import DataError
 from holdfast.growth.rules import GrowthRules
-from holdfast.stability.frontier import hypervolume, pareto_frontier
-from holdfast.stability.settings import StabilitySettings
-from holdfast.stability.training import StableTrees, train
+from holdfast.stable.frontier import hypervolume, pareto_frontier
+from holdfast.stable.settings import StabilitySettings
+from holdfast.stable.train import StableTrees, train
 
 few_values = st.sampled_from((-1.0, 0.0, 0.1, 0.3, 0.5, 1.0, 2.0))
 points = st.lists(st.tuples(few_values, few_values), min_size=1, max_size=12)

@@ -12,12 +12,12 @@ from sklearn.tree import (
 )
 
 from holdfast.adapters import as_tree
-from holdfast.data.split.resampling import Units, bootstrap_counts
+from holdfast.data.resampling import Units, bootstrap_counts
 from holdfast.data.table import Table
 from holdfast.errors import ParameterError
+from holdfast.growth.collections import combinations_of
 from holdfast.growth.grow import grow
-from holdfast.growth.learner import combinations_of
-from holdfast.stability.learners import foreign_learner
+from holdfast.stable.candidates import foreign_learner
 from holdfast.tree.tree import Tree
 
 ONE = ({},)

@@ -14,22 +14,21 @@ from hypothesis import strategies as st
 from sklearn.metrics import accuracy_score, make_scorer, r2_score, roc_auc_score
 from sklearn.tree import DecisionTreeClassifier
 
-from holdfast.data.canonical_order import canonical
-from holdfast.data.split.resampling import Units, bootstrap_counts
-from holdfast.data.split.row_keys import copies_as_groups
+from holdfast._random import Branch, derived_seed
+from holdfast.data.resampling import Units, bootstrap_counts
+from holdfast.data.row_keys import copies_as_groups
+from holdfast.data.row_order import canonical
 from holdfast.data.table import Table
-from holdfast.distance.distances import tree_distance
+from holdfast.distance.distance import tree_distance
 from holdfast.errors import DataWarning, ParameterError
+from holdfast.growth.collections import combinations_of, own_learner
 from holdfast.growth.grow import grow
 from holdfast.growth.leaf_values import refit_leaf_values
-from holdfast.growth.learner import combinations_of, own_learner
 from holdfast.growth.rules import GrowthRules
-from holdfast.random_streams import Branch, derived_seed
-from holdfast.stability.collection import Collection, grow_collection
-from holdfast.stability.division import Division, RowInfo, divide
-from holdfast.stability.settings import StabilitySettings
-from holdfast.stability.training import StableTrees, train, train_divided
-from holdfast.stability.validation import reliability_of, without_division_effects
+from holdfast.stable.candidates import Collection, grow_collection, reliability_of, without_division_effects
+from holdfast.stable.rows import Division, RowInfo, divide
+from holdfast.stable.settings import StabilitySettings
+from holdfast.stable.train import StableTrees, train, train_divided
 from holdfast.tree.tree import Tree
 
 RULES = GrowthRules(max_depth=3)

@@ -14,8 +14,16 @@ from test_model_file import MIXED, assert_same
 
 from holdfast.data.schema import Feature, Schema, Target
 from holdfast.errors import BrokenTreeError, DataError, ModelFileError, SchemaMismatch
-from holdfast.storage.collection_file import load_trees, save_trees, trees_from_json, trees_to_json
-from holdfast.storage.model_file import load, save, tree_from_json, tree_to_json
+from holdfast.io.model_file import (
+    load,
+    load_trees,
+    save,
+    save_trees,
+    tree_from_json,
+    tree_to_json,
+    trees_from_json,
+    trees_to_json,
+)
 from holdfast.tree.tree import LEAF, Tree
 from reference.random_trees import FEATURES, OUTCOMES, STAY, grown_trees, random_schema, random_tree
 from reference.trees import AGE, FARE_KNOWN, LONE_LEAF, NUMERIC, PRICE, SUBSET, SURVIVED, leaf, split, tree_of

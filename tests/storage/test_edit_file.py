@@ -9,7 +9,7 @@ import pytest
 from holdfast import Edit, Node, edited_nodes, load, load_trees, save, save_trees
 from holdfast.errors import BrokenTreeError, ModelFileError
 from holdfast.estimators.tree import TreeClassifier
-from holdfast.storage.model_file import tree_from_json, tree_to_json
+from holdfast.io.model_file import tree_from_json, tree_to_json
 from holdfast.tree.check import check_tree
 from holdfast.tree.tree import Tree
 from reference.trees import FARE_KNOWN, NUMERIC, ORDERED, PRICE, SUBSET

@@ -15,9 +15,8 @@ import pytest
 from holdfast.data.schema import Schema, Target
 from holdfast.data.table import Table
 from holdfast.errors import BrokenTreeError, ModelFileError, ModelFileWarning
-from holdfast.storage.collection_file import load_trees, trees_from_json
-from holdfast.storage.ensemble_file import ensemble_from_json, ensemble_to_json
-from holdfast.storage.model_file import load, save, tree_from_json, tree_to_json
+from holdfast.io.convert import ensemble_from_json, ensemble_to_json
+from holdfast.io.model_file import load, load_trees, save, tree_from_json, tree_to_json, trees_from_json
 from holdfast.tree.ensemble import Ensemble
 from reference.trees import AGE, NUMERIC, PAIN, SEX, SUBSET, SURVIVED, leaf, split, tree_of
 

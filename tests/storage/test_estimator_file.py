@@ -28,8 +28,8 @@ from holdfast import (
     save,
 )
 from holdfast.errors import ModelFileError, ModelFileWarning
-from holdfast.storage.estimator import ESTIMATORS
-from holdfast.storage.model_file import model_from_json, model_to_json, tree_to_json
+from holdfast.io.estimator import ESTIMATORS
+from holdfast.io.model_file import model_from_json, model_to_json, tree_to_json
 from reference.every_estimator import CLASSIFIERS, REGRESSORS, bytes_of
 
 DICE = np.random.default_rng(0)

@@ -11,7 +11,7 @@ from test_model_file import MIXED
 
 from holdfast.data.schema import Feature
 from holdfast.errors import ModelFileError
-from holdfast.storage.model_file import load, save, tree_from_json, tree_to_json
+from holdfast.io.model_file import load, save, tree_from_json, tree_to_json
 from reference.trees import SURVIVED, leaf, tree_of
 
 

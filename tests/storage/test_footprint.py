@@ -11,9 +11,10 @@ import pytest
 
 from holdfast.data.schema import Feature, Schema, Target
 from holdfast.errors import BrokenTreeError, ModelFileError
-from holdfast.storage import footprint, json_array
-from holdfast.storage.ensemble_file import ensemble_from_json, ensemble_to_json
-from holdfast.storage.model_file import tree_from_json, tree_to_json
+from holdfast.io import document as json_array
+from holdfast.io import limits as footprint
+from holdfast.io.convert import ensemble_from_json, ensemble_to_json
+from holdfast.io.model_file import tree_from_json, tree_to_json
 from holdfast.tree import check
 from holdfast.tree.ensemble import Ensemble
 from reference.trees import AGE, SURVIVED, leaf, split, tree_of

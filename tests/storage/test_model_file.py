@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from holdfast.data.schema import Feature, Label, Schema, Target
 from holdfast.errors import BrokenTreeError, ModelFileError, ModelFileWarning
-from holdfast.storage.model_file import load, save, tree_from_json, tree_to_json
+from holdfast.io.model_file import load, save, tree_from_json, tree_to_json
 from holdfast.tree.check import check_tree
 from holdfast.tree.tree import Tree
 from reference.trees import (

@@ -9,10 +9,8 @@ import pytest
 
 from holdfast.data.schema import Schema
 from holdfast.errors import ModelFileError
-from holdfast.storage.collection_file import trees_from_json, trees_to_json
-from holdfast.storage.document import TreeDocument
-from holdfast.storage.document_text import checksum_of
-from holdfast.storage.model_file import tree_from_json, tree_to_json
+from holdfast.io.document import TreeDocument, checksum_of
+from holdfast.io.model_file import tree_from_json, tree_to_json, trees_from_json, trees_to_json
 from reference.trees import NUMERIC
 
 SEEN = np.array([[72.0, 28.0], [32.0, 28.0], [30.0, 10.0], [2.0, 18.0], [40.0, 0.0]])

@@ -10,8 +10,8 @@ import pytest
 
 from holdfast import StableTreeClassifier, Table, grow
 from holdfast.evaluate.compare import FoldResult
+from holdfast.io.task_keys import BrokenContentError, NoContentError, content_of, result_in
 from holdfast.scoring.metric import Score, make_metric
-from holdfast.storage.tasks.content import BrokenContentError, NoContentError, content_of, result_in
 
 TABLE = Table.from_arrays([[20.0], [40.0], [60.0], [80.0]], ["no", "no", "yes", "yes"])
 
@@ -100,9 +100,9 @@ def written(*forms: Any) -> bytes:
     [
         *(b"", b"\0", zlib.compress(b""), written("object", "os:system", "true"), written("nothing")),
         written("object", "subprocess:Popen", ["list", "true"]),
-        written("object", "holdfast.files:replace_file", "a"),  # ours, and no value
+        written("object", "holdfast._files:replace_file", "a"),  # ours, and no value
         written("object", "holdfast.nowhere:Tree"),
-        written("function", "holdfast.files:replace_file"),
+        written("function", "holdfast._files:replace_file"),
         written("function", "holdfast.scoring.formulas:np"),
         written("partial", ["object", "os:system"], ["tuple"], ["dict"]),
         written("array", "O", [1], "C", True, b"12345678"),

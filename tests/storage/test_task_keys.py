@@ -14,7 +14,7 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 from holdfast import GrowthRules, StableTreeClassifier, Table, TreeClassifier, grow, store_table
-from holdfast.storage.tasks.keys import LARGE, Keys, NoKeyError
+from holdfast.io.task_keys import LARGE, Keys, NoKeyError
 
 TABLE = Table.from_arrays([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], ["a", "b", "b"])
 
@@ -60,7 +60,7 @@ def test_the_same_content_has_the_same_key_wherever_it_lies() -> None:
 @pytest.mark.slow
 def test_the_same_content_has_the_same_key_in_another_process() -> None:
     program = (
-        "from holdfast import *; from holdfast.storage.tasks.keys import Keys\n"
+        "from holdfast import *; from holdfast.io.task_keys import Keys\n"
         "table = Table.from_arrays([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], ['a', 'b', 'b'])\n"
         "print(Keys().key(table, GrowthRules(), {'x', 'y', 'z'}).hex())"
     )

@@ -11,11 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from holdfast.backends.kept import cache_results_in
-from holdfast.backends.tasks import run_all, run_cached
 from holdfast.errors import DataError, GrowthWarning, StoreWarning
-from holdfast.storage.tasks import store as task_store
-from holdfast.storage.tasks.store import Stage, TaskStore, store_content
+from holdfast.io import task_store
+from holdfast.io.task_store import Stage, TaskStore, store_content
+from holdfast.parallel.tasks import cache_results_in, run_all, run_cached
 
 CALLS: list[int] = []
 

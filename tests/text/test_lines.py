@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.text.lines import (
+from holdfast._text import (
     CUT,
     NO_BREAK,
     item_text,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.text.numbers import (
+from holdfast._text import (
     count_text,
     counted,
     decimals_of_errors,

@@ -5,7 +5,7 @@ from html.parser import HTMLParser
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.text.table import Table, aligned, fitting, table_lines
+from holdfast._view import TextTable, aligned, fitting, table_lines
 
 CELL = st.text("abc 12", min_size=1, max_size=6).map(str.strip)
 ROWS = st.integers(1, 4).flatmap(
@@ -58,6 +58,6 @@ class Cells(HTMLParser):
 
 
 def test_cells_are_text_in_html_whatever_they_hold() -> None:
-    text = Table(["<b>", "a"], [["&amp;", '"2"']]).to_html()
+    text = TextTable(["<b>", "a"], [["&amp;", '"2"']]).to_html()
     assert Cells(text).found == [("th", "<b>"), ("th", "a"), ("td", "&amp;"), ("td", '"2"')]
     assert text.count("<tr>") == text.count("</tr>") == 2

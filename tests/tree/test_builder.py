@@ -6,7 +6,7 @@ import pytest
 
 from holdfast.data.schema import Feature, Schema, Target
 from holdfast.errors import BrokenTreeError
-from holdfast.tree.builder import Nodes, build_preorder
+from holdfast.tree.build import Nodes, build_preorder
 from holdfast.tree.tree import LEAF
 
 AGE = Feature("age", low=18.0, high=90.0)

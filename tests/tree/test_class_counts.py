@@ -11,8 +11,8 @@ from holdfast.data.schema import Schema, Target
 from holdfast.errors import BrokenTreeError
 from holdfast.growth.leaf_values import refit_leaf_values
 from holdfast.tree.check import check_tree
-from holdfast.tree.class_counts import class_counts
 from holdfast.tree.prune import prune_at
+from holdfast.tree.stats import class_counts
 from holdfast.tree.tree import Tree
 from reference.trees import NUMERIC, PRICE
 

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from holdfast.data.schema import Feature, Schema
-from holdfast.show.conditions import answer_text
-from holdfast.show.tree_text import drawing
 from holdfast.tree.check import check_tree
 from holdfast.tree.frame import node_columns
-from holdfast.tree.rule import find_known_values, iterate_conditions, list_conditions, tree_rules
+from holdfast.tree.rules import find_known_values, iterate_conditions, list_conditions, tree_rules
+from holdfast.tree.rules_text import answer_text
+from holdfast.tree.text import drawing
 from holdfast.tree.tree import LEAF, Tree
 from reference.trees import NUMERIC, SUBSET, SURVIVED
 from storage.test_model_file import MIXED

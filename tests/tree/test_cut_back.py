@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from holdfast.data.table import Table
 from holdfast.growth.grow import grow
-from holdfast.growth.pruning.path import prune, pruning_path
-from holdfast.storage.model_file import load, save, tree_to_json
+from holdfast.growth.pruning import prune, pruning_path
+from holdfast.io.model_file import load, save, tree_to_json
 from holdfast.tree.check import check_tree
 from holdfast.tree.prune import prune_at, rearrange_nodes
 from holdfast.tree.tree import LEAF, Tree

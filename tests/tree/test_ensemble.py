@@ -12,8 +12,8 @@ from holdfast.adapters import forest_trees
 from holdfast.data.schema import Feature, Schema, Target
 from holdfast.data.table import Table
 from holdfast.errors import BrokenTreeError, DataError, DataWarning, ParameterError, SchemaMismatch
+from holdfast.tree.check import Link
 from holdfast.tree.ensemble import Ensemble
-from holdfast.tree.ensemble_check import Link
 from holdfast.tree.tree import Tree
 from reference.trees import AGE, NUMERIC, PAIN, PRICE, QUESTION, SUBSET, SURVIVED, leaf, split, tree_of
 

@@ -5,8 +5,8 @@ import pytest
 from holdfast.data.schema import Feature, Target
 from holdfast.errors import DataError
 from holdfast.tree import frame
-from holdfast.tree.class_counts import class_counts
 from holdfast.tree.frame import BACKENDS, node_columns, node_frame
+from holdfast.tree.stats import class_counts
 from reference.trees import (
     AGE,
     FARE_KNOWN,

@@ -23,7 +23,7 @@ from holdfast import (
 )
 from holdfast.data.schema import Schema, Target
 from holdfast.errors import BrokenTreeError, ModelFileError
-from holdfast.storage.model_file import tree_from_json, tree_to_json
+from holdfast.io.model_file import tree_from_json, tree_to_json
 from holdfast.tree.check import check_tree
 from reference.rules import boxes
 from reference.trees import AGE, FARE, SURVIVED, leaf, split, tree_of

@@ -24,11 +24,10 @@ from holdfast import (
 )
 from holdfast.data.schema import Schema, Target
 from holdfast.errors import ParameterError
-from holdfast.show.rules import ordered_rules
-from holdfast.storage.model_file import tree_from_json, tree_to_json
-from holdfast.tree.class_counts import class_counts
-from holdfast.tree.positive import positive_class, risk
-from holdfast.tree.rule import tree_rules
+from holdfast.io.model_file import tree_from_json, tree_to_json
+from holdfast.tree.rules import tree_rules
+from holdfast.tree.rules_text import ordered_rules
+from holdfast.tree.stats import class_counts, positive_class, risk
 from reference.random_trees import random_schema, random_tree
 from reference.trees import AGE, NUMERIC, PRICE, SPECIES, SURVIVED, leaf, split, tree_of
 

@@ -8,11 +8,11 @@ import pandas as pd
 import pytest
 
 from holdfast import Feature, GrowthRules, StableTreeClassifier, StableTreeRegressor, Table, Tree, grow
-from holdfast.show.conditions import answer_text
-from holdfast.storage.model_file import tree_from_json, tree_to_json
+from holdfast.io.model_file import tree_from_json, tree_to_json
 from holdfast.tree.prune import prune_at
 from holdfast.tree.recorded import set_recorded
-from holdfast.tree.rule import split_condition, tree_rules
+from holdfast.tree.rules import split_condition, tree_rules
+from holdfast.tree.rules_text import answer_text
 from holdfast.tree.tree import LEAF
 from reference.trees import SURVIVED, leaf, split, tree_of
 

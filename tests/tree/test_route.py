@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.arrays import frozen
+from holdfast._arrays import frozen
 from holdfast.data.schema import Feature, Target
 from holdfast.data.table import Table
 from holdfast.errors import DataError, DataWarning, SchemaMismatch
-from holdfast.tree.route import find_leaves, find_passed_nodes
+from holdfast.tree.predict import find_leaves, find_passed_nodes
 from holdfast.tree.tree import KNOWN, Tree
 from reference.trees import (
     AGE,
@@ -104,7 +104,7 @@ def test_a_category_nobody_knew_goes_with_the_missing_values_and_is_named() -> N
 
 @pytest.mark.kernel
 def test_a_code_that_is_no_category_is_missing_rather_than_a_look_beyond_the_set() -> None:
-    from holdfast.kernels.prediction.route import route
+    from holdfast.kernels.predict import route
 
     tree, leaves = BY_SEX, np.empty(6, np.int32)
     codes = frozen(np.array([[0.0], [1.0], [2.0], [-1.0], [1e300], [np.nan]]))
@@ -137,7 +137,7 @@ def test_every_row_reaches_the_leaf_that_a_walk_reaches(tree: Tree, table: list[
 @pytest.mark.kernel
 def test_one_compilation_serves_every_kind_of_input() -> None:
     from holdfast.kernels.jit import Kernel
-    from holdfast.kernels.prediction.route import route
+    from holdfast.kernels.predict import route
 
     if not isinstance(route, Kernel):
         pytest.skip("nothing is compiled with the JIT off")

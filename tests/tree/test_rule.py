@@ -5,7 +5,7 @@ from random import Random
 import pytest
 
 from holdfast.data.schema import Feature, Target
-from holdfast.tree.rule import Condition, Rule, tree_rules
+from holdfast.tree.rules import Condition, Rule, tree_rules
 from holdfast.tree.tree import KNOWN, LEAF, Tree
 from reference.random_trees import OUTCOMES, STAY, grown_trees, random_schema, random_tree
 from reference.rules import boxes

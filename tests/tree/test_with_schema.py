@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from holdfast.data.schema import Feature, Schema, Target
 from holdfast.errors import SchemaMismatch
 from holdfast.tree.check import check_tree
+from holdfast.tree.schema import project_to_schema
 from holdfast.tree.tree import KNOWN, LEAF, Tree
-from holdfast.tree.with_schema import project_to_schema
 from reference.trees import (
     AGE,
     FARE,

@@ -11,20 +11,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from holdfast.adapters.boosted import average_subtrees
-from holdfast.adapters.reading import (
+from holdfast._arrays import FloatArray
+from holdfast.adapters.boosted import (
     ForeignModel,
     ForeignTree,
+    average_subtrees,
     build_trees,
     read_column_names,
     read_labels,
     span_features,
     walk_nodes,
 )
-from holdfast.arrays import FloatArray
 from holdfast.data.schema import Label, Schema
 from holdfast.errors import DataError
-from holdfast.tree.builder import Nodes
+from holdfast.tree.build import Nodes
 from holdfast.tree.tree import LEAF, Tree
 
 _NOTE = "ArborEnum keeps no rows: the class of a leaf has the fraction 1, and no node has a count."

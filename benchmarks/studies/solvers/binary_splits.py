@@ -5,15 +5,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from holdfast.arrays import BoolArray, FloatArray
-from holdfast.data.canonical_order import fixed_order
+from holdfast._arrays import BoolArray, FloatArray
+from holdfast.data.row_order import fixed_order
 from holdfast.data.schema import Feature, Schema, Target
 from holdfast.data.table import Table
+from holdfast.growth.grow import midpoint
 from holdfast.growth.leaf_values import refit_leaf_values
 from holdfast.growth.rules import GrowthRules
-from holdfast.growth.thresholds import midpoint
-from holdfast.tree.builder import Nodes, build_preorder
-from holdfast.tree.node import Split
+from holdfast.tree.build import Nodes, Split, build_preorder
 from holdfast.tree.tree import KNOWN, LEAF, Tree
 
 MOST_SPLITS = 150  # the time of a solver grows with the square or the cube of them

@@ -8,11 +8,11 @@ import numpy as np
 from benchmarks.studies.solvers.binary_splits import BinarySplits
 from benchmarks.studies.solvers.solver_tree import SolverTree, check_amount, root_alone, rows_per_leaf
 from benchmarks.studies.solvers.standard_output import muted_output
-from holdfast.arrays import FloatArray
-from holdfast.data.input.frame import make_frame
-from holdfast.data.input.target import Task
+from holdfast._arrays import FloatArray
+from holdfast.data.frame import make_frame
 from holdfast.data.schema import Target
-from holdfast.distance.distances import distance_matrix
+from holdfast.data.target import Task
+from holdfast.distance.distance import distance_matrix
 from holdfast.estimators.base import ClassifierBase
 from holdfast.evaluate.measures import joined_schema
 from holdfast.tree.tree import Tree

@@ -7,9 +7,9 @@ from typing import Any, ClassVar, Self
 from benchmarks.studies.solvers.binary_splits import BinarySplits
 from benchmarks.studies.solvers.solver_tree import SolverTree, root_alone, rows_per_leaf
 from holdfast.adapters import as_tree
-from holdfast.data.input.frame import make_frame
-from holdfast.data.input.target import Task
+from holdfast.data.frame import make_frame
 from holdfast.data.schema import Target
+from holdfast.data.target import Task
 from holdfast.errors import GrowthWarning
 from holdfast.estimators.base import ClassifierBase, RegressorBase
 from holdfast.tree.tree import Tree

@@ -4,9 +4,9 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 from benchmarks.studies.solvers.binary_splits import BinarySplits
-from holdfast.data.input.frame import Frame
-from holdfast.data.input.target import Task
+from holdfast.data.frame import Frame
 from holdfast.data.table import Table
+from holdfast.data.target import Task
 from holdfast.errors import ParameterError
 from holdfast.estimators.base import TreeEstimator
 from holdfast.tree.tree import Tree

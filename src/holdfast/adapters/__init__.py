@@ -5,7 +5,7 @@ from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
-from holdfast.arrays import FloatArray
+from holdfast._arrays import FloatArray
 from holdfast.data.schema import Schema
 from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.tree import Tree

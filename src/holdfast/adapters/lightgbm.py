@@ -10,33 +10,31 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from holdfast._arrays import FloatArray
+from holdfast._text import listed
 from holdfast.adapters.boosted import (
-    average_subtrees,
-    compute_impurity,
-    get_only_member,
-    is_kind,
-    make_objective_error,
-    make_score_note,
-    read_classes,
-    read_score_trees,
-    sum_subtrees,
-)
-from holdfast.adapters.reading import (
     CategorySet,
     ForeignModel,
     ForeignTree,
+    average_subtrees,
     build_trees,
+    compute_impurity,
+    get_only_member,
+    is_kind,
     make_nominal,
+    make_objective_error,
+    make_score_note,
+    read_classes,
     read_column_names,
     read_labels,
+    read_score_trees,
+    sum_subtrees,
     walk_nodes,
 )
-from holdfast.arrays import FloatArray
-from holdfast.data.input.columns import to_label
+from holdfast.data.columns import to_label
 from holdfast.data.schema import Feature, Label, Schema
 from holdfast.errors import DataError, SchemaMismatch
-from holdfast.text.lists import listed
-from holdfast.tree.builder import Nodes
+from holdfast.tree.build import Nodes
 from holdfast.tree.tree import LEAF, Tree
 
 _CRITERION = "gain"

@@ -12,23 +12,23 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.adapters.boosted import is_kind
-from holdfast.adapters.reading import (
+from holdfast._arrays import FloatArray, IntArray
+from holdfast.adapters.boosted import (
     CategorySet,
     ForeignModel,
     ForeignTree,
     build_trees,
     compute_span,
+    is_kind,
     make_nominal,
     read_column_names,
     read_labels,
     walk_nodes,
 )
-from holdfast.arrays import FloatArray, IntArray
-from holdfast.data.input.columns import to_label
+from holdfast.data.columns import to_label
 from holdfast.data.schema import Feature, Label, Schema
 from holdfast.errors import DataError
-from holdfast.tree.builder import Nodes
+from holdfast.tree.build import Nodes
 from holdfast.tree.tree import LEAF, Tree
 
 INTEGER_CLASSES = True  # it reads labels by int(), so that 1.5 is 1 and text an error

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.adapters.reading import (
+from holdfast.adapters.boosted import (
     ForeignModel,
     ForeignTree,
     build_trees,
@@ -21,7 +21,7 @@ from holdfast.adapters.reading import (
 )
 from holdfast.data.schema import Schema
 from holdfast.errors import DataError
-from holdfast.tree.builder import Nodes
+from holdfast.tree.build import Nodes
 from holdfast.tree.tree import LEAF, Tree
 
 

@@ -7,24 +7,22 @@ from typing import Any
 
 from rich.console import Console
 
+from holdfast._text import counted, duration, listed
 from holdfast._version import __version__
 from holdfast.cli.compare import check_output_name, split_names
 from holdfast.cli.continued import continued
 from holdfast.cli.options import AuditSettings
 from holdfast.cli.words import paragraph, plain_warnings, verbatim
-from holdfast.data.files.writing import write_file
-from holdfast.data.input.target import Task
 from holdfast.data.schema import Target
 from holdfast.data.table import Table
+from holdfast.data.target import Task
+from holdfast.data.write import write_file
 from holdfast.errors import DataWarning, ParameterError
 from holdfast.evaluate.audit import RetrainAudit, retrain_audit
 from holdfast.evaluate.methods import AUDITED_METHODS, CHANGE_NAMES, check_name, default_names, make_estimator
-from holdfast.runs.json_file import write_json
-from holdfast.runs.notes import timed
-from holdfast.runs.rows import Rows, read_rows
-from holdfast.show.report.page import write_report
-from holdfast.text.lists import listed
-from holdfast.text.numbers import counted, duration
+from holdfast.report.page import write_report
+from holdfast.runs.dataset import Rows, read_rows
+from holdfast.runs.files import timed, write_json
 
 
 def run(

@@ -10,35 +10,26 @@ from rich.console import Console
 from rich.table import Table as Grid
 from rich.text import Text
 
+from holdfast._text import counted, duration, listed, printable
 from holdfast._version import __version__
 from holdfast.cli.continued import continued
 from holdfast.cli.options import CompareSettings
 from holdfast.cli.words import heading, paragraph, plain_warnings, verbatim
-from holdfast.data.files.filetype import is_parquet
-from holdfast.data.files.writing import write_file
-from holdfast.data.input.target import Task
+from holdfast.data.read_options import is_parquet
 from holdfast.data.schema import Target
 from holdfast.data.table import Table
+from holdfast.data.target import Task
+from holdfast.data.write import write_file
 from holdfast.errors import CacheWarning, DataError, DataWarning, ParameterError
 from holdfast.evaluate.compare import ModelComparison, compare_models, metrics_of
 from holdfast.evaluate.folds import SharedFolds, shared_folds
-from holdfast.evaluate.methods import (
-    COMPARED_METHODS,
-    METHOD_NAMES,
-    METHODS,
-    default_names,
-    make_estimator,
-)
+from holdfast.evaluate.methods import COMPARED_METHODS, METHOD_NAMES, METHODS, default_names, make_estimator
 from holdfast.growth.rules import GrowthRules
-from holdfast.runs.estimator import with_labels
+from holdfast.report.page import write_report
+from holdfast.runs.dataset import Rows, read_rows
+from holdfast.runs.files import timed, write_json
 from holdfast.runs.folder import check_output
-from holdfast.runs.json_file import write_json
-from holdfast.runs.notes import timed
-from holdfast.runs.rows import Rows, read_rows
-from holdfast.show.report.page import write_report
-from holdfast.text.lines import printable
-from holdfast.text.lists import listed
-from holdfast.text.numbers import counted, duration
+from holdfast.runs.settings import with_labels
 
 # Models that choose by a score of their own: they get the one that they are compared by.
 CHOOSING = [name for name, each in METHODS.items() if name == "pruned" or "StableTree" in each.estimator]

@@ -8,11 +8,11 @@ from pathlib import Path
 import click
 from rich.console import Console
 
+from holdfast._text import counted
 from holdfast.cli.options import ARGUMENTS
 from holdfast.cli.words import paragraph, plain_warnings
-from holdfast.runs.resumable import resumable
-from holdfast.storage.tasks.store import StoreContent
-from holdfast.text.numbers import counted
+from holdfast.io.task_store import StoreContent
+from holdfast.runs.status import resumable
 
 
 @contextmanager

@@ -4,13 +4,11 @@ from rich.console import Console
 from rich.table import Table as Grid
 from rich.text import Text
 
+from holdfast._text import counted, joined, number_text, percent_text, printable
 from holdfast.cli.forward import forward_text, known_text
-from holdfast.runs.disagreement import stages_text
+from holdfast.runs.dataset import RowRoles
 from holdfast.runs.facts import data_facts
-from holdfast.runs.roles import RowRoles
-from holdfast.text.lines import printable
-from holdfast.text.lists import joined
-from holdfast.text.numbers import counted, number_text, percent_text
+from holdfast.runs.fit import stages_text
 
 KINDS = {"numeric": "numeric", "ordered": "ordered", "nominal": "categorical", "question": "asked for"}
 

@@ -6,31 +6,30 @@ from pathlib import Path
 import numpy as np
 from rich.console import Console
 
+from holdfast._text import duration, joined, number_text, rounded_percent
 from holdfast.cli.data_section import show_data
 from holdfast.cli.fit import ready_kernels, write_to
 from holdfast.cli.grids import show_grid
 from holdfast.cli.sections import show_files, show_frontier, show_split_support, show_test, show_tree
 from holdfast.cli.words import compiled_text, heading, paragraph, plain_warnings, verbatim
-from holdfast.data.input.frame import Frame
-from holdfast.distance.distances import distances_between
-from holdfast.growth.bootstrap import grow_bootstraps
+from holdfast.data.frame import Frame
+from holdfast.distance.distance import distances_between
+from holdfast.growth.collections import grow_bootstraps
 from holdfast.growth.grow import grow
 from holdfast.growth.rules import GrowthRules
+from holdfast.runs.compile import Ready
+from holdfast.runs.dataset import Rows
 from holdfast.runs.fit import Fit
-from holdfast.runs.fit_run import PreparedRun, prepare_rows
 from holdfast.runs.folder import Place, reserved
-from holdfast.runs.kernels import Ready
-from holdfast.runs.rows import Rows
+from holdfast.runs.run import PreparedRun, prepare_rows
 from holdfast.runs.settings import DataSettings, RunSettings
 from holdfast.scoring.metric import make_metric
-from holdfast.stability.choice import choose
-from holdfast.stability.division import hold_out
-from holdfast.stability.methods.centred import LEAST_ROWS, most_leaves
-from holdfast.stability.settings import DEPTH_5, StabilitySettings
-from holdfast.stability.training import train
-from holdfast.text.lists import joined
-from holdfast.text.numbers import duration, number_text, rounded_percent
-from holdfast.tree.rule import tree_rules
+from holdfast.stable.consensus.train import LEAST_ROWS, most_leaves
+from holdfast.stable.rows import hold_out
+from holdfast.stable.selection import choose
+from holdfast.stable.settings import DEPTH_5, StabilitySettings
+from holdfast.stable.train import train
+from holdfast.tree.rules import tree_rules
 from holdfast.tree.tree import Tree
 
 MOST_ROOTS = 6  # lines of the table of first questions

@@ -9,24 +9,24 @@ import click
 from rich.console import Console
 from rich.text import Text
 
+from holdfast._files import replace_file
+from holdfast._text import columns_text, listed
+from holdfast._view import WIDTH
 from holdfast.cli.words import plain_warnings
-from holdfast.data.files.reading import open_source
-from holdfast.data.files.reading_options import ReadingOptions
-from holdfast.data.input.frame import Frame
+from holdfast.data.frame import Frame
+from holdfast.data.read import open_source
+from holdfast.data.read_options import ReadingOptions
 from holdfast.data.schema import Feature
-from holdfast.distance.diff.tree_diff import TreeDiff, tree_diff
+from holdfast.distance.diff import TreeDiff, tree_diff
+from holdfast.distance.diff_text import diff_view
 from holdfast.distance.reference_schema import widen_schemas
 from holdfast.errors import DataError
-from holdfast.files import replace_file
-from holdfast.runs.data_file import share_learned
+from holdfast.io.model_file import load_model
+from holdfast.report.page import write_report
+from holdfast.runs.dataset import share_learned
+from holdfast.runs.files import finite
 from holdfast.runs.folder import check_output, model_file
-from holdfast.runs.json_file import finite
 from holdfast.runs.new_rows import read_rows_of_both
-from holdfast.show.diff import diff_view
-from holdfast.show.report.page import write_report
-from holdfast.storage.model_file import load_model
-from holdfast.text.lists import columns_text, listed
-from holdfast.text.view import WIDTH
 from holdfast.tree.tree import Tree
 
 ENDINGS = (".txt", ".html", ".json")

@@ -8,23 +8,22 @@ from typing import Any
 import click
 import numpy as np
 
+from holdfast._text import label_text
 from holdfast.cli.words import plain_warnings
-from holdfast.data.files.reading import open_source
-from holdfast.data.files.reading_options import ReadingOptions
+from holdfast.data.read import open_source
+from holdfast.data.read_options import ReadingOptions
 from holdfast.data.schema import Label, Schema
 from holdfast.data.table import Table
 from holdfast.errors import EditError, ModelFileError
-from holdfast.evidence.edit_price import price_of_edit
+from holdfast.explain.edit_price import price_of_edit
 from holdfast.growth.rounding import round_thresholds
 from holdfast.growth.rules import GrowthRules
+from holdfast.io.model_file import load, save
 from holdfast.runs.folder import check_output, model_file
 from holdfast.runs.new_rows import read_known_rows
-from holdfast.show.edits import edit_text, node_text
-from holdfast.storage.model_file import load, save
-from holdfast.text.lines import label_text
-from holdfast.tree.edit import STALE, describe_node, find_valid_edits
-from holdfast.tree.editing import TreeEditor
+from holdfast.tree.edit import STALE, TreeEditor, describe_node, find_valid_edits
 from holdfast.tree.ensemble import Ensemble
+from holdfast.tree.rules_text import edit_text, node_text
 from holdfast.tree.tree import LEAF, Tree
 
 

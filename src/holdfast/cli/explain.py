@@ -10,29 +10,26 @@ import click
 import numpy as np
 from rich.console import Console
 
+from holdfast._files import replace_file
+from holdfast._text import columns_text, counted, label_text, listed, printable
+from holdfast._view import WIDTH
 from holdfast.cli.words import plain_warnings
-from holdfast.data.files.parquet_columns import has_typed_columns, read_parquet_columns
-from holdfast.data.files.reading import open_source, read_csv_records
-from holdfast.data.files.reading_options import ReadingOptions
-from holdfast.data.input.frame import Frame
-from holdfast.data.input.rows import required_columns
+from holdfast.data.encode import required_columns
+from holdfast.data.frame import Frame
+from holdfast.data.parquet import has_typed_columns, read_parquet_columns
+from holdfast.data.read import open_source, read_csv_records
+from holdfast.data.read_options import ReadingOptions
 from holdfast.data.schema import Feature, Label
 from holdfast.errors import DataError, ParameterError
-from holdfast.evidence.one_row import row_frame
-from holdfast.evidence.row_explanation import RowExplanation, explain_row
-from holdfast.evidence.split_support import SplitSupport
-from holdfast.files import replace_file
+from holdfast.explain.counterfactuals import row_frame
+from holdfast.explain.row import RowExplanation, explain_row, row_explanation_view
+from holdfast.explain.split_support import SplitSupport
+from holdfast.io.model_file import load_model
+from holdfast.runs.files import write_json
 from holdfast.runs.folder import check_output, is_run, model_file
-from holdfast.runs.json_file import write_json
 from holdfast.runs.new_rows import TRUTHS, is_text, read_features
 from holdfast.runs.run import open_run
 from holdfast.runs.settings import CellSettings
-from holdfast.show.row_explanation import row_explanation_view
-from holdfast.storage.model_file import load_model
-from holdfast.text.lines import label_text, printable
-from holdfast.text.lists import columns_text, listed
-from holdfast.text.numbers import counted
-from holdfast.text.view import WIDTH
 from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.tree import LEAF, Tree
 

@@ -6,17 +6,16 @@ from typing import Any
 
 import click
 
+from holdfast._files import replace_file
 from holdfast.cli.words import plain_warnings
-from holdfast.data.files.reading import open_source
-from holdfast.data.files.reading_options import ReadingOptions
+from holdfast.data.read import open_source
+from holdfast.data.read_options import ReadingOptions
 from holdfast.errors import DataError, EngineError, ExportError
-from holdfast.export.formats import DRAWN, export, verify_export
-from holdfast.export.names import BINARY, ENDINGS
+from holdfast.export.formats import BINARY, DRAWN, ENDINGS, export, verify_export
 from holdfast.export.plain_model import unwrap_model
-from holdfast.files import replace_file
+from holdfast.io.model_file import load
 from holdfast.runs.folder import check_output, model_file
 from holdfast.runs.new_rows import read_features
-from holdfast.storage.model_file import load
 
 
 @dataclass(frozen=True)

@@ -6,22 +6,20 @@ from typing import Any
 
 from rich.console import Console
 
+from holdfast._files import resolved
+from holdfast._text import duration, printable
 from holdfast.cli.continued import continued
 from holdfast.cli.data_section import show_data
 from holdfast.cli.model_sections import show_model
 from holdfast.cli.sections import show_files, show_fit
 from holdfast.cli.words import compiled_text, heading, paragraph, plain_warnings
 from holdfast.errors import DataError, ParameterError
-from holdfast.files import resolved
 from holdfast.growth.rules import C45, CART
-from holdfast.runs.fit_run import PreparedRun, prepare_run
+from holdfast.runs.compile import Ready
+from holdfast.runs.files import find_earlier_run, name_run, write_run_files
 from holdfast.runs.folder import Place, reserved
-from holdfast.runs.kernels import Ready
-from holdfast.runs.run import Run
-from holdfast.runs.run_files import find_earlier_run, name_run, write_run_files
+from holdfast.runs.run import PreparedRun, Run, prepare_run
 from holdfast.runs.settings import RunSettings
-from holdfast.text.lines import printable
-from holdfast.text.numbers import duration
 
 COMPILING = "Compiling the kernels, or loading them from disk"
 

@@ -1,8 +1,8 @@
 """The forward test in words: which rows it is made by."""
 
-from holdfast.runs.disagreement import stages_text
-from holdfast.runs.roles import RowRoles
-from holdfast.text.numbers import counted
+from holdfast._text import counted
+from holdfast.runs.dataset import RowRoles
+from holdfast.runs.fit import stages_text
 
 
 def forward_text(roles: RowRoles) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 from rich.console import Console
 from rich.text import Text
 
-from holdfast.text.table import aligned, fitting
+from holdfast._view import aligned, fitting
 
 
 def show_grid(

@@ -21,9 +21,8 @@ from holdfast.cli.parsing import (
     priors,
     threshold,
 )
-from holdfast.growth.names import CATEGORIES, CRITERIA
-from holdfast.stability.centring.names import LEAF_VALUES, TEACHER_NAMES, THRESHOLDS
-from holdfast.stability.selection import METHODS, RULES, UNITS
+from holdfast.growth.rules import CATEGORIES, CRITERION_NAMES
+from holdfast.stable.settings import LEAF_VALUES, METHODS, RULES, TEACHER_NAMES, THRESHOLDS, UNITS
 
 PACKAGE = Path(__file__).parents[1]
 CLASSES = (
@@ -37,7 +36,7 @@ CLASSES = (
 FILES = (
     "estimators/stable.py",
     "estimators/tree.py",
-    "stability/settings.py",
+    "stable/settings.py",
     "growth/rules.py",
 )  # that these classes stand in
 
@@ -96,7 +95,7 @@ MODEL_OPTIONS = (
     ),
     ModelOption(
         "criterion",
-        click.Choice(CRITERIA, case_sensitive=False),
+        click.Choice(CRITERION_NAMES, case_sensitive=False),
         help="What splits gain, and leaves of numbers predict: absolute_error the median, quantile another "
         "one.  [default: gini, squared_error]",
     ),

@@ -2,15 +2,13 @@
 
 from rich.console import Console
 
+from holdfast._text import counted
 from holdfast.cli.forward import both_legend
 from holdfast.cli.grids import show_grid
 from holdfast.cli.overview import ensemble_text
-from holdfast.cli.sections import show_drawing
+from holdfast.cli.sections import disappointment, score_texts, show_drawing
 from holdfast.cli.words import heading, paragraph, verbatim
-from holdfast.runs.disagreement import disagreement, scores_disagree
-from holdfast.runs.fit import Fit
-from holdfast.show.scores import disappointment, score_texts
-from holdfast.text.numbers import counted
+from holdfast.runs.fit import Fit, disagreement, scores_disagree
 from holdfast.tree.tree import Tree
 
 MOST_FEATURES = 8

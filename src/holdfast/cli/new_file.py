@@ -4,8 +4,8 @@ from pathlib import Path
 
 import click
 
+from holdfast._files import replace_file, resolved
 from holdfast.errors import HoldfastError
-from holdfast.files import replace_file, resolved
 from holdfast.runs.folder import check_output
 
 

@@ -22,9 +22,9 @@ from holdfast.cli.parsing import (
 from holdfast.evaluate.methods import AUDITED_METHODS, CHANGE_NAMES, COMPARED_METHODS, METHOD_NAMES
 from holdfast.runs.settings import MODELS as FIT_MODELS
 from holdfast.runs.settings import TASKS, TEST_ROWS, DataSettings
-from holdfast.stability.centring.names import TEACHER_NAMES
-from holdfast.stability.stages.names import MEMORIES, MIN_ROWS, STAGE_HOWS
-from holdfast.stability.update.names import HOWS, UPDATE_TOLERANCE
+from holdfast.stable.settings import TEACHER_NAMES
+from holdfast.update.sequence import MEMORIES, MIN_ROWS, STAGE_HOWS
+from holdfast.update.settings import HOWS, UPDATE_TOLERANCE
 
 RAW = "In CSV, leave text as it is even where a spreadsheet would take it for a formula."
 ARGUMENTS = "holdfast.arguments"  # of the command, in what click keeps with its context
@@ -201,7 +201,7 @@ def cluster_option(command: Command) -> Command:
     def on_cluster(*args: Any, cluster: str | None = None, **options: Any) -> Any:
         if cluster is None:
             return command(*args, **options)
-        from holdfast.backends.clusters.active import use_cluster
+        from holdfast.parallel.clusters import use_cluster
 
         with use_cluster(cluster):
             return command(*args, **options)

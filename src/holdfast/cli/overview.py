@@ -5,17 +5,14 @@ from statistics import median
 from textwrap import fill
 from typing import Any
 
-from holdfast.evidence.feature_use import feature_use, first_features
-from holdfast.runs.importances import importance_columns
-from holdfast.show.conditions import question_text
-from holdfast.show.feature_use import feature_table
-from holdfast.text.lines import printable, shortened
-from holdfast.text.lists import joined
-from holdfast.text.numbers import rounded_percent
-from holdfast.text.table import aligned
+from holdfast._text import joined, printable, rounded_percent, shortened
+from holdfast._view import aligned
+from holdfast.explain.feature_use import feature_table, feature_use, first_features
+from holdfast.runs.files import importance_columns
 from holdfast.tree.ensemble import Ensemble
+from holdfast.tree.rules import format_class_names, list_notes
+from holdfast.tree.rules_text import question_text
 from holdfast.tree.tree import Tree
-from holdfast.tree.wording import format_class_names, list_notes
 
 WIDTH = 80  # columns
 MOST_FEATURES = 10  # on a terminal

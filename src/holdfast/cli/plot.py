@@ -9,24 +9,23 @@ from typing import Any
 
 import numpy as np
 
+from holdfast._text import listed
 from holdfast.cli.plot_names import PLOTS
 from holdfast.cli.words import plain_warnings
-from holdfast.data.files.reading import open_source
-from holdfast.data.files.reading_options import ReadingOptions
-from holdfast.data.input.frame import Frame
+from holdfast.data.frame import Frame
+from holdfast.data.read import open_source
+from holdfast.data.read_options import ReadingOptions
 from holdfast.data.schema import Label
 from holdfast.data.table import Table
 from holdfast.errors import DataError, ParameterError
-from holdfast.evidence.feature_use import feature_use
-from holdfast.growth.pruning.path import pruning_path
+from holdfast.explain.feature_use import feature_use
+from holdfast.growth.pruning import pruning_path
+from holdfast.io.content import MAX_BYTES, content_of, kind_of, refusals_of
+from holdfast.io.model_file import load, load_model, load_trees
+from holdfast.plots.display import LATER, picture_form
 from holdfast.runs.folder import check_output, is_run, model_file
 from holdfast.runs.new_rows import read_features, read_known_rows
 from holdfast.runs.run import Run, open_run
-from holdfast.show.plots.display import LATER, picture_form
-from holdfast.storage.collection_file import load_trees
-from holdfast.storage.content import MAX_BYTES, content_of, kind_of, refusals_of
-from holdfast.storage.model_file import load, load_model
-from holdfast.text.lists import listed
 from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.tree import Tree
 

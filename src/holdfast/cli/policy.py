@@ -11,9 +11,9 @@ from holdfast.cli.new_file import write_new_text
 from holdfast.cli.words import plain_warnings
 from holdfast.errors import PolicyError
 from holdfast.governance.policy import ChangePolicy
-from holdfast.runs.compared_rows import RowSource, load_tree, read_compared
+from holdfast.runs.files import write_json
 from holdfast.runs.folder import check_output
-from holdfast.runs.json_file import write_json
+from holdfast.runs.new_rows import RowSource, load_tree, read_compared
 
 
 def write_template(output: Path | None) -> None:

@@ -10,22 +10,20 @@ from typing import Any, cast
 import numpy as np
 
 from holdfast.cli.words import plain_warnings
-from holdfast.data.files.cells import MOST_DIGITS, Cells
-from holdfast.data.files.csv_writing import write_csv
-from holdfast.data.files.filetype import is_parquet
-from holdfast.data.files.parquet_columns import has_typed_columns, read_parquet_columns
-from holdfast.data.files.reading import open_source, read_csv_records
-from holdfast.data.files.reading_options import ReadingOptions
-from holdfast.data.files.writing import write_file
-from holdfast.data.input.frame import Frame
+from holdfast.data.cells import MOST_DIGITS, Cells
+from holdfast.data.frame import Frame
+from holdfast.data.parquet import has_typed_columns, read_parquet_columns
+from holdfast.data.read import open_source, read_csv_records
+from holdfast.data.read_options import ReadingOptions, is_parquet
+from holdfast.data.write import write_csv, write_file
 from holdfast.ensembles.bagging import set_vote_threshold
 from holdfast.errors import DataError
+from holdfast.io.model_file import load, load_model
 from holdfast.runs.folder import check_output, model_file
 from holdfast.runs.new_rows import is_text, read_features
-from holdfast.storage.model_file import load, load_model
 from holdfast.tree.ensemble import Ensemble
+from holdfast.tree.rules import format_class_names
 from holdfast.tree.tree import Tree
-from holdfast.tree.wording import format_class_names
 
 _WHOLE = re.compile(r"[+-]?[0-9]+")
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import click
 
+from holdfast._files import replace_file
 from holdfast.cli.endings import NOT_PASSED, end_with
-from holdfast.files import replace_file
 from holdfast.governance.register import check_register, find_model, register_text
 from holdfast.runs.folder import check_output
 

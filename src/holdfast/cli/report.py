@@ -5,10 +5,10 @@ from typing import Any
 
 import click
 
+from holdfast.io.model_file import load_model
+from holdfast.report.page import write_report
 from holdfast.runs.folder import is_run, model_file
 from holdfast.runs.run import Run, open_run
-from holdfast.show.report.page import write_report
-from holdfast.storage.model_file import load_model
 
 
 def run(model: Path, output: Path, **options: Any) -> None:

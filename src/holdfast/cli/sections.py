@@ -8,25 +8,22 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table as Grid
 
-from holdfast.arrays import LongArray
+from holdfast._arrays import LongArray
+from holdfast._text import counted, joined, number_text, percent_text, told_apart, with_errors
 from holdfast.cli.forward import both_legend
 from holdfast.cli.grids import show_grid
 from holdfast.cli.show import WHOLE
 from holdfast.cli.words import heading, paragraph, verbatim
-from holdfast.runs.disagreement import disagreement, scores_disagree
-from holdfast.runs.fit import CHOSEN, ChosenTree, Fit
-from holdfast.show.feature_use import feature_table
-from holdfast.show.frontier import LOST, leaves_text, lost_text, shown_order
-from holdfast.show.scores import disappointment, score_texts
-from holdfast.show.size_choice import size_choice_table
-from holdfast.show.split_support import split_support_view
-from holdfast.show.tree_text import drawing
-from holdfast.stability.choice import default_unit
-from holdfast.stability.selection import NOISE_AWARE, SCORE_TOLERANCE
-from holdfast.text.lists import joined
-from holdfast.text.numbers import counted, number_text, percent_text, with_errors
+from holdfast.explain.feature_use import feature_table
+from holdfast.explain.split_support import split_support_view
+from holdfast.runs.fit import CHOSEN, ChosenTree, Fit, disagreement, scores_disagree
+from holdfast.scoring.metric import Metric, Score
+from holdfast.stable.consensus.size import size_choice_table
+from holdfast.stable.selection import LOST, default_unit, leaves_text, lost_text, shown_order
+from holdfast.stable.settings import NOISE_AWARE, SCORE_TOLERANCE
+from holdfast.tree.rules import list_warnings
+from holdfast.tree.text import drawing
 from holdfast.tree.tree import Tree
-from holdfast.tree.wording import list_warnings
 
 MOST_LINES = 12  # of the frontier; the file has all
 MOST_FEATURES = 8
@@ -287,3 +284,27 @@ def show_fit(fit: Fit, console: Console) -> None:
     show_split_support(fit, console)
     heading(console, "The features that are asked about")
     show_features(fit, console)
+
+
+# -- Scores as the terminal shows them -----------------------------------------------------------------------
+
+DIGITS = 3, 4  # of two scores that are compared: the fewest, and the most to tell them apart
+
+
+def score_texts(scores: Sequence[Score], metric: Metric) -> list[str]:
+    """The scores with the sign that people expect, each with its standard error."""
+    return with_errors([metric.shown(score.value) for score in scores], [score.error for score in scores])
+
+
+def disappointment(metric: Metric, test: Score | None, expected: float) -> str:
+    """A sentence if the test rows give clearly less than was expected, and print so; else nothing."""
+    if test is None or test.value > expected - 2 * test.error:
+        return ""
+    given, hoped = told_apart(metric.shown(test.value), metric.shown(expected), *DIGITS)
+    if given == hoped:
+        return ""
+    side = "more" if metric.is_loss else "less"
+    return (
+        f"The test rows give {side} than was expected: {metric.title} {given} instead of {hoped}. Believe "
+        "the test rows."
+    )

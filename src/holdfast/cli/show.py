@@ -7,23 +7,19 @@ from pathlib import Path
 from textwrap import fill
 from typing import Any
 
+from holdfast._text import CUT, ORDERS, left_out_text
 from holdfast.cli.overview import MOST_FEATURES, collection_text, ensemble_text, tree_columns
 from holdfast.cli.show_form import NODES
-from holdfast.data.files.csv_writing import write_csv
+from holdfast.data.write import write_csv
 from holdfast.errors import DataError
+from holdfast.io.content import MAX_BYTES, content_of, kind_of, refusals_of
+from holdfast.io.model_file import load_model, load_trees
 from holdfast.runs.folder import model_file
-from holdfast.show.conditions import FULL_LIST
-from holdfast.show.numbered_drawing import numbered_drawing
-from holdfast.show.orders import ORDERS
-from holdfast.show.rules import WIDTH as RULES_WIDTH
-from holdfast.show.rules import rules_text
-from holdfast.show.tree_text import WIDTH, drawing
-from holdfast.storage.collection_file import load_trees
-from holdfast.storage.content import MAX_BYTES, content_of, kind_of, refusals_of
-from holdfast.storage.model_file import load_model
-from holdfast.text.lines import CUT, left_out_text
 from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.frame import node_columns
+from holdfast.tree.rules_text import FULL_LIST, rules_text
+from holdfast.tree.rules_text import WIDTH as RULES_WIDTH
+from holdfast.tree.text import WIDTH, drawing, numbered_drawing
 from holdfast.tree.tree import Tree
 
 WHOLE = "holdfast show --format rules -o rules.txt"  # what leaves nothing out

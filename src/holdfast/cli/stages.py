@@ -6,28 +6,25 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 
+from holdfast._files import replace_file
+from holdfast._text import counted, duration
 from holdfast._version import __version__
+from holdfast._view import WIDTH
 from holdfast.cli.continued import continued
 from holdfast.cli.stages_settings import StagesSettings
 from holdfast.cli.words import paragraph, plain_warnings, verbatim
-from holdfast.data.files.filetype import is_parquet
-from holdfast.data.files.writing import write_file
-from holdfast.data.input.target import attach_name
+from holdfast.data.read_options import is_parquet
 from holdfast.data.table import Table
+from holdfast.data.target import attach_name
+from holdfast.data.write import write_file
 from holdfast.errors import DataError, ParameterError
 from holdfast.estimators.base import build_estimator
 from holdfast.estimators.stable import StableTreeClassifier, StableTreeRegressor
-from holdfast.files import replace_file
+from holdfast.report.page import write_report
+from holdfast.runs.dataset import Rows, read_rows
+from holdfast.runs.files import timed, write_json
 from holdfast.runs.folder import check_output
-from holdfast.runs.json_file import write_json
-from holdfast.runs.notes import timed
-from holdfast.runs.rows import Rows, read_rows
-from holdfast.show.report.page import write_report
-from holdfast.show.stages import stages_view
-from holdfast.stability.stages.sequence import StageSequence
-from holdfast.stability.stages.settings import StageSettings
-from holdfast.text.numbers import counted, duration
-from holdfast.text.view import WIDTH
+from holdfast.update.sequence import StageSequence, StageSettings, stages_view
 
 CARRIED = (
     *("strategy", "memory", "half_life", "tolerance", "movement_weight", "hindsight", "compare", "min_rows"),

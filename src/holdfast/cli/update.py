@@ -8,6 +8,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from holdfast._text import counted, duration, printable
 from holdfast.cli.continued import continued
 from holdfast.cli.endings import NOT_PASSED, end_with
 from holdfast.cli.fit import show_replaced
@@ -15,14 +16,16 @@ from holdfast.cli.sections import WIDEST, show_files
 from holdfast.cli.words import heading, paragraph, plain_warnings
 from holdfast.errors import HoldfastError, RegisterError
 from holdfast.governance.register import opened_register
+from holdfast.runs.files import find_earlier_run
 from holdfast.runs.folder import Place, check_apart, reserved
-from holdfast.runs.run_files import find_earlier_run
-from holdfast.runs.update_files import write_page, write_update_files
-from holdfast.runs.update_result import UpdateRun
-from holdfast.runs.update_run import PreparedUpdate, prepare_update
-from holdfast.show.update_run import update_run_view
-from holdfast.text.lines import printable
-from holdfast.text.numbers import counted, duration
+from holdfast.runs.update import (
+    PreparedUpdate,
+    UpdateRun,
+    prepare_update,
+    update_run_view,
+    write_page,
+    write_update_files,
+)
 
 TREES_FIRST = ("retrain", "candidate")  # ways that grow many trees, which have bars of their own
 

@@ -2,12 +2,12 @@
 
 from rich.console import Console
 
+from holdfast._text import duration
 from holdfast.cli.fit import COMPILING
 from holdfast.cli.words import compiled_text
-from holdfast.kernels.centring.search import centre
+from holdfast.kernels.consensus.search import centre
 from holdfast.kernels.jit import Kernel
-from holdfast.runs.warmup import warm_up
-from holdfast.text.numbers import duration
+from holdfast.runs.compile import warm_up
 
 
 def run(console: Console) -> None:

@@ -8,8 +8,8 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from holdfast._text import printable
 from holdfast.errors import CacheWarning, DataWarning, GrowthWarning, ReportWarning, StoreWarning
-from holdfast.text.lines import printable
 
 WIDEST_NOTE = 300  # letters; the summary of a run has all
 
@@ -51,6 +51,6 @@ def plain_warnings() -> Iterator[list[str]]:
 
 def compiled_text() -> str:
     """What happened to kernels that were not on disk."""
-    from holdfast.kernels.cache import is_kept
+    from holdfast.kernels._numba import is_kept
 
     return "compiled, and kept on disk," if is_kept() else "compiled"

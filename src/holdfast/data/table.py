@@ -1,7 +1,7 @@
 """Rows ready for growing: what numpy, pandas, polars or Arrow hold becomes one table."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -9,22 +9,37 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.arrays import FloatArray, KeyArray, LongArray, frozen
-from holdfast.backends.shared import Shared
-from holdfast.data.input.categorical import choose_readings
-from holdfast.data.input.features import check_questions, define_columns, match_columns, question_texts
-from holdfast.data.input.frame import make_frame
-from holdfast.data.input.target import Task, check_task, read_vector
-from holdfast.data.input.weight import are_repetitions, check_weight_sum, find_weighted_rows, read_weight
-from holdfast.data.input.zero_weight import define_weighted_target
-from holdfast.data.schema import Schema
-from holdfast.errors import DataWarning
-from holdfast.text.lists import listed
+from holdfast._arrays import BoolArray, FloatArray, KeyArray, LongArray, frozen
+from holdfast._text import RowLabels, listed
+from holdfast.data.columns import Column, Reading, choose_readings, read_column
+from holdfast.data.custom_features import parse_questions
+from holdfast.data.encode import (
+    ColumnMatch,
+    match_column,
+    match_labels,
+    name_columns,
+    warn_unknown_categories,
+)
+from holdfast.data.frame import Frame, make_frame, subset_vector
+from holdfast.data.schema import Feature, Label, Schema, SchemaDifferences, Target
+from holdfast.data.target import (
+    Task,
+    are_repetitions,
+    check_task,
+    check_weight_sum,
+    define_target,
+    find_weighted_rows,
+    match_target,
+    read_vector,
+    read_weight,
+)
+from holdfast.errors import DataError, DataWarning, SchemaMismatch
+from holdfast.parallel.clusters import Shared
 
 if TYPE_CHECKING:
-    from holdfast.data.coding import CodeBuffers
+    from holdfast.data.binning import CodeBuffers
     from holdfast.kernels.growth.histogram import Coded
-    from holdfast.kernels.growth.random_split import RankValues
+    from holdfast.kernels.growth.random_splits import RankValues
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +109,7 @@ class Table(Shared):
         return self.coded
 
     def _coded_in(self, room: "CodeBuffers | None", n_jobs: int | None) -> "Coded":
-        from holdfast.data.coding import code_columns
+        from holdfast.data.binning import code_columns
 
         repeats = _repeats(self.weight)
         order, features = self.schema.name_order, self.schema.features
@@ -104,7 +119,7 @@ class Table(Shared):
     @cached_property
     def coded_questions(self) -> "Coded":
         """Questions by name as small integers; there must be one."""
-        from holdfast.data.coding import code_columns
+        from holdfast.data.binning import code_columns
 
         order = self.schema.name_order[len(self.schema.columns) :]
         return code_columns([self.schema.features[i] for i in order], [self.columns[i] for i in order])
@@ -112,7 +127,7 @@ class Table(Shared):
     @cached_property
     def rank_values(self) -> "RankValues":
         """Values that the ranks of the coded columns stand for, for splits drawn at random."""
-        from holdfast.data.coding import list_rank_values
+        from holdfast.data.binning import list_rank_values
 
         order, features = self.schema.name_order, self.schema.features
         return list_rank_values([features[i] for i in order], [self.columns[i] for i in order], self.coded)
@@ -120,7 +135,7 @@ class Table(Shared):
     @cached_property
     def question_values(self) -> "RankValues":
         """Values that the ranks of the questions stand for."""
-        from holdfast.data.coding import list_rank_values
+        from holdfast.data.binning import list_rank_values
 
         order, features = self.schema.name_order[len(self.schema.columns) :], self.schema.features
         coded = self.coded_questions
@@ -319,3 +334,184 @@ def _is_constant(values: FloatArray) -> bool:
     return all(
         np.isnan(part).all() if np.isnan(first) else (part == first).all() for part in (values[:100], values)
     )
+
+
+# -- All columns of a frame, and its questions ---------------------------------------------------------------
+
+
+def define_columns(
+    frame: Frame, how: Sequence[Reading], questions: Sequence[str], weighted: BoolArray | None
+) -> tuple[tuple[Feature, ...], tuple[FloatArray, ...]]:
+    """Define features from rows of positive weight, and read the columns of all rows, questions last."""
+    columns = [
+        define_weighted_column(raw, name, reading, weighted, frame.rows)
+        for raw, name, reading in zip(frame.columns, frame.names, how, strict=True)
+    ]
+    features, values = tuple(feature for feature, _ in columns), tuple(values for _, values in columns)
+    check_distinct_questions(questions, frame.names)
+    asked = tuple(Feature(text, "question", categories=(False, True)) for text in questions)
+    return features + asked, values + _answers(questions, features, values)
+
+
+def match_columns(
+    schema: Schema,
+    frame: Frame,
+    vector: Any,
+    task: Task | None,
+    weighted: BoolArray | None,
+    handle_unknown: str = "error",
+) -> tuple[tuple[FloatArray, ...], NDArray[Any]]:
+    """Encode columns and target by the schema; a SchemaMismatch lists all that does not fit.
+
+    With `handle_unknown="missing"` categories that the schema does not hold count as missing, with a warning.
+    """
+    frame = name_columns(schema, frame)
+    differences = SchemaDifferences.compare_names((feature.name for feature in schema.columns), frame.names)
+    columns = []
+    unseen: dict[str, dict[Label, int]] = {}
+    for feature in schema.columns:
+        if feature.name in differences.missing:
+            continue
+        match = match_weighted_column(frame.column(feature.name), feature, weighted, frame.rows)
+        columns.append(match.values)
+        if match.clash:
+            differences.kinds[feature.name] = match.clash
+        elif match.unknown:
+            unseen[feature.name] = match.unknown
+    if handle_unknown == "error":
+        differences.categories = {name: list(counts) for name, counts in unseen.items()}
+    values = match_weighted_target(vector, schema.target, task, weighted, differences, frame.rows)
+    differences.raise_if_any()
+    warn_unknown_categories(unseen, " allow_new_values=True takes them in.")
+    return (*columns, *_answers(schema.questions, schema.columns, columns)), values
+
+
+def _answers(
+    questions: Sequence[str], features: Sequence[Feature], columns: Sequence[FloatArray]
+) -> tuple[FloatArray, ...]:
+    asked = list(parse_questions(questions, features))
+    return tuple(question.answers([columns[index] for index in question.columns]) for question in asked)
+
+
+def question_texts(questions: Any) -> tuple[str, ...]:
+    """Return the questions as a tuple of texts."""
+    if isinstance(questions, str):
+        raise DataError(f"custom_features must be a list of texts: write [{questions!r}].")
+    if not isinstance(questions, Iterable):
+        raise TypeError(f"custom_features is {questions!r}: it must be a list of texts: ['age > 60'].")
+    texts = tuple(questions)
+    for position, text in enumerate(texts):
+        if not isinstance(text, str):
+            raise TypeError(
+                f"custom_features[{position}] is {text!r}: it must be a text, such as 'age > 60'."
+            )
+    return tuple(map(str, texts))
+
+
+def check_questions(questions: Sequence[str], schema: Schema) -> None:
+    """Raise a SchemaMismatch unless the questions are those of the schema."""
+    if questions and questions != schema.questions:
+        raise SchemaMismatch(
+            f"The schema has the custom features {list(schema.questions)}, got {list(questions)}. "
+            "Leave custom_features out: those of the schema are computed anyway."
+        )
+
+
+def check_distinct_questions(questions: Sequence[str], names: Sequence[str]) -> None:
+    """Raise a DataError if a question repeats another, or the name of a column."""
+    texts = [*names, *questions]
+    repeated = sorted({text for text in questions if texts.count(text) > 1})
+    if repeated:
+        raise DataError(
+            f"Several custom features or columns have the same text: {listed(repeated)}. Keep one of each."
+        )
+
+
+# -- Rows of weight 0 ----------------------------------------------------------------------------------------
+
+
+def define_weighted_column(
+    raw: Any, name: str, reading: Reading, weighted: BoolArray | None, rows: RowLabels | None = None
+) -> tuple[Feature, FloatArray]:
+    """Define the feature from weighted rows, and read the values of all rows."""
+    what = f"column {name!r}"
+    column = read_column(raw, what, reading, rows)
+    if weighted is None:
+        return column.feature(name), column.values
+    own = _read_part(raw, what, reading, weighted)
+    if own.kind == column.kind == "numeric":
+        return own.feature(name), column.values
+    if "numeric" in (own.kind, column.kind):  # text that only rows of weight 0 hold
+        return own.feature(name), _spread(own.values, weighted)
+    return own.feature(name), match_labels(column, own.kind, own.labels).values
+
+
+def match_weighted_column(
+    raw: Any, feature: Feature, weighted: BoolArray | None, rows: RowLabels | None = None
+) -> ColumnMatch:
+    """Encode a column; only mismatches of weighted rows count."""
+    what = f"column {feature.name!r}"
+    match = match_column(raw, feature, what, rows)
+    if weighted is None or not (match.unknown or match.clash):
+        return match
+    own = match_column(subset_vector(raw, weighted), feature, what, _taken(rows, weighted))
+    if own.clash:
+        return ColumnMatch(match.values, clash=match.clash or own.clash)
+    return ColumnMatch(_spread(own.values, weighted) if match.clash else match.values, own.unknown)
+
+
+def define_weighted_target(
+    vector: Any, name: str, task: Task | None, weighted: BoolArray | None, rows: RowLabels | None = None
+) -> tuple[NDArray[Any], Target]:
+    """Define the target from weighted rows, and read the values of all rows.
+
+    A class that no weighted row has stands as the first one.
+    """
+    values, whole = define_target(vector, name, task, rows)
+    if weighted is None:
+        return values, whole
+    _, target = define_target(subset_vector(vector, weighted), name, task, _taken(rows, weighted))
+    if whole.is_classes != target.is_classes:
+        kind: Task = "classification" if target.is_classes else "regression"
+        values, whole = define_target(vector, name, kind, rows)
+    if not target.is_classes:
+        return values, target
+    position = {label: index for index, label in enumerate(target.classes)}
+    recoded = np.array([position.get(label, 0) for label in whole.classes], np.int32)
+    return recoded[values], target
+
+
+def match_weighted_target(
+    vector: Any,
+    target: Target,
+    task: Task | None,
+    weighted: BoolArray | None,
+    differences: SchemaDifferences,
+    rows: RowLabels | None = None,
+) -> NDArray[Any]:
+    """Encode the target; only mismatches of weighted rows are added to the differences."""
+    if weighted is None:
+        return match_target(vector, target, task, differences, rows)
+    of_all = SchemaDifferences()
+    values = match_target(vector, target, task, of_all, rows)
+    if of_all.classes or of_all.kinds:
+        own = match_target(subset_vector(vector, weighted), target, task, differences, _taken(rows, weighted))
+        values = np.zeros(len(weighted), own.dtype)
+        values[weighted] = own
+    return values
+
+
+def _taken(rows: RowLabels | None, flags: BoolArray) -> RowLabels | None:
+    return None if rows is None else rows.subset(flags)
+
+
+def _read_part(raw: Any, what: str, reading: Reading, rows: BoolArray) -> Column:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what there is to say was said of all rows
+        return read_column(subset_vector(raw, rows), what, reading)
+
+
+def _spread(values: FloatArray, rows: BoolArray) -> FloatArray:
+    every = np.full(len(rows), np.nan)
+    every[rows] = values
+    return every

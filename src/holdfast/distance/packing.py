@@ -6,10 +6,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from holdfast.arrays import FloatArray, LongArray, frozen
+from holdfast._arrays import FloatArray, LongArray, frozen
 from holdfast.data.schema import Schema
-from holdfast.distance.costs import fraction_of_range
-from holdfast.distance.settings import DistanceSettings
+from holdfast.distance.costs import DistanceSettings, fraction_of_range
 from holdfast.errors import BrokenTreeError
 from holdfast.kernels.distance.assignment import AT_ONCE, Prices
 from holdfast.kernels.distance.distances import Packed, Scratch

@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from holdfast._text import listed
 from holdfast.data.schema import Feature, Schema, Target, sorted_labels
 from holdfast.errors import SchemaMismatch
-from holdfast.text.lists import listed
 from holdfast.tree.tree import LEAF, Tree
 
 _WAYS_OUT = (

@@ -14,15 +14,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from holdfast._arrays import BoolArray, FloatArray, IntArray, frozen
 from holdfast._check import check_number
-from holdfast.arrays import BoolArray, FloatArray, IntArray, frozen
+from holdfast._random import Branch, derived_seed
 from holdfast.data.table import Table
 from holdfast.ensembles.bagging import check_n_estimators
 from holdfast.errors import GrowthWarning
 from holdfast.growth.grow import grow_samples
 from holdfast.growth.rules import GrowthRules
 from holdfast.growth.sample import FixedPointSample, fixed_point_sample, reweighted
-from holdfast.random_streams import Branch, derived_seed
 from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.tree import Tree
 

@@ -4,25 +4,22 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from holdfast.arrays import FloatArray, IntArray, LongArray, SignArray, frozen, without_last_digits
-from holdfast.backends.thread_pool import ThreadPool
+from holdfast._arrays import FloatArray, IntArray, LongArray, SignArray, frozen, without_last_digits
 from holdfast.data.table import Table
-from holdfast.ensembles.newton import Derivatives, TreeShape, block_parts, n_blocks_of
-from holdfast.growth.criteria import SQUARED_ERROR
-from holdfast.growth.guide import make_guide
-from holdfast.growth.ready import has_many_categories
-from holdfast.growth.rules import GrowthRules, features_drawn
-from holdfast.kernels.boosting import growing as kernels
-from holdfast.kernels.boosting.advance import ROOM, advance, finish
-from holdfast.kernels.boosting.divide import MOST_PARTS, N_NOTES
-from holdfast.kernels.boosting.histogram import Gradients
+from holdfast.ensembles.boosted_tree import Derivatives, TreeShape, block_parts, n_blocks_of
+from holdfast.growth.constraints import make_guide
+from holdfast.growth.grow import has_many_categories
+from holdfast.growth.rules import SQUARED_ERROR, GrowthRules, features_drawn
+from holdfast.kernels.boosting import work as kernels
+from holdfast.kernels.boosting.grow import ROOM, advance, finish
+from holdfast.kernels.boosting.histogram import N_SPREAD, Gradients, Unpacked, greatest
 from holdfast.kernels.boosting.losses import ROWS_PER_SUM
-from holdfast.kernels.boosting.packing import N_SPREAD, Unpacked, greatest
-from holdfast.kernels.boosting.parts import IS_OVER, N_CELLS
-from holdfast.kernels.boosting.splits import Limits, Scratch
+from holdfast.kernels.boosting.search import Limits, Scratch
+from holdfast.kernels.boosting.work import IS_OVER, MOST_PARTS, N_CELLS, N_NOTES
+from holdfast.kernels.growth.constraints import N_GUIDED, Guide, Paths
 from holdfast.kernels.growth.criteria import Plan
-from holdfast.kernels.growth.guide import N_GUIDED, Guide, Paths
 from holdfast.kernels.growth.nodes import DEPTH, END, N_COUNTERS, N_FIELDS, N_SET, NONE, SEED, START, Grown
+from holdfast.parallel.tasks import ThreadPool
 
 # Less than this is done sooner by one thread: a line of the cache takes a tenth of a microsecond to another.
 ROWS_SHARED = 2_000

@@ -1,31 +1,64 @@
 """Gradient boosting: small trees, one after the other, each a step down the loss of all before it."""
 
+from __future__ import annotations
+
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
-from functools import partial
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property, partial
+from typing import Any, Literal
 
 import numpy as np
 
-from holdfast._check import is_number
-from holdfast.arrays import FloatArray, LongArray, without_last_digits
-from holdfast.backends.progress import show_progress
-from holdfast.backends.tasks import check_jobs, make_batches, run_cached
-from holdfast.backends.thread_pool import ThreadPool
-from holdfast.data.canonical_order import in_fixed_order
-from holdfast.data.split.folds import Fold, draw_stable_folds, read_folds
-from holdfast.data.split.groups import read_groups
+from holdfast._arrays import ByteArray, FloatArray, IntArray, KeyArray, LongArray, without_last_digits
+from holdfast._check import check_choice, check_flag, check_fraction, check_integer, check_number, is_number
+from holdfast._random import Branch, derived_seed
+from holdfast.data.folds import Fold, draw_stable_folds, read_folds, read_groups
+from holdfast.data.row_keys import lowest, unit_keys
+from holdfast.data.row_order import in_fixed_order
+from holdfast.data.schema import Label
 from holdfast.data.table import Table
-from holdfast.ensembles.boosted_tree import build_boosted_trees, step_schema
-from holdfast.ensembles.boosting_rounds import Rounds
-from holdfast.ensembles.boosting_settings import BoostingSettings
-from holdfast.errors import ParameterError
-from holdfast.growth.class_costs import losses_of
-from holdfast.growth.sample import check_table
-from holdfast.kernels.boosting.roles import HELD_OUT, LEARNT, LEFT_OUT, N_ROLES
-from holdfast.random_streams import Branch
+from holdfast.data.target import find_weighted_rows
+from holdfast.ensembles.binned_splits import BinnedSplits
+from holdfast.ensembles.boosted_tree import (
+    Derivatives,
+    ExactSplits,
+    LeafSteps,
+    Splits,
+    TreeShape,
+    block_parts,
+    build_boosted_trees,
+    divide_nodes,
+    enforce_monotone_steps,
+    n_blocks_of,
+    newton_steps,
+    step_schema,
+    sum_leaves,
+)
+from holdfast.ensembles.losses import Loss, LossName, best_constant, check_magnitude, make_loss
+from holdfast.errors import DataError, ParameterError
+from holdfast.growth.class_costs import LossMatrix, Priors, losses_of, plain_losses, plain_priors
+from holdfast.growth.constraints import promise_of_score, score_rules
+from holdfast.growth.grow import compute_thresholds, node_features
+from holdfast.growth.rules import (
+    Categories,
+    ClassWeight,
+    Column,
+    GrowthRules,
+    Interactions,
+    MaxFeatures,
+    rows_needed,
+)
+from holdfast.growth.sample import check_table, weights_of
+from holdfast.kernels.boosting.histogram import HELD_OUT, LEARNT, LEFT_OUT, N_ROLES, N_SPREAD, UNUSED
+from holdfast.kernels.boosting.leaves import add_routed, add_values, check_steps, refine
+from holdfast.kernels.boosting.losses import Rows, derive
+from holdfast.kernels.growth.nodes import CUT, END, FEATURE, NONE, START
+from holdfast.parallel.progress import show_progress
+from holdfast.parallel.tasks import ThreadPool, check_jobs, make_batches, run_cached
 from holdfast.tree.ensemble import Ensemble
+from holdfast.tree.monotone import Monotone
+from holdfast.tree.stats import QUANTILE, weighted_quantile
 
 __all__ = ["Boosting", "BoostingSettings", "boost"]
 
@@ -50,7 +83,7 @@ class Boosting:
 
     def plot(self, ax: Any = None) -> Any:
         """A `BoostingDisplay`, drawn: the losses by rounds."""
-        from holdfast.show.plots.performance import BoostingDisplay
+        from holdfast.plots.performance import BoostingDisplay
 
         return BoostingDisplay.from_result(self, ax=ax)
 
@@ -110,7 +143,7 @@ def _boosted(
         return replace(_history(rounds, progress).result(rounds), validation_loss=mean)
 
 
-def _history(rounds: Rounds, progress: str) -> "_History":
+def _history(rounds: Rounds, progress: str) -> _History:
     """Boost round by round until the stopping rule is met."""
     history = _History(rounds.settings)
     for number in _counted(rounds.settings.n_estimators, progress):
@@ -214,3 +247,466 @@ class _History:
         )
         lines = (self.train, self.validation, self.oob_scores, self.oob_improvement)
         return Boosting(ensemble, *(np.array(line) for line in lines))
+
+
+# -- The rounds of a run of boosting -------------------------------------------------------------------------
+
+LEAST_HESSIAN = 1e-3  # of a leaf, in rows of the mean weight: without curvature its step would be endless
+
+
+@dataclass(eq=False)
+class Rounds:
+    """Rows with their scores, and the derivatives of the loss at these scores."""
+
+    table: Table
+    settings: BoostingSettings
+    loss: Loss
+    seed: int
+    pool: ThreadPool
+    groups: LongArray | None
+    splits: list[Splits]  # one for each output, which has its own memory
+    promises: list[Monotone | None]  # which way the score of each output goes along features
+    data: BoostingRows
+    start: FloatArray  # (outputs,)
+    score: FloatArray  # (outputs, rows)
+    gradient: FloatArray
+    hessian: FloatArray
+    lost: FloatArray  # (rows,) weight times loss; empty unless rows are drawn
+    weight_by_role: FloatArray
+    lost_by_role: FloatArray
+    alpha: float = 0.0  # the quantile, or the residual from which Huber's loss is no longer squared
+    first_alpha: float = 0.0  # that of the start: losses of all rounds are measured by it
+    spread: FloatArray | None = None  # of the derivatives, for packing; None: to be looked up
+    learnt: IntArray | None = None  # the rows that a round learns from; None: to be looked up
+    trees: list[list[LeafSteps]] = field(default_factory=list)
+
+    @classmethod
+    def of(
+        cls,
+        table: Table,
+        settings: BoostingSettings,
+        groups: LongArray | None,
+        fold: Fold,
+        seed: int,
+        pool: ThreadPool,
+    ) -> Rounds:
+        """Initialise scores."""
+        target = table.schema.target
+        loss = make_loss(settings.loss, target)
+        n_outputs = len(target.classes) if loss.is_per_class else 1
+        _check_steps(settings, n_outputs)
+        _check_honest(settings, loss)
+        data = BoostingRows.of(table, settings.class_rules, fold)
+        settings = _on_scale(settings, data.weight_exponent)
+        learnt = data.role == LEARNT
+        y, weight, n_learnt = data.y[learnt], data.weight[learnt], data.repeats[learnt].sum(dtype=np.int64)
+        check_magnitude(target, data.y[data.role != UNUSED])
+        if loss.check is not None:
+            loss.check(target, y)
+        start = np.zeros(n_outputs)
+        if settings.start == "constant":
+            start[:] = best_constant(loss, y, weight, settings.level, n_outputs)
+        growth, least = settings.growth(int(n_learnt)), LEAST_HESSIAN * float(weight.sum() / n_learnt)
+        of_outputs = [score_rules(table.schema, growth, output, n_outputs) for output in range(n_outputs)]
+        table.code(pool.size)
+        state = cls(
+            table=table,
+            settings=settings,
+            loss=loss,
+            seed=seed,
+            pool=pool,
+            groups=groups,
+            splits=[_splits(table, settings, own, data.repeats, least) for own in of_outputs],
+            promises=[promise_of_score(table.schema, own) for own in of_outputs],
+            data=data,
+            start=start,
+            score=np.repeat(start[:, None], table.n_rows, axis=1),
+            gradient=np.empty((n_outputs, table.n_rows)),
+            hessian=np.empty((n_outputs, table.n_rows)),
+            lost=np.empty(table.n_rows if settings.subsample < 1.0 else 0),
+            weight_by_role=sum_by_role(data.role, data.weight),
+            lost_by_role=np.empty(N_ROLES),
+        )
+        state.derive()
+        return state
+
+    def derive(self) -> None:
+        """Compute the loss of every row and its derivatives."""
+        self.alpha = self._next_alpha()
+        self.first_alpha = self.first_alpha or self.alpha
+        n_rows = self.table.n_rows
+        sums, spread = np.empty((n_blocks_of(n_rows), N_ROLES)), np.empty((n_blocks_of(n_rows), N_SPREAD))
+        how = self.loss.number, self.alpha, self.first_alpha
+        written = self.gradient, self.hessian, self.lost, sums, spread
+        self.pool.run(
+            lambda part: derive(*how, self.data.lines, self.score, *part, *written),
+            block_parts(n_rows, self.pool),
+        )
+        self.lost_by_role = sums.sum(axis=0)  # in the same order for any number of threads
+        self.spread = spread if len(self.score) == 1 else None
+
+    def _next_alpha(self) -> float:
+        if not self.loss.alpha_of_residuals:
+            return self.settings.level
+        learnt = (self.data.role == LEARNT) | (self.data.role == LEFT_OUT)
+        size = np.abs(self.data.y[learnt] - self.score[0, learnt])
+        return weighted_quantile(size, self.data.weight[learnt], self.settings.level)
+
+    def draw(self, number: int) -> None:
+        """Draw the training rows of a round."""
+        if self.settings.subsample == 1.0:
+            return
+        known = (self.data.role == LEARNT) | (self.data.role == LEFT_OUT)
+        n_units = int(known.sum()) if self.groups is None else len(np.unique(self.groups[known]))
+        n_drawn = max(round(self.settings.subsample * n_units), 1)
+        drawn = lowest(self.keys[known], (self.seed, Branch.BOOSTING_SAMPLES, number), n_drawn)
+        self.data.role[known] = np.where(drawn, LEARNT, LEFT_OUT)
+        self.learnt = self.spread = None
+        if self.settings.early_stopping == "oob" and not (self.data.role == LEFT_OUT).any():
+            units = "rows" if self.groups is None else "groups"
+            raise DataError(
+                "early_stopping='oob' needs rows that a round leaves out, and "
+                f"subsample={self.settings.subsample:g} of {n_units} {units} leaves none out: set it lower."
+            )
+        self.weight_by_role = sum_by_role(self.data.role, self.data.weight)
+        self.lost_by_role = sum_by_role(self.data.role, self.lost)
+
+    @cached_property
+    def keys(self) -> KeyArray:
+        """Random keys of rows, or of their groups, that decide which rows a round uses."""
+        return unit_keys(self.table, self.groups)
+
+    @cached_property
+    def n_used(self) -> int:
+        """Number of rows used for training, left out and held out."""
+        return int(np.count_nonzero(self.data.role != UNUSED))
+
+    @cached_property
+    def distinct(self) -> list[FloatArray]:
+        """Sorted distinct values of each column, without missing values."""
+        return [np.unique(column[~np.isnan(column)]) for column in self.table.columns]
+
+    def mean_losses(self) -> FloatArray:
+        """Mean loss of the rows of each role; NaN where there are none."""
+        weight, lost = self.weight_by_role, self.lost_by_role
+        return np.asarray(np.where(weight > 0, lost / np.where(weight > 0, weight, 1.0), np.nan))
+
+    def round_of_trees(self, number: int) -> list[LeafSteps]:
+        """Grow one tree per output from the same scores, and add their steps."""
+        rows = self.learnt
+        if rows is None:
+            rows = self.learnt = np.flatnonzero(self.data.role == LEARNT).astype(np.int32)
+        outputs = range(len(self.splits))
+        if len(outputs) == 1:
+            return [self._tree(0, rows, number, self.pool)]
+        alone = ThreadPool(1)  # whole trees are the tasks
+        return self.pool.run(lambda output: self._tree(output, rows, number, alone), outputs)
+
+    def _tree(self, output: int, rows: IntArray, number: int, pool: ThreadPool) -> LeafSteps:
+        gradient, hessian = self.gradient[output], self.hessian[output]
+        by, spread = hessian, self.spread
+        if not self.settings.second_order:
+            by, spread = np.ones(len(hessian)), None
+        seed = 0
+        if self.splits[output].rules.draws:  # a seed takes longer than a small node
+            seed = derived_seed(self.seed, Branch.BOOSTING_SAMPLES, number, output)
+        role, asking = self.data.role, rows
+        if self.settings.leaf_values == "honest":
+            asking = self._asking(rows, number)
+            role = np.where(role == LEARNT, np.uint8(LEFT_OUT), role)
+            role[asking], spread = LEARNT, None
+        lines = self.data.lines
+        shape = self.splits[output].tree(
+            Derivatives(gradient, by, lines.importance, role, asking, spread), seed, pool
+        )
+        sums = sum_leaves(shape, (gradient, hessian, lines.weight, lines.repeats), pool)
+        value = self._values(shape, sums, output)
+        if len(asking) < len(rows):
+            self._answer(shape, np.setdiff1d(rows, asking), output, value)
+        if (promise := self.promises[output]) is not None:
+            value = enforce_monotone_steps(self.table, LeafSteps(shape.grown, sums, value), promise)
+        self._add(shape, value, output, pool)
+        return LeafSteps(shape.grown, sums, value, self.data.weight_exponent, self.promises[output])
+
+    def _values(self, shape: TreeShape, sums: FloatArray, output: int) -> FloatArray:
+        """Compute the step of every leaf."""
+        fields, rows, loss = shape.grown.fields, shape.rows, self.loss
+        is_leaf = fields[:, FEATURE] == NONE
+        if loss.leaf_value is None:
+            value = np.where(is_leaf, newton_steps(sums, self.settings.l2_regularization), 0.0)
+            score, gradient = self.score[output], self.gradient[output]
+            if not loss.is_quadratic:
+                measured = self.data.y, score, gradient, self.data.weight
+                check_steps(fields, rows, loss.number, float(output), *measured, value)
+            if self.settings.leaf_steps > 1:
+                how, further = (loss.number, loss.is_quadratic), self.settings.leaf_steps - 1
+                l2 = self.settings.l2_regularization
+                refine(fields, rows, *how, self.data.y, score, self.data.weight, further, l2, value)
+            return value
+        value = np.zeros(len(fields))
+        for leaf in np.flatnonzero(is_leaf).tolist():
+            own = rows[fields[leaf, START] : fields[leaf, END]]
+            value[leaf] = loss.leaf_value(
+                self.data.y[own] - self.score[output, own], self.data.weight[own], self.alpha
+            )
+        return value
+
+    def _asking(self, rows: IntArray, number: int) -> IntArray:
+        """Select the half of a round's rows, or groups, that chooses splits; the rest gives leaf values."""
+        keys = self.keys[rows]
+        n_units = len(rows) if self.groups is None else len(np.unique(self.groups[rows]))
+        stream = self.seed, Branch.BOOSTING_HONEST_ROWS, number
+        return rows[lowest(keys, stream, max(n_units // 2, 1))]
+
+    def _answer(self, shape: TreeShape, rows: IntArray, output: int, value: FloatArray) -> None:
+        """Set leaf values by rows that did not choose the splits; a leaf without any keeps its value."""
+        nodes = np.zeros(self.table.n_rows)
+        own_number = np.arange(len(value), dtype=np.float64)
+        fields = self._with_last_ranks(shape.grown.fields)
+        add_routed(self.table.coded, fields, shape.grown.in_set, rows, own_number, nodes)
+        order = np.argsort(nodes[rows], kind="stable")
+        leaves, starts = np.unique(nodes[rows][order].astype(np.int64), return_index=True)
+        assert self.loss.leaf_value is not None
+        for leaf, own in zip(leaves.tolist(), np.split(rows[order], starts[1:]), strict=True):
+            residuals = self.data.y[own] - self.score[output, own]
+            value[leaf] = self.loss.leaf_value(residuals, self.data.weight[own], self.alpha)
+
+    def _add(self, shape: TreeShape, value: FloatArray, output: int, pool: ThreadPool) -> None:
+        fields, rows = shape.grown.fields, shape.rows
+        step, score = self.settings.learning_rate * value, self.score[output]
+        pool.run(
+            lambda part: add_values(fields, rows, step, *part, score),
+            divide_nodes(fields, len(rows), pool),
+        )
+        if len(rows) == self.n_used:
+            return
+        is_other = self.data.role != UNUSED
+        is_other[rows] = False
+        others = np.flatnonzero(is_other).astype(np.int32)
+        fields = self._with_last_ranks(fields)
+        add_routed(self.table.coded, fields, shape.grown.in_set, others, step, score)
+
+    def _with_last_ranks(self, fields: LongArray) -> LongArray:
+        """Set the last rank that goes left by all rows, not only the training rows.
+
+        A threshold is half-way between two values of these, and a row that lies between them is on one side.
+        """
+        threshold, asked = compute_thresholds(self.table, fields), node_features(self.table, fields)
+        fields = fields.copy()
+        for node in np.flatnonzero(threshold == threshold).tolist():
+            values = self.distinct[asked[node]]
+            fields[node, CUT] = np.searchsorted(values, threshold[node], side="right") - 1
+        return fields
+
+
+def _on_scale(settings: BoostingSettings, exponent: int) -> BoostingSettings:
+    """Adapt settings to weights multiplied by 2 ** -exponent."""
+    with np.errstate(over="ignore"):
+        changed = np.ldexp([settings.l2_regularization, settings.min_impurity_decrease], -exponent)
+    l2, gain = np.minimum(changed, np.finfo(np.float64).max).tolist()
+    return replace(settings, l2_regularization=l2, min_impurity_decrease=gain)
+
+
+def _check_steps(settings: BoostingSettings, n_outputs: int) -> None:
+    if settings.leaf_steps > 1 and n_outputs > 1:
+        raise ParameterError(
+            f"leaf_steps={settings.leaf_steps} is for a single score, and here each class has one, which the "
+            "steps of the others move: leave leaf_steps at 1."
+        )
+
+
+def _check_honest(settings: BoostingSettings, loss: Loss) -> None:
+    if settings.leaf_values == "honest" and loss.leaf_value is None:
+        raise ParameterError(
+            f"leaf_values='honest' is for losses around a middle or a quantile, and the loss is "
+            f"{settings.loss!r}: use 'absolute_error', 'huber' or 'quantile', or leave it at 'labels'."
+        )
+
+
+def _splits(
+    table: Table, settings: BoostingSettings, growth: GrowthRules, repeats: IntArray, least: float
+) -> Splits:
+    rows = find_weighted_rows(table.weight)
+    if settings.are_binned(table.n_rows if rows is None else int(np.count_nonzero(rows))):
+        return BinnedSplits(table, repeats, growth, least, settings.l2_regularization)
+    return ExactSplits(table, repeats, growth, least)
+
+
+# -- The rows of a run of boosting ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class BoostingRows:
+    """One entry per row; weights are multiplied by 2 ** -weight_exponent."""
+
+    y: FloatArray  # the number, or the class
+    weight: FloatArray
+    weight_exponent: int
+    importance: FloatArray  # the weight of one repetition
+    repeats: IntArray
+    role: ByteArray  # a round that draws rows writes it anew
+
+    @classmethod
+    def of(cls, table: Table, rules: GrowthRules, fold: Fold) -> BoostingRows:
+        """Make the rows of a table, some held out; the rules set class weights."""
+        taken = np.where(fold.held_out, 1, fold.times).astype(np.int32)
+        repeats, importance, exponent = weights_of(table, rules, taken)
+        role = np.where(fold.held_out, HELD_OUT, LEARNT).astype(np.uint8)
+        role[repeats == 0] = UNUSED
+        if not (role == LEARNT).any():
+            raise DataError("There is nothing to boost trees on: all rows that count are held out.")
+        y, weight = table.target.astype(np.float64), repeats * importance
+        return cls(y, weight, exponent, importance, repeats, role)
+
+    @cached_property
+    def lines(self) -> Rows:
+        """The rows for kernels, without weights if all are 1."""
+        used = self.role != UNUSED
+        if (self.weight[used] == 1.0).all() and (self.repeats[used] == 1).all():
+            return Rows(self.y, np.empty(0), np.empty(0), np.empty(0, np.int32), self.role)
+        return Rows(self.y, self.weight, self.importance, self.repeats, self.role)
+
+
+def sum_by_role(role: ByteArray, values: FloatArray) -> FloatArray:
+    """Sum the values of the rows of each role."""
+    return np.asarray(np.bincount(role, values, N_ROLES), np.float64)
+
+
+# -- How an ensemble is boosted ------------------------------------------------------------------------------
+
+EarlyStopping = bool | Literal["cv", "oob"]
+MOST_STEPS = 100  # of a leaf: Newton's method needs a handful
+MOST_EXACT_ROWS = 10_000  # of more rows, splits="auto" looks between bins only
+
+
+@dataclass(frozen=True)
+class BoostingSettings:
+    """Settings of gradient boosting.
+
+    >>> BoostingSettings("poisson", learning_rate=0.0)
+    Traceback (most recent call last):
+    holdfast.errors.ParameterError: learning_rate=0.0 is out of range: it must be above 0 and at most 1.
+    """
+
+    loss: LossName
+    n_estimators: int = 100
+    learning_rate: float = 0.1
+    max_depth: int | None = 3  # the interaction depth: so many features act together at most
+    max_leaf_nodes: int | None = None  # the most useful splits first
+    min_samples_leaf: int | float = 10  # rows; a float is a fraction of all rows
+    min_impurity_decrease: float = (
+        0.0  # what a split must gain at least: twice the decrease of the summed loss
+    )
+    l2_regularization: float = 0.0  # added to the hessian of a leaf: small leaves take smaller steps
+    categories: Categories = "shrunk"  # means of columns of more than 9; "exact": the best set of these rows
+    max_features: MaxFeatures = None  # drawn anew at every split
+    subsample: float = 1.0  # fraction of the rows that each round learns from
+    second_order: bool = True  # False: splits by gradients alone, a regression tree on pseudo-residuals
+    leaf_steps: int = 1  # Newton steps that a leaf takes to its best value
+    splits: Literal["auto", "exact", "binned"] = "auto"
+    start: Literal["constant", "zero"] = "constant"
+    alpha: float = 0.9  # the quantile of "quantile"; of "huber", the fraction of residuals that count squared
+    quantile: float | None = None  # another name of alpha, for "quantile" alone
+    leaf_values: str = "labels"  # of losses around quantiles; "honest": half of the rows choose the questions
+    class_weight: ClassWeight = None
+    priors: Priors = None  # fractions of the classes, by which their rows are weighed
+    loss_matrix: LossMatrix = None  # what errors cost: which class is predicted, not how trees grow
+    monotonic_cst: Mapping[Column, int] | Sequence[int] | None = None  # as in GrowthRules, of the score
+    monotonic_class: Label | None = None
+    interaction_cst: Interactions = None
+    excluded_features: Mapping[Column, int | None] | Sequence[Column] | None = None
+    feature_costs: Mapping[Column, float] | None = None
+    early_stopping: EarlyStopping = False  # by rows held out, by folds, or by rows that rounds leave out
+    cv: Any = 5  # number of folds, a splitter of scikit-learn's, or pairs of row numbers
+    validation_fraction: float = 0.1  # of the rows, held out
+    n_iter_no_change: int = 10  # rounds to wait for a gain
+    tol: float = 1e-7  # what counts as a gain of the mean loss
+
+    def __post_init__(self) -> None:
+        for each in fields(self):
+            if isinstance(value := getattr(self, each.name), np.generic):
+                object.__setattr__(self, each.name, value.item())
+        check_integer("n_estimators", self.n_estimators)
+        check_integer("leaf_steps", self.leaf_steps, 1, MOST_STEPS)
+        check_integer("n_iter_no_change", self.n_iter_no_change)
+        check_number("learning_rate", self.learning_rate, 0.0, 1.0, is_open="low")
+        check_number("subsample", self.subsample, 0.0, 1.0, is_open="low")
+        _check_quantile(self.loss, self.quantile)
+        check_choice("leaf_values", self.leaf_values, ("labels", "honest"))
+        check_fraction("alpha", self.alpha)
+        check_fraction("validation_fraction", self.validation_fraction)
+        check_number("l2_regularization", self.l2_regularization)
+        check_number("tol", self.tol)
+        check_choice("splits", self.splits, ("auto", "exact", "binned"))
+        check_choice("start", self.start, ("constant", "zero"))
+        check_flag("second_order", self.second_order)
+        _check_stopping(self.early_stopping, self.subsample)
+        if self.splits == "exact" and self.l2_regularization > 0:
+            raise ParameterError(
+                f"splits='exact' knows no l2_regularization, which is {self.l2_regularization!r}: set it to "
+                "0, or use splits='binned'."
+            )
+        object.__setattr__(self, "priors", plain_priors(self.priors))
+        object.__setattr__(self, "loss_matrix", plain_losses(self.loss_matrix))
+        self.growth(1)  # checks the rest
+
+    @property
+    def level(self) -> float:
+        """Quantile of the "quantile" loss; for "huber", the fraction of residuals that count squared."""
+        return self.alpha if self.quantile is None else float(self.quantile)
+
+    def growth(self, n_rows: int) -> GrowthRules:
+        """Return the growth rules of one tree on this number of rows."""
+        rules = GrowthRules(
+            criterion="squared_error",
+            max_depth=self.max_depth,
+            max_leaf_nodes=self.max_leaf_nodes,
+            min_samples_leaf=self.min_samples_leaf,
+            min_impurity_decrease=self.min_impurity_decrease,
+            categories=self.categories,
+            max_features=self.max_features,
+            class_weight=self.class_weight,
+            priors=self.priors,
+            loss_matrix=self.loss_matrix,
+            monotonic_cst=self.monotonic_cst,
+            monotonic_class=self.monotonic_class,
+            interaction_cst=self.interaction_cst,
+            excluded_features=self.excluded_features,
+            feature_costs=self.feature_costs,
+        )
+        least = rows_needed(rules.min_samples_leaf, n_rows)
+        return replace(rules, min_samples_leaf=least, class_weight=None, priors=None, loss_matrix=None)
+
+    @property
+    def class_rules(self) -> GrowthRules:
+        """Class weights."""
+        return GrowthRules(class_weight=self.class_weight, priors=self.priors)
+
+    def are_binned(self, n_rows: int) -> bool:
+        """True if splits are searched between bins only."""
+        if self.splits == "auto":
+            return n_rows > MOST_EXACT_ROWS or self.l2_regularization > 0
+        return self.splits == "binned"
+
+
+def _check_quantile(loss: Any, quantile: Any) -> None:
+    if quantile is None:
+        return
+    if loss != QUANTILE:
+        raise ParameterError(
+            f"quantile={quantile!r} is for loss='quantile', and the loss is {loss!r}: leave one of "
+            "the two out."
+        )
+    check_fraction("quantile", quantile)
+
+
+def _check_stopping(early_stopping: Any, subsample: float) -> None:
+    if not isinstance(early_stopping, bool) and early_stopping not in ("cv", "oob"):
+        raise ParameterError(
+            f"early_stopping={early_stopping!r} is unknown: give True, False, 'cv' or 'oob'."
+        )
+    if early_stopping == "oob" and subsample == 1.0:
+        raise ParameterError(
+            "early_stopping='oob' asks the rows that a round leaves out, and subsample=1.0 leaves none out: "
+            "set subsample below 1, such as 0.5."
+        )

@@ -1,23 +1,36 @@
 """How much each feature does for an ensemble, and how much that varies from tree to tree."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from holdfast.arrays import BoolArray, FloatArray, IntArray, KeyArray, frozen, scaled, unscaled
-from holdfast.backends.tasks import ROWS_PER_TASK, check_jobs, make_batches, run_all
+from holdfast._arrays import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    KeyArray,
+    LongArray,
+    frozen,
+    scaled,
+    unscaled,
+    without_last_digits,
+)
+from holdfast._random import Branch
+from holdfast._text import counted, printable, shortened, with_error
+from holdfast._view import TextTable, View, ViewMixin
+from holdfast.data.row_keys import permutation, row_keys
 from holdfast.data.schema import Target
-from holdfast.data.split.row_keys import permutation, row_keys
 from holdfast.data.table import Table
 from holdfast.ensembles.bagging import Bagging
-from holdfast.ensembles.importance_table import Importances, Spread
 from holdfast.ensembles.out_of_bag import check_rows_left_out
 from holdfast.errors import DataError
-from holdfast.random_streams import Branch
-from holdfast.scoring.metric import Metric, TrueValues, make_metric
-from holdfast.scoring.predictions import predict_at_nodes
+from holdfast.parallel.tasks import ROWS_PER_TASK, check_jobs, make_batches, run_all
+from holdfast.scoring.metric import Metric, TrueValues, make_metric, predict_at_nodes
 from holdfast.tree.tree import LEAF, Tree
 
 
@@ -170,3 +183,96 @@ def _spread_per_split(decrease: FloatArray, n_splits: FloatArray) -> Spread:
     pull = np.square(decrease - mean * n_splits).sum(axis=0)
     error = np.sqrt(pull * n_trees / max(n_trees - 1, 1)) / all_splits
     return Spread(mean, deviation, error)
+
+
+# -- The importances of the features as a table --------------------------------------------------------------
+
+
+class Spread(NamedTuple):
+    """A figure of every feature with its variation over the trees."""
+
+    mean: FloatArray
+    deviation: FloatArray  # standard deviation over the trees
+    error: FloatArray  # standard error of the mean
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Importances(ViewMixin):
+    """How much each feature does for the trees of an ensemble, in the order of the schema."""
+
+    names: tuple[str, ...]
+    n_estimators: int
+    n_splits: LongArray  # on each feature, in all trees
+    total_decrease: Spread  # of impurity, times the weight of the nodes
+    decrease_per_split: Spread
+    permutation: Spread | None = None  # of the feature among rows out of the bag: what the score loses
+    metric: Metric | None = None  # of that score
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    @property
+    def order(self) -> LongArray:
+        """Features by importance: by permutation if computed, else by total decrease."""
+        leading = self.total_decrease if self.permutation is None else self.permutation
+        return np.argsort(-without_last_digits(leading.mean), kind="stable")
+
+    def columns(self) -> dict[str, list[Any]]:
+        """Column names and one entry per feature, the most important first."""
+        order = self.order.tolist()
+        columns: dict[str, list[Any]] = {"feature": [self.names[place] for place in order]}
+        for name in ("total_decrease", "decrease_per_split", "permutation"):
+            spread: Spread | None = getattr(self, name)
+            if spread is not None:
+                columns[name] = spread.mean[order].tolist()
+                columns[f"{name}_deviation"] = spread.deviation[order].tolist()
+                columns[f"{name}_error"] = spread.error[order].tolist()
+        return {**columns, "n_splits": self.n_splits[order].tolist()}
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """Return a pandas, polars or pyarrow frame (the first installed) with one row per feature."""
+        import narwhals as nw
+
+        from holdfast.tree.frame import frame_from
+
+        columns = self.columns()
+        types: dict[str, Any] = dict.fromkeys(columns, nw.Float64)
+        return frame_from(columns, types | {"feature": nw.String, "n_splits": nw.Int64}, backend)
+
+    def plot(self, ax: Any = None, *, kind: str | None = None, max_features: int = 20) -> Any:
+        """An `ImportanceDisplay`, drawn: bars with their spread over the trees."""
+        from holdfast.plots.importance import ImportanceDisplay
+
+        return ImportanceDisplay.from_result(self, ax=ax, kind=kind, max_features=max_features)
+
+    def _view(self) -> View:
+
+        return importances_view(self)
+
+
+# -- The importances of the features as a table --------------------------------------------------------------
+
+MOST_LINES = 20
+LONGEST_NAME = 32
+LOST = "change of the score when the feature is permuted among the out-of-bag rows"
+
+
+def importances_view(importances: Importances) -> View:
+    """The features, the most important first, cut if they are many."""
+    metric, order = importances.metric, importances.order.tolist()
+    score = [] if metric is None else [f"{'rise' if metric.is_loss else 'loss'} of {metric.title}"]
+    headings = ["feature", "splits", "total decrease", "decrease per split", *score]
+    rows = [_cells(importances, place) for place in order[:MOST_LINES]]
+    cut = f"({MOST_LINES} of {len(order)} features; to_frame() has them all)\n" * (len(order) > MOST_LINES)
+    note = f"{cut}± is one standard error over {counted(importances.n_estimators, 'tree')}."
+    widths = (0, 7, *[19] * (len(headings) - 2))
+    return View(TextTable(headings, rows, note=note, widths=widths, meanings=dict.fromkeys(score, LOST)))
+
+
+def _cells(importances: Importances, place: int) -> list[str]:
+    spreads = [importances.total_decrease, importances.decrease_per_split, importances.permutation]
+    return [
+        shortened(printable(importances.names[place]), LONGEST_NAME),
+        str(importances.n_splits[place]),
+        *(with_error(spread.mean[place], spread.error[place], room=7) for spread in spreads if spread),
+    ]

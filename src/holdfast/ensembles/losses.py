@@ -10,12 +10,12 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.arrays import FloatArray
+from holdfast._arrays import FloatArray
 from holdfast.data.schema import Target
 from holdfast.errors import DataError, ParameterError
 from holdfast.kernels.boosting import losses as kernels
-from holdfast.tree.ensemble_check import Link
-from holdfast.tree.quantile import weighted_quantile
+from holdfast.tree.check import Link
+from holdfast.tree.stats import weighted_quantile
 
 NumberLoss = Literal["squared_error", "absolute_error", "huber", "quantile", "poisson"]
 ClassLoss = Literal["log_loss", "exponential"]

@@ -7,20 +7,20 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from holdfast.arrays import FloatArray, LongArray, frozen
-from holdfast.backends.tasks import check_jobs
-from holdfast.data.split.resampling import count_groups
+from holdfast._arrays import FloatArray, LongArray, frozen
+from holdfast._random import Branch, derived_seed
+from holdfast._text import with_error
+from holdfast._view import TextTable, View, ViewMixin
+from holdfast.data.resampling import count_groups
 from holdfast.data.table import Table
-from holdfast.ensembles.bagging import BOOTSTRAP, Bagging, grow_bagging
-from holdfast.ensembles.bags import Sampling
+from holdfast.ensembles.bagging import BOOTSTRAP, Bagging, Sampling, grow_bagging
 from holdfast.ensembles.out_of_bag import make_oob_metric, out_of_bag
 from holdfast.errors import DataError
 from holdfast.growth.rules import GrowthRules, features_drawn
 from holdfast.growth.sample import split_weight
-from holdfast.growth.size.folds import Folds, divide_rows
-from holdfast.random_streams import Branch, derived_seed
+from holdfast.growth.size_search import Folds, divide_rows
+from holdfast.parallel.tasks import check_jobs
 from holdfast.scoring.metric import Metric, TrueValues
-from holdfast.text.view import View, ViewMixin
 
 TIED = 1e-12  # mean scores that differ by less, as a fraction of the best, are equal
 POWERS = (0.0, 0.25, 0.5, 0.75, 1.0)  # of the number of features, which are tried
@@ -81,7 +81,6 @@ class MaxFeaturesTable(ViewMixin):
         return frame_from(columns, types | {"max_features": nw.Int64, "chosen": nw.Boolean}, backend)
 
     def _view(self) -> View:
-        from holdfast.show.max_features import max_features_view
 
         return max_features_view(self)
 
@@ -211,3 +210,21 @@ def _grown(
         n_jobs=search.n_jobs,
         progress=f"{search.progress}, {number} of {table.n_features} features" if search.progress else "",
     )
+
+
+# -- The scores of forests that draw more or fewer features at each split, as a table ------------------------
+
+
+def max_features_view(scores: MaxFeaturesTable) -> View:
+    """The numbers of features, one to a line."""
+    source = "out of the bag" if scores.chosen_by == "oob" else f"in {scores.scores.shape[1]} folds"
+    rows = [
+        [
+            str(number),
+            with_error(scores.metric.shown(float(scores.score[place])), scores.error[place], room=7),
+            "chosen" if place == scores.chosen else "",
+        ]
+        for place, number in enumerate(scores.max_features.tolist())
+    ]
+    headings = ["max_features", scores.metric.title, f"({source})"]
+    return View(TextTable(headings, rows, sides=">><", widths=(12, 19, 0), marked=[scores.chosen]))

@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.arrays import FloatArray, IntArray, LongArray, frozen, unscaled
-from holdfast.backends.tasks import ROWS_PER_TASK, check_jobs, make_batches, run_all
+from holdfast._arrays import FloatArray, IntArray, LongArray, frozen, unscaled
+from holdfast._text import with_error
 from holdfast.data.schema import Target
 from holdfast.data.table import Table
 from holdfast.ensembles.bagging import Bagging
 from holdfast.ensembles.tree_correlation import PairSums, TreeCorrelation, target_values
 from holdfast.errors import DataError, DataWarning, ParameterError
+from holdfast.parallel.tasks import ROWS_PER_TASK, check_jobs, make_batches, run_all
 from holdfast.scoring.metric import Metric, Score, TrueValues, make_metric
-from holdfast.text.numbers import with_error
 
 TASKS_AT_ONCE = 16  # the leaves of so many wait in memory to be added up
 ROWS_SCORED = 5_000_000  # in all points of the curve together
@@ -42,7 +42,7 @@ class Curve:
 
     def plot(self, ax: Any = None) -> Any:
         """An `OutOfBagDisplay`, drawn: the score by the number of trees."""
-        from holdfast.show.plots.performance import OutOfBagDisplay
+        from holdfast.plots.performance import OutOfBagDisplay
 
         return OutOfBagDisplay.from_result(self, ax=ax)
 

@@ -5,10 +5,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from holdfast.arrays import FloatArray, IntArray, LongArray
+from holdfast._arrays import FloatArray, IntArray, LongArray
+from holdfast._text import number_text
+from holdfast._view import TextTable, View, ViewMixin
 from holdfast.data.schema import Target
 from holdfast.errors import DataError, ParameterError
-from holdfast.text.view import View, ViewMixin
 from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.tree import Tree
 
@@ -46,7 +47,6 @@ class TreeCorrelation(ViewMixin):
         )
 
     def _view(self) -> View:
-        from holdfast.show.tree_correlation import tree_correlation_view
 
         return tree_correlation_view(self)
 
@@ -145,3 +145,20 @@ class PairSums:
             variance = (weight * self.square).sum() / (weight * self.count).sum()
             covariance = (weight * products).sum() / (weight * n_pairs).sum()
         return TreeCorrelation(of, n_estimators, float(variance), float(covariance))
+
+
+# -- The correlation of the trees of an ensemble, as a table -------------------------------------------------
+
+DIGITS = 4
+
+
+def tree_correlation_view(found: TreeCorrelation) -> View:
+    """The correlation in a sentence, and what more trees bring."""
+    what = "variance" if found.of == "predictions" else "squared error"
+    rows = [
+        ["1 tree", number_text(found.variance, DIGITS)],
+        [f"{found.n_estimators:,} trees", number_text(found.variance_of_mean(), DIGITS)],
+        ["limit of many trees", number_text(found.covariance, DIGITS)],
+    ]
+    said = f"The {found.of} of two trees have a correlation of {number_text(found.correlation, 3)}."
+    return View(said, TextTable(["mean of", what], rows, marked=[1]))

@@ -14,26 +14,25 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from holdfast.arrays import FloatArray, IntArray
-from holdfast.backends.tasks import check_jobs
-from holdfast.data.expressions.question import parse_question
-from holdfast.data.input.frame import Frame, make_frame
-from holdfast.data.input.target import Task, get_target_name
-from holdfast.data.schema import Schema
-from holdfast.data.schema_differences import SchemaDifferences
-from holdfast.data.split.groups import read_groups, subset_groups
+from holdfast._arrays import FloatArray, IntArray
+from holdfast.data.custom_features import parse_question
+from holdfast.data.folds import read_groups, subset_groups
+from holdfast.data.frame import Frame, make_frame
+from holdfast.data.schema import Schema, SchemaDifferences
 from holdfast.data.table import Table
+from holdfast.data.target import Task, get_target_name
 from holdfast.errors import DataError, DataWarning, ParameterError
-from holdfast.evidence.leaf_evidence import check_method, drawn_intervals, node_intervals
-from holdfast.evidence.row_explanation import RowExplanation, explain_row
+from holdfast.explain.leaf_evidence import check_method, drawn_intervals, node_intervals
+from holdfast.explain.row import RowExplanation, explain_row
 from holdfast.growth.class_costs import LossMatrix, Priors, losses_of, plain_losses, plain_priors
 from holdfast.growth.rules import CART, GrowthRules
 from holdfast.growth.sample import weights_of
-from holdfast.growth.size.folds import divide_rows
+from holdfast.growth.size_search import divide_rows
+from holdfast.parallel.tasks import check_jobs
 from holdfast.scoring.thresholds import cheapest_threshold, threshold_costs
-from holdfast.stability.settings import StabilityRules
-from holdfast.tree.quantile import format_statistic, parse_quantile
-from holdfast.tree.threshold import make_threshold_losses, set_losses
+from holdfast.stable.settings import StabilityRules
+from holdfast.tree.monotone import make_threshold_losses, set_losses
+from holdfast.tree.stats import format_statistic, parse_quantile
 from holdfast.tree.tree import Tree, label_array
 
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -450,7 +449,7 @@ class TreeEstimator(TableEstimator):
         sparse matrix of shape (n_rows, n_nodes)
             1 for every node on the path of the row.
         """
-        from holdfast.tree.route import find_passed_nodes
+        from holdfast.tree.predict import find_passed_nodes
 
         leaves = self.apply(X)
         return find_passed_nodes(self.tree_, leaves)
@@ -537,7 +536,7 @@ class TreeEstimator(TableEstimator):
     @property
     def expected_cost_(self) -> float:
         """Cost of the features on the path of a row by `feature_costs`, averaged over the training weight."""
-        from holdfast.growth.costs import expected_cost
+        from holdfast.growth.constraints import expected_cost
 
         check_is_fitted(self)
         if (costs := self._rule("feature_costs")) is None:

@@ -6,21 +6,20 @@ from typing import Any, Literal, Self
 
 from sklearn.utils.validation import check_is_fitted
 
-from holdfast.arrays import FloatArray
-from holdfast.data.input.frame import make_frame
+from holdfast._arrays import FloatArray
+from holdfast._text import listed
+from holdfast.data.frame import make_frame
 from holdfast.data.schema import Label
 from holdfast.data.table import Table
 from holdfast.ensembles.adaboost import grow_adaboost
 from holdfast.ensembles.bagging import check_n_estimators
-from holdfast.ensembles.boosting import Boosting, boost
-from holdfast.ensembles.boosting_settings import BoostingSettings, EarlyStopping
+from holdfast.ensembles.boosting import Boosting, BoostingSettings, EarlyStopping, boost
 from holdfast.ensembles.losses import ClassLoss, NumberLoss
 from holdfast.errors import ParameterError
 from holdfast.estimators.base import all_or_nothing, make_seed
 from holdfast.estimators.forest import ClassEnsemble, EnsembleEstimator, NumberEnsemble
 from holdfast.growth.class_costs import LossMatrix
 from holdfast.growth.rules import Column, GrowthRules, MaxFeatures
-from holdfast.text.lists import listed
 from holdfast.tree.ensemble import Ensemble
 
 # The growth rules of boosting that are no parameters.

@@ -8,13 +8,18 @@ import numpy as np
 from sklearn.base import ClusterMixin, DensityMixin
 from sklearn.utils.validation import check_is_fitted
 
-from holdfast.arrays import FloatArray, LongArray
-from holdfast.data.input.frame import make_frame
-from holdfast.data.input.rows import encode_rows
+from holdfast._arrays import FloatArray, LongArray
+from holdfast.data.encode import encode_rows
+from holdfast.data.frame import make_frame
 from holdfast.estimators.base import TreeEstimator, all_or_nothing, make_seed
-from holdfast.growth.density.evidence import HeldOutGain
-from holdfast.growth.density.size import DensitySizeTable
-from holdfast.growth.density.tree import Cluster, Density, DensityRules, grow_density
+from holdfast.growth.density import (
+    Cluster,
+    Density,
+    DensityRules,
+    DensitySizeTable,
+    HeldOutGain,
+    grow_density,
+)
 
 
 class _DensityEstimator(ClusterMixin, DensityMixin, TreeEstimator):  # type: ignore[misc]  # no types

@@ -9,15 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from holdfast.arrays import FloatArray, IntArray
-from holdfast.data.input.frame import Frame, make_frame
+from holdfast._arrays import FloatArray, IntArray
+from holdfast.data.folds import read_groups
+from holdfast.data.frame import Frame, make_frame
 from holdfast.data.schema import Label
-from holdfast.data.split.groups import read_groups
 from holdfast.data.table import Table
-from holdfast.ensembles.bagging import Bagging, check_n_estimators, grow_bagging, set_vote_threshold
-from holdfast.ensembles.bags import Sampling
-from holdfast.ensembles.importance_table import Importances
-from holdfast.ensembles.importances import importances, permutation_importance
+from holdfast.ensembles.bagging import Bagging, Sampling, check_n_estimators, grow_bagging, set_vote_threshold
+from holdfast.ensembles.importances import Importances, importances, permutation_importance
 from holdfast.ensembles.max_features import MaxFeaturesSearch, MaxFeaturesTable, choose_max_features
 from holdfast.ensembles.out_of_bag import Curve, make_oob_metric, out_of_bag
 from holdfast.ensembles.tree_correlation import TreeCorrelation, tree_correlation

@@ -8,42 +8,36 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from holdfast._text import listed
 from holdfast.adapters import as_tree
-from holdfast.data.input.frame import make_frame
-from holdfast.data.input.weight import find_weighted_rows, read_weight
+from holdfast.data.folds import list_stage_labels, rank_stages, read_stage
+from holdfast.data.frame import make_frame
+from holdfast.data.row_keys import sketch_of, unique_hashes
 from holdfast.data.schema import Label
-from holdfast.data.split.row_keys import sketch_of, unique_hashes
-from holdfast.data.split.stages import list_stage_labels, rank_stages, read_stage
 from holdfast.data.table import Table
+from holdfast.data.target import find_weighted_rows, read_weight
 from holdfast.errors import DataWarning, ParameterError
 from holdfast.estimators.base import ClassifierBase, RegressorBase, TreeEstimator, all_or_nothing, make_seed
 from holdfast.estimators.updating import TrainingRows, find_update, is_wider, training_rows
-from holdfast.evidence.feature_use import FeatureUses, feature_use
-from holdfast.evidence.split_support import SplitSupports, split_support
-from holdfast.evidence.stable_leaves import with_leaf_evidence
+from holdfast.explain.feature_use import FeatureUses, feature_use
+from holdfast.explain.split_support import SplitSupports, split_support
 from holdfast.governance.policy import ChangePolicy
 from holdfast.growth.class_costs import LossMatrix
-from holdfast.growth.constraint_forms import is_guided
-from holdfast.growth.rules import Column, GrowthRules
-from holdfast.scoring.enough import describe_few_to_learn
-from holdfast.stability.centring.names import MOST_LEAVES
-from holdfast.stability.centring.size_choice import SizeChoice
-from holdfast.stability.choice import Choice, SelectionRule, choose
-from holdfast.stability.frontier import Frontier
-from holdfast.stability.settings import DEPTH_5, StabilityRules, StabilitySettings
-from holdfast.stability.stages.fitting import carry_through
-from holdfast.stability.stages.names import MIN_ROWS
-from holdfast.stability.stages.rows import StageRows
-from holdfast.stability.stages.sequence import StageSequence
-from holdfast.stability.stages.settings import StageSettings
-from holdfast.stability.training import StableTrees, train
-from holdfast.stability.update.names import UPDATE_TOLERANCE
-from holdfast.stability.update.path import CANDIDATE, KEEP, RETRAIN
-from holdfast.stability.update.update import TreeUpdate
-from holdfast.text.lists import listed
-from holdfast.tree.positive import set_positive
+from holdfast.growth.rules import Column, GrowthRules, is_guided
+from holdfast.scoring.metric import describe_few_to_learn
+from holdfast.stable.consensus.size import SizeChoice
+from holdfast.stable.frontier import Frontier
+from holdfast.stable.selection import Choice, SelectionRule, choose
+from holdfast.stable.settings import DEPTH_5, MOST_LEAVES, StabilityRules, StabilitySettings
+from holdfast.stable.train import StableTrees, train, with_leaf_evidence
+from holdfast.tree.rules import WARNING, list_warnings
+from holdfast.tree.stats import set_positive
 from holdfast.tree.tree import Tree, label_array
-from holdfast.tree.wording import WARNING, list_warnings
+from holdfast.update.path import CANDIDATE, KEEP, RETRAIN
+from holdfast.update.sequence import MIN_ROWS, StageRows, StageSequence, StageSettings
+from holdfast.update.sequence_fit import carry_through
+from holdfast.update.settings import UPDATE_TOLERANCE
+from holdfast.update.update import TreeUpdate
 
 if TYPE_CHECKING:
     from holdfast.evaluate.replications import Replications

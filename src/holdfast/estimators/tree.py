@@ -6,20 +6,20 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from holdfast.arrays import LongArray
-from holdfast.data.input.frame import make_frame
-from holdfast.data.input.target import Task
+from holdfast._arrays import LongArray
+from holdfast.data.folds import read_groups, subset_groups
+from holdfast.data.frame import make_frame
 from holdfast.data.schema import Label
-from holdfast.data.split.groups import read_groups, subset_groups
-from holdfast.data.stored.table import StoredTable
+from holdfast.data.stored import StoredTable
 from holdfast.data.table import Table
+from holdfast.data.target import Task
 from holdfast.errors import ParameterError
 from holdfast.estimators.base import ClassifierBase, RegressorBase, TreeEstimator, all_or_nothing, make_seed
-from holdfast.evidence.leaf_evidence import with_evidence
+from holdfast.explain.leaf_evidence import with_evidence
 from holdfast.growth.class_costs import LossMatrix
-from holdfast.growth.pruning.path import UNLIMITED, SizeParameter
+from holdfast.growth.pruning import UNLIMITED, SizeParameter
 from holdfast.growth.rules import Column, GrowthRules, MaxFeatures, Splitter
-from holdfast.growth.size.table import SizeTable
+from holdfast.growth.size_search import SizeTable
 from holdfast.tree.tree import Tree
 
 SizeRule = Literal["cv", "cv-1se"]
@@ -163,7 +163,7 @@ class SizedTreeEstimator(TreeParameters, TreeEstimator):
 
     def _honest_tree(self, table: Table, groups: LongArray | None) -> Tree:
         """The tree of half of the rows, with leaf values from the other half."""
-        from holdfast.growth.honest import honest_rows, set_honest_values
+        from holdfast.growth.leaf_values import honest_rows, set_honest_values
 
         rows = honest_rows(table, groups, self._fold_seed())
         tree = self._labelled_tree(rows.structure, subset_groups(rows.groups, rows.asked))
@@ -197,8 +197,8 @@ class SizedTreeEstimator(TreeParameters, TreeEstimator):
         """The tree of the size that the parameters ask for, whose leaf values are those of its rows."""
         if self.merge_leaves != SIMILAR:
             return self._unmerged_tree(table, groups)
+        from holdfast.growth.holdout_pruning import draw_test_rows, merge_similar_leaves
         from holdfast.growth.leaf_values import refit_leaf_values
-        from holdfast.growth.pruning.similar import draw_test_rows, merge_similar_leaves
 
         table, groups, tested = draw_test_rows(table, groups, self._fold_seed())
         if tested.all() or not tested.any():  # nothing can be held out
@@ -209,8 +209,8 @@ class SizedTreeEstimator(TreeParameters, TreeEstimator):
 
     def _unmerged_tree(self, table: Table, groups: LongArray | None) -> Tree:
         from holdfast.growth.grow import grow
-        from holdfast.growth.pruning.reduced_error import grow_reduced_error
-        from holdfast.growth.size.search import SizeSearch, choose_size, choose_size_and_leaf
+        from holdfast.growth.holdout_pruning import grow_reduced_error
+        from holdfast.growth.size_search import SizeSearch, choose_size, choose_size_and_leaf
 
         parameter, rule = self._size_search()
         if self.size == "auto":
@@ -273,7 +273,7 @@ class SizedTreeEstimator(TreeParameters, TreeEstimator):
         from sklearn.utils import Bunch
 
         from holdfast.growth.grow import grow
-        from holdfast.growth.pruning.path import pruning_path
+        from holdfast.growth.pruning import pruning_path
 
         rules = self._whole_rules().replace(ccp_alpha=0.0)
         table = self._table(make_frame(X), y, sample_weight)

@@ -9,21 +9,26 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from holdfast.arrays import BoolArray, FloatArray, KeyArray, LongArray
-from holdfast.data.input.frame import Frame, make_frame, stack_frames, stack_vectors, subset_vector
-from holdfast.data.input.target import Task, get_target_name, read_vector
-from holdfast.data.input.weight import count_effective_rows, find_weighted_rows, read_weight
+from holdfast._arrays import BoolArray, FloatArray, KeyArray, LongArray
+from holdfast.data.folds import read_groups, read_stage, renumber_groups, subset_groups
+from holdfast.data.frame import Frame, make_frame, stack_frames, stack_vectors, subset_vector
+from holdfast.data.row_keys import unique_hashes
 from holdfast.data.schema import Feature, Schema, Target
-from holdfast.data.split.groups import read_groups, renumber_groups, subset_groups
-from holdfast.data.split.row_keys import unique_hashes
-from holdfast.data.split.stages import read_stage
 from holdfast.data.table import Table
+from holdfast.data.target import (
+    Task,
+    count_effective_rows,
+    find_weighted_rows,
+    get_target_name,
+    read_vector,
+    read_weight,
+)
 from holdfast.distance.reference_schema import list_split_features, project_to_reference
 from holdfast.errors import DataError, DataWarning, ParameterError, SchemaMismatch
 from holdfast.governance.policy import ChangePolicy
-from holdfast.stability.update.settings import UpdateSettings, frozen_nodes, usual_prior
-from holdfast.stability.update.update import NewRows, TreeUpdate, update_tree
 from holdfast.tree.tree import Tree
+from holdfast.update.settings import UpdateSettings, frozen_nodes, usual_prior
+from holdfast.update.update import NewRows, TreeUpdate, update_tree
 
 Pair = tuple[Any, Any]  # rows and their target as the user hands them over; None and None if there are none
 NO_ROWS: Pair = (None, None)

@@ -10,12 +10,13 @@ from typing import Any, NamedTuple, overload
 
 import numpy as np
 
+from holdfast._arrays import FloatArray, LongArray
 from holdfast._check import check_fraction
-from holdfast.arrays import FloatArray, LongArray
-from holdfast.backends.tasks import check_jobs, run_all
-from holdfast.data.input.target import Task
+from holdfast._text import listed, number_text
+from holdfast._view import TextTable, View, aligned
 from holdfast.data.schema import Target
 from holdfast.data.table import Table
+from holdfast.data.target import Task
 from holdfast.errors import DataWarning, ModelError, ParameterError
 from holdfast.evaluate.changes import CHANGES, Pair, Sample
 from holdfast.evaluate.fit import (
@@ -37,13 +38,9 @@ from holdfast.evaluate.methods import (
     model_maker,
     read_models,
 )
-from holdfast.growth.described import grow_summary_tree
+from holdfast.growth.editing import grow_summary_tree
+from holdfast.parallel.tasks import check_jobs, run_all
 from holdfast.scoring.metric import TrueValues
-from holdfast.text.lists import listed
-from holdfast.text.numbers import number_text
-from holdfast.text.table import Table as TextTable
-from holdfast.text.table import aligned
-from holdfast.text.view import View
 from holdfast.tree.tree import Tree
 
 
@@ -627,14 +624,14 @@ class RetrainAudit:
 
     def plot(self, ax: Any = None, *, against: str = "churn", change: str | None = None) -> Any:
         """Draw the score of every method against its churn, or another measure, and return the display."""
-        from holdfast.evaluate.displays import AuditDisplay
+        from holdfast.plots.evaluation import AuditDisplay
 
         return AuditDisplay.from_result(self, ax=ax, against=against, change=change)
 
     def to_svg(self, change: str | None = None) -> str:
         """Return the plot as SVG, under the first change or the one named."""
-        from holdfast.evaluate.displays import AuditDisplay
-        from holdfast.show.plots.display import LATER
+        from holdfast.plots.display import LATER
+        from holdfast.plots.evaluation import AuditDisplay
 
         return AuditDisplay.from_result(self, ax=LATER, change=change).to_svg()
 

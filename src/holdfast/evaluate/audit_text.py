@@ -5,13 +5,20 @@ from math import isnan
 
 import numpy as np
 
+from holdfast._text import (
+    NO_BREAK,
+    count_text,
+    decimals_of_values,
+    duration,
+    fixed_text,
+    percent_text,
+    printable,
+    wrapped_lines,
+)
+from holdfast._view import Picture, Section, TextTable, View, aligned, fitting
 from holdfast.evaluate.audit import MovingRows, Record, RetrainAudit
 from holdfast.evaluate.measures import Measure
 from holdfast.evaluate.methods import SMALL_CHANGES
-from holdfast.text.lines import NO_BREAK, printable, wrapped_lines
-from holdfast.text.numbers import count_text, decimals_of_values, duration, fixed_text, percent_text
-from holdfast.text.table import Table, aligned, fitting
-from holdfast.text.view import Picture, Section, View
 
 WIDTH = 100  # columns of sentences
 WITH_ERRORS = ("auc", "r2", "distance", "churn")
@@ -77,7 +84,7 @@ def _paragraph(text: str, width: int) -> str:
 
 def audit_view(audit: RetrainAudit) -> View:
     """The summary, the picture, the tables, and which predictions change, for a notebook or a page."""
-    tables = [Table(cells[0], cells[1:], title=title) for title, cells in audit_tables(audit)]
+    tables = [TextTable(cells[0], cells[1:], title=title) for title, cells in audit_tables(audit)]
     rows = [
         Section(f"Rows whose prediction changes: {name}", lines) for name, lines in moving_groups(audit.rows)
     ]
@@ -221,8 +228,7 @@ def moving_rows_text(rows: MovingRows, width: int = WIDTH) -> str:
 
 def moving_groups(rows: MovingRows) -> Iterator[tuple[str, list[str]]]:
     """Each method, and the groups of rows that get another answer, the most first."""
-    from holdfast.show.conditions import FULL_LIST
-    from holdfast.show.rules import leaf_conditions
+    from holdfast.tree.rules_text import FULL_LIST, leaf_conditions
 
     for name, tree in rows.trees.items():
         conditions = leaf_conditions(tree, most=FULL_LIST)

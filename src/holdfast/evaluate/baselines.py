@@ -7,25 +7,22 @@ from typing import Any, Self
 
 import numpy as np
 
-from holdfast.arrays import IntArray, LongArray
-from holdfast.backends.tasks import run_all
-from holdfast.data.input.frame import make_frame
-from holdfast.data.split.groups import read_groups
-from holdfast.data.split.row_keys import unit_keys
-from holdfast.data.split.row_positions import assign_folds, assign_strata, random_positions
+from holdfast._arrays import IntArray, LongArray
+from holdfast._random import Branch
+from holdfast.data.folds import assign_folds, assign_strata, random_positions, read_groups
+from holdfast.data.frame import make_frame
+from holdfast.data.row_keys import unit_keys
 from holdfast.data.table import Table
-from holdfast.ensembles.bagging import grow_bagging
-from holdfast.ensembles.bags import Sampling
+from holdfast.ensembles.bagging import Sampling, grow_bagging
 from holdfast.estimators.base import make_seed
 from holdfast.estimators.stable import StableTreeClassifier, StableTreeEstimator, StableTreeRegressor
 from holdfast.estimators.tree import TreeClassifier, TreeRegressor
-from holdfast.growth.learner import Combination, OwnLearner, combinations_of, own_learner, paper_grid
+from holdfast.growth.collections import Combination, OwnLearner, combinations_of, own_learner, paper_grid
 from holdfast.growth.rules import GrowthRules
 from holdfast.growth.sample import split_weight
-from holdfast.random_streams import Branch
-from holdfast.scoring.metric import Metric, TrueValues, make_metric
-from holdfast.scoring.predictions import predict_for_metric
-from holdfast.stability.settings import StabilitySettings
+from holdfast.parallel.tasks import run_all
+from holdfast.scoring.metric import Metric, TrueValues, make_metric, predict_for_metric
+from holdfast.stable.settings import StabilitySettings
 from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.tree import Tree
 

@@ -10,14 +10,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from holdfast.arrays import BoolArray, FloatArray, LongArray
-from holdfast.data.input.frame import Frame
+from holdfast._arrays import BoolArray, FloatArray, LongArray
+from holdfast._random import Branch, Stream, generator
+from holdfast.data.folds import pool_stages, select_below
+from holdfast.data.frame import Frame
 from holdfast.data.schema import Feature, Schema
-from holdfast.data.split.row_positions import select_below
-from holdfast.data.split.stages import pool_stages
 from holdfast.evaluate.fit import EvaluationData
 from holdfast.evaluate.folds import Resample
-from holdfast.random_streams import Branch, Stream, generator
 
 SAMPLE = 0.75  # of the pool; two samples share twice that less 1
 FEWER = 0.02  # of the rows are left out

@@ -8,12 +8,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.arrays import BoolArray, FloatArray, LongArray, frozen, without_last_digits
-from holdfast.backends.tasks import check_jobs, run_all
-from holdfast.data.input.target import Task
+from holdfast._arrays import BoolArray, FloatArray, LongArray, frozen, without_last_digits
+from holdfast._text import listed
+from holdfast._view import View
+from holdfast.data.folds import Fold
 from holdfast.data.schema import Target
-from holdfast.data.split.folds import Fold
 from holdfast.data.table import Table
+from holdfast.data.target import Task
 from holdfast.errors import ModelError, ParameterError
 from holdfast.evaluate.fit import (
     EvaluationData,
@@ -26,10 +27,8 @@ from holdfast.evaluate.fit import (
 )
 from holdfast.evaluate.folds import shared_folds
 from holdfast.evaluate.methods import model_maker, read_models
-from holdfast.scoring.metric import Metric, Score, make_metric
-from holdfast.scoring.unscored_folds import check_unscored_folds
-from holdfast.text.lists import listed
-from holdfast.text.view import View
+from holdfast.parallel.tasks import check_jobs, run_all
+from holdfast.scoring.metric import Metric, Score, check_unscored_folds, make_metric
 
 CONFIDENCE = 0.95  # with which a difference that is called more than noise is not by chance
 FEW = 2.0  # times as many standard errors as many folds would need: two folds need 6.5 times, three 2.2 times
@@ -525,14 +524,14 @@ class ModelComparison:
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the score of every model with its standard error, and return the `ComparisonDisplay`."""
-        from holdfast.evaluate.displays import ComparisonDisplay
+        from holdfast.plots.evaluation import ComparisonDisplay
 
         return ComparisonDisplay.from_result(self, ax=ax)
 
     def to_svg(self) -> str:
         """Return the plot as SVG."""
-        from holdfast.evaluate.displays import ComparisonDisplay
-        from holdfast.show.plots.display import LATER
+        from holdfast.plots.display import LATER
+        from holdfast.plots.evaluation import ComparisonDisplay
 
         return ComparisonDisplay.from_result(self, ax=LATER).to_svg()
 

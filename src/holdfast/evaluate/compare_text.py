@@ -5,20 +5,19 @@ from math import isnan
 
 import numpy as np
 
-from holdfast.evaluate.compare import Differences, ModelComparison, mean_known, median_known
-from holdfast.scoring.metric import Metric
-from holdfast.text.lines import printable
-from holdfast.text.lists import joined
-from holdfast.text.numbers import (
+from holdfast._text import (
     counted,
     decimals_of_errors,
     decimals_of_values,
     duration,
     fixed_text,
+    joined,
     number_text,
+    printable,
 )
-from holdfast.text.table import Table, aligned
-from holdfast.text.view import Picture, View
+from holdfast._view import Picture, TextTable, View, aligned
+from holdfast.evaluate.compare import Differences, ModelComparison, mean_known, median_known
+from holdfast.scoring.metric import Metric
 
 MOST_READ = 40  # leaves of a tree that a person still reads
 HUGE = 1e9  # scores from here on have three digits and a power of ten
@@ -47,7 +46,7 @@ def comparison_view(comparison: ModelComparison) -> View:
     baseline = f"to {printable(comparison.differences().baseline)}"
     meanings = {baseline: "difference of the scores on the same folds, with its standard error"}
     tables = [
-        Table(cells[0], cells[1:], title=title, meanings=meanings, marked=[0] if number == 0 else ())
+        TextTable(cells[0], cells[1:], title=title, meanings=meanings, marked=[0] if number == 0 else ())
         for number, (title, cells) in enumerate(comparison_tables(comparison))
     ]
     failures = [failure_text(comparison, name) for name in comparison.names]

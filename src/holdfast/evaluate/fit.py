@@ -9,19 +9,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from holdfast._arrays import FloatArray, IntArray, LongArray
+from holdfast._text import listed
 from holdfast.adapters import as_tree, needs_integer_classes
-from holdfast.arrays import FloatArray, IntArray, LongArray
-from holdfast.data.canonical_order import fixed_order
-from holdfast.data.input.columns import to_label
-from holdfast.data.input.frame import Frame, make_frame
-from holdfast.data.input.target import Task, get_target_name, read_vector
+from holdfast.data.columns import to_label
+from holdfast.data.folds import read_groups, read_stage, renumber_groups, subset_groups
+from holdfast.data.frame import Frame, make_frame
+from holdfast.data.row_order import fixed_order
 from holdfast.data.schema import Schema, Target
-from holdfast.data.split.groups import read_groups, renumber_groups, subset_groups
-from holdfast.data.split.stages import read_stage
 from holdfast.data.table import Table
+from holdfast.data.target import Task, get_target_name, read_vector
 from holdfast.errors import DataError, DataWarning, ParameterError
 from holdfast.scoring.metric import TrueValues
-from holdfast.text.lists import listed
 from holdfast.tree.tree import Tree
 
 

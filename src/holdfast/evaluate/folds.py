@@ -9,20 +9,25 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from holdfast._arrays import BoolArray, FloatArray, LongArray
 from holdfast._check import is_number
-from holdfast.arrays import BoolArray, FloatArray, LongArray
+from holdfast._random import Branch, Stream, derived_seed, generator
+from holdfast._text import joined, number_text, percent_text
+from holdfast.data.folds import (
+    Fold,
+    assign_strata,
+    draw_stable_folds,
+    find_known_groups,
+    pool_stages,
+    read_folds,
+    select_below,
+    subset_groups,
+)
 from holdfast.data.schema import Feature, Schema, Target
-from holdfast.data.split.folds import Fold, draw_stable_folds, read_folds
-from holdfast.data.split.groups import find_known_groups, subset_groups
-from holdfast.data.split.row_positions import assign_strata, select_below
-from holdfast.data.split.stages import pool_stages
 from holdfast.data.table import Table
 from holdfast.errors import DataError, DataWarning, ParameterError
 from holdfast.evaluate.fit import EvaluationData
-from holdfast.random_streams import Branch, Stream, derived_seed, generator
-from holdfast.text.lists import joined
-from holdfast.text.numbers import number_text, percent_text
-from holdfast.tree.wording import format_class_names
+from holdfast.tree.rules import format_class_names
 
 SMALL_EFFECT = 0.2  # of Cohen's h and d: from here on a difference is called small, and no longer none
 CHANCE = 2.0  # standard errors

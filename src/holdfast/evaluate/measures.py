@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from holdfast.arrays import BoolArray, FloatArray, IntArray
+from holdfast._arrays import BoolArray, FloatArray, IntArray
 from holdfast.data.schema import Schema
-from holdfast.distance.distances import tree_distance
+from holdfast.distance.distance import tree_distance
 from holdfast.errors import SchemaMismatch
 from holdfast.scoring.metric import TrueValues, make_metric
 from holdfast.tree.tree import Tree

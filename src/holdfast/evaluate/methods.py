@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from holdfast.errors import ParameterError
 
 if TYPE_CHECKING:
-    from holdfast.data.input.target import Task
+    from holdfast.data.target import Task
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ def make_estimator(name: str, task: "Task" = "classification", **parameters: Any
 def check_name(name: str) -> str:
     """Return the name of a model; raise a ParameterError if it is unknown."""
     if name not in METHODS:
-        from holdfast.text.lists import listed
+        from holdfast._text import listed
 
         raise ParameterError(f"The method {name!r} is unknown: choose of {listed(METHODS, 20)}.")
     return name
@@ -141,7 +141,7 @@ def read_models(models: Any, noun: str = "model") -> dict[str, Any]:
     Those of a list are called by their names or classes, and numbered where several have one. A
     ParameterError names what is no model.
     """
-    from holdfast.text.lists import listed
+    from holdfast._text import listed
 
     if isinstance(models, str) or hasattr(models, "fit"):
         models = [models]

@@ -4,21 +4,25 @@ The sheet walks the trees a level a column: each cell looks up what its node ask
 that no formula grows with the tree.
 """
 
-from collections.abc import Sequence
+import subprocess
+from collections.abc import Iterator, Sequence
 from io import BytesIO
 from math import copysign
+from pathlib import Path
+from shutil import which
+from tempfile import TemporaryDirectory
 from typing import Any
 
+import numpy as np
+
+from holdfast._arrays import FloatArray
+from holdfast._files import replace_file
 from holdfast.data.schema import Label
-from holdfast.errors import ExportError
-from holdfast.export.edges import Scale
-from holdfast.export.excel_scores import ScoreSheet
+from holdfast.errors import EngineError, ExportError
+from holdfast.export.check import EnginePredictions, Rows, Scale, count_rows
 from holdfast.export.plain_model import Leaf, PlainModel, make_plain_model, unwrap_model
-from holdfast.export.scored import EnginePredictions, Rows
-from holdfast.shown import shown
 from holdfast.tree.ensemble import Ensemble
-from holdfast.tree.rule import tree_rules
-from holdfast.tree.wording import format_class_names
+from holdfast.tree.rules import format_class_names, tree_rules
 
 MOST_COLUMNS, MOST_ROWS = 16_384, 1_048_576  # of a sheet
 APART = 2.0**-46  # of a number: what is nearer is the same number to a spreadsheet
@@ -158,6 +162,8 @@ def write_cell(sheet: Any, row: int, column: int, value: Any) -> None:
 
 def _rule_rows(model: Any) -> list[list[Any]]:
     """Return one row per leaf of every tree: conditions by column, and the prediction."""
+    from holdfast.tree.rules_text import condition_text
+
     found = unwrap_model(model)
     trees = list(found.trees) if isinstance(found, Ensemble) else [found]
     names = [feature.name for feature in make_plain_model(model).columns]
@@ -166,7 +172,7 @@ def _rule_rows(model: Any) -> list[list[Any]]:
     rows: list[list[Any]] = [["tree", "leaf", *names, target.name, *titles, "rows"]]
     for position, tree in enumerate(trees):
         for rule in tree_rules(tree):
-            said = {each.name: shown("condition_text", each, missing=True) for each in rule.conditions}
+            said = {each.name: condition_text(each, missing=True) for each in rule.conditions}
             values = rule.value if target.is_classes else ()
             conditions = [said.get(name, "") for name in names]
             rows.append([position, rule.leaf, *conditions, rule.outcome, *values, rule.count])
@@ -187,7 +193,6 @@ def scale_of(exported: bytes) -> Scale:
 
 def scored(exported: bytes, plain: PlainModel, rows: Rows, /, **options: Any) -> EnginePredictions:
     """Predict with the workbook, by LibreOffice or the package formulas."""
-    from holdfast.export.excel_engines import evaluate_workbook
 
     values, outcomes, engine = evaluate_workbook(exported, plain, rows)
     return EnginePredictions(values, _classes(plain.target.classes, outcomes), engine)
@@ -198,3 +203,255 @@ def _classes(classes: Sequence[Label], said: Sequence[Any]) -> list[Label] | Non
     if not classes:
         return None
     return [next((label for label in classes if label == each), each) for each in said]
+
+
+# -- The formulas of the sheet that scores -------------------------------------------------------------------
+
+SUMMED = 40  # trees in one formula, which has room for 8,192 letters
+# Of one sheet: LibreOffice computes about 6,000 a second, and holds 127,000 in 860 MB.
+MOST_FORMULAS = 150_000
+
+
+class ScoreSheet:
+    """The columns of the sheet "Score" in order."""
+
+    def __init__(self, plain: PlainModel) -> None:
+        self.plain = plain
+        self.depths = [max(tree.depth, 1) for tree in plain.trees]
+        self.is_alone = plain.link is None
+        self.n_nodes = sum(len(tree.nodes) for tree in plain.trees)
+        self.n_inputs = len(plain.columns)
+        self.n_sums = 0 if self.is_alone else -(-len(plain.trees) // SUMMED)
+        self.set_sizes = [len(split.feature.categories) for split in plain.splits if split.in_yes is not None]
+
+    @property
+    def n_values(self) -> int:
+        """Number of values that leaves add to."""
+        leaf = next(iter(self.plain.trees[0].leaves.values()))
+        return len(leaf.values) if self.is_alone else self.plain.n_outputs
+
+    @property
+    def titles(self) -> list[str]:
+        """Titles of all columns."""
+        names = [feature.name for feature in self.plain.columns]
+        walks = [f"tree {t} level {k + 1}" for t, depth in enumerate(self.depths) for k in range(depth)]
+        sums = [f"sum {s + 1} of {v + 1}" for s in range(self.n_sums) for v in range(self.n_values)]
+        return [*names, *(f"read {name}" for name in names), *walks, *sums, *self._result_titles()]
+
+    def _result_titles(self) -> list[str]:
+        classes = self.plain.target.classes
+        return [*(f"p({label})" for label in classes), "prediction"]
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns."""
+        return len(self.titles)
+
+    @property
+    def most_rows(self) -> int:
+        """Number of rows that one sheet can compute."""
+        return MOST_FORMULAS // (self.n_columns - self.n_inputs)
+
+    @property
+    def first_result(self) -> int:
+        """Number of the first column with a probability, or of the prediction."""
+        return self.n_columns - len(self.plain.target.classes)
+
+    # -- formulas ---------------------------------------------------------------------------------------
+
+    def formulas(self, row: int) -> Iterator[str]:
+        """Return the formulas of a row after its inputs."""
+        for place in range(self.n_inputs):
+            yield f"={self._read(place, row)}"
+        column, root, leaves = 2 * self.n_inputs + 1, 1, []
+        for tree, depth in zip(self.plain.trees, self.depths, strict=True):
+            before = str(root)
+            for _ in range(depth):
+                yield f"={self._step(before, row)}"
+                before, column = f"${_letters(column)}{row}", column + 1
+            leaves.append(before)
+            root += len(tree.nodes)
+        if self.is_alone:
+            yield from self._alone(leaves[0], row)
+            return
+        scores = [repr(each) for each in self.plain.start]
+        for begin in range(0, len(leaves), SUMMED):
+            part = leaves[begin : begin + SUMMED]
+            for place, score in enumerate(scores):
+                yield "=" + "+".join([score, *(self._value(leaf, place) for leaf in part)])
+            scores = [f"${_letters(column + place)}{row}" for place in range(len(scores))]
+            column += len(scores)
+        yield from self._linked(scores, column, row)
+
+    def _read(self, place: int, row: int) -> str:
+        cell, feature = f"${_letters(place + 1)}{row}", self.plain.columns[place]
+        if not feature.categories:
+            return f'IF(ISNUMBER({cell}),{cell},"")'
+        n = len(feature.categories)
+        if all(isinstance(label, bool) for label in feature.categories):  # EXACT is for text
+            places = {label: number for number, label in enumerate(feature.categories, 1)}
+            yes, no = places.get(True, n + 1), places.get(False, n + 1)
+            return f"IF(ISLOGICAL({cell}),IF({cell},{yes},{no}),{n + 1})"
+        letters = _letters(place + 1)
+        labels = f"Categories!${letters}$2:${letters}${n + 1}"
+        found = f"SUMPRODUCT(EXACT({cell},{labels})*(ROW({labels})-1))"
+        return f'IF({cell}="",{n + 1},IF({found}=0,{n + 1},{found}))'
+
+    def _node(self, letter: str, at: str) -> str:
+        return f"INDEX(Nodes!${letter}$2:${letter}${self.n_nodes + 1},{at})"
+
+    def _step(self, at: str, row: int) -> str:
+        """Return the node that follows this one; a leaf follows itself."""
+        if not self.n_inputs:
+            return at
+        read = f"${_letters(self.n_inputs + 1)}{row}:${_letters(2 * self.n_inputs)}{row}"
+        asks, x = self._node("C", at), f"INDEX({read},1,{self._node('D', at)})"
+        is_less = f'IF({x}="",{self._node("I", at)}=1,IF({asks}=2,TRUE,{x}<={self._node("E", at)}))'
+        answer = is_less
+        if self.set_sizes:
+            answer = f"IF({asks}=3,{self._set_flag(at, x)}=1,{is_less})"
+        return f"IF({asks}=0,{at},IF({answer},{self._node('G', at)},{self._node('H', at)}))"
+
+    def _set_flag(self, at: str, x: str) -> str:
+        last = _letters(max(self.set_sizes) + 1)
+        return f"INDEX(Sets!$A$1:${last}${len(self.set_sizes)},{self._node('F', at)},{x})"
+
+    def _value(self, leaf: str, place: int) -> str:
+        return self._node(_letters(11 + place), leaf)
+
+    def _alone(self, leaf: str, row: int) -> Iterator[str]:
+        values = [self._value(leaf, place) for place in range(self.n_values)]
+        if not self.plain.target.is_classes:
+            yield f"={values[0]}"
+            return
+        yield from (f"={value}" for value in values)
+        yield f"={self._node('J', leaf)}"
+
+    def _linked(self, scores: list[str], column: int, row: int) -> Iterator[str]:
+        values = self._values(scores)
+        if not self.plain.target.is_classes:
+            yield f"={values[0]}"
+            return
+        yield from (f"={value}" for value in values)
+        cells = f"${_letters(column)}{row}:${_letters(column + len(values) - 1)}{row}"
+        yield f"=INDEX(Classes!$A$1:$A${len(values)},MATCH(MAX({cells}),{cells},0))"
+
+    def _values(self, scores: list[str]) -> list[str]:
+        first = scores[0]
+        match self.plain.link:
+            case "mean":
+                return [f"{score}/{self.plain.total_weight!r}" for score in scores]
+            case "exp":
+                return [f"EXP(MIN({first},709))"]
+            case "softmax":
+                every = f"{first}:{scores[-1]}"
+                total = f"SUMPRODUCT(EXP({every}-MAX({every})))"
+                return [f"EXP({score}-MAX({every}))/{total}" for score in scores]
+            case "logistic":
+                return [f"1/(1+EXP(MIN({sign}{first},709)))" for sign in ("", "-")]
+            case "double_logistic":
+                return [f"1/(1+EXP(MIN({sign}2*{first},709)))" for sign in ("", "-")]
+            case _:
+                return scores
+
+
+def _letters(column: int) -> str:
+    """Return the letters of a column by its number from 1 on.
+
+    >>> _letters(1), _letters(28)
+    ('A', 'AB')
+    """
+    from openpyxl.utils import get_column_letter
+
+    letters: str = get_column_letter(column)
+    return letters
+
+
+# -- The programs that an exported workbook is tried on ------------------------------------------------------
+
+SECONDS = 300  # for LibreOffice to start and to compute
+Computed = tuple[FloatArray, Sequence[Any], str]
+
+
+def evaluate_workbook(exported: bytes, plain: PlainModel, rows: Rows) -> Computed:
+    """Evaluate the sheet "Score": numbers, classes, and the name of the program.
+
+    Rows that are too many for one sheet are computed by several.
+    """
+    size = max(ScoreSheet(plain).most_rows, 1)
+    parts = [
+        _computed(exported, plain, {name: values[begin : begin + size] for name, values in rows.items()})
+        for begin in range(0, count_rows(rows), size)
+    ]
+    outcomes = [outcome for _, said, _ in parts for outcome in said]
+    return np.concatenate([values for values, _, _ in parts]), outcomes, parts[0][2]
+
+
+def _computed(exported: bytes, plain: PlainModel, rows: Rows) -> Computed:
+    program = which("soffice") or which("libreoffice")
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "model.xlsx"
+        replace_file(path, _with_rows(exported, plain, rows))
+        if program is not None:
+            return *_results(_by_libreoffice(program, path), plain, count_rows(rows)), "LibreOffice"
+        return *_results(_by_formulas(path), plain, count_rows(rows)), "formulas"
+
+
+def _with_rows(exported: bytes, plain: PlainModel, rows: Rows) -> bytes:
+    """Insert the rows as inputs, with formulas for all of them."""
+    from openpyxl import load_workbook
+
+    book = load_workbook(BytesIO(exported))
+    sheet, score = book["Score"], ScoreSheet(plain)
+    sheet.delete_rows(2, sheet.max_row)
+    for row, record in enumerate(zip(*rows.values(), strict=True), 2):
+        for column, value in enumerate(record, 1):
+            if value is not None:
+                write_cell(sheet, row, column, value)
+        for column, formula in enumerate(score.formulas(row), len(record) + 1):
+            sheet.cell(row, column, formula)
+    content = BytesIO()
+    book.save(content)
+    return content.getvalue()
+
+
+def _by_libreoffice(program: str, path: Path) -> Any:
+    from openpyxl import load_workbook
+
+    folder = path.parent / "computed"
+    home = f"-env:UserInstallation=file://{path.parent}/profile"
+    arguments = [program, home, "--headless", "--convert-to", "xlsx", "--outdir", str(folder), str(path)]
+    try:
+        subprocess.run(arguments, check=True, capture_output=True, timeout=SECONDS)
+    except subprocess.TimeoutExpired as error:
+        raise ExportError(
+            f"LibreOffice did not compute the workbook within {SECONDS} seconds: verify it on fewer rows, or "
+            "export fewer trees."
+        ) from error
+    return load_workbook(folder / path.name, data_only=True)["Score"]
+
+
+def _by_formulas(path: Path) -> Any:
+    try:
+        import formulas
+    except ImportError as error:
+        raise EngineError(
+            "the format 'excel' is verified by LibreOffice or by the package formulas: install one of them."
+        ) from error
+    from openpyxl import load_workbook
+
+    model = formulas.ExcelModel().loads(str(path)).finish()
+    model.calculate()
+    model.write(dirpath=str(path.parent / "computed"))
+    found = next((path.parent / "computed").rglob("*.[xX][lL][sS][xX]"))
+    book = load_workbook(found, data_only=True)
+    return next(sheet for sheet in book if sheet.title.lower() == "score")
+
+
+def _results(sheet: Any, plain: PlainModel, n_rows: int) -> tuple[FloatArray, Sequence[Any]]:
+    first = ScoreSheet(plain).first_result
+    cells = sheet.iter_rows(min_row=2, max_row=n_rows + 1, min_col=first, values_only=True)
+    records = list(cells)
+    n_classes = len(plain.target.classes)
+    values = np.array([record[: max(n_classes, 1)] for record in records], np.float64)
+    return values, [record[n_classes] for record in records]

@@ -1,12 +1,15 @@
 """The formats that models are exported to: to add one is to add a file here and a line to the table."""
 
+from __future__ import annotations
+
 import os
 import warnings
+from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
+from holdfast._text import counted, joined, printable
 from holdfast.errors import DataWarning, EngineError, ExportError
-from holdfast.evidence.export_check import ExportCheck
 
 # From the format to our file on it and the function there, which takes the model and returns an object, or
 # the content of a file, as text or bytes. A format that predicts has `scored` there, which runs it.
@@ -18,8 +21,8 @@ FORMATS = {
     "pmml": ("pmml", "to_pmml"),
     "excel": ("excel", "to_excel"),
     "json": ("json", "to_json"),
-    "mermaid": ("mermaid", "to_mermaid"),
-    "dot": ("dot", "to_dot"),
+    "mermaid": ("diagrams", "to_mermaid"),
+    "dot": ("diagrams", "to_dot"),
 }
 OBJECTS = ("sklearn",)  # all others are files
 DRAWN = ("mermaid", "dot")  # to be read: they predict nothing
@@ -66,7 +69,7 @@ def export(
         return exported
     if to in OBJECTS or not isinstance(exported, str | bytes):
         raise ExportError(f"The format {to!r} is an object, not a file: leave out the path.")
-    from holdfast.files import replace_file
+    from holdfast._files import replace_file
 
     replace_file(path, exported.encode() if isinstance(exported, str) else exported, ExportError)
     return None
@@ -88,3 +91,82 @@ def get_function(to: str) -> Any:
         raise ExportError(f"There is no format {to!r}: choose one of {', '.join(FORMATS)}.")
     file, function = FORMATS[to]
     return getattr(import_module(f"holdfast.export.{file}"), function)
+
+
+# -- The formats that are files, and how the names of such files end -----------------------------------------
+
+ENDINGS = {
+    "python": (".py",),
+    "sql": (".sql",),
+    "onnx": (".onnx",),
+    "pmml": (".pmml",),
+    "excel": (".xlsx",),
+    "json": (".json",),
+    "mermaid": (".mmd", ".mermaid"),
+    "dot": (".dot", ".gv"),
+}
+BINARY = ("onnx", "excel")  # no text for a terminal
+
+# -- How often an export of a model differs from it ----------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A row of which the export says something else."""
+
+    row: dict[str, Any]
+    ours: Any  # the class, or the number; of classes that agree, the probabilities
+    theirs: Any
+
+
+@dataclass(frozen=True)
+class ExportCheck:
+    """How often an export differs from the model."""
+
+    to: str
+    engine: str  # what ran the export
+    n_rows: int
+    n_differing_rows: int
+    n_edges: int  # rows at thresholds and their neighbours, of every category, missing and never seen
+    n_differing_edges: int
+    largest: float  # the largest difference of a number
+    examples: tuple[Difference, ...]  # the first few
+
+    @property
+    def is_equal(self) -> bool:
+        """True if nothing differs by more than rounding."""
+        return self.n_differing_rows == 0 and self.n_differing_edges == 0
+
+    def __str__(self) -> str:
+        return export_check_text(self)
+
+
+# -- What a check of an export found, in words ---------------------------------------------------------------
+
+
+def export_check_text(check: ExportCheck) -> str:
+    """How many rows were compared, how many differ, and the first few of them."""
+    rows = f"{counted(check.n_rows, 'row')} and " if check.n_rows else ""
+    compared = f"{rows}{counted(check.n_edges, 'edge')}"
+    if check.n_rows + check.n_edges == 0:
+        return f"{check.to} has no split to verify."
+    if check.is_equal:
+        within = f", numbers within {check.largest:.1e}" if check.largest else ""
+        return f"{check.to} equals the model on {compared}{within} ({check.engine})."
+    differing = counted(check.n_differing_rows, "row"), counted(check.n_differing_edges, "edge")
+    return "\n".join(
+        [
+            f"{check.to} differs from the model on {differing[0]} and {differing[1]} of {compared} "
+            f"({check.engine}):",
+            *(f"  {_difference_text(each)}" for each in check.examples),
+        ]
+    )
+
+
+def _difference_text(difference: Difference) -> str:
+    row = joined([f"{printable(name)}={value!r}" for name, value in difference.row.items()])
+    return f"{row}: {_said(difference.ours)} by the model, {_said(difference.theirs)} by the export"
+
+
+def _said(what: Any) -> str:
+    return printable(repr(what))

@@ -2,9 +2,9 @@
 
 from typing import Any
 
+from holdfast.export.check import EnginePredictions, Rows
 from holdfast.export.plain_model import PlainModel, unwrap_model
-from holdfast.export.scored import EnginePredictions, Rows
-from holdfast.storage.model_file import model_from_json, model_to_json
+from holdfast.io.model_file import model_from_json, model_to_json
 
 
 def to_json(model: Any) -> bytes:

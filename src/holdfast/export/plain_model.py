@@ -12,9 +12,8 @@ import numpy as np
 
 from holdfast.data.schema import Feature, Label, Target
 from holdfast.errors import ExportError
-from holdfast.tree.ensemble import Ensemble
-from holdfast.tree.ensemble_check import Link
-from holdfast.tree.packed_ensemble import weighted_values
+from holdfast.tree.check import Link
+from holdfast.tree.ensemble import Ensemble, weighted_values
 from holdfast.tree.tree import KNOWN, LEAF, Tree
 
 

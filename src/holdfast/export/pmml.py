@@ -6,14 +6,19 @@ regression that is the link.
 """
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 from xml.etree import ElementTree
 
+import numpy as np
+
+from holdfast._files import replace_file
 from holdfast._version import __version__
 from holdfast.data.schema import Feature, Label
-from holdfast.errors import ExportError
+from holdfast.errors import EngineError, ExportError
+from holdfast.export.check import EnginePredictions, Rows
 from holdfast.export.plain_model import Leaf, PlainModel, PlainTree, Split, make_plain_model
-from holdfast.export.scored import EnginePredictions, Rows
 
 NAMESPACE = "http://www.dmg.org/PMML-4_4"
 SCORE = "score"  # name of what the trees of an output add up to
@@ -364,6 +369,35 @@ def _is_xml(letter: str) -> bool:
 
 def scored(exported: bytes, plain: PlainModel, rows: Rows) -> EnginePredictions:
     """Predict with the evaluator of JPMML, which needs Java."""
-    from holdfast.export.pmml_engine import evaluate_pmml
 
     return evaluate_pmml(exported, plain, rows)
+
+
+# -- The evaluator of PMML that an exported file is tried on -------------------------------------------------
+
+
+def evaluate_pmml(exported: bytes, plain: PlainModel, rows: Rows) -> EnginePredictions:
+    """Predict rows with the PMML file."""
+    try:
+        import jpmml_evaluator
+        import pandas as pd
+    except ImportError as error:
+        raise EngineError(
+            "the format 'pmml' is verified in Java: install it, and pip install jpmml-evaluator jpype1."
+        ) from error
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "model.pmml"
+        replace_file(path, exported)
+        evaluator = jpmml_evaluator.make_evaluator(str(path)).verify()
+    frame = pd.DataFrame({name: pd.Series(values, dtype=object) for name, values in rows.items()})
+    said = evaluator.evaluateAll(frame, nan_as_missing=True)
+    engine = f"JPMML-Evaluator {jpmml_evaluator.__version__}"
+    target = plain.target
+    if not target.is_classes:
+        return EnginePredictions(said[[target.name]].to_numpy(np.float64), None, engine)
+    names = [f"probability({_text(label)})" for label in target.classes]
+    return EnginePredictions(
+        said[names].to_numpy(np.float64),
+        [each.item() if isinstance(each, np.generic) else each for each in said[target.name]],
+        engine,
+    )

@@ -8,31 +8,41 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.arrays import BoolArray, FloatArray, IntArray, frozen
-from holdfast.data.input.columns import Column, read_column
+from holdfast._arrays import BoolArray, FloatArray, IntArray, frozen
+from holdfast._text import label_text, listed
+from holdfast.data.columns import Column, read_column
+from holdfast.data.row_keys import labelled_hashes
 from holdfast.data.schema import Feature, Label, Schema, Target
-from holdfast.data.split.row_keys import labelled_hashes
 from holdfast.data.table import Table
-from holdfast.distance.diff.affected import count_missing, join_conditions
-from holdfast.distance.diff.crossings import Crossings
-from holdfast.distance.diff.rows import RowChanges, interval, measure_row_changes, read_true_values
+from holdfast.distance.diff_rows import (
+    Crossings,
+    RowChanges,
+    count_missing,
+    interval,
+    join_conditions,
+    measure_row_changes,
+    read_true_values,
+)
 from holdfast.errors import DataError, ModelCardError
 from holdfast.governance.judge import subgroups_of
 from holdfast.governance.model_card import ModelCard
-from holdfast.scoring.calibration import Calibration
+from holdfast.scoring.calibration import (
+    LITTLE,
+    MUCH,
+    Calibration,
+    ColumnProfile,
+    column_profile,
+    overall_shift,
+    profile_index,
+)
 from holdfast.scoring.intervals import wilson_interval
 from holdfast.scoring.metric import Metric, TrueValues
-from holdfast.scoring.overall_shift import overall_shift
-from holdfast.scoring.population import LITTLE, MUCH, ColumnProfile, column_profile, profile_index
-from holdfast.stability.update.path import KEEP
-from holdfast.stability.update.update import TreeUpdate
-from holdfast.text.lines import label_text
-from holdfast.text.lists import listed
 from holdfast.tree.edit import find_valid_edits
-from holdfast.tree.positive import positive_class
-from holdfast.tree.rule import tree_rules
+from holdfast.tree.rules import format_class_names, tree_rules
+from holdfast.tree.stats import positive_class
 from holdfast.tree.tree import Tree
-from holdfast.tree.wording import format_class_names
+from holdfast.update.path import KEEP
+from holdfast.update.update import TreeUpdate
 
 
 @dataclass(frozen=True)
@@ -403,7 +413,7 @@ class Outputs:
 
     def _touched(self) -> Iterator[dict[str, Any]]:
         """Rows that go from one leaf to another: those decided otherwise first, then the farthest moves."""
-        from holdfast.show.conditions import condition_text
+        from holdfast.tree.rules_text import condition_text
 
         crossings, decision = self._crossings, self.decision
         old, new = (frozen(column.astype(np.int32)) for column in crossings.leaves.T)
@@ -611,7 +621,7 @@ def _weights(table: Table) -> FloatArray:
 
 def edit_facts(tree: Tree) -> list[dict[str, Any]]:
     """What was edited by hand: what, by whom, why and when, and whether it still holds."""
-    from holdfast.show.edits import edit_text
+    from holdfast.tree.rules_text import edit_text
 
     held = {id(edit) for _, edit in find_valid_edits(tree)}
     return [

@@ -10,27 +10,20 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.arrays import DIGITS, BoolArray, FloatArray, without_last_digits
-from holdfast.data.input.columns import Column, read_column
-from holdfast.data.input.frame import as_vector, make_frame
+from holdfast._arrays import DIGITS, BoolArray, FloatArray, without_last_digits
+from holdfast._text import counted, fixed_text, joined, label_text, number_text, percent_text, printable
+from holdfast.data.columns import Column, read_column
+from holdfast.data.frame import as_vector, make_frame
 from holdfast.data.schema import Target
 from holdfast.data.table import Table
-from holdfast.distance.diff.conditions import is_same_threshold
-from holdfast.distance.diff.crossings import find_table_leaves
-from holdfast.distance.diff.rows import RowChanges, measure_row_changes, read_true_values
-from holdfast.distance.diff.rules import RuleChange
-from holdfast.distance.diff.splits import SplitChange
-from holdfast.distance.diff.tree_diff import TreeDiff, tree_diff
+from holdfast.distance.diff import RuleChange, SplitChange, TreeDiff, is_same_threshold, tree_diff
+from holdfast.distance.diff_rows import RowChanges, find_table_leaves, measure_row_changes, read_true_values
 from holdfast.errors import DataError, ParameterError, PolicyError
-from holdfast.governance.form import Interval, nearest
-from holdfast.governance.policy import ChangePolicy
+from holdfast.governance.policy import ChangePolicy, Interval, nearest
 from holdfast.governance.verdict import PolicyLine, PolicyVerdict
+from holdfast.scoring.calibration import overall_shift
 from holdfast.scoring.metric import make_metric
-from holdfast.scoring.overall_shift import overall_shift
-from holdfast.text.lines import label_text, printable
-from holdfast.text.lists import joined
-from holdfast.text.numbers import counted, fixed_text, number_text, percent_text
-from holdfast.tree.rule import Condition, Rule, tree_rules
+from holdfast.tree.rules import Condition, Rule, tree_rules
 from holdfast.tree.tree import KNOWN, LEAF, Tree
 
 
@@ -420,7 +413,7 @@ def min_leaf_rows(name: str, change: Change) -> Iterator[PolicyLine]:
 
 
 def _condition_text(condition: Condition) -> str:
-    from holdfast.show.conditions import condition_text
+    from holdfast.tree.rules_text import condition_text
 
     return condition_text(condition)
 

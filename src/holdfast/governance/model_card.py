@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import msgspec
 
 from holdfast.errors import ModelCardError
-from holdfast.governance.form import Form, Names, Number, People, PositiveCount, Text, Texts, asks
+from holdfast.governance.policy import Form, Names, Number, People, PositiveCount, Text, Texts, asks
 
 
 class ModelCard(Form, frozen=True, kw_only=True):

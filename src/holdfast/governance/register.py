@@ -21,20 +21,24 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 import numpy as np
 
+from holdfast._files import append_to_file, aside, check_is_file, locked, resolved
+from holdfast._text import counted, joined, printable, wrapped_lines
 from holdfast._version import __version__
-from holdfast.data.split.row_keys import cell_bits, codebook_of
+from holdfast._view import aligned
+from holdfast.data.row_keys import cell_bits, codebook_of
 from holdfast.data.table import Table
 from holdfast.errors import DataError, HoldfastError, ModelFileError, RegisterError
-from holdfast.files import append_to_file, aside, check_is_file, resolved
-from holdfast.lock import locked
-from holdfast.storage.content import MAX_BYTES, content_of, document_in, kind_of, refusals_of
-from holdfast.storage.document import Document, EnsembleDocument, Integer, Part, TreeDocument, TreesDocument
-from holdfast.storage.document_text import checksum_of
-from holdfast.storage.model_file import model_to_json
-from holdfast.text.lines import printable, wrapped_lines
-from holdfast.text.lists import joined
-from holdfast.text.numbers import counted
-from holdfast.text.table import aligned
+from holdfast.io.content import MAX_BYTES, content_of, document_in, kind_of, refusals_of
+from holdfast.io.document import (
+    Document,
+    EnsembleDocument,
+    Integer,
+    Part,
+    TreeDocument,
+    TreesDocument,
+    checksum_of,
+)
+from holdfast.io.model_file import model_to_json
 
 if TYPE_CHECKING:
     from holdfast.governance.verdict import PolicyVerdict
@@ -91,7 +95,7 @@ class ChangeRecord:
         return None if self.verdict is None else bool(self.verdict.get("passed"))
 
     def _repr_html_(self) -> str:
-        from holdfast.show.html import table, view
+        from holdfast._view import table, view
 
         known = {
             "old model": self.old_model,
@@ -185,7 +189,7 @@ class RegisterCheck:
         return f"{path}: {_sound(n_records)}, the last is {self.records[-1].hash}."
 
     def _repr_html_(self) -> str:
-        from holdfast.show.html import MOST_ROWS, sentences, table, view
+        from holdfast._view import MOST_ROWS, sentences, table, view
 
         told = self.records[::-1][:MOST_ROWS]
         if not told:

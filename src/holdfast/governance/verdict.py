@@ -4,11 +4,9 @@ from dataclasses import asdict, dataclass, replace
 from math import inf
 from typing import Any, Literal
 
-from holdfast.governance.form import Interval
-from holdfast.governance.policy import ChangePolicy
-from holdfast.text.lines import NO_BREAK, wrapped_lines
-from holdfast.text.numbers import counted, fixed_text, number_text, percent_text, told_apart
-from holdfast.text.table import filled, table_lines
+from holdfast._text import NO_BREAK, counted, fixed_text, number_text, percent_text, told_apart, wrapped_lines
+from holdfast._view import filled, table_lines
+from holdfast.governance.policy import ChangePolicy, Interval
 
 WIDTH = 100  # columns of sentences
 MOST_SUBGROUPS = 4  # that pass, and are told one by one
@@ -92,19 +90,19 @@ class PolicyVerdict:
         return blocks
 
     def _repr_html_(self) -> str:
-        from holdfast.show.html import view
+        from holdfast._view import view
 
         return view(self.html())
 
     def html(self) -> str:
         """The sentence and the table, for a larger view."""
-        from holdfast.show.html import sentences
+        from holdfast._view import sentences
 
         return f"{sentences(self.summary, strong=True)}{self.html_table()}"
 
     def html_table(self) -> str:
         """The lines as a table of HTML, with what each figure means; nothing if there are none."""
-        from holdfast.show.html import table
+        from holdfast._view import table
 
         return table(_grid(self, words=True), alerts=("FAIL",)) if self.lines else ""
 

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from holdfast._arrays import FloatArray
 from holdfast._check import is_number
-from holdfast.arrays import FloatArray
+from holdfast._text import listed
 from holdfast.data.schema import Label
 from holdfast.errors import ParameterError
-from holdfast.text.lists import listed
 
 LossMatrix = Mapping[tuple[Label, Label], float] | Sequence[Sequence[float]] | None
 Priors = Mapping[Label, float] | Sequence[float] | None

@@ -4,16 +4,16 @@ from dataclasses import replace
 
 import numpy as np
 
-from holdfast.arrays import BoolArray
+from holdfast._arrays import BoolArray, FloatArray
+from holdfast.data.schema import Schema, Target
 from holdfast.data.table import Table
 from holdfast.errors import EditError
-from holdfast.growth.criteria import CLASS_CRITERIA, is_for_numbers
 from holdfast.growth.grow import grow
 from holdfast.growth.leaf_values import refit_leaf_values
-from holdfast.growth.rules import CART, GrowthRules
-from holdfast.tree.class_counts import class_counts, set_class_counts
-from holdfast.tree.edits import set_leaf_values
+from holdfast.growth.rules import CART, CLASS_CRITERIA, GrowthRules, is_for_numbers
+from holdfast.tree.edit import set_leaf_values
 from holdfast.tree.recorded import set_recorded
+from holdfast.tree.stats import class_counts, set_class_counts
 from holdfast.tree.tree import Tree
 
 
@@ -64,3 +64,26 @@ def _measured_alike(tree: Tree, rules: GrowthRules) -> GrowthRules:
     usual = "gini" if is_classes else "squared_error"
     criterion = tree.criterion if is_known else usual
     return replace(rules, criterion=criterion, quantile=None, threshold_cost=False)
+
+
+# -- Which rows are concerned --------------------------------------------------------------------------------
+
+MOST_LEAVES = 4
+LEAST_ROWS = 0.05  # of a leaf
+
+
+def grow_summary_tree(table: Table, values: FloatArray, least_rows: float = LEAST_ROWS) -> Tree:
+    """Grow a small tree that predicts these values, one per row; rows with NaN are left out.
+
+    >>> table = Table.from_arrays([[20.0], [30.0], [50.0], [60.0]], ["no", "no", "yes", "yes"])
+    >>> print(grow_summary_tree(table, np.array([0.0, 0.0, 0.0, 1.0])))
+    4 rows       change  rows  of all
+    ├─ x0 <= 55       0     3  75.0 %
+    └─ x0 > 55        1     1  25.0 %
+    """
+    known = np.flatnonzero(~np.isnan(values))
+    some = table if len(known) == table.n_rows else table.subset(known)
+    target = Target("change", low=0.0, high=float(max(values[known].max(), 1e-9)))
+    rows = Table(Schema(some.schema.features, target), some.columns, values[known], some.weight)
+    rules = GrowthRules(max_leaf_nodes=MOST_LEAVES, min_samples_leaf=least_rows, criterion="squared_error")
+    return grow(rows, rules)

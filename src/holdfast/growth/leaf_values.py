@@ -2,16 +2,26 @@
 
 from collections.abc import Sequence
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
-from holdfast.arrays import BoolArray
-from holdfast.backends.tasks import LEAST_SHARED, check_jobs, run_all
+from holdfast._arrays import BoolArray, FloatArray, IntArray, LongArray, frozen, row_sums, unscaled
+from holdfast._random import Branch
+from holdfast.data.folds import assign_strata, random_positions, select_below
+from holdfast.data.row_keys import copies_as_groups, unit_keys
+from holdfast.data.row_order import canonical
 from holdfast.data.table import Table
-from holdfast.growth.rules import GrowthRules
+from holdfast.errors import DataError
+from holdfast.growth.rules import Criterion, GrowthRules, class_impurity
 from holdfast.growth.sample import FixedPointSample, fixed_point_sample
-from holdfast.growth.values import refit_values
-from holdfast.tree.tree import Tree
+from holdfast.kernels.growth import nodes as kernels
+from holdfast.kernels.growth.leaf_values import number_values
+from holdfast.kernels.quantile import Pinball, quantile_values
+from holdfast.parallel.tasks import LEAST_SHARED, check_jobs, run_all
+from holdfast.tree.monotone import enforce_monotonicity, set_losses
+from holdfast.tree.stats import add_to_ancestors, set_class_counts
+from holdfast.tree.tree import LEAF, Tree
 
 
 def refit_leaf_values(tree: Tree, table: Table, rules: GrowthRules) -> Tree:
@@ -58,3 +68,202 @@ def _refitted(
     if fixed is None:
         return tree
     return refit_values(tree, table, fixed.of_values, (fixed.repeats * taken).astype(np.int32))
+
+
+# -- Value, weight and impurity of every node, from the rows that reach it -----------------------------------
+
+_NO_ROWS, _NO_FIELDS = np.empty(0, np.int32), np.empty((0, kernels.N_FIELDS), np.int64)
+
+
+def node_values(
+    fixed: FixedPointSample, counts: IntArray, rows: IntArray, fields: LongArray, total: LongArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Compute value, weight and impurity of every node from class statistics or from the rows."""
+    if fixed.n_classes:
+        of_class = total[:, : fixed.n_classes].astype(np.float64)
+        weight = row_sums(of_class)
+        value = of_class / np.where(weight > 0, weight, 1.0)[:, None]
+        weight = np.ldexp(weight * fixed.weight_unit, fixed.weight_exponent)
+        return value, weight, class_impurity(fixed.criterion, value)
+    weight, value, impurity = np.zeros((3, len(fields)))
+    if fixed.criterion.quantile is None:
+        number_values(
+            fields,
+            rows,
+            fixed.target,
+            frozen(fixed.importance),
+            frozen(counts),
+            fixed.criterion.formula,
+            weight,
+            value,
+            impurity,
+        )
+    else:
+        ordered = _by_target(rows, fields, fixed.target)
+        own = frozen(fixed.importance * counts)
+        quantile_values(
+            fields, ordered, fixed.target, own, quantile_costs(fixed.criterion), weight, value, impurity
+        )
+    # The square of the target may be too large for a float.
+    impurity = unscaled(impurity, fixed.exponent * fixed.criterion.target_power)
+    weight = np.ldexp(weight, fixed.weight_exponent)
+    return np.ldexp(value, fixed.exponent)[:, None], weight, impurity
+
+
+def quantile_costs(criterion: Criterion) -> Pinball:
+    """Return the quantile of the criterion and the costs of targets on either side of it."""
+    assert criterion.quantile is not None
+    return Pinball(criterion.quantile, *criterion.costs)
+
+
+def _by_target(rows: IntArray, fields: LongArray, target: FloatArray) -> IntArray:
+    """Sort the rows of each leaf by target."""
+    leaves = fields[fields[:, kernels.FEATURE] < 0]
+    leaves = leaves[np.argsort(leaves[:, kernels.START], kind="stable")]
+    leaf = np.repeat(np.arange(len(leaves)), leaves[:, kernels.END] - leaves[:, kernels.START])
+    return rows[np.lexsort((target[rows], leaf))]
+
+
+def set_decisions(tree: Tree, table: Table, fixed: FixedPointSample, counts: IntArray) -> Tree:
+    """Make the tree predict by the losses of the sample."""
+    if fixed.unaltered is not None:
+        tree = refit_values(tree, table, fixed.unaltered, counts)
+    return tree if fixed.losses is None else set_losses(tree, fixed.losses)
+
+
+def refit_values(tree: Tree, table: Table, fixed: FixedPointSample, counts: IntArray) -> Tree:
+    """Refit values, counts and impurities to the rows, each repeated as often as `counts` says.
+
+    A node that no row reaches keeps its value, without weight.
+    """
+    leaves = tree.apply(table)
+    total = _at_leaves(tree, fixed, counts, leaves)
+    add_to_ancestors(tree, total)
+    rows, fields = _NO_ROWS, _NO_FIELDS
+    if not fixed.n_classes:
+        rows = np.flatnonzero(counts).astype(np.int32)
+        rows = rows[np.argsort(leaves[rows], kind="stable")]
+        fields = _fields(tree, np.bincount(leaves[rows], minlength=tree.n_nodes))
+    value, weight, impurity = node_values(fixed, counts, rows, fields, total)
+    is_reached = weight > 0
+    filled = tree.replace(
+        value=np.where(is_reached[:, None], value, tree.value),
+        count=total[:, -1].astype(np.float64),
+        weight=weight,
+        impurity=np.where(is_reached, impurity, tree.impurity),
+        criterion=fixed.criterion.name,
+        given_outcome=None,  # ties of the new values go by the nodes above
+        loss_matrix=tree.loss_matrix if fixed.losses is None else fixed.losses,
+        observed=None,
+        effective=None,
+        deviation=None,
+        rows_mean=None,
+        not_recorded=None,
+        seen=None,
+        teacher_mean=None,
+    )
+    return enforce_monotonicity(_counted(filled, fixed, counts, leaves))
+
+
+def set_observed(tree: Tree, table: Table, fixed: FixedPointSample) -> Tree:
+    """Set the class counts of the nodes where weights hide them."""
+    if fixed.weight is None or not fixed.n_classes:
+        return tree
+    return _counted(tree, fixed, fixed.repeats, tree.apply(table))
+
+
+def _counted(tree: Tree, fixed: FixedPointSample, counts: IntArray, leaves: IntArray) -> Tree:
+    if fixed.weight is None or not fixed.n_classes:  # the values tell them
+        return tree
+    return set_class_counts(tree, rows_by_class(tree, leaves, fixed.label, counts, fixed.n_classes))
+
+
+def rows_by_class(
+    tree: Tree, leaves: IntArray, label: LongArray, counts: IntArray, n_classes: int
+) -> FloatArray:
+    """Count rows of each class at every node from their leaves and classes."""
+    cells = leaves * np.int64(n_classes) + label
+    rows = np.bincount(cells, counts, tree.n_nodes * n_classes).astype(np.float64)
+    rows = rows.reshape(tree.n_nodes, n_classes)
+    add_to_ancestors(tree, rows)
+    return rows
+
+
+def _at_leaves(tree: Tree, fixed: FixedPointSample, counts: IntArray, leaves: IntArray) -> LongArray:
+    """Add up class weights and row numbers of each leaf."""
+    n_columns = fixed.n_classes + 1
+    total = np.zeros((tree.n_nodes, n_columns), np.int64)
+    if fixed.weight is not None and fixed.n_classes:
+        np.add.at(total, (leaves, fixed.label), counts * fixed.weight)
+    elif fixed.n_classes:
+        # Sums of counts are exact as floats, and this is ten times as fast.
+        cells = leaves * np.int64(n_columns) + fixed.label
+        total[:] = np.bincount(cells, counts, tree.n_nodes * n_columns).reshape(total.shape)
+    total[:, -1] = np.bincount(leaves, counts, tree.n_nodes)
+    return total
+
+
+def _fields(tree: Tree, rows_at: LongArray) -> LongArray:
+    """Make the kernel's table of nodes, the rows in the order of the leaves."""
+    fields = np.full((tree.n_nodes, kernels.N_FIELDS), -1, np.int64)
+    end = np.cumsum(rows_at)
+    fields[:, kernels.START], fields[:, kernels.END] = end - rows_at, end
+    fields[:, kernels.LEFT], fields[:, kernels.RIGHT] = tree.left, tree.right
+    fields[:, kernels.FEATURE] = np.where(tree.feature == LEAF, -1, tree.feature)
+    return fields
+
+
+# -- Honest leaves -------------------------------------------------------------------------------------------
+
+FRACTION_ASKED = 0.5  # of the rows, which choose the questions; the others give the values
+
+
+class HonestRows(NamedTuple):
+    """Rows in canonical order, and flags of those that choose the splits; the others give values."""
+
+    table: Table
+    groups: LongArray | None
+    asked: BoolArray
+
+    @property
+    def structure(self) -> Table:
+        """Rows that choose the splits."""
+        return self.table.subset(self.asked)
+
+    @property
+    def values(self) -> Table:
+        """Rows that give the leaves their values."""
+        return self.table.subset(~self.asked)
+
+
+def honest_rows(table: Table, groups: LongArray | None, seed: int) -> HonestRows:
+    """Divide rows into halves for splits and for leaf values, evenly by class, groups kept whole."""
+    table, marks, units = canonical(table, [] if groups is None else [groups])
+    of_units = copies_as_groups(table, units) if groups is None else marks[0]
+    return HonestRows(table, marks[0] if marks else None, draw_structure_rows(table, of_units, seed))
+
+
+def draw_structure_rows(table: Table, groups: LongArray | None, seed: int) -> BoolArray:
+    """Flag the half of the rows that chooses the splits; the rows are in canonical order."""
+    positions = random_positions(assign_strata(table), unit_keys(table, groups), (seed, Branch.HONEST_ROWS))
+    asked = select_below(positions, FRACTION_ASKED)
+    if asked.all() or not asked.any():
+        raise DataError(
+            "leaf_values='honest' grows the tree on half of the rows and takes the leaf values from the "
+            "others, and these rows, copies of each other or of one group, cannot be divided: give more "
+            "rows, or leaf_values='shrunk'."
+        )
+    return asked
+
+
+def set_honest_values(tree: Tree, table: Table, rules: GrowthRules) -> Tree:
+    """Set values and counts from rows on which the tree was not grown.
+
+    A node that none of them reaches says what the node above says, and has no rows.
+    """
+    fitted = refit_leaf_values(tree, table, rules)
+    value = fitted.value.copy()
+    for node, above in enumerate(fitted.parent.tolist()):  # preorder: a parent stands before its children
+        if node and not fitted.weight[node] > 0:
+            value[node] = value[above]
+    return enforce_monotonicity(fitted.replace(value=np.asarray(value, np.float64)))

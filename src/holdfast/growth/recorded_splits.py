@@ -4,15 +4,15 @@ from collections.abc import Collection, Iterator
 
 import numpy as np
 
-from holdfast.arrays import FloatArray, IntArray
+from holdfast._arrays import FloatArray, IntArray
 from holdfast.data.table import Table
-from holdfast.growth.first_splits import place_first_splits as prescribed_paths
-from holdfast.growth.first_splits import read_first_splits
+from holdfast.growth.constraints import place_first_splits as prescribed_paths
+from holdfast.growth.constraints import read_first_splits
+from holdfast.growth.leaf_values import refit_values
 from holdfast.growth.rules import GrowthRules, rows_needed
 from holdfast.growth.sample import FixedPointSample
-from holdfast.growth.values import refit_values
-from holdfast.tree.paths import number_paths
 from holdfast.tree.prune import rearrange_nodes
+from holdfast.tree.rules import number_paths
 from holdfast.tree.tree import KNOWN, LEAF, NOTHING, Tree
 
 FEW_KNOWN = 0.05  # of the rows on the side that takes the missing values

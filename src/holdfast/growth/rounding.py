@@ -8,14 +8,13 @@ from typing import Unpack
 
 import numpy as np
 
+from holdfast._arrays import BoolArray, FloatArray, IntArray
 from holdfast._check import check_number
-from holdfast.arrays import BoolArray, FloatArray, IntArray
 from holdfast.data.table import Table
 from holdfast.growth.rules import GrowthRules
 from holdfast.tree.edit import edited_nodes
-from holdfast.tree.editable import EditInfo
 from holdfast.tree.monotone import enforce_monotonicity
-from holdfast.tree.tree import KNOWN, Tree
+from holdfast.tree.tree import KNOWN, EditInfo, Tree
 
 MOST_DIGITS = 18
 MARGIN = 1e-9  # of the weight that may go another way

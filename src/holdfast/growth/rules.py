@@ -1,12 +1,13 @@
 """When to split and when to stop: CART and C4.5 are values of one type."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, get_args
 
 import numpy as np
 
+from holdfast._arrays import FloatArray, row_maxima, row_sums
 from holdfast._check import (
     check_choice,
     check_flag,
@@ -20,9 +21,200 @@ from holdfast._check import (
 from holdfast.data.schema import Label
 from holdfast.errors import ParameterError
 from holdfast.growth.class_costs import LossMatrix, Priors, plain_losses, plain_priors
-from holdfast.growth.constraint_forms import CONSTRAINT_FORMS
-from holdfast.growth.criteria import CRITERIA
-from holdfast.tree.quantile import QUANTILE, format_quantile_name, parse_quantile
+from holdfast.kernels.growth import criteria as formulas
+from holdfast.tree.stats import ABSOLUTE_ERROR, MEDIAN, QUANTILE, format_quantile_name, parse_quantile
+
+
+@dataclass(frozen=True)
+class Criterion:
+    """A split criterion, as kernels and rules need it."""
+
+    name: str
+    formula: int  # its number in the kernels
+    impurity: Callable[[FloatArray], FloatArray] | None = None  # from fractions of classes; None for numbers
+    shift_factor: float = 0.0  # the gain is this times the squared shift of the mean; 0: another formula
+    by_ratio: bool = False  # features compete by gain ratio, each with the question that gains most
+    is_normalised: bool = False  # gains are divided by the mean entropy of the node and of its sides
+    is_rate: bool = False  # targets are at least 0, and both sides of a split need one above 0
+    target_power: int = 0  # of numbers: impurity is in this power of the target
+    quantile: float | None = None  # that nodes say in place of a mean: kernels/quantiles grows such trees
+
+    @property
+    def is_classes(self) -> bool:
+        """True for classification."""
+        return self.impurity is not None
+
+    @property
+    def costs(self) -> tuple[float, float]:
+        """Cost of a unit of the target above and below the quantile."""
+        assert self.quantile is not None
+        is_plain = self.name == ABSOLUTE_ERROR
+        return (1.0, 1.0) if is_plain else (self.quantile, 1.0 - self.quantile)
+
+
+def _gini(fractions: FloatArray) -> FloatArray:
+    return np.asarray(1.0 - row_sums(np.square(fractions)), np.float64)
+
+
+def _misclassification(fractions: FloatArray) -> FloatArray:
+    return np.asarray(1.0 - row_maxima(fractions), np.float64)
+
+
+def _entropy(fractions: FloatArray) -> FloatArray:
+    """Entropy in bits."""
+    logs = np.log2(fractions, out=np.zeros_like(fractions), where=fractions > 0)
+    return np.asarray(np.abs((fractions * logs).sum(axis=1)), np.float64)
+
+
+_ALL = (
+    Criterion("gini", formulas.GINI, _gini, shift_factor=2.0),
+    Criterion("entropy", formulas.ENTROPY, _entropy),
+    Criterion("log_loss", formulas.ENTROPY, _entropy),  # scikit-learn's other name for it
+    Criterion("misclassification", formulas.MISCLASSIFICATION, _misclassification),
+    # The fraction of the most frequent class: the same order of splits.
+    Criterion("purity", formulas.MISCLASSIFICATION, _misclassification),
+    Criterion("gain_ratio", formulas.ENTROPY, _entropy, by_ratio=True),
+    Criterion("mutual_information", formulas.ENTROPY, _entropy, is_normalised=True),
+    Criterion("squared_error", formulas.SQUARED_ERROR, shift_factor=1.0, target_power=2),
+    Criterion("poisson", formulas.POISSON, is_rate=True, target_power=1),
+    Criterion(ABSOLUTE_ERROR, formulas.PINBALL, target_power=1, quantile=MEDIAN),
+    Criterion(QUANTILE, formulas.PINBALL, target_power=1),  # which one is said beside it
+)
+CLASS_CRITERIA = {criterion.name: criterion for criterion in _ALL if criterion.is_classes}
+NUMBER_CRITERIA = {criterion.name: criterion for criterion in _ALL if not criterion.is_classes}
+CRITERIA = CLASS_CRITERIA | NUMBER_CRITERIA
+SQUARED_ERROR = CRITERIA["squared_error"]
+
+
+def get_criterion(name: str, is_classes: bool) -> Criterion:
+    """Return the criterion of this name, which must fit the kind of target.
+
+    That of a tree whose leaves say a quantile, such as "quantile 0.9", is one too.
+    """
+    known = CLASS_CRITERIA if is_classes else NUMBER_CRITERIA
+    if not is_classes and name not in known and (fraction := parse_quantile(name)) is not None:
+        return Criterion(name, formulas.PINBALL, target_power=1, quantile=fraction)
+    if name not in known:
+        target = "classes" if is_classes else "a number"
+        raise ParameterError(f"criterion={name!r} is not one for {target}: choose one of {sorted(known)}.")
+    return known[name]
+
+
+def is_for_numbers(name: str) -> bool:
+    """Return True if the criterion can grow regression trees by itself."""
+    return name != QUANTILE and (name in NUMBER_CRITERIA or parse_quantile(name) is not None)
+
+
+def class_impurity(criterion: Criterion, fractions: FloatArray) -> FloatArray:
+    """Compute the impurity of nodes with these class fractions."""
+    assert criterion.impurity is not None
+    return criterion.impurity(fractions)
+
+
+# -- Names of what growth offers, for all who list them ------------------------------------------------------
+
+# In the order of `criteria.py`, which has what they are.
+CRITERION_NAMES = (
+    *("gini", "entropy", "log_loss", "misclassification", "purity", "gain_ratio", "mutual_information"),
+    *("squared_error", "poisson", "absolute_error", "quantile"),
+)
+CATEGORIES = ("shrunk", "exact")  # how sets of many categories are judged
+
+# -- Constraints as users write them -------------------------------------------------------------------------
+
+
+def check_monotonic(given: Any) -> Any:
+    """What monotonic_cst says, as a dictionary or a tuple; a ParameterError if it says something else."""
+    if given is None:
+        return None
+    if isinstance(given, str) or not isinstance(given, Mapping | Iterable):
+        raise ParameterError(
+            f"monotonic_cst={given!r} is neither a dictionary such as {{'age': 1}} nor a list with a number "
+            "per column."
+        )
+    plain = {key: _sign(key, value) for key, value in given.items()} if isinstance(given, Mapping) else None
+    return plain if plain is not None else tuple(_sign(i, value) for i, value in enumerate(given))
+
+
+def _sign(key: object, value: Any) -> int:
+    if not is_number(value) or value not in (-1, 0, 1):
+        raise ParameterError(
+            f"monotonic_cst of {key!r} is {value!r}: it must be 1 (never falls as the column rises), -1 "
+            "(never rises) or 0."
+        )
+    return int(float(value))
+
+
+def check_groups(given: Any) -> Any:
+    """What interaction_cst says, as tuples."""
+    if given is None or (isinstance(given, str) and given in ("pairwise", "no_interactions")):
+        return given
+    wrong = isinstance(given, str | Mapping) or not isinstance(given, Iterable)
+    groups = () if wrong else tuple(given)
+    if wrong or any(isinstance(group, str) or not isinstance(group, Iterable) for group in groups):
+        raise ParameterError(
+            f"interaction_cst={given!r} is unknown: give a list of sets of columns, 'pairwise', "
+            "'no_interactions' or None."
+        )
+    return tuple(tuple(_plain_number(key) for key in group) for group in groups)
+
+
+def check_forbidden(given: Any) -> Any:
+    """What forbidden says: a tuple of columns, or a dictionary from columns to depths."""
+    if given is None:
+        return None
+    if isinstance(given, str) or not isinstance(given, Mapping | Iterable):
+        raise ParameterError(
+            f"excluded_features={given!r} is unknown: give a list of columns, or a dictionary from columns "
+            "to the number of splits that must come first."
+        )
+    if not isinstance(given, Mapping):
+        return tuple(_plain_number(key) for key in given)
+    for key, depth in given.items():
+        is_depth = is_integer(depth) and int(depth) >= 1
+        if depth is not None and not is_depth:
+            raise ParameterError(
+                f"excluded_features of {key!r} is {depth!r}: it must be the number of splits that come "
+                "first, at least 1, or None for never."
+            )
+    return {_plain_number(key): None if depth is None else int(depth) for key, depth in given.items()}
+
+
+def check_costs(given: Any) -> Any:
+    """What feature_costs says, as a dictionary."""
+    if given is None:
+        return None
+    if not isinstance(given, Mapping):
+        raise ParameterError(f"feature_costs={given!r} is no dictionary from columns to costs.")
+    for key, cost in given.items():
+        if not is_number(cost) or not 0.0 < float(cost) < np.inf:
+            raise ParameterError(
+                f"feature_costs of {key!r} is {cost!r}: it must be a positive number; columns that are not "
+                "named cost 1."
+            )
+    return {_plain_number(key): float(cost) for key, cost in given.items()}
+
+
+def _plain_number(key: Any) -> Any:
+    return key.item() if isinstance(key, np.generic) else key
+
+
+CONSTRAINT_FORMS: dict[str, Callable[[Any], Any]] = {
+    "monotonic_cst": check_monotonic,
+    "interaction_cst": check_groups,
+    "excluded_features": check_forbidden,
+    "feature_costs": check_costs,
+}
+
+CONSTRAINTS = (*CONSTRAINT_FORMS, "monotonic_class", "first_splits")
+
+
+def is_guided(rules: Any) -> bool:
+    """True if growth rules say anything of what may be asked, or which way values go."""
+    return any(getattr(rules, name) is not None for name in CONSTRAINTS)
+
+
+# -- When to split and when to stop --------------------------------------------------------------------------
 
 ClassWeight = Mapping[Label, float] | Literal["balanced"] | None
 Categories = Literal["shrunk", "exact"]

@@ -14,17 +14,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.arrays import FloatArray, IntArray, LongArray, frozen, scaled
-from holdfast.data.input.weight import are_repetitions
+from holdfast._arrays import FloatArray, IntArray, LongArray, frozen, scaled
+from holdfast._text import listed
+from holdfast.data.resampling import Draws
 from holdfast.data.schema import Label
-from holdfast.data.split.resampling import Draws
 from holdfast.data.table import Table
+from holdfast.data.target import are_repetitions
 from holdfast.errors import DataError, ParameterError
 from holdfast.growth.class_costs import losses_of, priors_of, row_totals
-from holdfast.growth.criteria import Criterion, get_criterion
-from holdfast.growth.rules import GrowthRules
+from holdfast.growth.rules import Criterion, GrowthRules, get_criterion
 from holdfast.kernels.growth.histogram import Sample, Samples
-from holdfast.text.lists import listed
 
 # Weights of a table that are further apart than this are taken for as far.
 LEAST_SHARE = 2.0**-900

@@ -10,15 +10,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from holdfast.arrays import BoolArray, FloatArray, LongArray
-from holdfast.backends.tasks import run_all
-from holdfast.data.split.groups import subset_groups
+from holdfast._arrays import BoolArray, FloatArray, LongArray
+from holdfast.data.folds import subset_groups
 from holdfast.data.table import Table
 from holdfast.errors import ParameterError
-from holdfast.growth.size.folds import Folds, divide_rows
+from holdfast.growth.size_search import Folds, divide_rows
+from holdfast.parallel.tasks import run_all
 from holdfast.scoring.metric import Metric, TrueValues, make_metric
-from holdfast.tree.class_counts import ALIKE, keep_own_counts
 from holdfast.tree.monotone import enforce_monotonicity
+from holdfast.tree.stats import ALIKE, keep_own_counts
 from holdfast.tree.tree import Tree
 
 # In rows. None is 0: with any of these, no leaf says that a class that was ever seen cannot be.

@@ -8,9 +8,8 @@ from typing import Any, TypeVar, cast
 import numba
 import numpy as np
 
-from holdfast.backends.interruption import call_in_thread, is_main_thread
-from holdfast.kernels.cache import keep_on_disk
-from holdfast.kernels.linked import InnerCompiler, KernelCompiler
+from holdfast.kernels._numba import InnerCompiler, KernelCompiler, keep_on_disk
+from holdfast.parallel.interruption import call_in_thread, is_main_thread
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _compile: Any = numba.njit  # numba's own annotations leave out some of its flags

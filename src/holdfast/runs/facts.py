@@ -7,21 +7,18 @@ from typing import Any
 
 import numpy as np
 
+from holdfast._arrays import without_last_digits
 from holdfast._version import __version__
-from holdfast.arrays import without_last_digits
-from holdfast.evidence.split_support import SplitSupport
-from holdfast.runs.data_file import file_hash
-from holdfast.runs.disagreement import disagreement
-from holdfast.runs.fit import ChosenTree, Fit
-from holdfast.runs.importances import importance_columns
-from holdfast.runs.roles import RowRoles
+from holdfast.explain.split_support import SplitSupport
+from holdfast.runs.dataset import RowRoles, file_hash
+from holdfast.runs.files import importance_columns
+from holdfast.runs.fit import ChosenTree, Fit, disagreement
 from holdfast.runs.settings import METHODS_OF, RunSettings, plain
-from holdfast.scoring.enough import describe_few_to_learn
-from holdfast.scoring.metric import Metric, Score
-from holdfast.stability.training import StableTrees
+from holdfast.scoring.metric import Metric, Score, describe_few_to_learn
+from holdfast.stable.train import StableTrees
 from holdfast.tree.ensemble import Ensemble
+from holdfast.tree.rules import WARNING, format_class_names, list_warnings
 from holdfast.tree.tree import Tree
-from holdfast.tree.wording import WARNING, format_class_names, list_warnings
 
 # Parameters that the facts name even with their defaults, and those that are facts of other kinds.
 KEPT = (

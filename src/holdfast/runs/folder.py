@@ -1,6 +1,8 @@
 """The folder of a run: whole, or not there at all."""
 
+import ctypes
 import os
+import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -9,10 +11,8 @@ from itertools import chain, count
 from pathlib import Path
 from shutil import rmtree
 
+from holdfast._files import aside, check_may_be_file, locked, resolved, run_cleanup
 from holdfast.errors import DataError
-from holdfast.files import aside, check_may_be_file, resolved, run_cleanup
-from holdfast.lock import locked
-from holdfast.runs.swap import swapped
 
 # What a run consists of, and what tells it from a folder of someone else's.
 FILES = frozenset(
@@ -213,3 +213,21 @@ def made_parents(target: Path) -> list[Path]:
     absent = [parent for parent in target.parents if not parent.exists()]
     target.parent.mkdir(parents=True, exist_ok=True)
     return absent
+
+
+# -- Two folders change places in one step, where the system can do that -------------------------------------
+
+_HERE = -100  # names are relative to the folder one stands in
+_EXCHANGE = 2  # the same number in Linux and in macOS
+
+
+def swapped(one: Path, other: Path) -> bool:
+    """Let the two change names, with no moment between; False if that cannot be done here."""
+    first, second = os.fsencode(one), os.fsencode(other)
+    try:
+        system = ctypes.CDLL(None)
+        if sys.platform == "darwin":
+            return bool(system.renamex_np(first, second, _EXCHANGE) == 0)
+        return bool(system.renameat2(_HERE, first, _HERE, second, _EXCHANGE) == 0)
+    except (AttributeError, OSError, TypeError):  # there is no such call
+        return False

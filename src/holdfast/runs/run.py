@@ -3,29 +3,34 @@
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
 from numpy.typing import NDArray
 
-from holdfast.arrays import FloatArray
-from holdfast.data.files.reading import open_source
+from holdfast._arrays import FloatArray
+from holdfast._text import number_text, printable, with_errors
+from holdfast._view import Picture, TextTable, View, ViewMixin
+from holdfast.data.read import open_source
 from holdfast.errors import DataError
-from holdfast.evidence.row_explanation import RowExplanation, explain_row
-from holdfast.evidence.split_support import SplitSupports, split_support
-from holdfast.runs.fit import CHOSEN, Fit, model_of
-from holdfast.runs.folder import new_run
+from holdfast.explain.row import RowExplanation, explain_row
+from holdfast.explain.split_support import SplitSupports, split_support
+from holdfast.governance.change_summary import rows_profile
+from holdfast.governance.model_card import model_card_of
+from holdfast.runs.compile import Ready, fit_smallest, ready_kernels
+from holdfast.runs.dataset import RowRoles, Rows, assign_roles, read_rows
+from holdfast.runs.facts import fit_facts
+from holdfast.runs.files import collect_notes, finite, read_run_files, timed, warnings_once, write_run_files
+from holdfast.runs.fit import CHOSEN, Fit, fit, frontier_columns, model_of
+from holdfast.runs.folder import check_place, new_run
 from holdfast.runs.new_rows import read_features
-from holdfast.runs.run_files import read_run_files, write_run_files
-from holdfast.runs.settings import CellSettings
-from holdfast.stability.frontier import Frontier
-from holdfast.text.lines import printable
-from holdfast.text.numbers import with_errors
-from holdfast.text.view import View, ViewMixin
+from holdfast.runs.settings import CellSettings, RunSettings
+from holdfast.runs.status import resumable
+from holdfast.stable.frontier import Frontier
 from holdfast.tree.ensemble import Ensemble
+from holdfast.tree.rules import WARNING, list_warnings
 from holdfast.tree.tree import Tree
-from holdfast.tree.wording import WARNING, list_warnings
 
 _KINDS = {
     "stable": "stable tree",
@@ -148,7 +153,6 @@ class Run(ViewMixin):
             return read_features(source, self.model, rules)
 
     def _view(self) -> View:
-        from holdfast.show.run import run_view
 
         return run_view(self)
 
@@ -159,3 +163,122 @@ def open_run(folder: str | os.PathLike[str]) -> Run:
     The folder of an update has no collections and no frontier: its candidates are the trees of the path.
     """
     return Run(**read_run_files(Path(folder)))
+
+
+# -- From data to a run, in steps that the terminal tells of and Python takes at once ------------------------
+
+
+def fit_run(
+    data: Any,
+    target: str,
+    *,
+    folder: str | os.PathLike[str] | None = None,
+    verbose: bool = False,
+    **settings: Any,
+) -> Run:
+    """A model for the rows of a frame, or of a CSV or Parquet file, tested on rows set aside before.
+
+    Parameters
+    ----------
+    data
+        A frame, or the path of a CSV or Parquet file; a folder of Parquet files is one file in parts.
+    target
+        The column to predict.
+    folder
+        Save the run there. A run that was stopped goes on where it was: see `resumable`.
+    verbose
+        Show bars of progress.
+    **settings
+        What the columns are for and how cells are read (`DataSettings`); `model`, `test`, `test_rows`,
+        `scoring`, `candidate`, `model_card`, `random_state`, `n_jobs`; and the parameters of the model's
+        estimator, such as `max_depth`. `holdfast fit` has the same ones as options.
+
+    Returns
+    -------
+    Run
+        The fitted estimator, its scores on test rows, and all else that is known.
+    """
+    if folder is not None:
+        check_place(Path(folder))  # before the work
+        with resumable(folder):
+            run = fit_run(data, target, verbose=verbose, **settings)
+            run.save(folder)
+            return run
+    with warnings_once():
+        return prepare_run(data, RunSettings.of({"target": target, **settings})).fit(verbose=verbose)
+
+
+@dataclass(frozen=True, eq=False)
+class PreparedRun:
+    """Rows in their roles, ready for the fit."""
+
+    settings: RunSettings
+    roles: RowRoles
+    seconds: dict[str, float]
+    notes: list[str]  # warnings so far
+
+    def ready_kernels(self) -> Ready:
+        """The kernels of the model compiled, or loaded from disk."""
+        return ready_kernels(partial(fit_smallest, self.settings, self.roles.training.schema.target))
+
+    def fit(self, *, verbose: bool = False, ready: Ready | None = None) -> Run:
+        """The run; `ready` tells how the kernels came to be ready, if they are."""
+        ready = ready or self.ready_kernels()
+        with collect_notes() as notes:
+            found, fitting = timed(lambda: fit(self.roles, self.settings, verbose=verbose))
+        facts = {
+            **fit_facts(found),
+            "model_card": model_card_of(self.settings.model_card).to_dict(),
+            "profile": rows_profile(self.roles.whole).to_dict(),
+            "seconds": {**self.seconds, "compiling": ready.seconds, "fitting": fitting},
+            "notes": list(dict.fromkeys([*self.notes, *ready.notes, *notes])),
+        }
+        if not found.is_stable:
+            return Run(finite(facts), found.estimator, details=found)
+        references, candidates = found.estimator.reference_trees_, found.estimator.candidate_trees_
+        columns = frontier_columns(found)
+        return Run(finite(facts), found.estimator, tuple(references), tuple(candidates), columns, found)
+
+
+def prepare_run(data: Any, settings: RunSettings) -> PreparedRun:
+    """The rows of a frame or a file in their roles."""
+    model_card_of(settings.model_card)  # before any work
+    with collect_notes() as notes:
+        rows, reading = timed(lambda: read_rows(data, settings.data))
+        roles = assign_roles(rows, settings)
+    return PreparedRun(settings, roles, {"reading": reading}, notes)
+
+
+def prepare_rows(rows: Rows, settings: RunSettings) -> PreparedRun:
+    """The same with rows that have been read."""
+    with collect_notes() as notes:
+        roles = assign_roles(rows, settings)
+    return PreparedRun(settings, roles, {}, notes)
+
+
+# -- A run for a notebook ------------------------------------------------------------------------------------
+
+
+def run_view(run: Run) -> View:
+    """The sentences of the run, a table of its trees, and the drawing."""
+    named: dict[str, dict[str, Any]] = run.facts.get("trees", {})
+    parts: list[Any] = str(run).splitlines()
+    if named:
+        score = f"{run.facts['metric']['title']} on test rows"
+        headings = ["tree", "candidate", "instability", "leaves", "depth", score]
+        chosen = [place for place, name in enumerate(named) if name == "chosen"]
+        rows = [[name, *_cells(each)] for name, each in named.items()]
+        parts.append(TextTable(headings, rows, marked=chosen))
+    return View(*parts, *([Picture(run.model.to_svg)] if isinstance(run.model, Tree) else []))
+
+
+def _cells(tree: dict[str, Any]) -> list[str]:
+    test = tree["test"]
+    known = test is not None and test["score"] is not None
+    return [
+        str(tree["candidate"]),
+        number_text(tree["instability"], 4),
+        str(tree["leaves"]),
+        str(tree["depth"]),
+        with_errors([test["score"]], [test["standard_error"] or 0.0])[0] if known else "",
+    ]

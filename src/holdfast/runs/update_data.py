@@ -8,19 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.arrays import FloatArray
-from holdfast.data.files.dates import find_date_source
-from holdfast.data.files.reading import ColumnChoices, open_source
-from holdfast.data.input.columns import read_column
-from holdfast.data.input.frame import Frame, stack_vectors
-from holdfast.data.input.ordered import OrderedText
-from holdfast.data.input.weight import read_weight
+from holdfast._arrays import FloatArray
+from holdfast._text import columns_text, listed
+from holdfast.data.columns import read_column
+from holdfast.data.dates import find_date_source
+from holdfast.data.frame import Frame, OrderedText, stack_vectors
+from holdfast.data.read import ColumnChoices, open_source
 from holdfast.data.schema import Feature, Schema
+from holdfast.data.target import read_weight
 from holdfast.errors import DataError, DataWarning
+from holdfast.runs.dataset import target_known
 from holdfast.runs.new_rows import read_columns
-from holdfast.runs.rows import target_known
 from holdfast.runs.settings import UpdateRunSettings
-from holdfast.text.lists import columns_text, listed
 
 _NEEDS = "Cannot update: {} has no column {}, which the model was trained with. Give {}, empty if need be."
 

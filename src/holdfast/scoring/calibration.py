@@ -6,7 +6,8 @@ from statistics import NormalDist
 
 import numpy as np
 
-from holdfast.arrays import FloatArray
+from holdfast._arrays import FloatArray
+from holdfast.data.schema import Feature, Label
 from holdfast.scoring.formulas import standard_error, weighted_mean
 from holdfast.scoring.metric import TrueValues
 
@@ -227,3 +228,153 @@ def _of_numbers(said: FloatArray, weights: FloatArray, means: FloatArray) -> Cal
     spread = _mean(np.square(said - expected), weights)
     slope = _mean((said - expected) * (means - observed), weights) / spread
     return Calibration(observed - slope * expected, slope, observed, expected)
+
+
+# -- What predictions lack on the whole ----------------------------------------------------------------------
+
+STEPS = 100  # of halving: more than a float has digits
+
+
+def overall_shift(predicted: FloatArray, true_values: TrueValues, place: int = 0) -> float:
+    """Compute calibration-in-the-large: the shift that makes mean prediction equal observed mean.
+
+    Of a class, `place` is its number, and it is added to the log odds; of numbers, to the number. NaN if all
+    rows, or none, are of the class.
+
+    >>> from holdfast import Target
+    >>> true_values = TrueValues(Target(classes=("no", "yes")), np.array([0, 0, 0, 1]))
+    >>> round(overall_shift(np.full((4, 2), 0.5), true_values, 1), 6)  # log odds of 1 to 3
+    -1.098612
+    """
+    rows = true_values.rows
+    said = predicted[true_values.counted, place]
+    is_classes = true_values.target.is_classes
+    truth = (rows.values == place).astype(np.float64) if is_classes else rows.values
+    order = np.lexsort((truth, rows.weight, said))  # one order of adding, whatever that of the rows
+    said, truth, weight = said[order], truth[order], rows.weight[order]
+    observed = fsum((weight * truth).tolist()) / fsum(weight.tolist())
+    if not is_classes:
+        return observed - fsum((weight * said).tolist()) / fsum(weight.tolist())
+    if not 0 < observed < 1:
+        return nan
+    values, first = np.unique(said, return_index=True)
+    clipped = np.clip(values, LEAST, 1 - LEAST)
+    return _shift(np.log(clipped / (1 - clipped)), np.add.reduceat(weight, first), observed)
+
+
+def _shift(odds: FloatArray, weight: FloatArray, observed: float) -> float:
+    """Find the shift of the log odds by bisection."""
+    reach = float(np.abs(odds).max()) + abs(log(observed / (1 - observed))) + 1.0
+    low, high = -reach, reach
+    for _ in range(STEPS):
+        middle = (low + high) / 2
+        chances = 1 / (1 + np.exp(-(odds + middle)))
+        if fsum((weight * chances).tolist()) < observed * fsum(weight.tolist()):
+            low = middle
+        else:
+            high = middle
+    return (low + high) / 2
+
+
+# -- Has the population changed ------------------------------------------------------------------------------
+
+BINS = 10  # of a column of numbers, about as many rows in each before
+LITTLE, MUCH = 0.1, 0.25  # of an index, by custom
+HALF_A_ROW = 0.5  # is added to each part, so that one without rows has a logarithm
+
+
+def stability_index(before: FloatArray, after: FloatArray) -> float:
+    """Compute the population stability index of two divisions into the same parts.
+
+    It is the sum over the parts of the difference of their fractions times the difference of the logarithms
+    of these: 0 for the same fractions, and by custom little below 0.1 and much above 0.25. Both are numbers
+    of rows, one for each part; half a row is added to each.
+
+    >>> round(stability_index(np.array([50.0, 50.0]), np.array([70.0, 30.0])), 3)
+    0.166
+    """
+    return fsum(compute_index_parts(before, after).tolist())
+
+
+def compute_index_parts(before: FloatArray, after: FloatArray) -> FloatArray:
+    """Compute the contribution of each part to the population stability index."""
+    old, new = (_fractions(weights) for weights in (before, after))
+    return np.array([(b - a) * (log(b) - log(a)) for a, b in zip(old, new, strict=True)])
+
+
+def _fractions(weights: FloatArray) -> list[float]:
+    added = [float(weight) + HALF_A_ROW for weight in weights]
+    total = fsum(added)
+    return [weight / total for weight in added]
+
+
+@dataclass(frozen=True)
+class ColumnProfile:
+    """Row counts by part of a column, kept for indices of later rows.
+
+    Numbers up to a border, which belongs to the part, are in one, and a last one has those above all borders.
+    """
+
+    name: str
+    borders: tuple[float, ...] | None  # of numbers; None for categories
+    categories: tuple[Label, ...]
+    counts: tuple[int, ...]  # of each part; or of each category
+    missing: int
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return sum(self.counts) + self.missing
+
+    def counted_by(self, other: "ColumnProfile") -> FloatArray:
+        """Return counts in the order of another profile's categories; borders must be equal."""
+        if self.borders is not None:
+            return np.array(self.counts, np.float64)
+        known = dict(zip(self.categories, self.counts, strict=True))
+        return np.array([known.get(each, 0) for each in other.categories], np.float64)
+
+
+def column_profile(
+    feature: Feature, values: FloatArray, borders: tuple[float, ...] | None = None
+) -> ColumnProfile:
+    """Profile a column by category, by deciles, or by the given borders.
+
+    >>> column_profile(Feature("age"), np.array([30.0, 40.0, 50.0, np.nan]), (35.0,))
+    ColumnProfile(name='age', borders=(35.0,), categories=(), counts=(1, 2), missing=1)
+    """
+    known = values[~np.isnan(values)]
+    missing = int(len(values) - len(known))
+    if feature.kind != "numeric":
+        counts = np.bincount(known.astype(np.int64), minlength=len(feature.categories))
+        return ColumnProfile(feature.name, None, feature.categories, tuple(counts.tolist()), missing)
+    edges = _tenths(known) if borders is None else np.array(borders, np.float64)
+    counts = np.bincount(np.searchsorted(edges, known, side="left"), minlength=len(edges) + 1)
+    return ColumnProfile(feature.name, tuple(edges.tolist()), (), tuple(counts.tolist()), missing)
+
+
+def _tenths(known: FloatArray) -> FloatArray:
+    """Return the distinct decile borders of the column."""
+    steps = np.arange(1, BINS) / BINS
+    return np.unique(np.quantile(known, steps, method="lower")) if len(known) else np.zeros(0)
+
+
+def profile_index(before: ColumnProfile, feature: Feature, values: FloatArray) -> float:
+    """Compute the population stability index of a column against an earlier profile.
+
+    Missing values are a part of their own, and so is each category that only one of both times has. NaN if
+    the column was of another kind.
+    """
+    if (before.borders is None) == (feature.kind == "numeric"):
+        return nan
+    after = column_profile(feature, values, before.borders)
+    every = replace(after, categories=tuple(dict.fromkeys((*before.categories, *after.categories))))
+    counts = [profile.counted_by(every) for profile in (before, after)]
+    if before.missing or after.missing:
+        gaps = before.missing, after.missing
+        counts = [np.append(count, gap) for count, gap in zip(counts, gaps, strict=True)]
+    return stability_index(*counts)
+
+
+def column_index(feature: Feature, before: FloatArray, after: FloatArray) -> float:
+    """Compute the population stability index by category, or by the earlier deciles."""
+    return profile_index(column_profile(feature, before), feature, after)

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.arrays import BoolArray, FloatArray, LongArray, scaled, without_last_digits
+from holdfast._arrays import BoolArray, FloatArray, LongArray, scaled, without_last_digits
+from holdfast._text import first_rows
 from holdfast.errors import DataError
-from holdfast.text.lists import first_rows
 
 # The least fraction or mean that a prediction is taken for: its logarithm is finite. As in scikit-learn.
 LEAST = float(np.finfo(np.float64).eps)

@@ -1,5 +1,6 @@
 """How good predictions are on rows that were held out, with a standard error."""
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property, partial
@@ -9,18 +10,20 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.arrays import BoolArray, FloatArray, IntArray, scaled
-from holdfast.data.input.columns import read_column
-from holdfast.data.input.frame import as_vector
+from holdfast._arrays import BoolArray, FloatArray, IntArray, scaled
+from holdfast._text import RowLabels, counted, first_rows, label_text, listed
+from holdfast.data.columns import read_column
+from holdfast.data.frame import as_vector
 from holdfast.data.schema import Target
 from holdfast.data.table import Table
-from holdfast.errors import DataError, ParameterError
+from holdfast.errors import DataError, DataWarning, ParameterError
 from holdfast.scoring import formulas
-from holdfast.scoring.costs import NET_BENEFIT, ExpectedLoss, make_net_benefit
 from holdfast.scoring.formulas import Estimate, ScoredRows, standard_error
-from holdfast.scoring.scorers import get_scorer_name, is_negated_loss, score_by_scorer
-from holdfast.text.lists import RowLabels, first_rows, listed
-from holdfast.tree.quantile import ABSOLUTE_ERROR, format_quantile_name, parse_quantile
+from holdfast.scoring.scorers import compare_by_scorer, get_scorer_name, is_negated_loss, score_by_scorer
+from holdfast.scoring.thresholds import NET_BENEFIT, ExpectedLoss, make_net_benefit
+from holdfast.tree.ensemble import Ensemble
+from holdfast.tree.stats import ABSOLUTE_ERROR, format_quantile_name, parse_quantile
+from holdfast.tree.tree import Tree
 
 _GREATEST = 1e300  # so that the sum of many scores is finite too
 
@@ -296,3 +299,133 @@ def _way_out(target: Target) -> str:
     if not target.is_classes:
         names.append("quantile 0.9")
     return f"choose one of {listed(names)}, the name of a scorer of scikit-learn's, or a scorer."
+
+
+# -- How many rows a score must rest on before it is shown, and a tree before it is trusted ------------------
+
+MIN_ROWS = 20  # or groups, of which half as many are enough
+MIN_EVENTS = 5  # rows of a class, in at least two classes
+LEAST_ROWS, LEAST_CASES = 30, 10  # with fewer, a note says that they are too few to learn from
+
+
+def has_enough_rows(target: Target, values: NDArray[Any]) -> bool:
+    """Return True if there are enough rows, and enough of at least two classes."""
+    if len(values) < MIN_ROWS or not target.is_classes:
+        return len(values) >= MIN_ROWS
+    counts = np.sort(np.bincount(values, minlength=max(2, len(target.classes))))
+    return int(counts[-2]) >= MIN_EVENTS
+
+
+def describe_too_few(true_values: TrueValues) -> str:
+    """Describe rows and cases if they are too few to judge a model; else an empty text.
+
+    >>> describe_too_few(TrueValues(Target(classes=("no", "yes")), np.array([0] * 9 + [1])))
+    '10 rows, 1 case'
+    >>> describe_too_few(TrueValues(Target(classes=("no", "yes")), np.array([0, 1] * 10)))
+    ''
+    """
+    target, values, groups = true_values.target, true_values.rows.values, true_values.groups
+    n_rows = counted(len(values), "row")
+    n_groups = None if groups is None else len(np.unique(groups[true_values.counted]))
+    if n_groups is not None and n_groups < MIN_ROWS // 2:
+        return f"{n_rows} of {counted(n_groups, 'group')}"
+    if has_enough_rows(target, values):
+        return ""
+    if not target.is_classes:
+        return n_rows
+    counts = np.bincount(values, minlength=len(target.classes))
+    if (counts > 0).sum() < 2:
+        return f"{n_rows}, all of class {label_text(target.classes[int(counts.argmax())])}"
+    n_rare = len(values) - int(counts.max())
+    return (
+        f"{n_rows}, {counted(n_rare, 'case')}"
+        if len(counts) == 2
+        else f"{n_rows}, {n_rare} outside the largest class"
+    )
+
+
+def describe_few_to_learn(target: Target, values: NDArray[Any]) -> str:
+    """Describe rows or cases if they are too few to compare trees; else an empty text.
+
+    >>> describe_few_to_learn(Target(classes=("no", "yes")), np.array([0] * 86 + [1] * 6))
+    '92 rows with 6 cases of the rarer classes: too few to tell one tree from another. Read the model as a \
+description of these rows, and trust no score.'
+    """
+    few, what = len(values) < LEAST_ROWS, counted(len(values), "row")
+    if target.is_classes:
+        n_cases = len(values) - int(np.bincount(values, minlength=2).max())
+        if n_cases == 0:
+            return ""  # one class has a note of its own
+        few = few or n_cases < LEAST_CASES
+        what = f"{what} with {counted(n_cases, 'case')} of the rarer classes"
+    return (
+        f"{what}: too few to tell one tree from another. Read the model as a description of these rows, and "
+        "trust no score."
+        if few
+        else ""
+    )
+
+
+# -- What a metric reads of a model --------------------------------------------------------------------------
+
+
+def predict_for_metric(metric: Metric, model: Tree | Ensemble, X: Any) -> FloatArray:
+    """Predict rows as the metric needs: class fractions, labels or numbers."""
+    if isinstance(model, Tree):
+        return predict_at_nodes(metric, model, model.apply(X))
+    values = model.values(X)
+    if metric.by_labels and model.loss_matrix is not None:
+        return np.asarray(np.eye(values.shape[1])[model.decided(values)], np.float64)
+    return values
+
+
+def predict_at_nodes(metric: Metric, tree: Tree, nodes: IntArray) -> FloatArray:
+    """Return the same predictions for rows at these nodes of a tree.
+
+    A metric of labels gets a 1 for the class that the node predicts, since fractions do not tell it in a tie.
+    """
+    if metric.by_labels and tree.schema.target.is_classes:
+        return np.asarray(np.eye(tree.value.shape[1])[tree.outcome[nodes]], np.float64)
+    return np.asarray(tree.value[nodes], np.float64)
+
+
+# -- Folds on which a metric says nothing --------------------------------------------------------------------
+
+
+def check_unscored_folds(metric: Metric, n_scored: int, n_folds: int) -> None:
+    """Warn that some folds have no score; raise a DataError if none has."""
+    need = "rows of several classes" if metric.name == "auc" else "several values of the target"
+    start = f"The {metric.title} needs {need}, and {n_folds - n_scored} of {n_folds} folds hold out but one"
+    way_out = "Hold out more rows at a time, or score by another metric."
+    if n_scored == 0:
+        raise DataError(f"{start}. {way_out}")
+    warnings.warn(f"{start}: these folds do not count. {way_out}", DataWarning, stacklevel=3)
+
+
+# -- How much better one model is than another on the same rows, with the standard error of the diffe --------
+
+
+def score_difference(metric: Metric, old: FloatArray, new: FloatArray, true_values: TrueValues) -> Score:
+    """Compute the score of new predictions minus that of old ones, with its standard error.
+
+    The error is of the difference. Where both models err on the same rows it is far smaller than the errors
+    of the two scores would suggest.
+
+    >>> from holdfast import Target
+    >>> from holdfast.scoring.metric import make_metric
+    >>> true_values = TrueValues(Target(classes=("died", "lived")), np.array([0, 1, 1, 0]))
+    >>> old = np.array([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4], [0.6, 0.4]])
+    >>> new = np.array([[0.9, 0.1], [0.2, 0.8], [0.4, 0.6], [0.6, 0.4]])
+    >>> value, error = score_difference(make_metric("accuracy", true_values.target), old, new, true_values)
+    >>> value, round(error, 6)
+    (0.25, 0.25)
+    """
+    old, new = old[true_values.counted], new[true_values.counted]
+    rows = true_values.rows
+    if metric.formula is None:
+        return Score(*compare_by_scorer(metric.scorer, old, new, true_values.target, rows))
+    with np.errstate(all="ignore"):  # squares of numbers such as 1e200
+        before, after = metric.formula(old, rows), metric.formula(new, rows)
+        both = Estimate(after.value - before.value, after.influence - before.influence, after.by_class)
+        error = standard_error(both, rows)
+    return Score(*(float(np.nan_to_num(each)) for each in (both.value, error)))

@@ -1,16 +1,272 @@
-"""What was changed in a tree by hand: where, what was there before, who did it and why."""
+"""A tree on its way from one edit to the next: what is asked for, checked, done, refitted and recorded."""
 
-from collections.abc import Iterator
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from math import isfinite
+from typing import Any, Literal, get_args
 
 import numpy as np
 
-from holdfast.shown import shown
-from holdfast.tree.tree import LEAF, Tree
+from holdfast._arrays import BoolArray, FloatArray
+from holdfast._check import is_number
+from holdfast._text import listed, number_text
+from holdfast.data.schema import Feature, Schema, Target
+from holdfast.data.table import Table
+from holdfast.errors import BrokenTreeError, EditError, SchemaMismatch
+from holdfast.tree.build import Node, Nodes, Split, build_preorder, make_split, to_python_label
+from holdfast.tree.check import TOLERANCE, check_labels, check_text
+from holdfast.tree.monotone import count_violations, enforce_monotonicity
+from holdfast.tree.prune import prune_at
+from holdfast.tree.rules import Condition, iterate_conditions, list_conditions, split_condition
+from holdfast.tree.stats import keep_own_counts, majority, set_outcome
+from holdfast.tree.tree import KNOWN, LEAF, Tree
 
-if TYPE_CHECKING:
-    from holdfast.tree.node import Node
+NUMBERS = "tree.numbered(), or holdfast show --nodes"  # where the numbers of nodes are to be seen
+_QUESTIONS = ("threshold", "categories", "question", "grown")  # edits after which rows go other ways
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TreeEditor:
+    """A tree under edit: each method returns the next editor, `tree` is the result.
+
+    Nodes go by their numbers in `tree` as it is at that step: `tree.numbered()` shows them.
+    """
+
+    tree: Tree
+    table: Table | None = None  # the rows that counts and values are fitted to; None: they stay
+    rules: Any = None  # growth rules: how `grown_at` grows, and how classes are weighted
+    keep_values: bool = False  # where the rows would give others
+    by: str = ""
+    why: str = ""
+    when: str = ""
+
+    def __post_init__(self) -> None:
+        if self.table is not None:
+            object.__setattr__(self, "table", _fitting(self.tree.schema, self.table))
+
+    def __repr__(self) -> str:
+        return f"<Editing: {self.tree!r}, {len(self.tree.edits)} edits on record>"
+
+    # -- what is asked ------------------------------------------------------------------------------------
+
+    def with_threshold(self, node: int, threshold: float) -> TreeEditor:
+        """Change the threshold of the node."""
+        feature = self._feature_at(node)
+        return self._asking("threshold", node, Node(feature.name, threshold=threshold))
+
+    def with_categories(self, node: int, categories: Any) -> TreeEditor:
+        """Change the categories that go left at the node."""
+        feature = self._feature_at(node)
+        return self._asking("categories", node, Node(feature.name, categories=categories))
+
+    def with_question(
+        self,
+        node: int,
+        feature: str | int,
+        *,
+        threshold: float | None = None,
+        categories: Any = None,
+        missing_left: bool | None = None,
+    ) -> TreeEditor:
+        """Change the split at the node; its children stay."""
+        self._feature_at(node)
+        question = Node(feature, threshold=threshold, categories=categories)
+        return self._asking("question", node, question, missing_left)
+
+    def _asking(
+        self, kind: EditKind, node: int, question: Node, missing_left: bool | None = None
+    ) -> TreeEditor:
+        try:
+            split = make_split(self.tree.schema, f"node {node}", replace(question, left=0, right=0))
+        except BrokenTreeError as error:
+            raise EditError(f"Cannot edit {error}") from error
+        assert split is not None
+        if missing_left is None:
+            missing_left = bool(self.tree.missing_left[node])
+        return self._recorded(kind, node, replace_split(self.tree, node, split, bool(missing_left)))
+
+    # -- what stands below --------------------------------------------------------------------------------
+
+    def pruned_at(self, node: int) -> TreeEditor:
+        """Make the node a leaf with the value it has."""
+        self._feature_at(node)
+        return self._recorded("pruned", node, prune_at(self.tree, np.arange(self.tree.n_nodes) == node))
+
+    def grown_at(self, node: int) -> TreeEditor:
+        """Replace the node by a subtree grown on the rows that reach it."""
+        from holdfast.growth.editing import subtree_at
+
+        _check_node(self.tree, node)
+        if self.table is None:
+            raise EditError(f"Cannot grow node {node} without rows: give a table.")
+        subtree = subtree_at(self.tree, node, self.table, self.rules)
+        if subtree.n_leaves == 1 and self.tree.feature[node] == LEAF:
+            raise EditError(
+                f"Nothing grows at node {node}: the rules find no split for the rows that reach it."
+            )
+        changed = replace_subtree(self.tree, node, subtree)
+        return self._recorded("grown", node, changed.replace(notes=(*changed.notes, *subtree.notes)))
+
+    # -- what is said -------------------------------------------------------------------------------------
+
+    def with_leaf_value(self, node: int, value: Any) -> TreeEditor:
+        """Change the value of a leaf."""
+        _check_node(self.tree, node)
+        if self.tree.feature[node] != LEAF:
+            raise EditError(f"Node {node} asks a question, and only leaves are given values: prune it first.")
+        is_node = np.arange(self.tree.n_nodes) == node
+        line = _value_line(node, value, self.tree.schema.target)
+        values = np.tile(line, (len(is_node), 1))
+        return self._recorded("value", node, set_leaf_values(keep_own_counts(self.tree), is_node, values))
+
+    # -- what all edits have in common --------------------------------------------------------------------
+
+    def _feature_at(self, node: int) -> Feature:
+        """Return the feature that the node splits on; an EditError if it is a leaf."""
+        _check_node(self.tree, node)
+        if self.tree.feature[node] == LEAF:
+            raise EditError(
+                f"Node {node} is a leaf and asks nothing: give the number of a node that asks a question "
+                f"({NUMBERS})."
+            )
+        return self.tree.schema.features[int(self.tree.feature[node])]
+
+    def _recorded(self, kind: EditKind, node: int, changed: Tree) -> TreeEditor:
+        """Refit numbers to the rows, if there are any, and record the edit."""
+        edit = Edit(
+            kind,
+            trace_path(self.tree, node),
+            before=describe_node(self.tree, node),
+            after=describe_node(changed, node),
+            by=_text("by", self.by),
+            why=_text("why", self.why),
+            when=_text("when", self.when),
+            stale=self.table is None and kind in _QUESTIONS,
+        )
+        new = record_edit(changed, edit)
+        if self.table is not None:
+            new = self._refitted(new, node if kind in _QUESTIONS else None)
+        return replace(self, tree=_kept_in_order(new, kind, node))
+
+    def _refitted(self, tree: Tree, edited: int | None) -> Tree:
+        """Refit counts and weights everywhere, and values below this edit and earlier ones without rows.
+
+        Elsewhere the same rows arrive as before, and the values may be others than theirs: a teacher's.
+        """
+        from holdfast.growth.editing import refitted_at
+
+        held = list(find_valid_edits(tree))
+        below = np.zeros(tree.n_nodes, np.bool_)
+        for node in {edited, *(node for node, edit in held if edit.stale)} - {None}:
+            below[node : tree.subtree_end[node]] = True
+        for node, edit in held:
+            if edit.kind == "value":
+                below[node] = False
+        assert self.table is not None
+        fitted = refitted_at(tree, self.table, below, self.rules, self.keep_values)
+        edits = tuple(replace(edit, stale=False) for edit in carry_edits(tree.edits, tree, fitted))
+        return update_edit_notes(fitted.replace(edits=edits))
+
+
+def _kept_in_order(tree: Tree, kind: EditKind, node: int) -> Tree:
+    """Enforce monotone constraints; an EditError if a value set by a person violates them."""
+    if kind == "value" and (n_broken := count_violations(tree)):
+        assert tree.monotone is not None
+        features = listed([name for name, _ in tree.monotone.directions])
+        raise EditError(
+            f"The value of node {node} breaks what the tree promises of {features}: {n_broken} pairs of "
+            "leaves would be out of order. Give a value between those of the leaves on either side."
+        )
+    return enforce_monotonicity(tree)
+
+
+def _check_node(tree: Tree, node: Any) -> None:
+    if not isinstance(node, int | np.integer) or isinstance(node, bool):
+        raise EditError(f"The node is {node!r}: give its number ({NUMBERS}).")
+    if not 0 <= node < tree.n_nodes:
+        raise EditError(
+            f"There is no node {node}: the nodes of the tree are 0 to {tree.n_nodes - 1} ({NUMBERS})."
+        )
+
+
+def _text(name: str, given: Any) -> str:
+    if not isinstance(given, str):
+        raise EditError(f"{name}={given!r} must be a text.")
+    return given
+
+
+def _fitting(schema: Schema, table: Any) -> Table:
+    """Return the table on the tree's schema; a SchemaMismatch if they differ."""
+    if not isinstance(table, Table):
+        raise TypeError(
+            f"The rows are a {type(table).__name__}: make a table of them, "
+            "Table.from_arrays(X, y, schema=tree.schema)."
+        )
+    way_out = "Read them with schema=tree.schema."
+    for tree_feature, feature in zip(schema.features, table.schema.features, strict=False):
+        if _code(tree_feature) != _code(feature):
+            raise SchemaMismatch(
+                f"The rows do not fit the tree: its column {tree_feature.name!r} is {tree_feature.kind}, and "
+                f"in its place they have {feature.name!r}, {feature.kind}, or other categories. {way_out}"
+            )
+    n_own, n_other = len(schema.features), len(table.schema.features)
+    if n_own != n_other:
+        raise SchemaMismatch(f"The rows have {n_other} columns, and the tree has {n_own}. {way_out}")
+    own, other = schema.target, table.schema.target
+    if own.classes != other.classes:
+        raise SchemaMismatch(
+            f"The rows have the classes {listed(other.classes)}, and the tree has {listed(own.classes)}. "
+            f"{way_out}"
+        )
+    return table if table.schema == schema else replace(table, schema=schema)
+
+
+def _code(feature: Feature) -> tuple[object, ...]:
+    return feature.name, feature.kind, feature.categories
+
+
+# -- the value of a leaf ----------------------------------------------------------------------------------
+
+
+def _value_line(node: int, given: Any, target: Target) -> FloatArray:
+    """Read fractions of the classes, or the mean; an EditError if they are invalid."""
+    if not target.is_classes:
+        return np.array([_number(node, given)])
+    if not isinstance(given, Mapping):
+        if len(target.classes) != 2:
+            raise EditError(
+                f"The value for node {node} is {given!r}, and {target.name!r} has {len(target.classes)} "
+                "classes: give a mapping from classes to fractions."
+            )
+        given = {target.classes[1] if target.positive is None else target.positive: given}
+    amounts = {to_python_label(label): _number(node, amount) for label, amount in given.items()}
+    if unknown := [label for label in amounts if label not in target.classes]:
+        raise EditError(
+            f"The value for node {node} names {listed(unknown)}: the classes of {target.name!r} are "
+            f"{listed(target.classes)}."
+        )
+    unsaid = [label for label in target.classes if label not in amounts]
+    left = 1.0 - sum(amounts.values())
+    if len(unsaid) == 1:
+        amounts[unsaid[0]] = left if abs(left) > TOLERANCE else 0.0
+        left = 0.0
+    if unsaid[1:] or abs(left) > TOLERANCE or min(amounts.values()) < 0:
+        raise EditError(
+            f"The value for node {node} is {given!r}: give fractions from 0 to 1 of all classes, or of all "
+            "but one, that sum to 1."
+        )
+    return np.array([amounts[label] for label in target.classes])
+
+
+def _number(node: int, given: Any) -> float:
+    if not is_number(given) or not isfinite(given):
+        raise EditError(f"The value for node {node} is {given!r}: it is a finite number.")
+    return float(given)
+
+
+# -- What was changed in a tree by hand ----------------------------------------------------------------------
 
 EditKind = Literal["threshold", "categories", "question", "pruned", "grown", "value"]
 YES, NO = "L", "R"  # the letters of a path: left and right
@@ -23,15 +279,17 @@ class Edit:
 
     kind: EditKind
     path: str  # from the root to the node: L for each yes, R for each no; the root has none
-    before: "Node"  # what the node asked or, of a leaf, what it said
-    after: "Node"
+    before: Node  # what the node asked or, of a leaf, what it said
+    after: Node
     by: str = ""  # who
     why: str = ""
     when: str = ""  # as the caller wrote it: trees know no clock
     stale: bool = False  # made without rows: counts and values below it are those from before
 
     def __str__(self) -> str:
-        return shown("edit_text", self)
+        from holdfast.tree.rules_text import edit_text
+
+        return edit_text(self)
 
 
 def edited_nodes(tree: Tree) -> tuple[int, ...]:
@@ -89,9 +347,9 @@ def trace_path(tree: Tree, node: int) -> str:
     return "".join(reversed(letters))
 
 
-def describe_node(tree: Tree, node: int) -> "Node":
+def describe_node(tree: Tree, node: int) -> Node:
     """Describe a split, or the value of a leaf, by names, independently of the schema."""
-    from holdfast.tree.node import Node
+    from holdfast.tree.build import Node
 
     if tree.feature[node] == LEAF:
         return Node(value=_value_at(tree, node))
@@ -133,3 +391,243 @@ def update_edit_notes(tree: Tree) -> Tree:
     is_stale = any(edit.stale for _, edit in find_valid_edits(tree))
     others = tuple(note for note in tree.notes if note != STALE)
     return tree.replace(notes=(*others, STALE) if is_stale else others)
+
+
+# -- What an edit does to the nodes of a tree ----------------------------------------------------------------
+
+# -- another question -------------------------------------------------------------------------------------
+
+
+def replace_split(tree: Tree, node: int, split: Split, missing_left: bool) -> Tree:
+    """Replace the split of an inner node; known values must still reach both of its sides."""
+    loose = _loose(tree)
+    feature, threshold, missing = loose.feature.copy(), loose.threshold.copy(), loose.missing_left.copy()
+    feature[node], threshold[node], missing[node] = split.feature, split.threshold, missing_left
+    sets = {place: flags for place, flags in loose.sets.items() if place != node}
+    if split.goes_left is not None:
+        sets[node] = split.goes_left
+    asked = replace(loose, feature=feature, threshold=threshold, missing_left=missing, sets=sets)
+    changed = _built(tree, replace(asked, split_support=_support_elsewhere(tree, node)))
+    _check_reach(tree, changed, node)
+    if split.feature != tree.feature[node]:  # what is recorded of another feature, only rows can tell
+        return changed
+    return changed.replace(not_recorded=tree.not_recorded, seen=tree.seen)
+
+
+def _support_elsewhere(tree: Tree, node: int) -> FloatArray | None:
+    """Return the support of the splits that keep their rows after an edit of the node."""
+    if tree.split_support is None:
+        return None
+    support = tree.split_support.copy()
+    support[node : tree.subtree_end[node]] = np.nan
+    return support
+
+
+def _check_reach(old: Tree, new: Tree, node: int) -> None:
+    """Raise an EditError if a side that known values could reach becomes unreachable."""
+    from holdfast.tree.rules_text import answer_text
+
+    dead = sorted(find_unreachable(new) - find_unreachable(old))
+    if not dead:
+        return
+    where, side = dead[0]
+    asked, way = answer_text(new, node, True), "yes" if side else "no"
+    if where == node:
+        raise EditError(
+            f"Cannot ask {asked!r} at node {node}: no known value would go to {way}. What reaches the node "
+            f"is {_reaching_text(new, node)}: choose a split within it, or prune the node."
+        )
+    raise EditError(
+        f"Cannot ask {asked!r} at node {node}: node {where} below it asks "
+        f"{answer_text(old, where, True)!r}, and no known value would go to {way} there. Edit or "
+        f"prune node {where} first."
+    )
+
+
+def _reaching_text(tree: Tree, node: int) -> str:
+    """Describe the values of the node's feature that can reach it."""
+    feature = tree.schema.features[tree.feature[node]]
+    reaching = list_conditions(tree, node).get(int(tree.feature[node]), Condition(feature))
+    if feature.kind == "numeric":
+        low, high = reaching.bounds
+        return f"{feature.name!r} from {number_text(low)} to {number_text(high)}"
+    return f"{feature.name!r} in {listed(reaching.categories or feature.categories)}"
+
+
+def find_unreachable(tree: Tree) -> set[tuple[int, bool]]:
+    """List nodes and sides (True for yes) that no known value within the schema can reach.
+
+    Where a node asks whether the value is known, the missing ones have a side of their own.
+    """
+    found = set()
+    for node, conditions in enumerate(iterate_conditions(tree)):
+        if tree.feature[node] == LEAF:
+            continue
+        before = conditions.get(int(tree.feature[node]))
+        for side in (True, False):
+            condition = split_condition(tree, node, side)
+            if tree.threshold[node] >= KNOWN and condition.missing:
+                continue
+            if not _is_possible(condition if before is None else condition.within(before)):
+                found.add((node, side))
+    return found
+
+
+def _is_possible(condition: Condition) -> bool:
+    """Return True if a known value within the schema meets the condition."""
+    feature = condition.feature
+    if feature.kind != "numeric":
+        return bool(condition.categories)
+    return condition.low < min(condition.high, feature.high) and condition.high >= feature.low
+
+
+# -- another value ----------------------------------------------------------------------------------------
+
+
+def set_leaf_values(tree: Tree, changed: BoolArray, value: FloatArray) -> Tree:
+    """Set the values of the flagged nodes; predictions of other leaves stay."""
+    values = np.where(changed[:, None], value, tree.value)
+    new = tree.replace(value=values, given_outcome=None)
+    if tree.given_outcome is None:
+        return new
+    return set_outcome(new, np.where(changed, majority(new), tree.given_outcome))
+
+
+# -- another subtree --------------------------------------------------------------------------------------
+
+
+def replace_subtree(tree: Tree, node: int, subtree: Tree) -> Tree:
+    """Replace a node by another tree on the same schema; counts and weights become 0."""
+    trunk = prune_at(tree, np.arange(tree.n_nodes) == node)
+    above, below = (
+        replace(_loose(_uncounted(each)), outcome=each.outcome if each.schema.target.is_classes else None)
+        for each in (trunk, subtree)
+    )
+    n_above = len(above.feature)
+    # The root of the other tree takes the node's place; the rest stands behind all nodes that are there.
+    place = np.concatenate([[node], np.arange(n_above, n_above + len(below.feature) - 1)]).astype(np.int32)
+    children = np.append(place, np.int32(LEAF))  # LEAF is -1: the last entry
+
+    def joined(name: str) -> np.ndarray:
+        top, graft = getattr(above, name), getattr(below, name)
+        if name in ("left", "right"):
+            graft = children[graft]
+        whole = np.concatenate([top, graft[1:]])
+        whole[node] = graft[0]
+        return whole
+
+    names = ("feature", "threshold", "left", "right", "missing_left", "value", "count", "weight", "impurity")
+    sets = {**above.sets, **{int(place[number]): flags for number, flags in below.sets.items()}}
+    outcome = None
+    if tree.given_outcome is not None or subtree.given_outcome is not None:
+        outcome = joined("outcome")
+    arrays = {name: joined(name) for name in names}
+    nodes = Nodes(**arrays, sets=sets, outcome=outcome, loss_matrix=tree.loss_matrix)
+    if above.teacher_mean is not None:
+        graft = below.value if below.teacher_mean is None else below.teacher_mean
+        teacher_mean = np.concatenate([above.teacher_mean, graft[1:]])
+        teacher_mean[node] = graft[0]
+        nodes = replace(nodes, teacher_mean=teacher_mean)
+    if above.split_support is not None:
+        unknown = np.full(len(nodes.feature) - n_above, np.nan)
+        nodes = replace(nodes, split_support=np.concatenate([above.split_support, unknown]))
+    return _built(tree, nodes)
+
+
+def _uncounted(tree: Tree) -> Tree:
+    nothing = np.zeros(tree.n_nodes)
+    return tree.replace(count=nothing, weight=nothing, observed=None, effective=None, rows_mean=None)
+
+
+# -- loose nodes ------------------------------------------------------------------------------------------
+
+
+def _loose(tree: Tree) -> Nodes:
+    return Nodes(
+        feature=tree.feature,
+        threshold=tree.threshold,
+        left=tree.left,
+        right=tree.right,
+        missing_left=tree.missing_left,
+        value=tree.value,
+        count=tree.count,
+        weight=tree.weight,
+        impurity=tree.impurity,
+        sets={node: tree.left_categories(node) for node in np.flatnonzero(tree.set_start >= 0).tolist()},
+        outcome=tree.given_outcome,
+        loss_matrix=tree.loss_matrix,
+        observed=tree.observed,
+        effective=tree.effective,
+        deviation=tree.deviation,
+        rows_mean=tree.rows_mean,
+        teacher_mean=tree.teacher_mean,
+        split_support=tree.split_support,
+    )
+
+
+def _built(tree: Tree, nodes: Nodes) -> Tree:
+    """Build and check the tree, keeping everything else that the original knows."""
+    return build_preorder(nodes, tree.schema, tree.criterion, tree.notes).replace(
+        edits=tree.edits, monotone=tree.monotone
+    )
+
+
+# -- What the record of edits promises -----------------------------------------------------------------------
+
+
+def check_edits(tree: Tree) -> None:
+    """Raise a BrokenTreeError that names the edit and the value, unless all edits are valid."""
+    for position, edit in enumerate(tree.edits):
+        place = f"edits[{position}]"
+        if not isinstance(edit, Edit):
+            raise BrokenTreeError(f"{place} is a {type(edit).__name__}: it must be an Edit.")
+        if edit.kind not in get_args(EditKind):
+            raise BrokenTreeError(
+                f"{place}.kind is {edit.kind!r}: it is one of {', '.join(get_args(EditKind))}."
+            )
+        for name in ("path", "by", "why", "when"):
+            check_text(f"{place}.{name}", getattr(edit, name))
+        if strange := set(edit.path) - {YES, NO}:
+            raise BrokenTreeError(
+                f"{place}.path has {min(strange)!r}: a path is written with {YES} and {NO}."
+            )
+        if not isinstance(edit.stale, bool):
+            raise BrokenTreeError(f"{place}.stale is {edit.stale!r}: it must be True or False.")
+        for name in ("before", "after"):
+            _check_edited_node(f"{place}.{name}", getattr(edit, name))
+
+
+def _check_edited_node(place: str, node: Any) -> None:
+    """A node by names: a feature with a threshold or categories, or a value."""
+    if not isinstance(node, Node):
+        raise BrokenTreeError(f"{place} is a {type(node).__name__}: it must be a Node.")
+    if not isinstance(node.missing_left, bool):
+        raise BrokenTreeError(f"{place}.missing_left is {node.missing_left!r}: it must be True or False.")
+    if node.feature is None:
+        if node.value is None or node.threshold is not None or node.categories is not None:
+            raise BrokenTreeError(f"{place} has no feature: it is a leaf, with a value and nothing else.")
+        _check_value(f"{place}.value", node.value)
+        return
+    check_text(f"{place}.feature", node.feature)  # type: ignore[arg-type]
+    if (node.threshold is None) == (node.categories is None) or node.value is not None:
+        raise BrokenTreeError(f"{place} has a feature: it has a threshold or categories, and nothing else.")
+    if node.threshold is not None:
+        _check_number(f"{place}.threshold", node.threshold)
+    if node.categories is not None:
+        check_labels(f"{place}.categories", tuple(node.categories))
+
+
+def _check_value(place: str, value: Any) -> None:
+    if not isinstance(value, dict):
+        _check_number(place, value)
+        return
+    check_labels(place, tuple(value))
+    if not value:
+        raise BrokenTreeError(f"{place} is empty: it has a fraction for each class.")
+    for label, fraction in value.items():
+        _check_number(f"{place}[{label!r}]", fraction)
+
+
+def _check_number(place: str, number: Any) -> None:
+    if not isinstance(number, float) or not isfinite(number):
+        raise BrokenTreeError(f"{place} is {number!r}: it must be a finite number.")

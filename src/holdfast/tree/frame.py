@@ -7,14 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.arrays import scaled, unscaled
+from holdfast._arrays import scaled, unscaled
 from holdfast.data.schema import Label, Target
 from holdfast.errors import DataError
-from holdfast.shown import shown
-from holdfast.tree.quantile import parse_quantile
-from holdfast.tree.rule import Condition, find_known_values, fraction_of_rows
+from holdfast.tree.rules import Condition, find_known_values, format_class_names, fraction_of_rows
+from holdfast.tree.stats import parse_quantile
 from holdfast.tree.tree import LEAF, Tree
-from holdfast.tree.wording import format_class_names
 
 BACKENDS = ("pandas", "polars", "pyarrow")  # in the order in which they are tried
 
@@ -76,16 +74,16 @@ def frame_from(columns: dict[str, list[Any]], types: dict[str, Any], backend: st
 
 
 def _condition(tree: Tree, node: int, known: Mapping[int, Condition]) -> str | None:
+    from holdfast.tree.rules_text import answer_text
+
     parent = int(tree.parent[node])
-    return (
-        None
-        if parent == -1
-        else shown("answer_text", tree, parent, bool(tree.left[parent] == node), known=known)
-    )
+    return None if parent == -1 else answer_text(tree, parent, bool(tree.left[parent] == node), known=known)
 
 
 def _question(tree: Tree, node: int, known: Mapping[int, Condition]) -> str:
-    return shown("question_text", tree, node, known=known)
+    from holdfast.tree.rules_text import question_text
+
+    return question_text(tree, node, known=known)
 
 
 def _missing_goes(tree: Tree, node: int) -> str | None:

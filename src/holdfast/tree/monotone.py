@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from holdfast.arrays import BoolArray, FloatArray, LongArray, frozen
+from holdfast._arrays import BoolArray, FloatArray, LongArray, frozen
 from holdfast.data.schema import Label
-from holdfast.tree.class_counts import keep_own_counts
-from holdfast.tree.outcome import score_classes
+from holdfast.errors import BrokenTreeError
+from holdfast.tree.stats import keep_own_counts, score_classes
 from holdfast.tree.tree import KNOWN, LEAF, Tree
 
 MOST_COMPARED = 128  # leaves up to which each is compared with each; more are bounded from the root down
@@ -75,7 +75,7 @@ def count_violations(tree: Tree) -> int:
 
 def find_ordered_pairs(tree: Tree, directions: LongArray) -> tuple[LongArray, LongArray]:
     """List pairs of leaves, by position: the value of the first must not exceed the second's."""
-    from holdfast.kernels.growth.order import find_pairs, hand_down_boxes
+    from holdfast.kernels.growth.histogram import find_pairs, hand_down_boxes
 
     # Of the features that are asked alone: few of many.
     asked = np.unique(tree.feature[tree.feature != LEAF])
@@ -109,7 +109,7 @@ def _projected(value: FloatArray, weight: FloatArray, lower: LongArray, upper: L
     """Solve weighted isotonic regression over the ordered pairs."""
     if not (value[lower] > value[upper]).any():
         return value
-    from holdfast.kernels.growth.order import project, raise_to_order
+    from holdfast.kernels.growth.histogram import project, raise_to_order
 
     new = value.copy()
     project(new, weight, lower, upper)
@@ -135,7 +135,7 @@ def _between_fixed(
 
 def _bounded(tree: Tree, directions: LongArray, column: int) -> FloatArray:
     """Clip node values to the bounds that ordered splits pass down."""
-    from holdfast.kernels.growth.order import clip_downwards
+    from holdfast.kernels.growth.histogram import clip_downwards
 
     value = tree.value[:, column].copy()
     clip_downwards(tree.feature, tree.threshold, tree.left, tree.right, directions, KNOWN, value)
@@ -169,3 +169,69 @@ def _with_ties_alike(tree: Tree, leaves: LongArray) -> Tree:
     outcome = tree.outcome.copy()
     outcome[tied] = 0
     return tree.replace(given_outcome=outcome)
+
+
+# -- A decision threshold ------------------------------------------------------------------------------------
+
+REACHED = 1e-9  # a probability as near below the threshold reaches it
+
+
+def make_threshold_losses(threshold: float, positive: int, total: float = 1.0) -> FloatArray:
+    """Make the loss matrix that predicts class `positive` from this probability on.
+
+    Its two losses add up to `total`.
+
+    >>> make_threshold_losses(0.2, positive=1).round(6)
+    array([[0. , 0.2],
+           [0.8, 0. ]])
+    """
+    share = max(threshold - REACHED, threshold / 2)
+    losses = np.zeros((2, 2))
+    losses[1 - positive, positive], losses[positive, 1 - positive] = total * share, total * (1.0 - share)
+    return losses
+
+
+def compute_threshold(losses: FloatArray, positive: int) -> float:
+    """Compute the probability from which predicting class `positive` costs less.
+
+    >>> compute_threshold(np.array([[0.0, 1.0], [4.0, 0.0]]), positive=1)
+    0.2
+    """
+    wrongly, missed = losses[1 - positive, positive], losses[positive, 1 - positive]
+    return float(wrongly / (wrongly + missed))
+
+
+def decision_threshold(tree: Tree, positive: int) -> float:
+    """Return the probability from which the tree predicts the class; 0.5 without losses."""
+    return 0.5 if tree.loss_matrix is None else compute_threshold(tree.loss_matrix, positive)
+
+
+def set_losses(tree: Tree, losses: FloatArray) -> Tree:
+    """Make the tree predict the class of least expected loss."""
+    return enforce_monotonicity(tree.replace(loss_matrix=losses, given_outcome=None))
+
+
+# -- What a tree that promises directions must keep ----------------------------------------------------------
+
+
+def check_monotone(tree: Tree) -> None:
+    """Raise a BrokenTreeError unless the monotone constraints are valid and met by the leaves.
+
+    Leaves of large trees are not compared: each would have to be with each.
+    """
+    assert tree.monotone is not None
+    features = {feature.name: feature for feature in tree.schema.features}
+    if not tree.monotone.directions:
+        raise BrokenTreeError("monotone has no directions: leave it out.")
+    for name, direction in tree.monotone.directions:
+        if name not in features or features[name].is_subset:
+            raise BrokenTreeError(f"monotone has a direction for {name!r}, which is not an ordered feature.")
+        if direction not in (-1, 1):
+            raise BrokenTreeError(f"monotone of {name!r} is {direction!r}: it is 1 or -1.")
+    outcome, classes = tree.monotone.outcome, tree.schema.target.classes
+    if (outcome is None) == bool(classes) or (classes and outcome not in classes):
+        raise BrokenTreeError(f"monotone.outcome is {outcome!r}: the classes are {list(classes)}.")
+    if tree.n_leaves <= MOST_COMPARED and (n_broken := count_violations(tree)):
+        raise BrokenTreeError(
+            f"value breaks what monotone promises: {n_broken} pairs of leaves are out of order."
+        )

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from holdfast.arrays import BoolArray, FloatArray, IntArray, LongArray
+from holdfast._arrays import BoolArray, FloatArray, IntArray, LongArray
 from holdfast.tree.check import below_splits
 from holdfast.tree.monotone import enforce_monotonicity
 from holdfast.tree.tree import LEAF, Tree

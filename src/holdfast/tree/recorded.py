@@ -5,11 +5,11 @@ from math import isnan, nan
 
 import numpy as np
 
-from holdfast.arrays import BoolArray, FloatArray, IntArray, LongArray
-from holdfast.data.input.weight import are_repetitions
+from holdfast._arrays import BoolArray, FloatArray, IntArray, LongArray
 from holdfast.data.table import Table
+from holdfast.data.target import are_repetitions
 from holdfast.tree.check import below_splits
-from holdfast.tree.rule import Condition, iterate_conditions, list_conditions, split_condition
+from holdfast.tree.rules import Condition, iterate_conditions, list_conditions, split_condition
 from holdfast.tree.tree import LEAF, Tree
 
 ALIKE = 1e-6  # rows: counts that differ by less are equal

@@ -1,14 +1,14 @@
 """How well a tree fits the rows that it was grown on, in the figures that R's tree package gives."""
 
 from dataclasses import dataclass
-from math import nan
+from math import isnan, nan
+from textwrap import wrap
 
 import numpy as np
 
-from holdfast.arrays import FloatArray, scaled, unscaled
-from holdfast.shown import shown
+from holdfast._arrays import FloatArray, scaled, unscaled
+from holdfast.tree.rules import list_warnings
 from holdfast.tree.tree import LEAF, Tree
-from holdfast.tree.wording import list_warnings
 
 # From the impurity of a row to its deviance, where the criterion has one.
 _FACTORS = {"squared_error": 1.0, "friedman_mse": 1.0, "poisson": 2.0}
@@ -41,7 +41,7 @@ class TreeSummary:
         return self.n_errors / self.n_rows if self.n_rows > 0 else nan
 
     def __str__(self) -> str:
-        return shown("summary_text", self)
+        return summary_text(self)
 
 
 def summary(tree: Tree) -> TreeSummary:
@@ -85,3 +85,39 @@ def _surprise(fractions: FloatArray) -> FloatArray:
     """Entropy in natural units."""
     logs = np.log(fractions, out=np.zeros_like(fractions), where=fractions > 0)
     return np.asarray(np.abs((fractions * logs).sum(axis=1)), np.float64)
+
+
+# -- The size and fit of a tree in a few lines of text -------------------------------------------------------
+
+WIDTH = 100  # columns
+
+
+def summary_text(summary: TreeSummary) -> str:
+    """The features asked about, the size, the deviance and, for classes, the misclassification rate."""
+    by_weight = ", by weight" if summary.by_weight else ""
+    lines = [
+        *(line for warning in summary.warnings for line in wrap(warning, WIDTH)),
+        *wrap(
+            f"Features asked about: {', '.join(summary.features) or 'none'}", WIDTH, subsequent_indent="  "
+        ),
+        f"Leaves: {summary.n_leaves}, depth: {summary.depth}",
+        f"Residual mean deviance: {_deviance_text(summary)}{by_weight}",
+    ]
+    if summary.n_errors is not None:
+        lines.append(f"Misclassification rate: {_rate_text(summary)}{by_weight}")
+    return "\n".join(lines)
+
+
+def _deviance_text(summary: TreeSummary) -> str:
+    freedom = summary.n_rows - summary.n_leaves
+    if freedom <= 0:
+        return "none, no more rows than leaves"
+    if isnan(summary.deviance):
+        return "not known of this tree"
+    return f"{summary.residual_mean_deviance:.4g} = {summary.deviance:.4g} / {freedom:.6g}"
+
+
+def _rate_text(summary: TreeSummary) -> str:
+    if not summary.n_rows > 0:
+        return "none, the tree has seen no rows"
+    return f"{summary.misclassification_rate:.4g} = {summary.n_errors:.6g} / {summary.n_rows:.6g}"

@@ -1,27 +1,125 @@
 """The tree: an immutable struct of arrays, with a value and a weight at every node."""
 
-from collections.abc import Mapping, Sequence
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import nan
 from sys import float_info
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.arrays import BoolArray, FloatArray, IntArray, LongArray, frozen, scaled, unscaled
+from holdfast._arrays import BoolArray, FloatArray, IntArray, LongArray, frozen, scaled, unscaled
 from holdfast.data.schema import Label, Schema
 from holdfast.errors import SchemaMismatch
-from holdfast.shown import shown
-from holdfast.tree.editable import EditMixin
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-    from holdfast.tree.edit import Edit
+    from holdfast.data.table import Table
+    from holdfast.tree.edit import Edit, TreeEditor
     from holdfast.tree.monotone import Monotone
     from holdfast.tree.summary import TreeSummary
+
+
+class EditInfo(TypedDict, total=False):
+    """Author, reason and date that are recorded with an edit."""
+
+    by: str  # who makes it
+    why: str
+    when: str
+
+
+class EditMixin:
+    """Manual edits of a tree."""
+
+    def edit(
+        self,
+        table: Table | None = None,
+        *,
+        rules: Any = None,
+        keep_values: bool = False,
+        **said: Unpack[EditInfo],
+    ) -> TreeEditor:
+        """Edit the tree in several steps that share rows, author and reason.
+
+        Each verb below is one of its methods, and `tree` is what came of them. With a `table`, counts and
+        weights of all nodes become those of its rows, and values and impurities those below an edited
+        question; without one they stay as they are, and a note says so. `keep_values` keeps the values even
+        so: those of a teacher, say, which rows alone do not give. The `rules` are growth rules: how
+        `grown_at` grows, and how classes are weighted.
+
+        >>> from holdfast import Table, grow
+        >>> table = Table.from_arrays([[20.0], [30.0], [50.0], [60.0]], ["no", "no", "yes", "yes"])
+        >>> print(grow(table).edit(table, by="Ada", why="the guideline").with_threshold(0, 55).tree)
+        4 rows           y    p(yes)  rows  of all
+        ├─ x0 <= 55 [1]  no   0.33       3  75.0 %
+        └─ x0 > 55 [1]   yes  1.00       1  25.0 %
+        [1] x0 <= 40 became x0 <= 55 (Ada: the guideline)
+        """
+        from holdfast.tree.edit import TreeEditor
+
+        return TreeEditor(cast("Tree", self), table, rules, keep_values, **said)
+
+    def with_threshold(
+        self, node: int, threshold: float, table: Table | None = None, **said: Unpack[EditInfo]
+    ) -> Tree:
+        """Change the threshold of a node; children and the side of missing values stay.
+
+        Without rows, counts and values below the node are those from before, and a note says so.
+        """
+        return self.edit(table, **said).with_threshold(node, threshold).tree
+
+    def with_categories(
+        self, node: int, categories: Any, table: Table | None = None, **said: Unpack[EditInfo]
+    ) -> Tree:
+        """Change the categories that go left at the node. See `with_threshold`."""
+        return self.edit(table, **said).with_categories(node, categories).tree
+
+    def with_question(
+        self,
+        node: int,
+        feature: str | int,
+        *,
+        threshold: float | None = None,
+        categories: Any = None,
+        missing_left: bool | None = None,
+        table: Table | None = None,
+        **said: Unpack[EditInfo],
+    ) -> Tree:
+        """Change the split at the node, whose children stay. See `with_threshold`.
+
+        Missing values go where they went, unless `missing_left` says otherwise.
+        """
+        question = {"threshold": threshold, "categories": categories, "missing_left": missing_left}
+        return self.edit(table, **said).with_question(node, feature, **question).tree
+
+    def pruned_at(self, node: int, table: Table | None = None, **said: Unpack[EditInfo]) -> Tree:
+        """Make the node a leaf with the value it had."""
+        return self.edit(table, **said).pruned_at(node).tree
+
+    def grown_at(self, node: int, table: Table, rules: Any = None, **said: Unpack[EditInfo]) -> Tree:
+        """Replace the node by a subtree grown by the rules on the rows that reach it.
+
+        The rules speak of these rows and of the subtree: max_depth counts from the node.
+        """
+        return self.edit(table, rules=rules, **said).grown_at(node).tree
+
+    def with_leaf_value(
+        self, node: int, value: Any, table: Table | None = None, **said: Unpack[EditInfo]
+    ) -> Tree:
+        """Set a leaf's value: the probability of the positive class, a mapping, or a number.
+
+        A mapping has the fractions of the classes; of one class, what is left to 1. No later fit to rows
+        changes the value.
+        """
+        return self.edit(table, **said).with_leaf_value(node, value).tree
+
+
+# -- The tree ------------------------------------------------------------------------------------------------
 
 LONGEST_TEXT = 256  # letters of a label in an array of texts
 LEAF = -1  # in `feature`, `left` and `right`
@@ -56,10 +154,10 @@ class Tree(EditMixin):
     # (nodes, classes) rows of each class, where value and count do not tell: leaves that say what a teacher
     # says, or rows that weigh more than others. None elsewhere: `class_counts` works them out.
     observed: FloatArray | None = None
-    edits: tuple["Edit", ...] = ()  # what people changed by hand, in the order in which they did
+    edits: tuple[Edit, ...] = ()  # what people changed by hand, in the order in which they did
     # (true classes, predicted ones): what errors cost. The class of a node is that of least expected loss.
     loss_matrix: FloatArray | None = None
-    monotone: "Monotone | None" = None  # which way its values go along features, where that is promised
+    monotone: Monotone | None = None  # which way its values go along features, where that is promised
     # How many rows every node is worth, where rows weigh unlike or come in groups; None: as many as it has.
     effective: FloatArray | None = None
     # The standard deviation of the numbers at every node, where its impurity is not that of these numbers.
@@ -94,7 +192,7 @@ class Tree(EditMixin):
         self.__post_init__()
 
     @classmethod
-    def from_nodes(cls, schema: Schema, nodes: Any) -> "Tree":
+    def from_nodes(cls, schema: Schema, nodes: Any) -> Tree:
         """The tree that another solver, or a person, has written down node by node.
 
         `nodes` is a list of nodes, the root first, with children by number; or the root with its children
@@ -111,7 +209,7 @@ class Tree(EditMixin):
         ├─ age <= 50  no     0.25      40  66.7 %
         └─ age > 50   yes    1.00      20  33.3 %
         """
-        from holdfast.tree.from_nodes import tree_from_nodes
+        from holdfast.tree.build import tree_from_nodes
 
         return tree_from_nodes(schema, nodes)
 
@@ -216,7 +314,7 @@ class Tree(EditMixin):
 
         With a loss matrix, of the class of least expected loss.
         """
-        from holdfast.tree.outcome import majority
+        from holdfast.tree.stats import majority
 
         return frozen(majority(self) if self.given_outcome is None else self.given_outcome)
 
@@ -243,9 +341,9 @@ class Tree(EditMixin):
         """Fraction of the decrease of impurity that each feature brought; they sum to 1, or 0 for a leaf."""
         return frozen(fractions_of(self.scaled_decreases[0]))
 
-    def with_schema(self, schema: Schema) -> "Tree":
+    def with_schema(self, schema: Schema) -> Tree:
         """The same tree measured on another schema, which holds all its features, categories and classes."""
-        from holdfast.tree.with_schema import project_to_schema
+        from holdfast.tree.schema import project_to_schema
 
         return project_to_schema(self, schema)
 
@@ -258,7 +356,7 @@ class Tree(EditMixin):
         missing with a warning; `handle_missing="error"` refuses missing values in columns that the tree
         splits on.
         """
-        from holdfast.tree.route import find_leaves
+        from holdfast.tree.predict import find_leaves
 
         return find_leaves(self, X, handle_unknown=handle_unknown, handle_missing=handle_missing)
 
@@ -281,9 +379,9 @@ class Tree(EditMixin):
         values: FloatArray = self.value[self.apply(X, **policy)]
         return values
 
-    def decision_path(self, X: Any, **policy: str) -> "csr_array":
+    def decision_path(self, X: Any, **policy: str) -> csr_array:
         """A sparse matrix with a 1 for every node that each row passes."""
-        from holdfast.tree.route import find_passed_nodes
+        from holdfast.tree.predict import find_passed_nodes
 
         return find_passed_nodes(self, self.apply(X, **policy))
 
@@ -302,20 +400,26 @@ class Tree(EditMixin):
         `intervals=True` adds the observed rate, or mean, of the rows, and the 95 % interval: of that rate or,
         where values combine the rows with a teacher's predictions, of the probability itself.
         """
+        from holdfast.tree.rules_text import rules_text
+
         options = {"missing": missing, "positive": positive, "order": order, "intervals": intervals}
-        return shown("rules_text", self, **options)
+        return rules_text(self, **options)
 
     def numbered(self, *, positive: Any = None) -> str:
         """One line per node, with its number, what it asks, or what it says: what an edit goes by."""
-        return shown("numbered_drawing", self, positive=positive)
+        from holdfast.tree.text import numbered_drawing
+
+        return numbered_drawing(self, positive=positive)
 
     def __str__(self) -> str:
-        return shown("drawing", self)
+        from holdfast.tree.text import drawing
+
+        return drawing(self)
 
     def __repr__(self) -> str:
         return f"<Tree: {self.n_leaves} leaves, depth {self.depth}, {self.schema.target.name!r}>"
 
-    def summary(self) -> "TreeSummary":
+    def summary(self) -> TreeSummary:
         """Size and fit: residual mean deviance and, for classes, the misclassification rate.
 
         Both are of the rows that the tree was grown on, which flatter it.
@@ -339,7 +443,7 @@ class Tree(EditMixin):
         width: float | None = None,
         missing: bool = False,
         changed: Mapping[int, str] | None = None,
-        beside: "Sequence[Tree]" = (),
+        beside: Sequence[Tree] = (),
     ) -> str:
         """A drawing that opens in a browser.
 
@@ -351,8 +455,9 @@ class Tree(EditMixin):
         nodes, by their numbers, and marks them: {0: "was 45"}; `beside` are trees that are looked at together
         with this one, so that one colour means the same in all of them.
         """
-        return shown(
-            "tree_svg",
+        from holdfast.tree.svg import tree_svg
+
+        return tree_svg(
             self,
             title=title,
             positive=positive,
@@ -366,7 +471,7 @@ class Tree(EditMixin):
     def _repr_html_(self) -> str:
         return self.to_svg()
 
-    def replace(self, **changes: Any) -> "Tree":
+    def replace(self, **changes: Any) -> Tree:
         """The same tree with some of its fields changed."""
         return replace(self, **changes)
 
@@ -387,3 +492,25 @@ def label_array(labels: tuple[Label, ...]) -> NDArray[Any]:
     is_awkward = any(len(text) > LONGEST_TEXT or text.endswith("\0") for text in texts)
     as_objects = is_awkward or 0 < len(texts) < len(labels)
     return np.array(labels, object if as_objects else None)
+
+
+# -- Copies of trees -----------------------------------------------------------------------------------------
+
+DECIMALS = 12  # of what leaves say: sums in another order differ beyond
+
+
+def make_tree_key(tree: Tree) -> bytes:
+    """Make a key that is equal for trees with the same splits and predictions."""
+    parts = (
+        *(tree.feature, tree.threshold, tree.left, tree.missing_left, tree.set_start, tree.in_set),
+        tree.value[tree.feature == LEAF].round(DECIMALS) + 0.0,  # -0.0 is 0.0
+    )
+    return b"|".join(part.tobytes() for part in parts)
+
+
+def drop_copies(trees: Iterable[Tree]) -> dict[bytes, Tree]:
+    """Return the distinct trees by their keys, in order."""
+    found: dict[bytes, Tree] = {}
+    for tree in trees:
+        found.setdefault(make_tree_key(tree), tree)
+    return found

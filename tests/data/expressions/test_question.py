@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from holdfast.data.expressions.question import Question, parse_question
+from holdfast.data.custom_features import Question, parse_question
 from holdfast.data.schema import Feature
 from holdfast.errors import QuestionError
 from reference.python_answer import python_answer

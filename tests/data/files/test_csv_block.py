@@ -11,10 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.data.files import csv_text
-from holdfast.data.files.csv_block import find_end_of_rows, parse_block
-from holdfast.data.files.distinct import find_first_equal, pack_words
-from holdfast.data.files.reading import read_file
+from holdfast.data import read_csv as csv_text
+from holdfast.data.read import read_file
+from holdfast.data.read_csv import find_end_of_rows, find_first_equal, pack_words, parse_block
 from holdfast.errors import DataError
 
 CELLS = [

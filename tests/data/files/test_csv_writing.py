@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from holdfast.data.files.csv_writing import escape_formula, write_csv
-from holdfast.data.files.writing import write_file
+from holdfast.data.write import escape_formula, write_csv, write_file
 
 FORMULAS = [
     "=1+1",

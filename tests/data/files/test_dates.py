@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.data.files.dates import (
+from holdfast.data.dates import (
     DateColumn,
     find_date_source,
     is_ambiguous,

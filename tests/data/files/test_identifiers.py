@@ -5,7 +5,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from holdfast.data.files.identifiers import identifier_reason
+from holdfast.data.read import identifier_reason
 
 COUNT = np.arange(1.0, 41.0)
 

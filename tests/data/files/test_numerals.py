@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.data.files.numerals import DECIMALS, THOUSANDS, Numerals, guess_numerals
+from holdfast.data.read_options import DECIMALS, THOUSANDS, Numerals, guess_numerals
 from holdfast.errors import ParameterError
 
 

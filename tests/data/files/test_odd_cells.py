@@ -11,11 +11,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from holdfast.data.files import parquet
-from holdfast.data.files.numerals import Numerals
-from holdfast.data.files.reading import ColumnChoices, read_file
-from holdfast.data.files.reading_options import ReadingOptions
-from holdfast.data.input.frame import Frame
+from holdfast.data import parquet
+from holdfast.data.frame import Frame
+from holdfast.data.read import ColumnChoices, read_file
+from holdfast.data.read_options import Numerals, ReadingOptions
 from holdfast.data.table import Table
 from holdfast.errors import DataError, DataWarning, ParameterError
 

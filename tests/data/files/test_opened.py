@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from holdfast.data.files.reading import ColumnChoices, open_source, read_file
-from holdfast.data.files.reading_options import ReadingOptions
+from holdfast.data.read import ColumnChoices, open_source, read_file
+from holdfast.data.read_options import ReadingOptions
 from holdfast.errors import DataError
 
 

@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 
 from holdfast import DataError
-from holdfast.data.files.parquet_folder import check_fits_in_memory
-from holdfast.data.files.reading import read_file
+from holdfast.data.parquet import check_fits_in_memory
+from holdfast.data.read import read_file
 
 
 def test_the_files_stand_one_below_the_other_by_name(tmp_path: Path) -> None:

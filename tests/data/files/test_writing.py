@@ -9,11 +9,11 @@ import numpy as np
 import polars as pl
 import pytest
 
-from holdfast.data.files import parquet
-from holdfast.data.files.reading import read_file
-from holdfast.data.files.writing import write_file
+from holdfast._files import replace_file
+from holdfast.data import parquet
+from holdfast.data.read import read_file
+from holdfast.data.write import write_file
 from holdfast.errors import DataError, ModelFileError
-from holdfast.files import replace_file
 
 COLUMNS: dict[str, Any] = {
     "row": [1, 2, 3],

@@ -14,8 +14,8 @@ import pyarrow as pa
 import pytest
 from numpy.testing import assert_array_equal
 
-from holdfast.data.input.columns import read_column
-from holdfast.data.input.frame import as_vector
+from holdfast.data.columns import read_column
+from holdfast.data.frame import as_vector
 from holdfast.errors import DataError, DataWarning
 
 

@@ -8,8 +8,7 @@ import pyarrow as pa
 import pytest
 from numpy.testing import assert_array_equal
 
-from holdfast.data.input.columns import read_column
-from holdfast.data.input.encoded import encode_series
+from holdfast.data.columns import encode_series, read_column
 
 TOWNS = ["Ulm", "Bonn", None, "", "Ulm", "Köln", None, "Bonn"]
 

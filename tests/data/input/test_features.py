@@ -5,9 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from holdfast.data.input.features import check_questions, question_texts
 from holdfast.data.schema import Feature, Schema
-from holdfast.data.table import Table
+from holdfast.data.table import Table, check_questions, question_texts
 from holdfast.errors import DataError, SchemaMismatch
 
 

@@ -20,10 +20,10 @@ from holdfast import (
     StableTreeClassifier,
     TreeClassifier,
 )
-from holdfast.data.input.frame import make_frame, stack_frames
+from holdfast._text import row_name
+from holdfast.data.frame import make_frame, stack_frames
 from holdfast.data.table import Table
 from holdfast.errors import DataError
-from holdfast.text.lists import row_name
 
 
 def test_columns_of_an_array_are_named_as_in_scikit_learn():

@@ -2,8 +2,7 @@ import numpy as np
 import pytest
 
 from holdfast import Table
-from holdfast.data.input.frame import Frame
-from holdfast.data.input.ordered import OrderedText
+from holdfast.data.frame import Frame, OrderedText
 
 ORDER = ("low", "middle", "high")
 

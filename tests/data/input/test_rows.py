@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from holdfast.data.input.rows import encode_rows
+from holdfast.data.encode import encode_rows
 from holdfast.data.schema import Feature, Schema
 from holdfast.data.table import Table
 from holdfast.errors import DataError, DataWarning, SchemaMismatch

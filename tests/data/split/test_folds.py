@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from holdfast import DataWarning, Table
-from holdfast.arrays import LongArray
-from holdfast.data.split.folds import Fold, draw_folds, draw_stable_folds, read_folds
-from holdfast.stability.division import RowInfo, divide
-from holdfast.stability.settings import StabilitySettings
+from holdfast._arrays import LongArray
+from holdfast.data.folds import Fold, draw_folds, draw_stable_folds, read_folds
+from holdfast.stable.rows import RowInfo, divide
+from holdfast.stable.settings import StabilitySettings
 
 SEED = (0, 1)
 

@@ -7,7 +7,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from holdfast.data.split.groups import read_groups
+from holdfast.data.folds import read_groups
 from holdfast.errors import DataError
 
 

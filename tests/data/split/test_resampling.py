@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from holdfast.data.split.resampling import Units, all_draws, bootstrap_counts, bootstrap_draws, count_groups
-from holdfast.data.split.row_keys import STEP, lowest, poisson_counts, row_keys, uniforms
+from holdfast.data.resampling import Units, all_draws, bootstrap_counts, bootstrap_draws, count_groups
+from holdfast.data.row_keys import STEP, lowest, poisson_counts, row_keys, uniforms
 from holdfast.data.table import Table
 
 KEYS = row_keys(Table.from_arrays(np.arange(200.0)[:, None], np.arange(200) % 2))

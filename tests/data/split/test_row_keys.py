@@ -9,7 +9,8 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from holdfast.data.split.row_keys import (
+from holdfast._random import stream_key
+from holdfast.data.row_keys import (
     CLASS_STEP,
     STEP,
     copies_as_groups,
@@ -26,7 +27,6 @@ from holdfast.data.split.row_keys import (
 )
 from holdfast.data.table import Table
 from holdfast.errors import DataWarning
-from holdfast.random_streams import stream_key
 
 MASK = 2**64 - 1
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.data.split.row_positions import assign_folds, assign_strata, random_positions, select_below
+from holdfast.data.folds import assign_folds, assign_strata, random_positions, select_below
 from holdfast.data.table import Table
 
 FRACTIONS = (0.1, 0.25, 1 / 3, 0.5, 0.67, 0.9)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.data.split.stages import (
+from holdfast.data.folds import (
     early_stages,
     join_small_stages,
     late_stages,

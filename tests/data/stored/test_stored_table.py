@@ -23,8 +23,9 @@ from holdfast import (
     open_table,
     store_table,
 )
-from holdfast.data.split.row_keys import row_keys
-from holdfast.data.stored import matched, pieces
+from holdfast.data import stored as matched
+from holdfast.data import stored as pieces
+from holdfast.data.row_keys import row_keys
 
 
 def patients_of(n_rows: int) -> pl.DataFrame:

@@ -19,7 +19,7 @@ from holdfast import (
     Target,
     tree_diff,
 )
-from holdfast.distance.diff.rows import RowChanges, interval, measure_row_changes
+from holdfast.distance.diff_rows import RowChanges, interval, measure_row_changes
 from holdfast.tree.tree import Tree
 from reference.trees import PAIN, leaf, split, tree_of
 

@@ -5,9 +5,8 @@ from typing import Any
 import pytest
 
 from holdfast.data.schema import Feature, Target
-from holdfast.distance.diff.conditions import share_changed
-from holdfast.distance.diff.tree_diff import TreeDiff, tree_diff
-from holdfast.tree.rule import Condition
+from holdfast.distance.diff import TreeDiff, share_changed, tree_diff
+from holdfast.tree.rules import Condition
 from holdfast.tree.tree import Tree
 from reference.trees import PAIN, SLOPE, Node, leaf, split, tree_of
 

@@ -3,7 +3,7 @@
 import pytest
 
 from holdfast.data.schema import Feature, Target
-from holdfast.distance.diff.splits import SplitChange, compare_splits
+from holdfast.distance.diff import SplitChange, compare_splits
 from holdfast.tree.tree import Tree
 from reference.trees import PAIN, SLOPE, Node, leaf, split, tree_of
 

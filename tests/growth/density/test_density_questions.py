@@ -10,8 +10,7 @@ from sklearn.base import clone
 from holdfast.data.table import Table
 from holdfast.errors import QuestionError
 from holdfast.estimators.density import DensityTree
-from holdfast.growth.density.rows import prepare_rows
-from holdfast.growth.density.tree import DensityRules, grow_density
+from holdfast.growth.density import DensityRules, grow_density, prepare_rows
 from reference import density as reference
 
 SLANTED = "height - width > 1.5"

@@ -14,11 +14,17 @@ from scipy.stats import multivariate_normal, norm
 from holdfast import load, save, tree_distance
 from holdfast.data.table import Table
 from holdfast.errors import ParameterError
-from holdfast.growth.density.groups import STRAYS
-from holdfast.growth.density.model import Family, add_up_groups
-from holdfast.growth.density.rows import draw_holdout, prepare_rows
-from holdfast.growth.density.search import Search
-from holdfast.growth.density.tree import Density, DensityRules, grow_density
+from holdfast.growth.density import (
+    STRAYS,
+    Density,
+    DensityRules,
+    Family,
+    Search,
+    add_up_groups,
+    draw_holdout,
+    grow_density,
+    prepare_rows,
+)
 from holdfast.kernels.growth.density import DensityRows, best_thresholds
 from reference import density as reference
 

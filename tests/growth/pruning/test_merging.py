@@ -10,9 +10,9 @@ from holdfast.data.schema import Feature, Target
 from holdfast.data.table import Table
 from holdfast.errors import ParameterError
 from holdfast.growth.grow import grow
-from holdfast.growth.pruning.merging import merge_leaves
+from holdfast.growth.pruning import merge_leaves
 from holdfast.growth.rules import GrowthRules
-from holdfast.storage.model_file import tree_to_json
+from holdfast.io.model_file import tree_to_json
 from holdfast.tree.check import check_tree
 from holdfast.tree.tree import LEAF, Tree
 from reference.pruning import all_subtrees, ends_of, rows_at_nodes

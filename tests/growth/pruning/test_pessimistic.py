@@ -10,16 +10,16 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from holdfast.data.resampling import Units, bootstrap_counts
 from holdfast.data.schema import Feature, Schema, Target
-from holdfast.data.split.resampling import Units, bootstrap_counts
 from holdfast.data.table import Table
 from holdfast.errors import ParameterError, SchemaMismatch
-from holdfast.growth.bootstrap import grow_bootstraps
+from holdfast.growth.collections import grow_bootstraps
 from holdfast.growth.grow import grow
-from holdfast.growth.pruning.pessimistic import error_bound, prune_pessimistic
+from holdfast.growth.pruning import error_bound, prune_pessimistic
 from holdfast.growth.rules import C45, GrowthRules
-from holdfast.storage.model_file import load, save, tree_to_json
-from holdfast.tree.builder import Nodes, build_preorder
+from holdfast.io.model_file import load, save, tree_to_json
+from holdfast.tree.build import Nodes, build_preorder
 from holdfast.tree.check import check_tree
 from holdfast.tree.tree import LEAF, Tree
 from reference.grower import Oracle

@@ -13,10 +13,9 @@ from holdfast.data.table import Table
 from holdfast.errors import ParameterError
 from holdfast.estimators.tree import TreeClassifier
 from holdfast.growth.grow import grow
-from holdfast.growth.pruning.path import depth_path, leaves_path, prune, pruning_path
-from holdfast.growth.pruning.risk import node_risk
+from holdfast.growth.pruning import depth_path, leaves_path, node_risk, prune, pruning_path
 from holdfast.growth.rules import GrowthRules
-from holdfast.storage.model_file import tree_to_json
+from holdfast.io.model_file import tree_to_json
 from holdfast.tree.tree import LEAF, Tree
 from reference.pruning import ends_of
 from reference.trees import LONE_LEAF, NUMERIC, PRICE, SPECIES, leaf, split, tree_of

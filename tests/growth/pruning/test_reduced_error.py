@@ -11,9 +11,9 @@ from holdfast.data.schema import Schema, Target
 from holdfast.data.table import Table
 from holdfast.errors import HoldfastError, SchemaMismatch
 from holdfast.growth.grow import grow
-from holdfast.growth.pruning.reduced_error import prune_reduced_error
+from holdfast.growth.holdout_pruning import prune_reduced_error
 from holdfast.growth.rules import GrowthRules
-from holdfast.storage.model_file import tree_to_json
+from holdfast.io.model_file import tree_to_json
 from holdfast.tree.check import check_tree
 from holdfast.tree.tree import Tree
 from reference import pruning as twin

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from holdfast import ParameterError, Table, TreeClassifier, TreeRegressor, grow
-from holdfast.growth.pruning.similar import compute_p_value, merge_similar_leaves
+from holdfast.growth.holdout_pruning import compute_p_value, merge_similar_leaves
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(600, 3))

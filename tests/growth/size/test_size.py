@@ -16,19 +16,19 @@ from sklearn.model_selection import GroupKFold, KFold, ShuffleSplit, StratifiedK
 from holdfast.data.table import Table
 from holdfast.errors import DataError, DataWarning, HoldfastError, ParameterError
 from holdfast.growth.grow import grow
-from holdfast.growth.pruning.path import PruningPath, depth_path, leaves_path, prune, pruning_path
+from holdfast.growth.pruning import PruningPath, depth_path, leaves_path, prune, pruning_path
 from holdfast.growth.rules import CART, GrowthRules
-from holdfast.growth.size.scores import subtree_scores
-from holdfast.growth.size.search import (
+from holdfast.growth.size_search import (
     SizeChoice,
     SizeSearch,
+    SizeTable,
     choose_size,
     sizes_to_score,
+    subtree_scores,
     values_between,
 )
-from holdfast.growth.size.table import SizeTable
+from holdfast.io.model_file import tree_to_json
 from holdfast.scoring.metric import TrueValues, make_metric
-from holdfast.storage.model_file import tree_to_json
 from holdfast.tree.tree import LEAF, Tree
 
 SQUARES = GrowthRules("squared_error")
@@ -505,7 +505,7 @@ BAD_PAIRS = {
 CALLS = """
 import numpy as np
 from holdfast.data.table import Table
-from holdfast.growth.size.search import SizeSearch, choose_size
+from holdfast.growth.size_search import SizeSearch, choose_size
 from holdfast.errors import HoldfastError
 
 X = np.random.default_rng(0).normal(size=(150, 3))

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.optimize import linear_sum_assignment
 
-from holdfast.arrays import FloatArray
-from holdfast.kernels.centring.assignment import FREE, Matching, clear, complete
+from holdfast._arrays import FloatArray
+from holdfast.kernels.consensus.costs import FREE, Matching, clear, complete
 from holdfast.kernels.jit import kernel
 
 pytestmark = pytest.mark.kernel

@@ -3,21 +3,26 @@
 import numpy as np
 import pytest
 
-from holdfast.arrays import FloatArray
-from holdfast.kernels.centring.distance import NO_BOUND, bound_of_all, change_of, distance_after
-from holdfast.kernels.centring.fit import fill_histograms, split_stats
-from holdfast.kernels.centring.moves import (
+from holdfast._arrays import FloatArray
+from holdfast.kernels.consensus.costs import (
+    NO_BOUND,
+    Work,
+    bound_of_all,
+    change_of,
+    copy_nodes,
+    distance_after,
+)
+from holdfast.kernels.consensus.moves import (
     begin_of,
     end_of,
     price_candidate,
     route_both_ways,
     route_candidate,
 )
-from holdfast.kernels.centring.problem import Bounds, Problem
-from holdfast.kernels.centring.search import settle
-from holdfast.kernels.centring.state import Work, copy_nodes
+from holdfast.kernels.consensus.problem import Bounds, Problem, fill_histograms, split_stats
+from holdfast.kernels.consensus.search import settle
 from holdfast.kernels.jit import kernel
-from holdfast.stability.centring.problem import memory_for
+from holdfast.stable.consensus.search import memory_for
 from reference.centring import SmallSearch, below, paths_of, replaced
 
 pytestmark = pytest.mark.kernel

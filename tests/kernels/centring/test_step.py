@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from holdfast import tree_distance
-from holdfast.distance.settings import DistanceSettings
-from holdfast.kernels.centring.problem import Bounds
-from holdfast.kernels.centring.step import FLOOR
-from holdfast.stability.centring.problem import CentreProblem
-from holdfast.stability.centring.students import UNIT
+from holdfast.distance.costs import DistanceSettings
+from holdfast.kernels.consensus.problem import Bounds
+from holdfast.kernels.consensus.search import FLOOR
+from holdfast.stable.consensus.distil import UNIT
+from holdfast.stable.consensus.search import CentreProblem
 from holdfast.tree.tree import Tree
 from reference.centring import Shape, SmallSearch, n_leaves_of, nodes_of, paths_of, shape_of
 

@@ -13,7 +13,7 @@ from matplotlib import pyplot as plt
 
 import holdfast as hf
 from holdfast.errors import DataError
-from holdfast.show.plots.display import LATER, Display
+from holdfast.plots.display import LATER, Display
 from reference import plot_results as made
 from reference.plot_results import ODD
 

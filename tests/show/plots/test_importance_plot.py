@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 from sklearn.ensemble import RandomForestClassifier
 
 import holdfast as hf
-from holdfast.evidence.feature_use import feature_use
+from holdfast.explain.feature_use import feature_use
 from reference.plot_texts import are_all_plain, texts_of
 
 

@@ -7,8 +7,8 @@ from xml.etree import ElementTree
 import pytest
 
 from holdfast import Feature, Schema, StableTreeClassifier, Target, Tree
-from holdfast.show.plots.tree import GONE, MOVED, OTHER, SAME, Cell, _columns
-from holdfast.stability.stages.sequence import StageSequence
+from holdfast.plots.tree import GONE, MOVED, OTHER, SAME, Cell, _columns
+from holdfast.update.sequence import StageSequence
 from reference.staged_rows import QUICK, split, years
 
 SCHEMA = Schema(

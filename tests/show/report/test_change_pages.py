@@ -20,9 +20,9 @@ from holdfast import (
     tree_diff,
     write_report,
 )
-from holdfast.show.report.figures import Drawing
-from holdfast.show.report.page import MOST_BYTES, ReportOptions
-from holdfast.show.report.page import page_of as page_for
+from holdfast.report.figures import Drawing
+from holdfast.report.page import MOST_BYTES, ReportOptions
+from holdfast.report.page import page_of as page_for
 from snapshots import check_snapshot
 
 PAGES = ["taken", "forbidden", "of_numbers", "diff", "audit", "comparison", "stages"]

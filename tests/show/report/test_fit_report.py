@@ -40,8 +40,8 @@ from holdfast import (
     open_run,
     write_report,
 )
+from holdfast.report.page import MOST_BYTES, ReportOptions, page_of
 from holdfast.scoring.intervals import t_interval, wilson_interval
-from holdfast.show.report.page import MOST_BYTES, ReportOptions, page_of
 
 PAGES = ["small_run", "asking_tree", "number_tree", "centred_model"]
 
@@ -241,7 +241,7 @@ def test_a_fit_goes_by_the_class_in_about_and_refuses_one_that_is_none_before_th
     run = fit_run(frame, "outcome", model="tree", max_depth=2, model_card={"positive": "lived"})
     assert run.model.schema.target.positive == "lived"
     assert page_of(run).title == "Risk of outcome = lived"
-    monkeypatch.setattr("holdfast.runs.fit_run.fit", lambda *_, **__: pytest.fail("work was done"))
+    monkeypatch.setattr("holdfast.runs.run.fit", lambda *_, **__: pytest.fail("work was done"))
     with pytest.raises(ParameterError, match="'maybe' is no class of 'outcome'"):
         fit_run(frame, "outcome", model="tree", model_card={"positive": "maybe"})
 
@@ -405,7 +405,7 @@ def test_a_run_is_saved_even_if_its_report_fails(tmp_path: Path, monkeypatch: py
     def failing(*_: Any) -> None:
         raise KeyError("a flaw")
 
-    monkeypatch.setattr("holdfast.show.report.page.page_of", failing)
+    monkeypatch.setattr("holdfast.report.page.page_of", failing)
     with pytest.warns(ReportWarning, match="could not be written"):
         small_run().save(tmp_path / "run")
     assert open_run(tmp_path / "run").model.n_leaves == small_run().model.n_leaves
@@ -448,7 +448,7 @@ def test_each_rule_tells_what_came_true_of_the_rows_given() -> None:
 
 
 def test_a_form_of_too_many_categories_gives_way_to_a_note(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("holdfast.show.report.rules.MOST_LETTERS", 1000)
+    monkeypatch.setattr("holdfast.report.rules.MOST_LETTERS", 1000)
     page = page_of(asking_tree())
     assert "too many" in page.all_facts["sections"]["case"]["paragraphs"][0]
     assert "case.js" not in page.scripts

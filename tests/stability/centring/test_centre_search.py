@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from holdfast import GrowthRules, Table
-from holdfast.arrays import FloatArray
-from holdfast.data.split.resampling import Units
-from holdfast.distance.settings import DistanceSettings
-from holdfast.stability.centring.search import CentreSearch
-from holdfast.stability.centring.students import Lesson
+from holdfast._arrays import FloatArray
+from holdfast.data.resampling import Units
+from holdfast.distance.costs import DistanceSettings
+from holdfast.stable.consensus.distil import Lesson
+from holdfast.stable.consensus.search import CentreSearch
 from holdfast.tree.tree import Tree
 from reference.centring import SmallSearch, shape_of, small_lesson
 

@@ -4,11 +4,10 @@ import numpy as np
 import pytest
 
 from holdfast import Table
-from holdfast.data.split.row_keys import unit_keys
-from holdfast.random_streams import Branch
-from holdfast.stability.centring import design_matrix as module
-from holdfast.stability.centring.design_matrix import DesignMatrix, Landmarks
-from holdfast.stability.centring.teacher import TeacherData, teacher_predictions
+from holdfast._random import Branch
+from holdfast.data.row_keys import unit_keys
+from holdfast.stable.consensus import teacher as module
+from holdfast.stable.consensus.teacher import DesignMatrix, Landmarks, TeacherData, teacher_predictions
 
 STREAM = (0, Branch.TEACHER_LANDMARKS)
 

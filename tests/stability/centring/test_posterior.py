@@ -8,12 +8,12 @@ import pytest
 from scipy import stats
 
 from holdfast import StableTreeClassifier, StableTreeRegressor, Table, grow, load, save
-from holdfast.arrays import FloatArray
-from holdfast.evidence.leaf_evidence import node_interval
+from holdfast._arrays import FloatArray
+from holdfast.explain.leaf_evidence import node_interval
 from holdfast.growth.rules import GrowthRules
 from holdfast.scoring.intervals import wilson_interval
-from holdfast.stability.centring.posterior import with_posterior_values
-from holdfast.tree.threshold import make_threshold_losses, set_losses
+from holdfast.stable.consensus.distil import with_posterior_values
+from holdfast.tree.monotone import make_threshold_losses, set_losses
 from holdfast.tree.tree import LEAF, Tree
 
 RNG = np.random.default_rng(5)

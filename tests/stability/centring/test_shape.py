@@ -10,11 +10,11 @@ import pandas as pd
 import pytest
 
 from holdfast import StableTreeClassifier, StableTreeRegressor, Table, explain_row, load, save, tree_distance
-from holdfast.arrays import FloatArray
-from holdfast.stability.centring.search import TeacherFit
-from holdfast.stability.centring.shape import ReferenceSplits, explained_at, undo_weak_splits
+from holdfast._arrays import FloatArray
+from holdfast.stable.consensus.search import TeacherFit
+from holdfast.stable.consensus.shape import ReferenceSplits, explained_at, undo_weak_splits
 from holdfast.tree.prune import prune_at
-from holdfast.tree.support import find_weak_splits
+from holdfast.tree.stats import find_weak_splits
 from holdfast.tree.tree import LEAF, Tree
 from reference.centring import SmallSearch
 

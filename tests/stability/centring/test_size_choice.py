@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from holdfast import CART, SizeChoice, Table, grow
-from holdfast.stability.centring.size_choice import SIZES, choose_size
-from holdfast.stability.settings import StabilitySettings
-from holdfast.stability.training import prepare
+from holdfast.stable.consensus.size import SIZES, choose_size
+from holdfast.stable.settings import StabilitySettings
+from holdfast.stable.train import prepare
 
 
 def choice_of(explained: list[float], error: list[float]) -> SizeChoice:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from holdfast.stability.centring.stacking import HeldOutPredictions, stacked_weights
+from holdfast.stable.consensus.teacher import HeldOutPredictions, stacked_weights
 
 USUAL = np.array([0.25, 0.25, 0.5])
 

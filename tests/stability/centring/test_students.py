@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from holdfast import GrowthRules
-from holdfast.data.split.resampling import Units
-from holdfast.stability.centring.students import Lesson
+from holdfast.data.resampling import Units
+from holdfast.stable.consensus.distil import Lesson
 from reference.centring import small_lesson
 
 pytestmark = pytest.mark.kernel

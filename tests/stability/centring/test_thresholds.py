@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from holdfast import StableTreeClassifier, Table, grow
-from holdfast.stability.centring.thresholds import coarse_table, on_cuts, round_cuts
-from holdfast.stability.settings import StabilityRules
+from holdfast.stable.consensus.distil import coarse_table, on_cuts, round_cuts
+from holdfast.stable.settings import StabilityRules
 
 
 def cuts(values: object, least_share: float = 1 / 32) -> list[float]:

@@ -10,8 +10,8 @@ from sklearn.linear_model import LogisticRegression
 from holdfast import StableTreeClassifier, StableTreeRegressor, Table, mean_distance
 from holdfast.errors import ParameterError
 from holdfast.estimators.base import build_estimator
-from holdfast.stability.centring.teacher import PARTS, TeacherData, teacher_predictions
-from holdfast.stability.settings import StabilityRules, StabilitySettings
+from holdfast.stable.consensus.teacher import PARTS, TeacherData, teacher_predictions
+from holdfast.stable.settings import StabilityRules, StabilitySettings
 
 ROWS = 160
 

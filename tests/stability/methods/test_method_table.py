@@ -9,9 +9,8 @@ from holdfast.data.table import Table
 from holdfast.errors import ParameterError
 from holdfast.growth.rules import GrowthRules
 from holdfast.scoring.metric import make_metric
-from holdfast.stability.selection import METHODS
-from holdfast.stability.settings import StabilitySettings
-from holdfast.stability.training import method_of, prepare, train
+from holdfast.stable.settings import METHODS, StabilitySettings
+from holdfast.stable.train import method_of, prepare, train
 
 random = np.random.default_rng(2)
 X = random.normal(size=(90, 2))

@@ -7,16 +7,16 @@ import numpy as np
 import pytest
 from sklearn.metrics import r2_score, roc_auc_score
 
-from holdfast.data.canonical_order import canonical
-from holdfast.data.split.resampling import Units, bootstrap_counts
+from holdfast._random import Branch
+from holdfast.data.resampling import Units, bootstrap_counts
+from holdfast.data.row_order import canonical
 from holdfast.data.table import Table
-from holdfast.distance.distances import tree_distance
+from holdfast.distance.distance import tree_distance
 from holdfast.errors import ParameterError
 from holdfast.growth.grow import grow
 from holdfast.growth.rules import GrowthRules
-from holdfast.random_streams import Branch
-from holdfast.stability.settings import StabilitySettings
-from holdfast.stability.training import StableTrees, prepare, train
+from holdfast.stable.settings import StabilitySettings
+from holdfast.stable.train import StableTrees, prepare, train
 from holdfast.tree.tree import Tree
 
 N_ROWS = 120

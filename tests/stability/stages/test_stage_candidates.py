@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from holdfast.distance.settings import DistanceSettings
-from holdfast.stability.stages.candidates import Candidates
+from holdfast.distance.costs import DistanceSettings
+from holdfast.update.sequence_fit import Candidates
 
 
 def made(

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.stability.stages.path import shortest_path
+from holdfast.update.sequence_fit import shortest_path
 
 Lattice = tuple[np.ndarray, list[np.ndarray], np.ndarray]
 

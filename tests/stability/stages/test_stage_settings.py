@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from holdfast.errors import ParameterError
-from holdfast.stability.stages.settings import StageSettings
+from holdfast.update.sequence import StageSettings
 
 
 @pytest.mark.parametrize(

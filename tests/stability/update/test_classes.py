@@ -6,9 +6,9 @@ import pytest
 from holdfast import Table, Tree
 from holdfast.data.schema import Feature, Schema, Target
 from holdfast.growth.rules import GrowthRules
-from holdfast.stability.centring.students import Lesson, rounded_answers
-from holdfast.stability.methods.centred import Taught
-from holdfast.stability.update.classes import steadied
+from holdfast.stable.consensus.distil import Lesson, rounded_answers
+from holdfast.stable.consensus.train import Taught
+from holdfast.update.path import steadied
 
 SCHEMA = Schema((Feature("x", low=0.0, high=3.0),), Target("y", classes=("no", "yes")))
 

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from holdfast import Table, tree_distance
-from holdfast.stability.methods.centred import centred_trees, distance_settings, taught_by
-from holdfast.stability.settings import StabilitySettings
-from holdfast.stability.update.search import UpdateSearch
+from holdfast.stable.consensus.train import centred_trees, distance_settings, taught_by
+from holdfast.stable.settings import StabilitySettings
 from holdfast.tree.check import check_tree
-from holdfast.tree.paths import find_paths_above, is_same_split, number_paths, subtree_sizes
+from holdfast.tree.rules import find_paths_above, is_same_split, number_paths, subtree_sizes
 from holdfast.tree.tree import LEAF, Tree
+from holdfast.update.search import UpdateSearch
 
 SETTINGS = StabilitySettings(teacher="linear", n_estimators=10, validation=None)
 

@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from holdfast.cli.options import cell_options
-from holdfast.export.names import ENDINGS
+from holdfast.export.formats import ENDINGS
 from holdfast.runs.settings import CellSettings
 
 

@@ -62,7 +62,7 @@ def check(
     from rich.console import Console
 
     from holdfast.cli.policy import check_change
-    from holdfast.runs.compared_rows import RowSource
+    from holdfast.runs.new_rows import RowSource
 
     source = RowSource(data, target, weight, CellSettings(**options).reading_options)
     check_change(old, new, policy, source, output, Console(highlight=False))

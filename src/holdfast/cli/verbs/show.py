@@ -6,9 +6,9 @@ from typing import Any
 
 import click
 
+from holdfast._text import ORDERS
 from holdfast.cli.options import RAW
 from holdfast.cli.show_form import FORMS, check_use, form_of
-from holdfast.show.orders import ORDERS
 
 
 @click.command("show")
@@ -64,6 +64,6 @@ def command(model: Path, form: str | None, nodes: bool, output: Path | None, **o
         text = text_of(model, form, asked, columns=columns, on_terminal=on_terminal)
         click.echo(text.rstrip("\n"))
         return
-    from holdfast.files import replace_file
+    from holdfast._files import replace_file
 
     replace_file(output, (text_of(model, form, asked).rstrip("\n") + "\n").encode())

@@ -2,9 +2,8 @@
 
 import math
 
-from holdfast.arrays import BoolArray, FloatArray, IntArray, LongArray
-from holdfast.kernels.boosting.losses import MULTINOMIAL, derived, exponent, loss_at
-from holdfast.kernels.exponential import exp
+from holdfast._arrays import BoolArray, FloatArray, IntArray, LongArray
+from holdfast.kernels.boosting.losses import MULTINOMIAL, derived, exp, exponent, loss_at
 from holdfast.kernels.growth.histogram import Coded
 from holdfast.kernels.growth.nodes import CUT, END, FEATURE, LEFT, MISSING_LEFT, NONE, RIGHT, SET_START, START
 from holdfast.kernels.jit import inner, int64, kernel, uint64

@@ -8,12 +8,10 @@ asks which loss it is.
 import math
 from typing import NamedTuple
 
-from holdfast.arrays import ByteArray, FloatArray, IntArray
-from holdfast.kernels.boosting.packing import greatest_in_block
-from holdfast.kernels.boosting.roles import LEARNT, N_ROLES
-from holdfast.kernels.exponential import LOWEST, exp
+from holdfast._arrays import ByteArray, FloatArray, IntArray
+from holdfast.kernels._numba import SHIFT, by_reference, power_of_two
+from holdfast.kernels.boosting.histogram import LEARNT, N_ROLES, greatest_in_block
 from holdfast.kernels.jit import inlined, inner, int64, kernel, uint64
-from holdfast.kernels.reference import by_reference
 
 # From POISSON on, a loss needs an exponential.
 SQUARED, ABSOLUTE, HUBER, QUANTILE, POISSON, LOGISTIC, EXPONENTIAL, MULTINOMIAL = range(8)
@@ -251,3 +249,29 @@ def derive(
         derive_block(loss, alpha, first_alpha, rows, score[0], begin, end, first_line, second_line, lost, own)
         importance, repeats, role = rows.importance, rows.repeats, rows.role
         greatest_in_block(first_line, second_line, importance, repeats, role, begin, end, spread[block])
+
+
+# -- The exponential function, several numbers at once -------------------------------------------------------
+
+LOWEST, HIGHEST_EXPONENT = -708.0, 709.0  # what is beyond them has no normal number
+PER_LOG_2 = 1.4426950408889634
+LOG_2_BEGIN, LOG_2_REST = 6.93145751953125e-1, 1.42860682030941723212e-6  # the first times 2^10 is exact
+
+
+@inlined
+def exp(x: float) -> float:
+    """e^x for x from LOWEST to HIGHEST, to the last digit or two.
+
+    The nearest power of two, and the series for what is left: up to 0.35, where 13 terms are enough.
+    """
+    shifted = x * PER_LOG_2 + SHIFT
+    n_twos = shifted - SHIFT
+    r = (x - n_twos * LOG_2_BEGIN) - n_twos * LOG_2_REST
+    square = r * r
+    fourth = square * square
+    # In pairs, which need not wait for each other.
+    low = (1.0 + r) + square * (1 / 2 + r * (1 / 6))
+    middle = (1 / 24 + r * (1 / 120)) + square * (1 / 720 + r * (1 / 5040))
+    high = (1 / 40320 + r * (1 / 362880)) + square * (1 / 3628800 + r * (1 / 39916800))
+    high += fourth * (1 / 479001600 + r * (1 / 6227020800))
+    return (low + fourth * (middle + fourth * high)) * power_of_two(shifted)

@@ -15,7 +15,7 @@ of the costs: reduced costs, and all distances, stay far below PAD.
 
 from typing import NamedTuple
 
-from holdfast.arrays import ByteArray, LongArray
+from holdfast._arrays import ByteArray, LongArray
 from holdfast.kernels.jit import inner, int64
 
 FREE = int64(-1)

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from holdfast.arrays import BoolArray, FloatArray, IntArray, LongArray
+from holdfast._arrays import BoolArray, FloatArray, IntArray, LongArray
 from holdfast.kernels.jit import inner, int64, kernel
 
 UNDO = 1  # last bit of a step: leave the edge again

@@ -10,25 +10,28 @@ All of that is exact for the rows at hand. Of a column with many categories it f
 see `shrinkage.py`.
 """
 
+import math
+from typing import NamedTuple
+
 import numpy as np
 
-from holdfast.arrays import FloatArray, LongArray, SignArray
+from holdfast._arrays import FloatArray, LongArray, SignArray
 from holdfast.kernels.growth import many_classes as classes
 from holdfast.kernels.growth import two_statistics as two
-from holdfast.kernels.growth.criteria import Node, Plan, weight_of
-from holdfast.kernels.growth.histogram import Coded, last_code
-from holdfast.kernels.growth.many_classes import START
-from holdfast.kernels.growth.shrinkage import (
-    MOST_LISTED,
-    NO_SHIFT,
-    arrange_shrunk,
-    first_component,
-    is_shrunk,
-    place_of,
-    scan_shrunk,
+from holdfast.kernels.growth.constraints import guided_gain
+from holdfast.kernels.growth.criteria import (
+    Node,
+    Plan,
+    add_class,
+    class_impurity,
+    gain_of_two,
+    improvement_of,
+    is_allowed,
+    weight_of,
 )
-from holdfast.kernels.growth.sort import sort_by
-from holdfast.kernels.growth.split import RIGHT, Scratch, Split
+from holdfast.kernels.growth.histogram import Coded, last_code, sort_by
+from holdfast.kernels.growth.many_classes import HEAD
+from holdfast.kernels.growth.split import RIGHT, Scratch, Split, better
 from holdfast.kernels.jit import allocating, inner, int64
 
 QUESTION = 2  # in Coded.is_subset: the answer yes goes left
@@ -122,7 +125,7 @@ def consider(
     """The better of the best split so far and the one that sends `left` to the left."""
     if plan.n_classes > 2:
         return classes.consider(plan, node, total, left, feature, cut, RIGHT, best)[1]
-    units = weight_of(plan, left, START)
+    units = weight_of(plan, left, HEAD)
     rows = left[plan.n_stats - 1] if plan.counts_apart else units
     return two.consider(plan, node, rows, units, left[1], feature, cut, RIGHT, best)[1]
 
@@ -261,3 +264,366 @@ def mark_sides(
         if missing_left >= 0:
             missing_left = 1 - missing_left
     return missing_left
+
+
+# -- Columns with many categories ----------------------------------------------------------------------------
+
+NO_SHIFT = int64(0)  # categories keep all bits of their codes
+MOST_LISTED = 9  # categories up to which all 255 sets are tried, and none is taken for chance
+LEAST_ROWS = 10  # of a category in a node: fewer are rare
+CLEAR = 2.0  # times the spread by chance: beyond it the mean of a rare category errs less than the pool's
+CLEARLY = 3.0  # standard errors more than that, and rare categories are not pooled
+ROUNDED = 1.0 + 1e-9  # no last digit decides
+LEAST_EXCESS = 0.01  # of the spread over that by chance: never less, so that some set is the best
+
+
+class Groups(NamedTuple):
+    """The categories of a node in groups: each that is not rare, and the rare and missing ones together."""
+
+    n: int
+    is_pooled: bool  # False: rare categories differ by more than chance, and each is a group
+    least_weight: float  # of a category that is not rare
+    rare_weight: float
+    prior: float  # the weight that the node's mean has in the mean of a group
+
+
+@inner
+def place_of(plan: Plan, coded: Coded, feature: int, code: int) -> int:
+    """Where the statistics of a category stand in a histogram."""
+    start: int = coded.start[feature]
+    return (start + code) * plan.n_stats
+
+
+@inner
+def is_shrunk(row_weight: float, coded: Coded, feature: int) -> bool:
+    """True if the column has so many categories that their means are shrunk."""
+    return bool(row_weight > 0.0 and coded.n_codes[feature] > MOST_LISTED)
+
+
+@inner
+def variance_of(plan: Plan, total: LongArray, weight: float) -> float:
+    """Variance of the target in the node, per weight; of classes, summed over them: Gini impurity."""
+    if plan.n_classes == 0:
+        mean, square = float(total[1] / weight), float(total[2] * plan.square_unit / weight)
+        return max(square - mean * mean, 0.0)
+    variance = 1.0
+    for k in range(plan.n_classes):
+        variance -= (total[k] / weight) ** 2
+    return variance
+
+
+@inner
+def squared_deviation(plan: Plan, total: LongArray, weight: float, stats: LongArray, at: int) -> float:
+    """How far the sums of a group are from what its weight says, squared, by that weight."""
+    own, squared = float(weight_of(plan, stats, at)), 0.0
+    for k in range(max(plan.n_classes, 1)):
+        which = k if plan.n_classes else 1
+        squared += (stats[at + which] - own * (total[which] / weight)) ** 2
+    return squared / own
+
+
+@inner
+def grouped(
+    plan: Plan,
+    coded: Coded,
+    feature: int,
+    histogram: LongArray,
+    total: LongArray,
+    order: LongArray,
+    n: int,
+    place: FloatArray,
+    rare: LongArray,
+) -> Groups:
+    """The groups of the n categories in `order`; the sums of the rare ones are written to `rare`."""
+    row_weight = place[-1]
+    weight, last = float(weight_of(plan, total, HEAD)), last_code(coded, feature, NO_SHIFT)
+    chance = variance_of(plan, total, weight) * row_weight
+    least_weight, n_full, n_rare = LEAST_ROWS * row_weight, int64(0), int64(0)
+    spread = squares = rare_spread = rare_squares = 0.0
+    for k in range(plan.n_stats):
+        rare[k] = 0
+    for i in range(n):
+        at = place_of(plan, coded, feature, order[i])
+        own = float(weight_of(plan, histogram, at))
+        apart = squared_deviation(plan, total, weight, histogram, at)
+        if own < least_weight or order[i] == last:
+            for k in range(plan.n_stats):
+                rare[k] += histogram[at + k]
+            rare_spread += apart
+            rare_squares += own * own
+            n_rare += 1
+        else:
+            spread += apart
+            squares += own * own
+            n_full += 1
+    rare_weight, is_pooled = float(weight_of(plan, rare, HEAD)), False
+    if n_rare > 0:
+        together = squared_deviation(plan, total, weight, rare, HEAD)
+        is_pooled = is_chance(rare_spread - together, chance, n_rare)
+        if is_pooled:
+            rare_spread, rare_squares, n_rare = together, rare_weight * rare_weight, int64(1)
+    n_groups = n_full + n_rare
+    prior = prior_weight(weight, spread + rare_spread, squares + rare_squares, chance, n_groups)
+    return Groups(n_groups, is_pooled, least_weight, rare_weight, prior)
+
+
+@inner
+def is_chance(spread: float, chance: float, n: int) -> bool:
+    """True unless n groups clearly spread more than twice as far about their mean as chance explains."""
+    return bool(spread <= chance * (CLEAR * (n - 1) + CLEARLY * math.sqrt(2.0 * (n - 1))) * ROUNDED)
+
+
+@inner
+def prior_weight(weight: float, spread: float, squares: float, chance: float, n: int) -> float:
+    """The weight of the node's mean in that of a group; of two groups there is no set to choose."""
+    if n < 3 or chance <= 0.0:
+        return 0.0
+    return (weight - squares / weight) / max(spread / chance - (n - 1), LEAST_EXCESS)
+
+
+@inner
+def is_rare(coded: Coded, feature: int, code: int, weight: float, groups: Groups) -> bool:
+    """True if a category stands with the missing values."""
+    return bool(
+        groups.is_pooled and (weight < groups.least_weight or code == last_code(coded, feature, NO_SHIFT))
+    )
+
+
+@inner
+def place_means(
+    plan: Plan,
+    coded: Coded,
+    feature: int,
+    histogram: LongArray,
+    total: LongArray,
+    order: LongArray,
+    n: int,
+    place: FloatArray,
+    rare: LongArray,
+    groups: Groups,
+) -> None:
+    """place[code] = by how much the mean of a category is taken to deviate from the node's."""
+    mean = total[1] / float(weight_of(plan, total, HEAD))
+    for i in range(n):
+        at = place_of(plan, coded, feature, order[i])
+        own, sum_ = float(weight_of(plan, histogram, at)), float(histogram[at + 1])
+        if is_rare(coded, feature, order[i], own, groups):
+            own, sum_ = groups.rare_weight, float(rare[1])
+        place[order[i]] = (sum_ - own * mean) / (own + groups.prior)
+
+
+@allocating
+def place_classes(
+    plan: Plan,
+    coded: Coded,
+    feature: int,
+    histogram: LongArray,
+    total: LongArray,
+    order: LongArray,
+    n: int,
+    place: FloatArray,
+    rare: LongArray,
+    groups: Groups,
+) -> FloatArray:
+    """place[code] = the deviation of a category's class fractions along their first principal component.
+
+    By how much they are taken to deviate from the node's comes back, a line for each position in `order`.
+    """
+    n_classes, weight = plan.n_classes, float(weight_of(plan, total, HEAD))
+    covariance, deviation = np.zeros((n_classes, n_classes)), np.empty((n, n_classes))
+    for i in range(n):
+        at = place_of(plan, coded, feature, order[i])
+        own = in_group = float(weight_of(plan, histogram, at))
+        stats, first = histogram, at
+        if is_rare(coded, feature, order[i], own, groups):
+            stats, first, in_group = rare, HEAD, groups.rare_weight
+        for k in range(n_classes):
+            deviation[i, k] = (stats[first + k] - in_group * (total[k] / weight)) / (in_group + groups.prior)
+        for k in range(n_classes):
+            for m in range(n_classes):
+                covariance[k, m] += own / weight * deviation[i, k] * deviation[i, m]
+    axis = first_component(covariance, np.empty(n_classes))
+    for i in range(n):
+        along = 0.0
+        for k in range(n_classes):
+            along += axis[k] * deviation[i, k]
+        place[order[i]] = along
+    return deviation
+
+
+@allocating
+def arrange_shrunk(
+    plan: Plan,
+    coded: Coded,
+    feature: int,
+    histogram: LongArray,
+    total: LongArray,
+    order: LongArray,
+    n: int,
+    place: FloatArray,
+    rare: LongArray,
+) -> int:
+    """Sort the categories so that good sets are prefixes; how many groups they are."""
+    groups = grouped(plan, coded, feature, histogram, total, order, n, place, rare)
+    if plan.n_classes > 2:
+        place_classes(plan, coded, feature, histogram, total, order, n, place, rare, groups)
+    else:
+        place_means(plan, coded, feature, histogram, total, order, n, place, rare, groups)
+    sort_by(order, place, n)
+    return groups.n
+
+
+@allocating
+def first_component(covariance: FloatArray, scratch: FloatArray) -> FloatArray:
+    """The axis of greatest variance, by the power method from the class that varies most."""
+    n = len(covariance)
+    axis = np.zeros(n)
+    widest = 0
+    for k in range(n):
+        if covariance[k, k] > covariance[widest, widest]:
+            widest = k
+    axis[widest] = 1.0
+    for _ in range(100):
+        length = 0.0
+        for k in range(n):
+            scratch[k] = 0.0
+            for m in range(n):
+                scratch[k] += covariance[k, m] * axis[m]
+            length += scratch[k] * scratch[k]
+        if length == 0.0:
+            break
+        length = math.sqrt(length)
+        for k in range(n):
+            axis[k] = scratch[k] / length
+    return axis
+
+
+@inner
+def scan_means(
+    plan: Plan,
+    node: Node,
+    coded: Coded,
+    feature: int,
+    histogram: LongArray,
+    order: LongArray,
+    n: int,
+    place: FloatArray,
+    best: Split,
+) -> Split:
+    """The best prefix of the n categories by their shrunk means, for a numeric target or two classes.
+
+    Shrunk deviations need not add up to 0. What remains is spread evenly over the weight, so that the two
+    sides of a split add up to the node.
+    """
+    n_stats, whole, remains = plan.n_stats, float(node.total), 0.0
+    for i in range(n):
+        own = weight_of(plan, histogram, place_of(plan, coded, feature, order[i]))
+        remains += own / node.weight * place[order[i]]
+    units = sum_ = rows = int64(0)
+    shrunk_sum = 0.0
+    for i in range(n - 1):
+        at = place_of(plan, coded, feature, order[i])
+        own = weight_of(plan, histogram, at)
+        units += own
+        sum_ += histogram[at + 1]
+        rows += histogram[at + n_stats - 1]
+        shrunk_sum += own * (whole / node.weight + (place[order[i]] - remains))
+        if place[order[i]] == place[order[i + 1]]:
+            continue  # one group, or two that nothing tells apart
+        if is_allowed(plan, node, rows if plan.counts_apart else units, units, sum_):
+            left, right, in_left = float(units), float(node.units - units), shrunk_sum
+            if plan.n_classes == 2:
+                in_left = min(max(in_left, 0.0, whole - right), left, whole)
+            gain = gain_of_two(plan, node, left, in_left, right, whole - in_left)
+            if node.is_guided:
+                gain = guided_gain(plan, node, gain, left, in_left, right, whole - in_left)
+            if gain >= 0.0:
+                improvement = improvement_of(plan, node, gain, left, right)
+                best = better(best, improvement, gain / node.cost, feature, int64(i + 1), RIGHT)
+    return best
+
+
+@allocating
+def scan_fractions(
+    plan: Plan,
+    node: Node,
+    total: LongArray,
+    coded: Coded,
+    feature: int,
+    histogram: LongArray,
+    order: LongArray,
+    n: int,
+    place: FloatArray,
+    rare: LongArray,
+    groups: Groups,
+    best: Split,
+) -> Split:
+    """The same for three classes or more, by their shrunk fractions."""
+    n_classes, listed = plan.n_classes, order[:n].copy()
+    deviation = place_classes(plan, coded, feature, histogram, total, order, n, place, rare, groups)
+    at_place = np.empty(len(place), np.int64)  # the line of each category
+    for i in range(n):
+        at_place[listed[i]] = i
+    remains, left = np.zeros(n_classes), np.zeros(n_classes)
+    for i in range(n):
+        own = weight_of(plan, histogram, place_of(plan, coded, feature, listed[i]))
+        for k in range(n_classes):
+            remains[k] += own / node.weight * deviation[i, k]
+    sort_by(order, place, n)
+    units = rows = int64(0)
+    for i in range(n - 1):
+        at = place_of(plan, coded, feature, order[i])
+        own = weight_of(plan, histogram, at)
+        units += own
+        rows += histogram[at + plan.n_stats - 1]
+        line = at_place[order[i]]
+        for k in range(n_classes):
+            left[k] += own * (total[k] / node.weight + (deviation[line, k] - remains[k]))
+        if place[order[i]] == place[order[i + 1]]:
+            continue
+        if is_allowed(plan, node, rows if plan.counts_apart else units, units, HEAD):
+            weight_left, weight_right = float(units), float(node.units - units)
+            of_left = of_right = 0.0
+            for k in range(n_classes):
+                in_left = min(max(left[k], 0.0), float(total[k]))
+                of_left = add_class(plan.formula, of_left, in_left)
+                of_right = add_class(plan.formula, of_right, total[k] - in_left)
+            of_left = class_impurity(plan.formula, weight_left, of_left)
+            of_right = class_impurity(plan.formula, weight_right, of_right)
+            gain = max(node.impurity - (of_left + of_right), 0.0)
+            if node.is_guided:
+                of_class = float(total[plan.outcome])
+                in_left = min(max(left[plan.outcome], 0.0), of_class)
+                gain = guided_gain(plan, node, gain, weight_left, in_left, weight_right, of_class - in_left)
+            if gain >= 0.0:
+                improvement = improvement_of(plan, node, gain, weight_left, weight_right)
+                best = better(best, improvement, gain / node.cost, feature, int64(i + 1), RIGHT)
+    return best
+
+
+@inner
+def scan_shrunk(
+    plan: Plan,
+    node: Node,
+    total: LongArray,
+    coded: Coded,
+    feature: int,
+    histogram: LongArray,
+    order: LongArray,
+    n: int,
+    place: FloatArray,
+    rare: LongArray,
+    best: Split,
+) -> tuple[Split, bool]:
+    """The best prefix of the n categories by their shrunk means, and whether there are groups to part."""
+    groups = grouped(plan, coded, feature, histogram, total, order, n, place, rare)
+    if groups.n < 2:
+        return best, False
+    if plan.n_classes > 2:
+        best = scan_fractions(
+            plan, node, total, coded, feature, histogram, order, n, place, rare, groups, best
+        )
+        return best, True
+    place_means(plan, coded, feature, histogram, total, order, n, place, rare, groups)
+    sort_by(order, place, n)
+    return scan_means(plan, node, coded, feature, histogram, order, n, place, best), True

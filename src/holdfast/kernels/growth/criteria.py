@@ -8,14 +8,13 @@ nothing depends on threads or chunks.
 
 Gains are in units of weight times impurity: impurity of the node minus that of its two sides. The formulas of
 the criteria stand first, one branch each. All other kernels go by the properties in `Plan`, which
-`growth/criteria.py` declares. A gain must be convex in the statistics: bounds rely on it.
+`growth/rules.py` declares. A gain must be convex in the statistics: bounds rely on it.
 """
 
 import math
 from typing import NamedTuple
 
-from holdfast.arrays import LongArray
-from holdfast.kernels.growth.formulas import GINI, MISCLASSIFICATION, SQUARED_ERROR
+from holdfast._arrays import LongArray
 from holdfast.kernels.jit import inlined, inner, int64
 
 # Improvements are gains in so many parts of the node's impurity, rounded to integers: two splits that differ
@@ -244,3 +243,8 @@ def is_allowed(plan: Plan, node: Node, rows: int, units: int, total: int) -> boo
         return False
     # A leaf that predicts a rate of zero makes every later event infinitely unlikely.
     return not plan.is_rate or 0 < total < node.total
+
+
+# -- The numbers of the criteria's formulas ------------------------------------------------------------------
+
+GINI, ENTROPY, MISCLASSIFICATION, SQUARED_ERROR, POISSON, PINBALL = range(6)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from holdfast.arrays import ByteArray, FloatArray, IntArray, LongArray
+from holdfast._arrays import ByteArray, FloatArray, IntArray, LongArray
 from holdfast.kernels.jit import allocating, inner, int64, kernel
 
 NO_WEIGHT = 1e-9  # below it a sum of weights is what rounding left; a row weighs about 1

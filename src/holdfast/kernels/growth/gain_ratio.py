@@ -2,14 +2,12 @@
 
 import math
 
-from holdfast.arrays import ByteArray, IntArray, LongArray
-from holdfast.kernels.growth.categories import choose_set
+from holdfast._arrays import ByteArray, IntArray, LongArray
+from holdfast.kernels.growth.categories import choose_set, place_of
 from holdfast.kernels.growth.criteria import NEVER, PARTS, Node, Plan, parts_of, split_entropy, weight_of
-from holdfast.kernels.growth.drawing import queue_columns, take_column
 from holdfast.kernels.growth.histogram import Coded, Sample, bits_dropped, count_one, last_code
 from holdfast.kernels.growth.search import FEW_ROWS, search
-from holdfast.kernels.growth.shrinkage import place_of
-from holdfast.kernels.growth.split import LEFT, Scratch, Split, better, no_split
+from holdfast.kernels.growth.split import LEFT, Scratch, Split, better, no_split, queue_columns, take_column
 from holdfast.kernels.jit import inner, int64
 
 NONE = int64(0)

@@ -1,35 +1,27 @@
 """Growing trees: open nodes wait in a heap; the one taken out is split and its two sides are searched."""
 
+import math
+from typing import NamedTuple
+
 import numpy as np
 
-from holdfast.arrays import ByteArray, IntArray, LongArray
+from holdfast._arrays import ByteArray, FloatArray, IntArray, LongArray, SignArray
+from holdfast.kernels._numba import by_reference, keep
 from holdfast.kernels.growth.categories import choose_set
-from holdfast.kernels.growth.compact_rows import CompactRows, move_to_compact
-from holdfast.kernels.growth.count_or_sort import ZERO, add_up_children, count_children, count_or_sort
-from holdfast.kernels.growth.criteria import Plan
-from holdfast.kernels.growth.divide import divide, find_given, take_given
-from holdfast.kernels.growth.gain_ratio import best_split
-from holdfast.kernels.growth.guide import HIGHEST, LOWEST, Guide, open_paths, within_bounds
-from holdfast.kernels.growth.heap import pop, push
-from holdfast.kernels.growth.histogram import Coded, Sample, Samples
-from holdfast.kernels.growth.memory import (
-    COMPACT_FIRST,
-    COMPACT_LAST,
-    FLAGS,
-    FREE,
-    IS_DIVIDED,
-    IS_SORTED,
-    MADE,
-    N_GROWING,
-    OPEN,
-    Given,
-    Memory,
-    coded_here,
-    leave_compact,
-    new_scratch,
-    release,
-    sample_here,
+from holdfast.kernels.growth.constraints import (
+    GIVEN,
+    HIGHEST,
+    LOWEST,
+    Guide,
+    Paths,
+    Top,
+    bound_children,
+    open_paths,
+    within_bounds,
 )
+from holdfast.kernels.growth.criteria import Plan
+from holdfast.kernels.growth.gain_ratio import best_split
+from holdfast.kernels.growth.histogram import Coded, Sample, Samples, count_all
 from holdfast.kernels.growth.nodes import (
     COMPLETE,
     CONSTANT,
@@ -47,6 +39,7 @@ from holdfast.kernels.growth.nodes import (
     NONE,
     RIGHT,
     SEED,
+    SET_START,
     SLOT,
     SORTED,
     START,
@@ -61,13 +54,208 @@ from holdfast.kernels.growth.nodes import (
     make_children,
     make_root,
     may_split,
+    pop,
+    push,
 )
-from holdfast.kernels.growth.random_split import RankValues, best_random_split, draw_set
-from holdfast.kernels.growth.search import FULL_ROWS, add_up, describe
-from holdfast.kernels.growth.sorted_rows import SortedRows
-from holdfast.kernels.growth.split import Split, no_split
-from holdfast.kernels.jit import inner, int64, kernel
-from holdfast.kernels.reference import by_reference, keep
+from holdfast.kernels.growth.random_splits import RankValues, best_random_split, draw_set
+from holdfast.kernels.growth.search import FEW_ROWS, FULL_ROWS, add_up, describe
+from holdfast.kernels.growth.small_nodes import (
+    CompactRows,
+    SortedRows,
+    divide_sorted,
+    move_to_compact,
+    sort_rows,
+)
+from holdfast.kernels.growth.split import Scratch, Split, no_split
+from holdfast.kernels.jit import allocating, inner, int64, kernel
+
+
+@inner
+def divide(
+    coded: Coded, rows: IntArray, buffer: IntArray, fields: LongArray, node: int, in_set: SignArray
+) -> int:
+    """Move the rows that go left to the front, both sides in their old order; how many they are.
+
+    Also finds the two rows on either side of the threshold, and forgets the side of missing values if there
+    are none.
+    """
+    feature, cut, first = fields[node, FEATURE], fields[node, CUT], fields[node, SET_START]
+    missing_left, ranks, is_subset = (
+        fields[node, MISSING_LEFT] == 1,
+        coded.ranks,
+        coded.is_subset[feature] > 0,
+    )
+    start, n_left, n_right, any_missing = fields[node, START], int64(0), int64(0), False
+    top, bottom, last_left, first_right = int64(-1), int64(1 << 40), NONE, NONE
+    for i in range(start, fields[node, END]):
+        row = rows[i]
+        rank = int64(ranks[feature, row])
+        if rank < 0:
+            goes_left, any_missing = missing_left, True
+        elif is_subset:
+            goes_left = in_set[first + rank] == 1
+        else:
+            goes_left = rank <= cut
+            if goes_left and rank > top:
+                top, last_left = rank, int64(row)
+            elif not goes_left and rank < bottom:
+                bottom, first_right = rank, int64(row)
+        # Written to both sides, kept on one: a branch would be guessed wrong every other time.
+        rows[start + n_left] = row
+        buffer[n_right] = row
+        n_left += goes_left
+        n_right += not goes_left
+    for i in range(n_right):
+        rows[start + n_left + i] = buffer[i]
+    if not any_missing:
+        fields[node, MISSING_LEFT] = NONE
+    fields[node, LAST_LEFT], fields[node, FIRST_RIGHT] = last_left, first_right
+    return n_left
+
+
+@inner
+def side_of_all(coded: Coded, rows: IntArray, top: Top, given: int) -> int:
+    """The side to which a prescribed split sends all rows: 1 left, 0 right; NONE if it parts them."""
+    feature, n_left = top.feature[given], 0
+    is_subset = coded.is_subset[feature] > 0
+    for i in range(len(rows)):
+        rank = int64(coded.ranks[feature, rows[i]])
+        if rank < 0:
+            n_left += top.missing_left[given] == 1
+        elif is_subset:
+            n_left += top.in_set[top.set_start[given] + rank] == 1
+        else:
+            n_left += rank <= top.cut[given]
+    if n_left == 0:
+        return int64(0)
+    return int64(1) if n_left == len(rows) else NONE
+
+
+@inner
+def find_given(coded: Coded, rows: IntArray, top: Top, guided: FloatArray, at: int) -> int:
+    """The prescribed split of a node, or NONE: those that do not part its rows are passed over."""
+    given = int64(guided[at, GIVEN])
+    while given != NONE:
+        side = side_of_all(coded, rows, top, given)
+        if side == NONE:
+            break
+        given = top.left[given] if side == 1 else top.right[given]
+    guided[at, GIVEN] = given
+    return given
+
+
+@inner
+def take_given(coded: Coded, top: Top, given: int, in_set: SignArray) -> Split:
+    """A prescribed split, as if it had been found."""
+    feature, first = top.feature[given], top.set_start[given]
+    if coded.is_subset[feature]:
+        for code in range(coded.n_codes[feature]):
+            in_set[code] = top.in_set[first + code]
+    return Split(int64(0), math.inf, feature, top.cut[given], top.missing_left[given])
+
+
+# -- What all trees of a task have in common, and the memory that one after the other uses -------------------
+
+# The counters of a tree that grows: nodes made and open, flags of sets, free slots, which rows are compact,
+# and whether the node that was split last is sorted, and its sorted rows are divided.
+MADE, OPEN, FLAGS, FREE, COMPACT_FIRST, COMPACT_LAST, IS_SORTED, IS_DIVIDED = range(8)
+N_GROWING = 8
+
+
+class Given(NamedTuple):
+    """What is the same for all trees of a task."""
+
+    plan: Plan
+    limits: Limits
+    coded: Coded
+    values: RankValues  # where there are any, splits are drawn at random and nothing is counted
+    guide: Guide
+    stop: ByteArray  # another thread may raise stop[0]: growth ends with the best tree so far
+
+
+class Memory(NamedTuple):
+    """Memory that one tree after the other uses."""
+
+    histograms: LongArray  # (slots, statistics) the first slot is for passing use
+    free: LongArray  # (slots,) those that no node holds
+    heap: LongArray  # (nodes,)
+    priority: FloatArray  # (nodes,)
+    buffer: IntArray  # (rows,)
+    compact: CompactRows  # the rows of a small node, whose subtree is grown there
+    scratch: Scratch
+    counters: LongArray  # (N_GROWING,)
+
+
+@allocating
+def new_scratch(plan: Plan, coded: Coded, guide: Guide, in_order: SortedRows, n_rows: int) -> Scratch:
+    """Memory for the search."""
+    n_features, widest, most_values = coded.ranks.shape[0], 256, int64(0)
+    for feature in range(n_features):
+        if plan.threshold_cost:
+            most_values = max(most_values, int64(coded.n_ranks[feature]))
+        if coded.is_wide[feature]:
+            widest = max(widest, coded.n_ranks[feature] + 1)
+    return Scratch(
+        np.empty(plan.n_stats, np.int64),
+        np.empty(plan.n_stats, np.int64),
+        np.empty(plan.n_stats, np.int64),
+        np.empty(plan.n_stats, np.int64),
+        np.empty((n_features, 256), np.int64),
+        np.empty(n_features, np.int64),
+        np.empty(n_rows, np.int64),
+        np.empty(256, np.int64),
+        np.empty(128, np.int64),
+        np.empty(widest, np.int64),
+        np.empty(widest + 1, np.float64),
+        np.empty(widest, np.int8),
+        np.empty(n_features, np.int64),
+        np.empty(n_features, np.int64),
+        np.zeros(1, np.int64),
+        np.empty(n_features, np.int64),
+        np.empty((n_features, 4), np.int64),
+        np.empty((n_features, 2), np.float64),
+        np.zeros(most_values + 1, np.int64),
+        Paths(
+            guide.direction,
+            np.zeros(n_features, np.uint8),
+            np.zeros(n_features, np.uint8),
+            np.ones(n_features),
+            np.full(1, guide.is_set, np.uint8),
+        ),
+        in_order,
+    )
+
+
+@inner
+def coded_here(given: Given, memory: Memory) -> Coded:
+    """The columns of the rows at hand: those of the compact node, or of the table."""
+    return memory.compact.coded if memory.counters[COMPACT_LAST] > 0 else given.coded
+
+
+@inner
+def sample_here(sample: Sample, memory: Memory) -> Sample:
+    """What the rows at hand add to the statistics."""
+    return memory.compact.sample if memory.counters[COMPACT_LAST] > 0 else sample
+
+
+@inner
+def release(memory: Memory, slot: int) -> None:
+    """Give a slot back; the first one belongs to nobody."""
+    if slot > 0:
+        memory.free[memory.counters[FREE]] = slot
+        memory.counters[FREE] += 1
+
+
+@inner
+def leave_compact(memory: Memory, rows: IntArray) -> None:
+    """Number the rows again as the table does."""
+    counters, origin = memory.counters, memory.compact.origin
+    for i in range(counters[COMPACT_FIRST], counters[COMPACT_LAST]):
+        rows[i] = origin[rows[i]]
+    counters[COMPACT_FIRST] = counters[COMPACT_LAST] = 0
+
+
+# -- Growing trees -------------------------------------------------------------------------------------------
 
 
 @inner
@@ -300,3 +488,115 @@ def grow(
         n_nodes += memory.counters[MADE]
         n_flags += counters[N_SET]
     keep(all_memory)
+
+
+# -- Making a node ready to be searched ----------------------------------------------------------------------
+
+# Sorting many rows pays if as many levels can follow, and nodes of the fewest rows that can be split.
+LEAST_LEVELS, LEAST_NODES = 4, 4
+ZERO = int64(0)
+
+
+@inner
+def add_up_children(
+    given: Given, memory: Memory, growing: Growing, sample: Sample, rows: IntArray, parent: int, small: int
+) -> None:
+    """The statistics of both children: those of the larger are the parent's minus those of the smaller."""
+    plan, guide, fields, total = given.plan, given.guide, growing.fields, growing.total
+    left, right = fields[parent, LEFT], fields[parent, RIGHT]
+    large = right if small == left else left
+    add_up(plan, sample_here(sample, memory), rows[fields[small, START] : fields[small, END]], total[small])
+    for k in range(plan.n_stats):
+        total[large, k] = total[parent, k] - total[small, k]
+    if guide.is_set:
+        # Known values parted from missing ones have no order.
+        has_order = len(guide.direction) > 0 and fields[parent, FIRST_RIGHT] != NONE
+        direction = int64(guide.direction[fields[parent, FEATURE]]) if has_order else ZERO
+        bound_children(plan, total, left, right, direction, growing.guided)
+
+
+@inner
+def count_children(
+    given: Given, memory: Memory, growing: Growing, sample: Sample, rows: IntArray, parent: int, small: int
+) -> int:
+    """The slot of the larger child's histogram, from its parent's minus that of the smaller, in slot 0.
+
+    NONE if the parent has none, or the child is not worth it.
+    """
+    fields, histograms = growing.fields, memory.histograms
+    slot: int = fields[parent, SLOT]
+    large = fields[parent, RIGHT] if small == fields[parent, LEFT] else fields[parent, LEFT]
+    n_rows, depth = fields[large, END] - fields[large, START], fields[large, DEPTH]
+    if slot < 0 or n_rows < FULL_ROWS or depth >= given.limits.max_depth:
+        release(memory, slot)
+        return NONE
+    own, here = rows[fields[small, START] : fields[small, END]], coded_here(given, memory)
+    count_all(given.plan, here, sample_here(sample, memory), own, ZERO, histograms[0], given.stop)
+    for i in range(histograms.shape[1]):
+        histograms[slot, i] -= histograms[0, i]
+    return slot
+
+
+@inner
+def is_to_be_sorted(given: Given, memory: Memory, n_rows: int, depth: int) -> bool:
+    """True if a node is searched row by row: it is small, there is room, and enough may grow below it."""
+    limits, in_order, compact = given.limits, memory.scratch.sorted_rows, memory.compact
+    has_places = memory.counters[COMPACT_LAST] > 0 or len(compact.origin) == 0
+    least_rows = max(limits.min_rows_to_split, 2 * given.plan.min_rows)
+    pays = limits.max_depth - depth >= LEAST_LEVELS and n_rows >= LEAST_NODES * least_rows
+    most_rows = in_order.most_rows if pays else FEW_ROWS
+    return bool(has_places and n_rows <= min(most_rows, in_order.rows.shape[1]))
+
+
+@inner
+def divide_parent(memory: Memory, growing: Growing, rows: IntArray, parent: int) -> None:
+    """Divide the sorted rows of a node between its children, once for both."""
+    fields, counters = growing.fields, memory.counters
+    if counters[IS_DIVIDED]:
+        return
+    first, middle, last = fields[parent, START], fields[fields[parent, LEFT], END], fields[parent, END]
+    place = first - counters[COMPACT_FIRST]
+    divide_sorted(memory.scratch.sorted_rows, rows[first:last], place, middle - first, memory.buffer)
+    counters[IS_DIVIDED] = 1
+
+
+@inner
+def count_or_sort(
+    given: Given,
+    memory: Memory,
+    growing: Growing,
+    sample: Sample,
+    rows: IntArray,
+    at: int,
+    parent: int,
+    slot: int,
+    shift: int,
+) -> int:
+    """Make ready what a node is searched by: its rows in order, or a histogram, whose slot it gives back."""
+    fields, counters, scratch = growing.fields, memory.counters, memory.scratch
+    histograms, in_order = memory.histograms, scratch.sorted_rows
+    in_order.place[0] = in_order.place[1] = 0
+    if given.limits.n_drawn > 0 or len(given.values.start) > 0:
+        return slot
+    own, here = rows[fields[at, START] : fields[at, END]], coded_here(given, memory)
+    is_sorted = counters[IS_SORTED] > 0
+    if is_sorted or is_to_be_sorted(given, memory, int64(len(own)), fields[at, DEPTH]):
+        place = fields[at, START] - counters[COMPACT_FIRST]
+        if is_sorted:
+            divide_parent(memory, growing, rows, parent)
+        else:
+            sort_rows(here, own, place, scratch.keys, scratch.places, scratch.waiting, in_order)
+        in_order.place[0], in_order.place[1] = place, place + len(own)
+        return SORTED
+    if slot > 0:
+        return slot
+    was_ready, slot = slot == 0, ZERO
+    if len(own) >= FULL_ROWS and counters[FREE] > 0:
+        counters[FREE] -= 1
+        slot = memory.free[counters[FREE]]
+    if not was_ready and len(own) > FEW_ROWS:
+        count_all(given.plan, here, sample_here(sample, memory), own, shift, histograms[slot], given.stop)
+    elif slot > 0:
+        for i in range(histograms.shape[1]):
+            histograms[slot, i] = histograms[0, i]
+    return slot

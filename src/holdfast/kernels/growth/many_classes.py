@@ -1,6 +1,7 @@
 """Thresholds for three classes or more: the statistics are arrays."""
 
-from holdfast.arrays import IntArray, LongArray
+from holdfast._arrays import IntArray, LongArray
+from holdfast.kernels.growth.constraints import guided_gain, undirected
 from holdfast.kernels.growth.criteria import (
     NEVER,
     Node,
@@ -12,9 +13,7 @@ from holdfast.kernels.growth.criteria import (
     is_allowed,
     weight_of,
 )
-from holdfast.kernels.growth.guide import guided_gain, undirected
-from holdfast.kernels.growth.histogram import MISSING_CODE, Coded, Sample, add_row
-from holdfast.kernels.growth.sort import ROW_MASK
+from holdfast.kernels.growth.histogram import MISSING_CODE, ROW_MASK, Coded, Sample, add_row
 from holdfast.kernels.growth.split import (
     LEFT,
     RIGHT,
@@ -32,7 +31,7 @@ from holdfast.kernels.growth.split import (
 from holdfast.kernels.jit import inner, int64
 
 MOST_EXACT = 1 << 26  # units of weight, sums of whose squares are exact as floats
-START = int64(0)  # where the statistics stand in an array of their own
+HEAD = int64(0)  # where the statistics stand in an array of their own
 MOST_CORNERS = 6  # classes up to which all corners of the box are tried
 
 
@@ -75,7 +74,7 @@ def corner_gain(
     for mask in range(1, (1 << plan.n_classes) - 1):
         for k in range(plan.n_classes):
             corner[k] = left[k] + (inside[k] if mask >> k & 1 else 0)
-        highest = max(highest, classes_gain(plan, node, corner, total, weight_of(plan, corner, START)))
+        highest = max(highest, classes_gain(plan, node, corner, total, weight_of(plan, corner, HEAD)))
     return min(bound, highest)
 
 
@@ -91,10 +90,10 @@ def consider(
     best: Split,
 ) -> tuple[float, Split]:
     """The gain of a split, allowed or not, and the better of it and the best so far."""
-    units = weight_of(plan, left, START)
+    units = weight_of(plan, left, HEAD)
     gain = classes_gain(plan, node, left, total, units)
     rows = left[plan.n_stats - 1] if plan.counts_apart else units
-    if not is_behind(plan, node, gain, best) and is_allowed(plan, node, rows, units, START):
+    if not is_behind(plan, node, gain, best) and is_allowed(plan, node, rows, units, HEAD):
         own, weight_left, weight_right = gain, float(units), float(node.units - units)
         if node.is_guided and units > 0 and units < node.units:
             of_class, in_left = float(total[plan.outcome]), float(left[plan.outcome])
@@ -140,7 +139,7 @@ def scan_classes(
         for f in range(b << (shift - fine), min((b + 1) << (shift - fine), n_fine)):
             for k in range(n_stats):
                 inside[k] += histogram[begin + f * n_stats + k]
-        weight_in = float(weight_of(plan, inside, START))
+        weight_in = float(weight_of(plan, inside, HEAD))
         if weight_in == 0.0 and not at_end:
             continue
         gain = gain_missing = 0.0

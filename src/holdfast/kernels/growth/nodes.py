@@ -4,13 +4,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from holdfast.arrays import BoolArray, FloatArray, LongArray, SignArray
+from holdfast._arrays import BoolArray, FloatArray, LongArray, SignArray
+from holdfast.kernels.growth.constraints import GIVEN, HIGHEST, LOWEST, PARENT, Guide
 from holdfast.kernels.growth.criteria import NEVER, Node, Plan, weight_of
-from holdfast.kernels.growth.drawing import child_seed, mix
-from holdfast.kernels.growth.guide import GIVEN, HIGHEST, LOWEST, PARENT, Guide
 from holdfast.kernels.growth.histogram import Coded
-from holdfast.kernels.growth.many_classes import START as HEAD
-from holdfast.kernels.growth.split import Split
+from holdfast.kernels.growth.many_classes import HEAD
+from holdfast.kernels.growth.split import Split, child_seed, mix
 from holdfast.kernels.jit import allocating, inner, int64
 
 # The columns of the table of nodes; -1 where a field does not apply. LAST_LEFT and FIRST_RIGHT are the rows
@@ -159,3 +158,37 @@ def in_preorder(plan: Plan, coded: Coded, growing: Growing, n_nodes: int, grown:
                 sets[n_set + code] = side == 1 or (side == NONE and fields[i, MISSING_LEFT] == 1)
             n_set += coded.n_codes[feature]
     grown.counters[N_NODES], grown.counters[N_SET] = n_nodes, n_set
+
+
+# -- The nodes that wait to be split, the first to be split on top -------------------------------------------
+
+
+@inner
+def push(heap: LongArray, priority: FloatArray, size: int, node: int) -> None:
+    """Add a node to the heap, the highest priority and then the oldest node first."""
+    i = size
+    while i > 0:
+        parent = heap[(i - 1) // 2]
+        if priority[parent] > priority[node] or (priority[parent] == priority[node] and parent < node):
+            break
+        heap[i] = parent
+        i = (i - 1) // 2
+    heap[i] = node
+
+
+@inner
+def pop(heap: LongArray, priority: FloatArray, size: int) -> int:
+    """Take the first node out of the heap."""
+    first: int = heap[0]
+    node, i = heap[size - 1], 0
+    while 2 * i + 1 < size - 1:
+        child = 2 * i + 1
+        a, b = heap[child], heap[min(child + 1, size - 2)]
+        if priority[b] > priority[a] or (priority[b] == priority[a] and b < a):
+            child, a = child + 1, b
+        if priority[node] > priority[a] or (priority[node] == priority[a] and node < a):
+            break
+        heap[i] = a
+        i = child
+    heap[i] = node
+    return first

@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from holdfast.arrays import IntArray, KeyArray, LongArray
-from holdfast.kernels.growth.sort import sort_keys
+from holdfast._arrays import IntArray, KeyArray, LongArray
+from holdfast.kernels.growth.histogram import sort_keys
 from holdfast.kernels.jit import inner, int64, kernel, uint64
 
 WORD_BITS = 63

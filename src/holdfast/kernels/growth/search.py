@@ -2,8 +2,9 @@
 
 import math
 
-from holdfast.arrays import ByteArray, IntArray, LongArray
+from holdfast._arrays import ByteArray, IntArray, LongArray
 from holdfast.kernels.growth.categories import scan_categories
+from holdfast.kernels.growth.constraints import toward
 from holdfast.kernels.growth.criteria import (
     NEVER,
     PARTS,
@@ -14,13 +15,18 @@ from holdfast.kernels.growth.criteria import (
     row_impurity,
     weight_of,
 )
-from holdfast.kernels.growth.drawing import queue_columns, take_column
-from holdfast.kernels.growth.guide import toward
-from holdfast.kernels.growth.histogram import Coded, Sample, bits_dropped, count_one
-from holdfast.kernels.growth.many_classes import START, open_classes, scan_classes, scan_rows_classes
-from holdfast.kernels.growth.sort import ROW_MASK
-from holdfast.kernels.growth.sorted_rows import write_keys
-from holdfast.kernels.growth.split import Scratch, Split, could_win, kept_in_ties, no_split
+from holdfast.kernels.growth.histogram import ROW_MASK, Coded, Sample, bits_dropped, count_one
+from holdfast.kernels.growth.many_classes import HEAD, open_classes, scan_classes, scan_rows_classes
+from holdfast.kernels.growth.small_nodes import write_keys
+from holdfast.kernels.growth.split import (
+    Scratch,
+    Split,
+    could_win,
+    kept_in_ties,
+    no_split,
+    queue_columns,
+    take_column,
+)
 from holdfast.kernels.growth.two_statistics import open_two, scan_rows, scan_two
 from holdfast.kernels.jit import inner, int64
 
@@ -62,7 +68,7 @@ def add_up(plan: Plan, sample: Sample, rows: IntArray, total: LongArray) -> None
 @inner
 def describe(plan: Plan, sample: Sample, rows: IntArray, total: LongArray) -> Node:
     """The node that these rows make; `total` are their statistics."""
-    units = weight_of(plan, total, START)
+    units = weight_of(plan, total, HEAD)
     weight = float(units)
     n_rows = total[plan.n_stats - 1] if plan.counts_apart else units
     low, high, impurity = 0.0, 1.0, 0.0

@@ -6,7 +6,8 @@ calls that pass arrays made the scan of two classes three times slower.
 
 import math
 
-from holdfast.arrays import IntArray, LongArray
+from holdfast._arrays import IntArray, LongArray
+from holdfast.kernels.growth.constraints import guided_gain, undirected
 from holdfast.kernels.growth.criteria import (
     NEVER,
     Node,
@@ -16,9 +17,7 @@ from holdfast.kernels.growth.criteria import (
     is_allowed,
     is_below,
 )
-from holdfast.kernels.growth.guide import guided_gain, undirected
-from holdfast.kernels.growth.histogram import MISSING_CODE, Coded, Sample
-from holdfast.kernels.growth.sort import ROW_MASK
+from holdfast.kernels.growth.histogram import MISSING_CODE, ROW_MASK, Coded, Sample
 from holdfast.kernels.growth.split import (
     LEFT,
     RIGHT,

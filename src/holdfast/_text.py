@@ -1,0 +1,360 @@
+"""Numbers as a reader wants to see them: digits, decimals, percent, counts and times."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from math import floor, isfinite, isnan, log10
+from re import sub
+from statistics import median
+from textwrap import wrap
+from typing import Any
+
+import numpy as np
+
+from holdfast._arrays import BoolArray, LongArray
+
+MOST_DECIMALS = 6
+WORDS = (
+    "no",
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+)
+HUGE = 1e6  # numbers from here on have a few digits and a power of ten
+
+
+def number_text(value: float, digits: int = 6) -> str:
+    """The number to so many significant digits, or as many as its integer part and one decimal need.
+
+    A threshold halfway between two integers is therefore never rounded to one of them.
+
+    >>> number_text(0.1 + 0.2), number_text(1234567.5)
+    ('0.3', '1234567.5')
+    """
+    if not isfinite(value):
+        return str(value)
+    integer_digits = len(str(int(abs(value))))
+    return f"{value + 0.0:.{max(digits, integer_digits + 1) if integer_digits <= 15 else digits}g}"
+
+
+def told_apart(first: float, second: float, digits: int = 4, most: int = 12) -> tuple[str, str]:
+    """Both numbers to so many digits, or as many more, up to `most`, as tell them apart.
+
+    >>> told_apart(4.4741, 4.4739)
+    ('4.4741', '4.4739')
+    """
+    for each in range(digits, most + 1):
+        texts = number_text(first, each), number_text(second, each)
+        if texts[0] != texts[1]:
+            break
+    return texts
+
+
+def fixed_text(value: float, decimals: int, sign: str = "", huge: float = HUGE) -> str:
+    """The number to so many decimals; from `huge` on, three digits and a power of ten.
+
+    >>> fixed_text(-0.0004, 3), fixed_text(0.25, 3, "+"), fixed_text(1234567.8, 1)
+    ('0.000', '+0.250', '1.23e+06')
+    """
+    # Adding 0 to what is rounded to nothing makes it 0.00, never -0.00.
+    return (
+        f"{value:{sign}.3g}" if abs(value) >= huge else f"{round(value, decimals) + 0.0:{sign}.{decimals}f}"
+    )
+
+
+# -- values with errors -----------------------------------------------------------------------------------
+
+
+def decimals_of_values(values: Iterable[float], digits: int, of_zero: int = 0) -> int:
+    """Decimals that show so many digits of the greatest value; `of_zero` if all are 0.
+
+    >>> decimals_of_values([0.0123, 4.5], 3)
+    2
+    """
+    greatest = max((abs(float(value)) for value in values if not isnan(value)), default=0.0)
+    return min(max(0, digits - 1 - floor(log10(greatest))), MOST_DECIMALS) if greatest else of_zero
+
+
+def decimals_of_errors(errors: Iterable[float]) -> int | None:
+    """Decimals that show two digits of the median error; None if no error is above 0.
+
+    >>> decimals_of_errors([0.0121, 0.0144])
+    3
+    """
+    known = [float(error) for error in errors if error > 0]
+    return min(max(0, 1 - floor(log10(median(known)))), MOST_DECIMALS) if known else None
+
+
+def with_errors(values: Sequence[float], errors: Sequence[float]) -> list[str]:
+    """The values, each with its standard error, in as many decimals as the errors have digits to tell.
+
+    >>> with_errors([0.97123, 0.95], [0.0121, 0.0144])
+    ['0.971 ± 0.012', '0.950 ± 0.014']
+    """
+    pairs = list(zip(values, errors, strict=True))
+    if max(map(abs, values), default=0.0) >= HUGE:
+        return [f"{value:.4g} ± {error:.2g}" for value, error in pairs]
+    known = decimals_of_errors(errors)
+    decimals = 3 if known is None else known
+    return [f"{fixed_text(value, decimals)} ± {fixed_text(error, decimals)}" for value, error in pairs]
+
+
+def with_error(value: float, error: float, room: int = 0) -> str:
+    """One value to four digits with its standard error to two, which takes at least `room` letters.
+
+    >>> with_error(0.97123, 0.0121)
+    '0.9712 ± 0.012'
+    """
+    return f"{value:.4g} ± {error:<{room}.2g}"
+
+
+# -- fractions --------------------------------------------------------------------------------------------
+
+
+def probability_text(fraction: float) -> str:
+    """The fraction to two decimals, or to as many as tell "nearly always" from "always".
+
+    >>> probability_text(1.0), probability_text(0.9987)
+    ('1.00', '0.999')
+    """
+    text = f"{fraction:.2f}"
+    for decimals in range(3, 7):
+        if 0 < fraction < 1 and float(text) in (0, 1):
+            text = f"{fraction:.{decimals}f}"
+    return text
+
+
+def loss_text(loss: float) -> str:
+    """A fraction of a fit that is lost, from none to all of it: beyond that, a constant would fit better.
+
+    >>> loss_text(0.021), loss_text(-1e-9), loss_text(1.876)
+    ('2.1 %', '0.0 %', 'all')
+    """
+    return "all" if loss >= 1.0 else percent_text(max(loss, 0.0))
+
+
+def percent_text(fraction: float) -> str:
+    """The fraction in percent, to one decimal."""
+    return "< 0.1 %" if 0 < fraction < 0.0005 else f"{100 * fraction:.1f} %"
+
+
+def rounded_percent(fraction: float) -> str:
+    """The fraction in percent without decimals, never rounded to none or to all.
+
+    >>> rounded_percent(0.618), rounded_percent(0.999), rounded_percent(1.0)
+    ('62 %', '> 99 %', '100 %')
+    """
+    if 0 < fraction < 0.005:
+        return "< 1 %"
+    return "> 99 %" if 0.995 <= fraction < 1 else f"{100 * fraction:.0f} %"
+
+
+def percent_range(low: float, high: float) -> str:
+    """An interval of fractions in percent; an end that is nearly all or none is not rounded to it.
+
+    >>> percent_range(0.257, 0.534), percent_range(0.997, 1.0)
+    ('26 to 53 %', '> 99 to 100 %')
+    """
+    low, high = round(low, 9), round(high, 9)  # an interval of none ends at 1e-17
+    return f"{rounded_percent(low).removesuffix(' %')} to {rounded_percent(high)}"
+
+
+# -- counts and times -------------------------------------------------------------------------------------
+
+
+def counted(number: float, noun: str, plural: str = "") -> str:
+    """The number with the noun, in the plural if it is not one.
+
+    >>> counted(1, "row"), counted(12345, "row"), counted(2, "leaf", "leaves")
+    ('1 row', '12,345 rows', '2 leaves')
+    """
+    return f"{number:,.0f} {noun if number == 1 else plural or f'{noun}s'}"
+
+
+def in_words(number: int) -> str:
+    """A number up to twelve in words, a greater one in digits.
+
+    >>> in_words(8), in_words(1234)
+    ('eight', '1,234')
+    """
+    return WORDS[number] if number < len(WORDS) else f"{number:,}"
+
+
+def count_text(count: float) -> str:
+    """The number of rows, which weights can make a broken one.
+
+    >>> count_text(12345.0), count_text(0.25)
+    ('12,345', '0.25')
+    """
+    return f"{count:,.0f}" if count == round(count) else number_text(count)
+
+
+def rows_text(count: float) -> str:
+    """The number of rows, with the word."""
+    return f"{count_text(count)} {'row' if count == 1 else 'rows'}"
+
+
+def duration(seconds: float) -> str:
+    """A time as people say it.
+
+    >>> duration(0.0123), duration(75.0)
+    ('12 ms', '75.0 s')
+    """
+    return f"{seconds:.1f} s" if seconds >= 1 else f"{1000 * seconds:.0f} ms"
+
+
+# -- Short lists of names and rows for messages --------------------------------------------------------------
+
+
+def listed(things: Iterable[Any], limit: int = 10) -> str:
+    """The things in quotes as Python writes them, separated by commas, cut after `limit`.
+
+    >>> listed(["age", "bmi", "sex"], limit=2)
+    "'age', 'bmi' and 1 more"
+    """
+    return joined([repr(thing) for thing in things], limit)
+
+
+def joined(parts: list[str], limit: int = 10) -> str:
+    """The parts separated by commas, cut after `limit`."""
+    rest = len(parts) - limit
+    return ", ".join(parts[:limit]) + (f" and {rest} more" if rest > 0 else "")
+
+
+@dataclass(frozen=True, eq=False)
+class RowLabels:
+    """What rows are called in messages: by their lines in a file, or by the labels of a frame."""
+
+    labels: Any  # an array, or an index of pandas
+    noun: str = "row"
+
+    @classmethod
+    def of(cls, data: Any) -> "RowLabels | None":
+        """The labels of a frame or a series of pandas; None for data whose rows are known by position.
+
+        >>> import pandas
+        >>> RowLabels.of(pandas.Series([1, 2], index=["ann", "bob"])).labels[1]
+        'bob'
+        """
+        native = data.to_native() if hasattr(data, "to_native") else data
+        labels = getattr(native, "index", None)
+        return None if labels is None or callable(labels) else cls(labels)
+
+    def subset(self, rows: BoolArray | LongArray) -> "RowLabels":
+        """The names of the rows with a flag, or of these numbers."""
+        return RowLabels(self.labels[rows], self.noun)
+
+
+def row_name(position: int, rows: RowLabels | None = None) -> str:
+    """What the row at this position is called: 'row 3', or 'line 5' in a file.
+
+    >>> row_name(3), row_name(3, RowLabels(np.array([2, 3, 4, 5]), "line"))
+    ('row 3', 'line 5')
+    """
+    return f"row {position}" if rows is None else f"{rows.noun} {_label(rows.labels[position])}"
+
+
+def first_rows(wanted: BoolArray, rows: RowLabels | None = None, limit: int = 3) -> str:
+    """Where the first true rows are.
+
+    >>> first_rows(np.array([False, True, True]))
+    'first at rows 1, 2'
+    """
+    places = np.flatnonzero(wanted)[:limit].tolist()
+    noun = "row" if rows is None else rows.noun
+    labels = [str(place) if rows is None else _label(rows.labels[place]) for place in places]
+    return f"first at {noun}{'s' if len(labels) > 1 else ''} {', '.join(labels)}"
+
+
+def _label(label: Any) -> str:
+    return repr(label) if isinstance(label, str) else str(label)
+
+
+def closest(name: str, known: Iterable[str]) -> str | None:
+    """The name that was probably meant: the same but for capitals, or one that is spelt almost alike.
+
+    >>> closest("Severity", ["age", "severity"]), closest("hue", ["age"])
+    ('severity', None)
+    """
+    names = {each.lower(): each for each in reversed(list(known))}
+    near = get_close_matches(name.lower(), list(names), 1, 0.6)
+    return names[near[0]] if near else None
+
+
+def columns_text(absent: Iterable[str], known: Sequence[str]) -> str:
+    """What was probably meant by a name that is no column, and the columns that there are.
+
+    >>> columns_text(["Age"], ["age", "sex"])
+    "Did you mean 'age'? The columns are 'age', 'sex'."
+    """
+    meant = [near for name in absent if (near := closest(str(name), map(str, known))) is not None]
+    question = f"Did you mean {listed(meant)}? " if meant else ""
+    return f"{question}The columns are {listed(known, 30)}."
+
+
+# -- Text that fits ------------------------------------------------------------------------------------------
+
+NO_BREAK = "\N{NO-BREAK SPACE}"
+CUT = "…"  # where a drawing, or the terminal, leaves something out
+_QUOTED = r"""(?<=[{ ])(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")(?=[,}])"""  # a category of a list, in quotes
+
+
+def printable(text: str) -> str:
+    """The text with line breaks and other invisible characters spelt out."""
+    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)
+
+
+def shortened(text: str, width: int) -> str:
+    """The text in at most `width` letters: its middle gives way, as name and threshold stand at the ends."""
+    if len(text) <= width:
+        return text
+    tail = (width - 1) // 3
+    return f"{text[: width - 1 - tail]}{CUT}{text[len(text) - tail :]}"
+
+
+def left_out_text(whole: str) -> str:
+    """What a text that was shortened says of it: the sign, and where nothing is left out."""
+    return f"{CUT} stands for what is left out: {whole} has all of it."
+
+
+def unbreakable(text: str) -> str:
+    """The condition with NO_BREAK for the spaces inside its categories, where no line should end."""
+    whole = sub(_QUOTED, lambda found: found[0].replace(" ", NO_BREAK), text)
+    return sub(r"(?<!,) (?=[^{}]*\})", NO_BREAK, whole)
+
+
+def wrapped_lines(text: str, width: int, first: str = "", rest: str = "") -> list[str]:
+    """The text in lines of at most `width` letters, which begin with `first` and then with `rest`.
+
+    No line ends at a hyphen or at a NO_BREAK, which becomes a space.
+    """
+    lines = wrap(text, width, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False)
+    return [line.replace(NO_BREAK, " ") for line in lines]
+
+
+def label_text(label: object) -> str:
+    """A category or class as text; 1.0 and 1 read alike."""
+    if isinstance(label, float) and label.is_integer() and abs(label) < 1e15:
+        return str(int(label))
+    return printable(str(label))
+
+
+def item_text(label: object) -> str:
+    """The label as one of a list: in quotes if a comma or a brace of its own would make it read as two."""
+    text = label_text(label)
+    is_plain = text == text.strip() and text and not any(mark in text for mark in ",{}")
+    return text if is_plain else repr(text)
+
+
+# -- The orders that rules can be shown in -------------------------------------------------------------------
+
+ORDERS = ("tree", "risk")  # as they stand in the tree; those of the highest risk first

@@ -1,0 +1,261 @@
+"""New rows as the matrix a tree reads: just the features it asks about, encoded by its schema."""
+
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import nan
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holdfast._arrays import FloatArray
+from holdfast._text import RowLabels, counted, first_rows, joined, listed, row_name
+from holdfast.data.columns import Column, infinity_error, read_column
+from holdfast.data.custom_features import Question, parse_questions
+from holdfast.data.frame import Frame, make_frame
+from holdfast.data.schema import Feature, Label, Schema, SchemaDifferences
+from holdfast.errors import DataError, DataWarning, SchemaMismatch
+
+
+def encode_rows(
+    X: Any,
+    schema: Schema,
+    features: Sequence[int],
+    *,
+    handle_unknown: str = "missing",
+    handle_missing: str = "learned",
+) -> FloatArray:
+    """Encode X as a C-contiguous matrix with one column per requested feature.
+
+    Columns of a frame are matched by name, and it needs only those that are asked about; an array has all of
+    them, in the order of the schema. A category that the schema does not hold counts as missing, with a
+    warning, unless `handle_unknown="error"`; with `handle_missing="error"` missing values in the columns that
+    the asked-for features read raise an error. It may be X itself: do not write.
+    """
+    _check_choice("handle_unknown", handle_unknown, ("missing", "error"))
+    _check_choice("handle_missing", handle_missing, ("learned", "error"))
+    frame = name_columns(schema, make_frame(X))
+    matrix = _numbers_taken(frame, schema, features)
+    if matrix is not None:
+        if handle_missing == "error":
+            _raise_for_missing(schema, dict(zip(features, matrix.T, strict=True)), frame)
+        return matrix
+    return _encoded_by_column(frame, schema, features, handle_unknown, handle_missing)
+
+
+def required_columns(schema: Schema, features: Sequence[int]) -> tuple[str, ...]:
+    """List the columns that these features, or their questions, read."""
+    read = _columns_asked(features, _questions(schema, features))
+    return tuple(schema.features[index].name for index in read)
+
+
+def _columns_asked(features: Sequence[int], questions: Mapping[int, Question]) -> list[int]:
+    """List the features that are columns, then the columns that questions read."""
+    read = {index for index in features if index not in questions}
+    return sorted(read.union(*(question.columns for question in questions.values())))
+
+
+def _raise_for_absent(schema: Schema, read: Sequence[int], frame: Frame) -> None:
+    """Raise a SchemaMismatch if a column is absent; it lists extra columns, too."""
+    absent = {schema.features[index].name for index in read}.difference(frame.names)
+    if absent:
+        known = {feature.name for feature in schema.columns}
+        SchemaDifferences(
+            missing=[feature.name for feature in schema.columns if feature.name in absent],
+            extra=[name for name in frame.names if name not in known],
+        ).raise_if_any()
+
+
+def _questions(schema: Schema, features: Sequence[int]) -> dict[int, Question]:
+    asked = [index for index in features if schema.features[index].kind == "question"]
+    texts = [schema.features[index].name for index in asked]
+    return dict(zip(asked, parse_questions(texts, schema.columns), strict=True))
+
+
+# -- an array of numbers ----------------------------------------------------------------------------------
+
+
+def _numbers_taken(frame: Frame, schema: Schema, features: Sequence[int]) -> FloatArray | None:
+    """Take the columns directly from a numeric array if all features are numeric; else None."""
+    array = frame.matrix
+    if array is None or array.dtype.kind not in "fiu":
+        return None
+    if any(schema.features[index].kind != "numeric" for index in features):
+        return None
+    matrix = _taken(array, features)
+    infinite = np.isinf(matrix)
+    if infinite.any():
+        position = int(infinite.any(axis=0).argmax())
+        name = schema.features[features[position]].name
+        raise infinity_error(f"column {name!r}", first_rows(infinite[:, position]))
+    return matrix
+
+
+def _taken(array: NDArray[Any], features: Sequence[int]) -> FloatArray:
+    if array.flags.c_contiguous:
+        is_whole = list(features) == list(range(array.shape[1]))
+        taken = array if is_whole else array.take(np.asarray(features, np.intp), axis=1)
+        return taken.astype(np.float64, copy=False)
+    # numpy's take would first copy all of an array in another order.
+    matrix = np.empty((len(array), len(features)))
+    for position, index in enumerate(features):
+        matrix[:, position] = array[:, index]
+    return matrix
+
+
+# -- column by column -------------------------------------------------------------------------------------
+
+
+def _encoded_by_column(
+    frame: Frame, schema: Schema, features: Sequence[int], handle_unknown: str, handle_missing: str
+) -> FloatArray:
+    questions = _questions(schema, features)
+    read = _columns_asked(features, questions)
+    _raise_for_absent(schema, read, frame)
+    columns = _matched_columns(frame, schema, read, handle_unknown)
+    if handle_missing == "error":
+        _raise_for_missing(schema, columns, frame)
+    matrix = np.empty((frame.n_rows, len(features)))
+    for position, index in enumerate(features):
+        question = questions.get(index)
+        matrix[:, position] = (
+            question.answers([columns[read] for read in question.columns]) if question else columns[index]
+        )
+    return matrix
+
+
+def _matched_columns(
+    frame: Frame, schema: Schema, read: Sequence[int], handle_unknown: str
+) -> dict[int, FloatArray]:
+    """Encode these columns by the schema."""
+    matches: dict[int, ColumnMatch] = {}
+    differences = SchemaDifferences()
+    unseen: dict[str, dict[Label, int]] = {}
+    for index in read:
+        feature = schema.features[index]
+        vector, what = frame.column(feature.name), f"column {feature.name!r}"
+        matches[index] = match = match_column(vector, feature, what, frame.rows)
+        if match.clash:
+            differences.kinds[feature.name] = match.clash
+        elif match.unknown:
+            unseen[feature.name] = match.unknown
+    if handle_unknown == "error":
+        differences.categories = {name: list(counts) for name, counts in unseen.items()}
+    differences.raise_if_any()
+    warn_unknown_categories(unseen)
+    return {index: match.values for index, match in matches.items()}
+
+
+def _raise_for_missing(schema: Schema, columns: Mapping[int, FloatArray], frame: Frame) -> None:
+    for index, values in columns.items():
+        missing = np.isnan(values)
+        if missing.any():
+            raise DataError(
+                f"column {schema.features[index].name!r} has {missing.sum()} missing values, "
+                f"{first_rows(missing, frame.rows)}. "
+                'Fill them in, or let them follow the learned side with handle_missing="learned".'
+            )
+
+
+def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        raise DataError(f"{name} must be one of {listed(choices)}, and is {value!r}.")
+
+
+# -- A column of new data in the codes of the schema, and what of it the schema does not hold ----------------
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnMatch:
+    """Values encoded by a schema; NaN where missing or where the category is unknown."""
+
+    values: FloatArray
+    unknown: dict[Label, int] = field(default_factory=dict)  # labels not in the schema, and their rows
+    clash: str = ""  # why the column cannot be of the feature's kind; empty if it can
+
+
+def match_column(raw: Any, feature: Feature, what: str, rows: RowLabels | None = None) -> ColumnMatch:
+    """Read the column as the feature's kind, with categories matched by value.
+
+    A column without any value fits every kind. Text is never read as numbers, nor numbers as text.
+    """
+    rows = rows or RowLabels.of(raw)
+    if feature.kind != "numeric":
+        column = read_column(raw, what, "categories", rows)
+        return match_labels(column, feature.kind, feature.categories, rows)
+    column = read_column(raw, what, "numbers", rows)
+    if column.kind == "numeric":
+        return ColumnMatch(column.values)
+    text = [isinstance(label, str) for label in column.labels]
+    if any(text):
+        return ColumnMatch(column.values, clash=_clash(column, "numeric", text, rows))
+    return ColumnMatch(_recoded(column, [float(label) for label in column.labels]))
+
+
+def name_columns(schema: Schema, frame: Frame) -> Frame:
+    """Name the columns of an array after the schema; a frame keeps its names."""
+    if frame.matrix is None:
+        return frame
+    names = tuple(feature.name for feature in schema.columns)
+    if len(frame.names) != len(names):
+        raise SchemaMismatch(
+            f"X has {len(frame.names)} features, but Tree is expecting {len(names)} features as input. "
+            f"They are {listed(names)}."
+        )
+    return replace(frame, names=names)
+
+
+def warn_unknown_categories(unseen: Mapping[str, Mapping[Label, int]], way_out: str = "") -> None:
+    """Warn about categories that count as missing, by column, with their rows."""
+    if not unseen:
+        return
+    columns = [
+        f"column {name!r}: "
+        + joined([f"{label!r} ({counted(count, 'row')})" for label, count in counts.items()])
+        for name, counts in unseen.items()
+    ]
+    warnings.warn(
+        f"categories that the model has not seen count as missing: {joined(columns)}.{way_out}",
+        DataWarning,
+        stacklevel=4,
+    )
+
+
+def match_labels(
+    column: Column, kind: str, labels: tuple[Label, ...], rows: RowLabels | None = None
+) -> ColumnMatch:
+    """Encode the column by these labels; `kind` is for the reader."""
+    counts = np.bincount(
+        column.values[~np.isnan(column.values)].astype(np.intp), minlength=len(column.labels)
+    )
+    present = {label: int(count) for label, count in zip(column.labels, counts, strict=True) if count}
+    if present and labels and _are_text(present).isdisjoint(_are_text(labels)):
+        expected = f"{kind} of {'text' if isinstance(labels[0], str) else 'numbers'}"
+        return ColumnMatch(column.values, clash=_clash(column, expected, [True] * len(column.labels), rows))
+    position = {label: float(index) for index, label in enumerate(labels)}
+    values = _recoded(column, [position.get(label, nan) for label in column.labels])
+    return ColumnMatch(values, {label: count for label, count in present.items() if label not in position})
+
+
+def _recoded(column: Column, codes: Sequence[float]) -> FloatArray:
+    """Replace the positions of labels by these codes."""
+    known = ~np.isnan(column.values)
+    values = np.full(len(known), nan)
+    values[known] = np.array(codes, np.float64)[column.values[known].astype(np.intp)]
+    return values
+
+
+def _are_text(labels: Iterable[Label]) -> set[bool]:
+    return {isinstance(label, str) for label in labels}
+
+
+def _clash(column: Column, expected: str, wrong: Sequence[bool], rows: RowLabels | None) -> str:
+    """Describe what the schema expects and the first value that contradicts it."""
+    wrong_rows = np.flatnonzero(np.isin(column.values, np.flatnonzero(wrong)))
+    if not len(wrong_rows):
+        return f"{expected} in the schema, and categories of text here"
+    value = column.labels[int(column.values[wrong_rows[0]])]
+    noun = "text" if isinstance(value, str) else "number"
+    where = row_name(int(wrong_rows[0]), rows)
+    return f"{expected} in the schema, and here the {noun} {value!r}, first at {where}"

@@ -1,1 +1,0 @@
-"""Questions that users write."""

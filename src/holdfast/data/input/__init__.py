@@ -1,1 +1,0 @@
-"""Frames, arrays and columns of any library, read to arrays of numbers."""

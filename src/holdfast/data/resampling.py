@@ -1,0 +1,222 @@
+"""Samples of the rows, with or without replacement, as repetitions of rows."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from holdfast._arrays import IntArray, KeyArray, LongArray, frozen
+from holdfast._random import Stream
+from holdfast.data.row_keys import (
+    STEP,
+    lowest,
+    poisson_counts,
+    poisson_samples,
+    random_bits,
+    uniforms,
+    unit_keys,
+)
+from holdfast.data.table import Table
+
+MOST_DRAWS = 16  # for each row; of more repetitions the counts are drawn, not the repetitions
+
+
+@dataclass(frozen=True, eq=False)
+class Units:
+    """Units of resampling: rows or, if there are groups, all rows of a group."""
+
+    keys: KeyArray
+    are_groups: bool = False
+
+    @classmethod
+    def of(cls, table: Table, groups: LongArray | None = None) -> "Units":
+        """Make the units of a table, or of its groups."""
+        return cls(frozen(unit_keys(table, groups)), groups is not None)
+
+    @cached_property
+    def n_keys(self) -> int:
+        """Number of distinct units."""
+        return len(np.unique(self.keys))
+
+
+class Draws(NamedTuple):
+    """A sample with replacement; a row of the table may stand for several."""
+
+    counts: IntArray  # how often it is drawn, with all that it stands for
+    rows: IntArray  # how many of those that it stands for are drawn
+    squares: LongArray  # how often each of these is drawn, squared and added up
+
+
+def bootstrap_counts(
+    repeats: IntArray,
+    units: Units,
+    stream: Stream,
+    *,
+    n_draws: int | None = None,
+    replacement: bool = True,
+) -> IntArray:
+    """Draw how often each row is in a bootstrap sample; once on average by default.
+
+    With replacement it is a Poisson bootstrap: each row is drawn on its own, as its key and the stream say,
+    and `n_draws` is the mean size of the sample. Without, those `n_draws` rows are drawn whose random numbers
+    are the lowest. A row that stands for several is drawn as often; one that stands for none is never drawn.
+    Groups are drawn whole, and `n_draws` counts them.
+
+    >>> bootstrap_counts(np.ones(5, np.int32), Units(np.arange(5, dtype=np.uint64)), (0, 0))
+    array([1, 1, 2, 0, 1], dtype=int32)
+    """
+    return bootstrap_draws(repeats, units, stream, n_draws=n_draws, replacement=replacement).counts
+
+
+def bootstrap_draws(
+    repeats: IntArray,
+    units: Units,
+    stream: Stream,
+    *,
+    n_draws: int | None = None,
+    replacement: bool = True,
+) -> Draws:
+    """Draw a bootstrap sample: which of the copies behind each row are drawn how often."""
+    counted = np.flatnonzero(repeats)
+    if len(counted) < len(repeats):  # rows that stand for none take no part in the draws
+        there = Units(units.keys[counted], units.are_groups)
+        own = bootstrap_draws(repeats[counted], there, stream, n_draws=n_draws, replacement=replacement)
+        return Draws(*(_spread(part, counted, len(repeats)) for part in own))
+    keys = units.keys
+    if units.are_groups:
+        return _draws_of(_times_drawn(units, stream, n_draws, replacement), repeats)
+    n_rows, n_all = len(repeats), int(repeats.sum(dtype=np.int64))
+    if not replacement and n_draws in (None, n_all):
+        return _draws_of(np.ones(n_rows, np.int32), repeats)
+    if n_all == n_rows:  # each row stands for itself
+        times = _times_drawn(units, stream, n_draws, replacement)
+        return Draws(times, (times > 0).astype(np.int32), np.square(times, dtype=np.int64))
+    if n_all > MOST_DRAWS * n_rows:
+        rate = (n_all if n_draws is None else n_draws) / n_all
+        counts = _of_many(repeats, keys, stream, rate, replacement)
+        # What is expected where so many draws fall on so many rows.
+        squares = counts + counts.astype(np.int64) * (counts - 1) // repeats
+        return Draws(counts, np.minimum(counts, repeats), squares)
+    row = np.repeat(np.arange(n_rows), repeats)
+    copy = np.arange(n_all) - (np.cumsum(repeats) - repeats)[row]
+    copies = Units(keys[row] + copy.astype(np.uint64) * STEP)
+    times = _times_drawn(copies, stream, n_draws, replacement)
+    summed = [np.bincount(row, part, minlength=n_rows) for part in (times, times > 0, times * times)]
+    return Draws(summed[0].astype(np.int32), summed[1].astype(np.int32), summed[2].astype(np.int64))
+
+
+def all_draws(
+    repeats: IntArray,
+    units: Units,
+    streams: Sequence[Stream],
+    *,
+    n_draws: int | None = None,
+    replacement: bool = True,
+) -> list[Draws]:
+    """Draw one sample per stream; all at once if no row stands for several."""
+    if n_draws is None and replacement and not units.are_groups and (repeats <= 1).all():
+        counted = np.flatnonzero(repeats)
+        if len(counted) == len(repeats):
+            times = poisson_samples(units.keys, streams)
+        else:
+            times = np.zeros((len(streams), len(repeats)), np.int32)
+            times[:, counted] = poisson_samples(units.keys[counted], streams)
+        rows, squares = (times > 0).astype(np.int32), np.square(times, dtype=np.int64)
+        return list(map(Draws, times, rows, squares))
+    return [
+        bootstrap_draws(repeats, units, stream, n_draws=n_draws, replacement=replacement)
+        for stream in streams
+    ]
+
+
+def all_counts(repeats: IntArray, units: Units, streams: Sequence[Stream]) -> list[IntArray]:
+    """Draw how often each row is in the bootstrap sample of every stream."""
+    return [draws.counts for draws in all_draws(repeats, units, streams)]
+
+
+def _draws_of(times: IntArray, repeats: IntArray) -> Draws:
+    """Draw copies of a row together."""
+    counts, rows = (repeats * part for part in (times, times > 0))
+    return Draws(counts.astype(np.int32), rows.astype(np.int32), counts.astype(np.int64) * times)
+
+
+def _spread(part: IntArray | LongArray, counted: LongArray, n_rows: int) -> Any:
+    spread = np.zeros(n_rows, part.dtype)
+    spread[counted] = part
+    return spread
+
+
+def count_groups(repeats: IntArray, groups: LongArray) -> int:
+    """Count the groups with a row of positive count.
+
+    >>> count_groups(np.array([1, 0, 2, 0]), np.array([7, 7, 8, 9]))
+    2
+    """
+    return len(np.unique(groups[repeats > 0]))
+
+
+def _times_drawn(units: Units, stream: Stream, n_draws: int | None, replacement: bool) -> IntArray:
+    if n_draws is None:
+        return poisson_counts(units.keys, stream) if replacement else np.ones(len(units.keys), np.int32)
+    if replacement:
+        return poisson_counts(units.keys, stream, n_draws / units.n_keys)
+    return lowest(units.keys, stream, n_draws).astype(np.int32)
+
+
+def _of_many(repeats: IntArray, keys: KeyArray, stream: Stream, rate: float, replacement: bool) -> IntArray:
+    """Draw counts of rows with many copies, all copies at once."""
+    from scipy.special import bdtr, bdtrik, pdtr, pdtrik
+
+    drawn = uniforms(keys, stream)
+    # The least count whose chance, together with that of all lower ones, reaches the random number.
+    if replacement:
+        counts = np.ceil(pdtrik(drawn, repeats * rate))
+        is_less = pdtr(np.maximum(counts - 1, 0), repeats * rate) >= drawn
+    else:
+        counts = np.ceil(bdtrik(drawn, repeats, rate))
+        is_less = bdtr(np.maximum(counts - 1, 0), repeats, rate) >= drawn
+    counts = np.asarray(np.maximum(counts - is_less, 0.0), np.int32)
+    if not counts.any():
+        counts[drawn.argmax()] = 1
+    return counts
+
+
+# -- Some of the rows of a large table, drawn without a number for each of them in memory --------------------
+
+_BLOCK = 2**18  # rows looked at together
+
+
+def subsample(keys: KeyArray, stream: Stream, n_rows: int) -> LongArray:
+    """Draw row numbers without replacement, in order: those with the lowest random numbers.
+
+    Keys are those of rows, each its own: what is drawn depends neither on the order of the rows nor, but for
+    some at the border, on what other rows there are.
+
+    >>> subsample(np.arange(10, dtype=np.uint64), (0, 1), 3)
+    array([1, 7, 9])
+    """
+    n_all = len(keys)
+    if n_rows >= n_all:
+        return np.arange(n_all)
+    margin = 8.0 * math.sqrt(n_rows) + 8.0
+    while True:
+        share = min((n_rows + margin) / n_all, 1.0)
+        rows, bits = _below(keys, stream, share)
+        if len(rows) >= n_rows:
+            return np.sort(rows[np.argsort(bits, kind="stable")[:n_rows]])
+        margin *= 4.0
+
+
+def _below(keys: KeyArray, stream: Stream, share: float) -> tuple[LongArray, KeyArray]:
+    """Return the rows whose random number is among the lowest, with these numbers."""
+    most = np.uint64(min(int(share * 2.0**64), 2**64 - 1))
+    rows, found = [], []
+    for start in range(0, len(keys), _BLOCK):
+        bits = random_bits(keys[start : start + _BLOCK], stream)
+        below = np.flatnonzero(bits <= most)
+        rows.append(below + start)
+        found.append(bits[below])
+    return np.concatenate(rows), np.concatenate(found)

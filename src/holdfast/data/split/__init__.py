@@ -1,1 +1,0 @@
-"""Which rows are learnt from and which are held out."""

@@ -1,1 +1,0 @@
-"""Tables on disk: for data that is larger than memory."""

@@ -1,1 +1,0 @@
-"""What other trees say of a tree: split support, feature use, and replications."""

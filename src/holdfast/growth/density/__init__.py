@@ -1,1 +1,0 @@
-"""Trees for unlabelled rows: clusters and densities."""

@@ -1,0 +1,217 @@
+"""Reduced-error pruning: a subtree stays only if rows that it was not grown on speak for it."""
+
+import warnings
+from math import sqrt
+from typing import Any
+
+import numpy as np
+
+from holdfast._arrays import BoolArray, FloatArray, IntArray, LongArray, scaled
+from holdfast._check import check_fraction
+from holdfast._random import Branch
+from holdfast.adapters import as_tree
+from holdfast.data.folds import assign_strata, random_positions, read_groups, select_below
+from holdfast.data.row_keys import copies_as_groups, unit_keys
+from holdfast.data.row_order import canonical
+from holdfast.data.table import Table
+from holdfast.errors import GrowthWarning, ParameterError
+from holdfast.growth.grow import grow_samples
+from holdfast.growth.leaf_values import refit_values
+from holdfast.growth.pruning import check_rows
+from holdfast.growth.rules import CART, GrowthRules
+from holdfast.growth.sample import balanced_on, fixed_point_sample
+from holdfast.scoring.formulas import LEAST
+from holdfast.scoring.intervals import design_effect
+from holdfast.tree.prune import prune_at, prune_to_lowest_cost
+from holdfast.tree.stats import parse_quantile
+from holdfast.tree.tree import LEAF, Tree
+
+
+def prune_reduced_error(tree: Tree, table: Table) -> Tree:
+    """Prune to the smallest subtree with the least error on new rows.
+
+    Parameters
+    ----------
+    tree : Tree
+    table : Table
+        Rows that the tree was not grown on. Errors are misclassified rows, at their cost if the tree has
+        losses; for numbers the squared error, Poisson deviance or pinball loss, by the criterion of the tree.
+
+    Returns
+    -------
+    Tree
+        Node values stay as they are.
+
+    Examples
+    --------
+    >>> from holdfast import grow
+    >>> tree = grow(Table.from_arrays([[1.0], [2.0], [3.0], [4.0]], ["a", "b", "a", "a"]))
+    >>> new = Table.from_arrays([[1.0], [2.0], [3.0]], ["a", "a", "a"], schema=tree.schema)
+    >>> prune_reduced_error(tree, new).n_leaves
+    1
+    """
+    tree = as_tree(tree)
+    return prune_to_lowest_cost(tree, _node_losses(tree, table))
+
+
+def grow_reduced_error(
+    table: Table,
+    rules: GrowthRules = CART,
+    fraction: float = 0.3,
+    *,
+    groups: Any = None,
+    seed: int = 0,
+) -> Tree:
+    """Grow on part of the rows, prune by the rest, and refit values to all of them.
+
+    The fraction that is held out is drawn by the seed, evenly from all classes; rows of one group stay
+    together, and the order of the rows does not matter.
+    """
+    check_fraction("reduced_error", fraction)
+    marks = [] if groups is None else [read_groups(groups, table.n_rows)]
+    table, marks, units = canonical(table, marks)
+    keys = unit_keys(table, copies_as_groups(table, units) if groups is None else marks[0])
+    held_out = select_below(
+        random_positions(assign_strata(table), keys, (seed, Branch.REDUCED_ERROR_ROWS)), fraction
+    )
+    fixed = fixed_point_sample(table, rules)
+    if held_out.all():  # a single row, or group
+        return grow_samples(table, rules, fixed, [fixed.repeats], [seed])[0]
+    is_learnt = (~held_out).astype(np.int32)
+    own = balanced_on(table, rules, is_learnt)
+    fixed_learnt = fixed_point_sample(table, own)
+    tree = grow_samples(table, own, fixed_learnt, [fixed_learnt.repeats * is_learnt], [seed])[0]
+    for note in tree.notes:
+        warnings.warn(note, GrowthWarning, stacklevel=2)
+    smaller = prune_reduced_error(tree, table.subset(held_out))
+    return refit_values(smaller, table, fixed.of_values, fixed.repeats)
+
+
+def _node_losses(tree: Tree, table: Table) -> FloatArray:
+    """Compute the loss of every node as a leaf on the rows that reach it."""
+    check_rows(tree, table)
+    weight = np.ones(table.n_rows) if table.weight is None else scaled(table.weight)[0]
+    lost = _lost_classes if tree.schema.target.is_classes else _lost_numbers
+    tree, target = _on_one_scale(tree, table.target)
+    losses = np.zeros(tree.n_nodes)
+    rows, node = np.arange(table.n_rows), tree.apply(table)
+    while len(rows):  # from the leaves up, all rows at once
+        np.add.at(losses, node, weight[rows] * lost(tree, node, target[rows]))
+        rows, node = rows[node > 0], tree.parent[node[node > 0]]
+    return losses
+
+
+def _lost_classes(tree: Tree, node: IntArray, target: Any) -> FloatArray:
+    if tree.loss_matrix is not None:
+        return np.asarray(tree.loss_matrix[target, tree.outcome[node]], np.float64)
+    return np.asarray(tree.outcome[node] != target, np.float64)
+
+
+def _lost_numbers(tree: Tree, node: IntArray, target: Any) -> FloatArray:
+    value = tree.value[node, 0]
+    if (quantile := parse_quantile(tree.criterion)) is not None:
+        apart = target - value
+        return np.asarray(np.where(apart > 0, quantile * apart, (quantile - 1.0) * apart), np.float64)
+    if tree.criterion == "poisson":
+        mean = np.maximum(value, LEAST)
+        surprise = np.where(target > 0, target * np.log(np.where(target > 0, target, 1.0) / mean), 0.0)
+        return np.asarray(surprise - target + mean, np.float64)
+    return np.asarray(np.square(target - value), np.float64)
+
+
+def _on_one_scale(tree: Tree, target: Any) -> tuple[Tree, Any]:
+    """Scale tree and targets by a power of two so that squares cannot overflow or vanish."""
+    if tree.schema.target.is_classes or tree.criterion == "poisson":
+        return tree, target
+    _, exponent = scaled(np.concatenate([tree.value[:, 0], target]))
+    return tree.replace(value=np.ldexp(tree.value, -exponent)), np.ldexp(target, -exponent)
+
+
+# -- Leaves of one node that rows held out cannot tell apart become one --------------------------------------
+
+SIMILAR = 0.2  # siblings stay apart if chance alone would part them so far less often than this
+FRACTION_TESTED = 1 / 3  # of the rows, held out to tell leaves apart
+
+
+def merge_similar_leaves(
+    tree: Tree, table: Table, level: float = SIMILAR, *, groups: LongArray | None = None
+) -> Tree:
+    """Merge sibling leaves that new rows cannot distinguish.
+
+    From the bottom up, two leaves of one node are compared by the classes of their rows (chi-squared) or by
+    the means of their numbers (Welch), weights and groups by their design effect. The values stay as they
+    are: those of the node above, where leaves are joined.
+
+    >>> from holdfast import Table, grow
+    >>> tree = grow(Table.from_arrays([[1.0], [2.0], [3.0]], ["a", "b", "b"]))
+    >>> new = Table.from_arrays([[1.0], [2.0], [1.0], [2.0]], ["a", "a", "b", "b"], schema=tree.schema)
+    >>> merge_similar_leaves(tree, new).n_leaves
+    1
+    """
+    tree = as_tree(tree)
+    check_rows(tree, table)
+    if not 0 < level < 1:
+        raise ParameterError(f"level={level!r} is out of range: it must lie between 0 and 1.")
+    leaves, is_leaf = tree.apply(table), tree.feature == LEAF
+    for node in range(tree.n_nodes - 1, -1, -1):  # preorder: children stand after their parent
+        left, right = int(tree.left[node]), int(tree.right[node])
+        if left != LEAF and is_leaf[left] and is_leaf[right]:
+            sides = [(leaves >= child) & (leaves < tree.subtree_end[child]) for child in (left, right)]
+            is_leaf[node] = compute_p_value(table, groups, *sides) >= level
+    return prune_at(tree, np.asarray(is_leaf))
+
+
+def compute_p_value(table: Table, groups: LongArray | None, left: BoolArray, right: BoolArray) -> float:
+    """Compute the p-value of equal leaves; 1 where there are too few rows to test."""
+    weight = np.ones(table.n_rows) if table.weight is None else table.weight
+    target = table.schema.target
+    outputs = np.eye(len(target.classes))[table.target] if target.is_classes else table.target[:, None]
+    means, sizes, spreads = [], [], []
+    for side in (left & (weight > 0), right & (weight > 0)):
+        if not side.any():
+            return 1.0
+        own, values = weight[side], outputs[side]
+        mean = (own[:, None] * values).sum(axis=0) / own.sum()
+        of_groups = None if groups is None else groups[side]
+        means.append(mean)
+        sizes.append(len(own) / design_effect(values, own, of_groups))
+        spreads.append(float((own[:, None] * (values - mean) ** 2).sum() / own.sum()))
+    if target.is_classes:
+        return _chi_squared(np.array(means), np.array(sizes))
+    return _welch(float(means[0][0] - means[1][0]), spreads, sizes)
+
+
+def _chi_squared(fractions: FloatArray, sizes: FloatArray) -> float:
+    from scipy.special import chdtrc
+
+    seen = fractions * sizes[:, None]
+    seen = seen[:, seen.sum(axis=0) > 0]
+    if seen.shape[1] < 2:
+        return 1.0
+    expected = seen.sum(axis=0) * (sizes / sizes.sum())[:, None]
+    return float(chdtrc(seen.shape[1] - 1, float(((seen - expected) ** 2 / expected).sum())))
+
+
+def _welch(difference: float, spreads: list[float], sizes: list[float]) -> float:
+    from scipy.special import stdtr
+
+    if min(sizes) < 2:
+        return 1.0
+    parts = [spread / (size - 1) for spread, size in zip(spreads, sizes, strict=True)]
+    if not sum(parts) > 0:
+        return 1.0 if difference == 0 else 0.0
+    freedom = sum(parts) ** 2 / sum(part**2 / (size - 1) for part, size in zip(parts, sizes, strict=True))
+    return float(2 * stdtr(freedom, -abs(difference) / sqrt(sum(parts))))
+
+
+def draw_test_rows(
+    table: Table, groups: LongArray | None, seed: int
+) -> tuple[Table, LongArray | None, BoolArray]:
+    """Return rows and groups in canonical order, and flags of those held out for the test."""
+    table, marks, units = canonical(table, [] if groups is None else [groups])
+    of_units = copies_as_groups(table, units) if groups is None else marks[0]
+    stream = (seed, Branch.SIMILAR_LEAVES)
+    tested = select_below(
+        random_positions(assign_strata(table), unit_keys(table, of_units), stream), FRACTION_TESTED
+    )
+    return table, marks[0] if marks else None, tested

@@ -1,1 +1,0 @@
-"""Smaller trees: by cost and complexity, by pessimism, by rows held out."""

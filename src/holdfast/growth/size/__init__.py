@@ -1,1 +1,0 @@
-"""The size of a tree, chosen by rows held out."""

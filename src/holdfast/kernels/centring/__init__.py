@@ -1,1 +1,0 @@
-"""The search for the centre of a collection of trees."""

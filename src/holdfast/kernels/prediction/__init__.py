@@ -1,1 +1,0 @@
-"""Rows through finished trees."""

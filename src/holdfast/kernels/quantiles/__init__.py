@@ -1,1 +1,0 @@
-"""Growing trees whose leaves say a median or another quantile."""

@@ -1,0 +1,968 @@
+"""The pages of a change: an update with its verdict and its record, and a diff of two trees."""
+
+from collections.abc import Iterator, Mapping
+from math import isnan
+from typing import Any
+
+from holdfast._text import (
+    NO_BREAK,
+    count_text,
+    counted,
+    fixed_text,
+    joined,
+    label_text,
+    number_text,
+    percent_text,
+    rounded_percent,
+    shortened,
+)
+from holdfast._view import Section, TextTable
+from holdfast.data.schema import Label
+from holdfast.distance.diff import RuleChange, SplitChange, TreeDiff
+from holdfast.distance.diff_rows import RowChanges
+from holdfast.distance.diff_text import (
+    DEGREES,
+    both_texts,
+    condition_change_parts,
+    degree_of,
+    only_bound,
+    row_sections,
+    rules_sentence,
+    score_figures,
+    split_texts,
+)
+from holdfast.report.figures import NOTHING, Drawing, drawing, outline
+from holdfast.report.page import KeyFigure, Page, PageSection, Part, ReportOptions
+from holdfast.report.rules import case_section, listing, tree_data
+from holdfast.runs.update import UpdateRun, by_threshold_and_class
+from holdfast.scoring.calibration import LITTLE, MUCH
+from holdfast.scoring.intervals import wilson_interval
+from holdfast.tree.rules import Condition, Rule
+from holdfast.tree.rules_text import FULL_LIST, condition_text, rule_outcome_text
+from holdfast.tree.stats import positive_class
+from holdfast.tree.tree import LEAF, Tree
+from holdfast.update.update import path_table, taken_sentence, verdict_table
+
+CHANGE, RECORD = "change", "risk manager"
+LONGEST_MARK, MOST_MARKED = 32, 3  # letters of a mark in a drawing, and categories in it
+MOST_WATCHED = 3  # subgroups, or columns, that the first screen names
+TONES = {"better": "good", "worse": "bad"}
+DEGREE_WORDS = {
+    "outcome": "another class",
+    "question": "other splits",
+    "moved": "other thresholds or categories",
+    "new": "new",
+    "gone": "gone",
+    "alike": "other value",
+    "same": "unchanged",
+}
+# Of decisions, what is counted.
+COUNTED = {
+    "changed": "flips: the decision changes",
+    "swap_ins": "swap-ins: acted on now, not before",
+    "swap_outs": "swap-outs: acted on before, not now",
+    "negative_flips": "negative flips: right before, wrong now",
+    "positive_flips": "positive flips: wrong before, right now",
+    "acted_on_before": "acted on before",
+    "acted_on_after": "acted on now",
+}
+OUTCOMES = ("swap_ins", "swap_outs", "acted_on_before", "acted_on_after")  # whose outcomes are told
+USES = {
+    "intended_use": "Intended use",
+    "not_for": "Not for",
+    "population": "Population",
+    "outcome": "Outcome",
+    "decision": "Decision",
+    "owner": "Owner",
+    "contacts": "Contacts",
+}
+ROLES = ("Model owner", "Independent validation", "Approved for use")  # who sign where nobody is named
+
+
+# -- the page of a diff -----------------------------------------------------------------------------------
+
+
+def diff_page(diff: TreeDiff, options: ReportOptions) -> Page:
+    """The page of what changed between two trees."""
+    name, noun = (
+        options.model_card.get("name") or diff.new.schema.target.name,
+        options.model_card.get("case", "case"),
+    )
+    asked = options.positive
+    if asked is None and diff.rows is not None:
+        asked = diff.rows.positive
+    place, rules = positive_class(diff.old, asked), rules_sentence(diff)
+    positive = None if place is None else diff.old.schema.target.classes[place]
+    sections = [_trees_section(diff, positive), _rules_section(diff, place)]
+    if max(diff.old.n_leaves, diff.new.n_leaves) > 1:
+        sections.append(_case_section(diff, place, noun, "After", in_use=1))
+    if diff.rows is not None:
+        title = "Rows whose prediction changes"
+        sections.append(PageSection("rows", title, CHANGE, list(row_sections(diff))))
+    return Page(
+        kind="diff",
+        title=options.title or f"{name}: what changed",
+        subtitle="Two trees compared",
+        headline=[*filter(None, [rules, diff.summary.removeprefix(rules).strip()])],
+        key_figures=list(_diff_figures(diff)),
+        sections=sections,
+    )
+
+
+def _diff_figures(diff: TreeDiff) -> Iterator[KeyFigure]:
+    yield KeyFigure(
+        str(len(diff.changes)), "Rules that changed", f"{counted(len(diff.same), 'rule')} unchanged"
+    )
+    first = "the same root split" if diff.same_root else "another root split"
+    yield KeyFigure(str(diff.split_counts.changed), "Splits that changed", first)
+    yield KeyFigure(
+        fixed_text(diff.distance.total, 2), "Tree distance", f"matching {diff.distance.matching!r}"
+    )
+    if diff.rows is not None:
+        yield from _row_figures(diff.rows)
+
+
+def _row_figures(rows: RowChanges) -> Iterator[KeyFigure]:
+    of = f"of {counted(rows.n_rows, 'row')}"
+    if not isnan(rows.flips):
+        yield KeyFigure(percent_text(rows.flips), "Flips", f"{of}: another predicted class")
+    yield KeyFigure(fixed_text(rows.churn, 3), "Churn", f"mean absolute change of the predictions {of}")
+    if rows.metric is not None and rows.verdict != "unknown":
+        old, new, difference, low, high = score_figures(rows)
+        tone = "" if rows.new_learned else TONES.get(rows.verdict, "")
+        where = "; training rows" if rows.new_learned else ""
+        yield KeyFigure(new, rows.metric.title, f"was {old}; {difference} ({low} to {high}){where}", tone)
+
+
+# -- both trees -------------------------------------------------------------------------------------------
+
+
+def _trees_section(
+    diff: TreeDiff, positive: Label | None, after: str = "After the change", acted: str = ""
+) -> PageSection:
+    """Both trees with the changes marked in the new one, and split by split what became of the old ones."""
+    parts: list[Part] = []
+    if diff.splits:
+        parts.append(Section("", [_split_text(diff, split) for split in diff.splits]))
+    else:
+        parts.append(f"Every split stays{'' if diff.is_empty else '; only the values of the leaves change'}.")
+    if acted:
+        parts.append(f"{acted} A leaf names the likelier class, not the decision: go by the probability.")
+    marks = _marks(diff)
+    for number, (title, tree, changed, beside) in enumerate(
+        (("Before", diff.old, None, diff.new), (after, diff.new, marks, diff.old))
+    ):
+        svg = drawing(tree, f"tree-{number}", positive=positive, changed=changed, beside=[beside])
+        if svg is None:
+            parts.append(f"{title}: the drawing would make the page too large; tree.to_svg() draws it.")
+        else:
+            parts.append(Drawing(svg, outline(tree, positive, changed), f"drawing-{number}", title))
+    facts = {
+        "leaves": [diff.old.n_leaves, diff.new.n_leaves],
+        "depth": [diff.old.depth, diff.new.depth],
+        "distance": diff.distance.total,
+    }
+    return PageSection("trees", "The tree before and after", CHANGE, parts, facts=facts)
+
+
+def _marks(diff: TreeDiff) -> dict[int, str]:
+    """What is written at each node of the new tree whose split is another than before."""
+    is_split = diff.new.feature != LEAF
+    below = {node: "new" for split in diff.splits for node in split.new_nodes if is_split[node]}
+    return below | {split.new_node: _mark(split) for split in diff.splits}
+
+
+def _mark(split: SplitChange) -> str:
+    if split.old is None:
+        return "new"
+    if split.kind == "missing":
+        return "missing values moved"
+    is_moved = split.kind == "threshold" and not split.moves_missing
+    if is_moved and split.new is not None and only_bound(split.old):
+        return f"was {both_texts(split.old, split.new)[0]}"
+    return shortened(f"was {condition_text(split.old, most=MOST_MARKED)}", LONGEST_MARK)
+
+
+def _split_text(diff: TreeDiff, split: SplitChange) -> str:
+    where, what, size = split_texts(diff, split)
+    reach = "" if split.is_root else f"{percent_text(split.fraction)} of the old tree's rows"
+    notes = "; ".join(filter(None, [size, reach]))
+    return f"{split.kind} {where}: {what.replace(' -> ', ' → ')}{f' ({notes})' if notes else ''}"
+
+
+def _case_section(diff: TreeDiff, place: int | None, noun: str, after: str, in_use: int) -> PageSection:
+    """One case through both trees, with the fields of the tree that is in use first."""
+    trees = diff.old, diff.new
+    data = [tree_data(name, tree, place, noun) for name, tree in zip(("Before", after), trees, strict=True)]
+    return case_section(data, trees, place, noun, in_use=in_use, audience=CHANGE)
+
+
+# -- rule by rule -----------------------------------------------------------------------------------------
+
+
+def _rules_section(diff: TreeDiff, place: int | None) -> PageSection:
+    """All rules, those that changed most first; `place` is the class whose probability is told."""
+    changes = sorted(diff.changes, key=lambda each: (DEGREES.index(degree_of(each)), -each.cost))
+    pairs = [*((each, degree_of(each)) for each in changes), *((each, "same") for each in diff.same)]
+    target = diff.old.schema.target
+    what = target.name if not target.is_classes else "probability"
+    what = what if place is None else f"risk of {label_text(target.classes[place])}"
+    rows = [
+        [
+            _rule_text(diff, change),
+            DEGREE_WORDS[degree],
+            _prediction(change.old, place),
+            _prediction(change.new, place),
+            "" if change.old is None else count_text(change.old.count),
+            "" if change.new is None else count_text(change.new.count),
+        ]
+        for change, degree in pairs
+    ]
+    headings = ["rule", "change", f"{what} before", "after", "rows before", "rows after"]
+    note = "Rows before are those that the old tree was fitted to; rows after, those of the new tree."
+    return PageSection(
+        "rules", "Rule by rule", CHANGE, [TextTable(headings, rows, note=note, sides="<<>>>>")]
+    )
+
+
+def _rule_text(diff: TreeDiff, change: RuleChange) -> str:
+    """The conditions of the rule, each with what it was."""
+    rule = change.new or change.old
+    assert rule is not None
+    new = _only_in_new_splits(diff, change)
+    moved = {
+        each.name: (_condition(each.new), "new split")
+        if each.new and each.name in new
+        else condition_change_parts(each)
+        for each in change.conditions
+    }
+    conditions = [moved.pop(each.name, (_condition(each), "")) for each in rule.conditions]
+    told = " and ".join(f"{text} ({note})" if note else text for text, note in conditions) or "everyone"
+    gone = [text for text, _ in moved.values()] if change.new is not None else []
+    return f"{told}; no longer a condition: {' and '.join(gone)}" if gone else told
+
+
+def _only_in_new_splits(diff: TreeDiff, change: RuleChange) -> set[str]:
+    """The columns of the new rule that only new splits use: what these were cannot be told."""
+    if change.new is None:
+        return set()
+    new = {node for split in diff.splits for node in split.new_nodes}
+    names = diff.new.schema.names
+    used = [(names[diff.new.feature[node]], node in new) for node in _path(diff.new, change.new.leaf)]
+    return {name for name, _ in used} - {name for name, is_new in used if not is_new}
+
+
+def _path(tree: Tree, leaf: int) -> list[int]:
+    """The inner nodes on the way to a leaf."""
+    nodes, node = [], int(tree.parent[leaf])
+    while node >= 0:
+        nodes.append(node)
+        node = int(tree.parent[node])
+    return nodes[::-1]
+
+
+def _condition(condition: Condition) -> str:
+    return condition_text(condition, counts=True, most=FULL_LIST)
+
+
+def _prediction(rule: Rule | None, place: int | None) -> str:
+    """The probability of the class that matters with the predicted class, or the number."""
+    if rule is None:
+        return ""
+    if not rule.target.is_classes:
+        return number_text(rule.value[0], 4)
+    if place is None:
+        return f"{rule_outcome_text(rule)} {percent_text(rule.value[rule.predicted])}"
+    return f"{percent_text(rule.value[place])}, predicts {rule_outcome_text(rule)}"
+
+
+# -- the page of an update --------------------------------------------------------------------------------
+
+
+def update_page(run: UpdateRun, options: ReportOptions) -> Page:
+    """The page of an update run: the decision, why and for whom; then the record of the change."""
+    card, outputs, diff = options.model_card, run.facts["outputs"], run.diff
+    target = run.update.deployed.schema.target
+    positive = outputs["positive"]
+    place = positive_class(run.update.deployed) if positive is None else target.classes.index(positive)
+    after, name = ("After the update", "After") if run.is_taken else ("As proposed", "As proposed")
+    acted = _decision_text(run) if outputs["threshold"] and positive is not None else ""
+    by = run.facts["by"]
+    sections = [
+        _trees_section(diff, positive, after, acted),
+        _rules_section(diff, place),
+        _case_section(diff, place, card.get("case", "case"), name, in_use=int(run.is_taken)),
+        _affected_section(run),
+        _policy_section(run),
+        _performance_section(run),
+        _periods_section(run),
+        _path_section(run),
+        _words_section("use", "What the model is for", {title: card.get(key) for key, title in USES.items()}),
+        _limits_section(run, card),
+        _words_section(
+            "monitoring",
+            "Monitoring from now on",
+            {
+                "Monitoring": card.get("monitoring"),
+                "Next triggers": card.get("triggers"),
+                "Next review": card.get("next_review"),
+            },
+        ),
+        _identity_section(run),
+        _register_section(run),
+        _sign_off_section(card),
+    ]
+    return Page(
+        kind="update",
+        title=options.title or f"{card.get('name') or run.facts['columns']['target'] or target.name}: update",
+        subtitle=f"Update of a deployed model, {run.facts['time'][:10]}{f', by {by}' if by else ''}",
+        headline=[_outcome(run)],
+        key_figures=list(_update_figures(run)),
+        sections=sections,
+        answers=list(_answers(run)),
+        facts={"time": run.facts["time"], "by": by, "taken": run.is_taken},
+    )
+
+
+def _outcome(run: UpdateRun) -> str:
+    """Whether the update goes live, in a sentence."""
+    verdict = run.verdict
+    taken = "The tree is unchanged and stays in use." if run.diff.is_empty else "The update is taken."
+    if verdict is None:
+        return f"{taken} No policy was stated, so nothing was judged."
+    if verdict.passed:
+        return f"{taken} {verdict.summary}"
+    failed = f"it breaks {listing(dict.fromkeys(line.name for line in verdict.failed))}"
+    if run.facts["forced"]:
+        return f"The update is taken by force, against the policy: {failed}."
+    return f"The update is not taken, and the deployed model stays in use: {failed} of the policy."
+
+
+def _answers(run: UpdateRun) -> Iterator[tuple[str, str]]:
+    """Why, what, for whom, and what to keep an eye on."""
+    reasons = [run.facts["trigger"], run.facts["why"]]
+    told = " ".join(text if text[-1] in ".!?" else f"{text}." for text in reasons if text)
+    yield "Why", told or "No reason was given (--trigger, --why)."
+    changes = "" if run.diff.is_empty else rules_sentence(run.diff)
+    step = run.facts["settings"]["take"]
+    asked = "" if step is None else f"Step {step} of the path was requested. "
+    taken = f"{taken_sentence(run.update)} " if run.is_taken else "As proposed: "
+    yield "What", f"{asked}{taken}{changes}".strip()
+    yield "For whom", _affected_sentence(run)
+    if watched := list(_watched(run)):
+        yield "Watch", f"{'; '.join(watched)}."
+
+
+def _watched(run: UpdateRun) -> Iterator[str]:
+    """Subgroups in which the new tree is worse or badly calibrated, and columns that have shifted."""
+    known = [part for part in run.facts["subgroups"] if not part["is_small"] and part["scores"] is not None]
+    for part in known:
+        if part["scores"]["difference"]["verdict"] == "worse":
+            yield f"{run.facts['metric']['title']} is worse where {part['name']}"
+    off = []
+    for part in known:
+        scores = part["scores"]
+        if scores.get("observed_low") is None:
+            continue
+        expected, observed = scores["new_calibration"]["expected"], scores["observed"]
+        if not scores["observed_low"] <= expected <= scores["observed_high"]:
+            text = (
+                f"{percent_text(expected)} expected, {percent_text(observed)} observed where {part['name']}"
+            )
+            off.append((-round(abs(expected - observed), 9), text))
+    yield from (text for _, text in sorted(off)[:MOST_WATCHED])
+    if len(off) > MOST_WATCHED:
+        yield f"and {counted(len(off) - MOST_WATCHED, 'more subgroup')} like that"
+    moved = [
+        each["name"] for each in run.facts["periods"]["columns"] if each["band"] == "much" or each["news"]
+    ]
+    used = _used_columns(run)
+    for title, names in (
+        ("large shift", [name for name in moved if name in used]),
+        ("large shift, not in the tree", [name for name in moved if name not in used]),
+    ):
+        if names:
+            yield f"{title}: {joined(names, MOST_WATCHED)}"
+
+
+def _update_figures(run: UpdateRun) -> Iterator[KeyFigure]:
+    yield _verdict_figure(run)
+    yield _change_figure(run.diff)
+    yield _affected_figure(run)
+    yield from _score_figures(run)
+    yield _population_figure(run)
+
+
+def _verdict_figure(run: UpdateRun) -> KeyFigure:
+    verdict, title = run.verdict, "May it go live?"
+    use = "in use from now on" if run.is_taken else "not in use"
+    use = "the tree is unchanged" if run.diff.is_empty else use
+    if verdict is None:
+        return KeyFigure("No policy", title, use, "warn")
+    n_judged = len(verdict.lines) - len(verdict.not_judged)
+    lines = f"{n_judged - len(verdict.failed)} of {n_judged} lines pass; {use}"
+    if run.facts["forced"]:
+        return KeyFigure("By force", title, lines, "bad")
+    return KeyFigure(*(("Yes", title, lines, "good") if verdict.passed else ("No", title, lines, "bad")))
+
+
+def _change_figure(diff: TreeDiff) -> KeyFigure:
+    if not diff.splits:
+        value = "Nothing" if diff.is_empty else "Leaf values"
+        n_splits = diff.old.n_leaves - 1
+        note = {0: "the tree has no split", 1: "the only split stays"}.get(
+            n_splits, f"all {n_splits} splits stay"
+        )
+        return KeyFigure(value, "What changed?", note)
+    n = diff.split_counts
+    parts = [
+        f"{n.kept} of {counted(n.kept + n.moved + n.gone, 'split')} {'stays' if n.kept == 1 else 'stay'}"
+    ]
+    parts += [
+        f"{number} {verb}"
+        for number, verb in ((n.moved, "moved"), (n.gone, "gone"), (n.new, "new"))
+        if number
+    ]
+    note = f"{', '.join(parts)}; tree distance {fixed_text(diff.distance.total, 2)}"
+    return KeyFigure(counted(n.changed, "split"), "What changed?", note)
+
+
+def _affected_figure(run: UpdateRun) -> KeyFigure:
+    outputs, target = run.facts["outputs"], run.update.deployed.schema.target
+    part, threshold = outputs["all"], outputs["threshold"]
+    if not target.is_classes and threshold is None:
+        return KeyFigure(fixed_text(part["churn"], 3), "Mean change of predictions", f"{part['rows']:,} rows")
+    decisions, changed = part["decisions"], part["decisions"]["changed"]
+    by = "class" if threshold is None else f"threshold {threshold:g}"
+    note = f"of {part['rows']:,} rows ({percent_text(changed['fraction'])}) get another decision by {by}"
+    if "swap_ins" in decisions:
+        note += f": {decisions['swap_ins']['rows']:,} swap-ins, {decisions['swap_outs']['rows']:,} swap-outs"
+    return KeyFigure(f"{changed['rows']:,}", "Who is affected?", note)
+
+
+def _score_figures(run: UpdateRun) -> Iterator[KeyFigure]:
+    scores, title = run.facts["outputs"]["all"]["scores"], run.facts["metric"]["title"]
+    if scores is None or scores["new"]["value"] is None or scores["old"]["value"] is None:
+        return
+    difference = scores["difference"]
+    new, old = (fixed_text(scores[which]["value"], 3) for which in ("new", "old"))
+    apart = ""
+    if difference["low"] is not None:
+        ends = [fixed_text(difference[end], 3, "+") for end in ("value", "low", "high")]
+        apart = f"; {ends[0]} ({ends[1]} to {ends[2]})"
+    where = "rows held out" if run.facts["outputs"]["scored_on_rows_held_out"] else "training rows"
+    title, before = (title, "was") if run.is_taken else (f"{title} of the proposed tree", "tree in use")
+    tone = TONES.get(difference["verdict"], "")
+    yield KeyFigure(new, title, f"{before} {old}{apart}; {scores['rows']:,} {where}", tone)
+    keep, step = (run.update.steps[place].observed_expected for place in (0, run.update.taken))
+    found = step if run.update.is_taken else keep
+    if found is None or keep is None or isnan(found.low):
+        return
+    note = f"{fixed_text(found.low, 2)} to {fixed_text(found.high, 2)}; ideal: 1"
+    note += "" if found is keep else f"; was {fixed_text(keep.ratio, 2)}"
+    title = "Observed over expected" + ("" if run.is_taken else " of the tree in use")
+    if found.is_off:
+        much = "too little" if found.ratio > 1 else "too much"
+        remedy = (
+            "take a step that gives the leaves new values" if found is keep else "update with --prior-rows 0"
+        )
+        note += f". The tree in use predicts {much}: {remedy}"
+    yield KeyFigure(fixed_text(found.ratio, 2), title, note, "bad" if found.is_off else "")
+
+
+def _population_figure(run: UpdateRun) -> KeyFigure:
+    known = [each for each in run.facts["periods"]["columns"] if each["index"] is not None]
+    if not known:
+        return KeyFigure("Unknown", "Population", "nothing is known of the earlier rows")
+    used = _used_columns(run)
+    most = next((each for each in known if each["name"] in used), known[0])
+    words = {"little": ("Little shift", ""), "some": ("Some shift", "warn"), "much": ("Large shift", "bad")}
+    value, tone = words[most["band"]]
+    which = "largest of the tree's columns" if most["name"] in used else "largest, not in the tree"
+    note = f"{which}: {most['name']}, index {fixed_text(most['index'], 2)}"
+    return KeyFigure(value, "Population", note, tone)
+
+
+# -- who is affected --------------------------------------------------------------------------------------
+
+
+def _affected_sentence(run: UpdateRun) -> str:
+    """How many get another decision, which way, and where most of them are."""
+    outputs = run.facts["outputs"]
+    part, changed = outputs["all"], outputs["all"]["decisions"]["changed"]
+    n_rows = counted(part["rows"], "new row")
+    if not changed["rows"]:
+        move = percent_text(part["churn"]) if outputs["positive"] is not None else f"{part['churn']:.3g}"
+        return f"None of {n_rows} gets another decision; the mean change of the predictions is {move}."
+    sides = ""
+    if "swap_ins" in part["decisions"]:
+        both = [_swap_text(part["decisions"][name], name, outputs) for name in ("swap_ins", "swap_outs")]
+        sides = f": {' and '.join(both)}"
+    most = next(each for each in outputs["touched"] if each["decided_before"] != each["decided_after"])
+    who = " and ".join(most["who"]) or "everyone"
+    return (
+        f"{changed['rows']:,} of {n_rows} ({percent_text(changed['fraction'])}) get another decision{sides}. "
+        f"{rounded_percent(most['rows'] / changed['rows'])} of them have {who}."
+    )
+
+
+def _swap_text(part: Mapping[str, Any], name: str, outputs: Mapping[str, Any]) -> str:
+    noun = name.replace("_", "-").removesuffix("s")
+    if not part["rows"]:
+        return f"no {noun}s"
+    text = counted(part["rows"], noun)
+    if outputs["positive"] is None:
+        return text
+    rate = rounded_percent(part["events"] / part["rows"])
+    return f"{text} ({rate} observed {label_text(outputs['positive'])})"
+
+
+def _decision_text(run: UpdateRun) -> str:
+    """What "acted on" means, in a sentence."""
+    outputs, target = run.facts["outputs"], run.update.deployed.schema.target
+    positive = None if outputs["positive"] is None else label_text(outputs["positive"])
+    if outputs["threshold"] is not None:
+        what = target.name if positive is None else f"probability of {positive}"
+        return f"Acted on: a {what} of {outputs['threshold']:g} or more."
+    if positive is not None:
+        return f"Acted on: rows that the tree predicts to be {positive}."
+    if target.is_classes:
+        return "The decision is the predicted class."
+    return "No decision is stated: model-card.toml can give a decision_threshold."
+
+
+def _affected_section(run: UpdateRun) -> PageSection:
+    """The decisions that change for the new rows, and for whom; by subgroup, too."""
+    outputs, is_classes = run.facts["outputs"], run.update.deployed.schema.target.is_classes
+    part = outputs["all"]
+    learned = run.diff.rows is not None and bool(run.diff.rows.new_learned)
+    trained = (
+        ", which the new tree was trained on: on other rows more decisions become wrong" if learned else ""
+    )
+    text = f"{_decision_text(run)} Counted on all {part['rows']:,} new rows{trained}."
+    parts: list[Part] = [" ".join(filter(None, [text, by_threshold_and_class(run)]))]
+    rows = [_decision_row(name, part["decisions"][name]) for name in COUNTED if name in part["decisions"]]
+    if rows:
+        observed = "" if outputs["positive"] is None else f"observed {label_text(outputs['positive'])}"
+        parts.append(TextTable(["decisions", "rows", "of all", observed, "95 % interval"], rows))
+    mean = _mean_text(is_classes)
+    size = (fixed_text(part["churn"], 3), fixed_text(part["largest_move"], 2))
+    if not is_classes:
+        size = number_text(part["churn"], 3), number_text(part["largest_move"], 3)
+    means = ""
+    if not is_classes or outputs["positive"] is not None:
+        means = f"; mean prediction {mean(part['mean_before'])} before and {mean(part['mean_after'])} after"
+    parts.append(
+        f"Mean absolute change of the predictions (churn) {size[0]}, largest change {size[1]}{means}."
+    )
+    groups = [
+        [
+            " and ".join(each["who"]) or "everyone",
+            f"{each['rows']:,}",
+            percent_text(each["fraction"]),
+            mean(each["before"]),
+            mean(each["after"]),
+            _group_decision(each, outputs),
+        ]
+        for each in outputs["touched"]
+    ]
+    title = "Groups of rows by their predictions before and after"
+    headings = ["rows with", "rows", "of all", "before", "after", "decision"]
+    tones = {"swap-in": "warn", "swap-out": "warn"}
+    parts.append(
+        TextTable(headings, groups, title=title, tones=tones) if groups else "No prediction changes."
+    )
+    if run.facts["subgroups"]:
+        parts.append(_subgroup_table(run.facts["subgroups"], mean))
+    return PageSection("touched", "Who is affected", CHANGE, parts)
+
+
+def _mean_text(is_classes: bool) -> Any:
+    return percent_text if is_classes else lambda value: number_text(value, 4)
+
+
+def _decision_row(name: str, part: Mapping[str, Any]) -> list[str]:
+    row = [COUNTED[name], f"{part['rows']:,}", percent_text(part["fraction"])]
+    if name not in OUTCOMES or part["events"] is None or not part["rows"]:
+        return [*row, "", ""]
+    low, high = wilson_interval(part["events"], part["rows"])
+    observed = f"{part['events']:,} ({percent_text(part['events'] / part['rows'])})"
+    return [*row, observed, f"{rounded_percent(low)} to {rounded_percent(high)}"]
+
+
+def _group_decision(group: Mapping[str, Any], outputs: Mapping[str, Any]) -> str:
+    if group["decided_before"] == group["decided_after"]:
+        return "unchanged"
+    if outputs["positive"] is None and outputs["threshold"] is None:
+        return "another class"
+    return "swap-in" if group["decided_after"] == 1 else "swap-out"
+
+
+def _subgroup_table(parts: list[Mapping[str, Any]], mean: Any) -> TextTable:
+    rows = [
+        [
+            part["name"],
+            f"{part['rows']:,}",
+            mean(part["mean_before"]),
+            mean(part["mean_after"]),
+            f"{part['decisions']['changed']['rows']:,} "
+            f"({percent_text(part['decisions']['changed']['fraction'])})",
+            *(
+                f"{part['decisions'][name]['rows']:,}" if name in part["decisions"] else ""
+                for name in ("swap_ins", "swap_outs")
+            ),
+        ]
+        for part in parts
+    ]
+    headings = ["subgroup", "rows", "mean before", "mean after", "other decision", "swap-ins", "swap-outs"]
+    return TextTable(headings, rows, title="By subgroup")
+
+
+# -- the evidence of the record ---------------------------------------------------------------------------
+
+
+def _changed_text(changed: Mapping[str, Any]) -> str:
+    return f"{changed['rows']:,} ({percent_text(changed['fraction'])})"
+
+
+def _policy_section(run: UpdateRun) -> PageSection:
+    parts: list[Part] = ["No policy was given: nothing limits what the update may change."]
+    if run.verdict is not None:
+        parts = [run.verdict.summary, verdict_table(run.verdict, words=True)]
+    return PageSection("policy", "The change policy, line by line", RECORD, parts)
+
+
+def _performance_section(run: UpdateRun) -> PageSection:
+    """Scores of both trees on the same rows, and their calibration: all rows first, then the subgroups."""
+    outputs, metric = run.facts["outputs"], run.facts["metric"]
+    is_classes = run.update.deployed.schema.target.is_classes
+    groups = [{"name": "all rows", "is_small": False, **outputs["all"]}, *run.facts["subgroups"]]
+    n_rows = f"{outputs['rows_scored']:,} rows"
+    text = f"No rows were held out: {n_rows} that the new tree was trained on, whose scores flatter it."
+    if run.update.steps[run.update.taken].alike is None:
+        text = "This step has no score: without the rows held out, no tree of this kind was found."
+    elif outputs["scored_on_rows_held_out"]:
+        text = f"Both trees on the same {n_rows}, held out: a tree made without them stands for the new one."
+    known = [each for each in groups if each["scores"] is not None]
+    tones: dict[str, str] = {}
+    rows = [_score_row(each, metric["name"], tones) for each in known]
+    events = "events" if any(row[2] for row in rows) else ""
+    less = " (less is better)" if metric["loss"] else ""
+    title = f"{metric['title']}{less}, with 95 % intervals"
+    headings = ["rows", "number", events, "before", "after", "difference"]
+    parts: list[Part] = [text]
+    if rows:
+        parts.append(TextTable(headings, rows, title=title, tones=tones, sides="<>>>>>"))
+    calibrated = [each for each in known if each["scores"]["new_calibration"]]
+    if calibrated:
+        headings = [
+            "rows",
+            "observed",
+            "expected",
+            "observed / expected",
+            "in the large",
+            "slope",
+            "intercept",
+        ]
+        title = "Calibration, before → after (ideal: 1, 0, 1 and 0; ± is one standard error)"
+        cells = [_calibration_row(each, is_classes) for each in calibrated]
+        parts.append(TextTable(headings, cells, title=title, sides="<>>>>>>"))
+    if any(each["is_small"] for each in groups):
+        parts.append(
+            "Small: fewer rows than model-card.toml asks for (default 100); such figures are uncertain."
+        )
+    if len(groups) == 1:
+        parts.append("No subgroups are named: model-card.toml or a policy can name columns.")
+    return PageSection("performance", "Performance and calibration", RECORD, parts)
+
+
+def _group_name(part: Mapping[str, Any]) -> str:
+    return f"{part['name']} (small)" if part["is_small"] else part["name"]
+
+
+def _score_row(part: Mapping[str, Any], metric: str, tones: dict[str, str]) -> list[str]:
+    scores = part["scores"]
+    most = 1.0 if metric in ("auc", "accuracy", "balanced_accuracy") else float("inf")
+    both = [_interval_text(scores[which], 2, most) for which in ("old", "new")]
+    difference = _interval_text(scores["difference"], 3, sign="+")
+    if tone := TONES.get(scores["difference"]["verdict"]):
+        tones[difference] = tone
+    events = "" if scores["events"] is None else count_text(scores["events"])
+    return [_group_name(part), count_text(scores["rows"]), events, *both, difference]
+
+
+def _interval_text(
+    found: Mapping[str, Any], decimals: int, most: float = float("inf"), sign: str = ""
+) -> str:
+    if found["value"] is None:
+        return NOTHING
+    value = fixed_text(found["value"], 3, sign)
+    if found["low"] is None:
+        return value
+    ends = fixed_text(found["low"], decimals, sign), fixed_text(min(found["high"], most), decimals, sign)
+    return f"{value} ({ends[0]} to {ends[1]})"
+
+
+def _calibration_row(part: Mapping[str, Any], is_classes: bool) -> list[str]:
+    scores, mean = part["scores"], _mean_text(is_classes)
+    was, now = scores["old_calibration"], scores["new_calibration"]
+    observed = mean(scores["observed"])
+    if is_classes:
+        observed += (
+            f" ({rounded_percent(scores['observed_low'])} to {rounded_percent(scores['observed_high'])})"
+        )
+    pairs = [f"{_two(was[name])} → {_two(now[name])}" for name in ("ratio", "in_the_large")]
+    estimates = [f"{_estimate(was, name)} → {_estimate(now, name)}" for name in ("slope", "intercept")]
+    return [
+        _group_name(part),
+        observed,
+        f"{mean(was['expected'])} → {mean(now['expected'])}",
+        *pairs,
+        *estimates,
+    ]
+
+
+def _two(value: float | None) -> str:
+    return NOTHING if value is None or isnan(value) else fixed_text(value, 2)
+
+
+def _estimate(found: Mapping[str, Any], name: str) -> str:
+    if found[name] is None:
+        return "unknown"
+    error = found[f"{name}_error"]
+    return fixed_text(found[name], 2) + ("" if error is None else f" ± {fixed_text(error, 2)}")
+
+
+def _used_columns(run: UpdateRun) -> set[str]:
+    """The columns of the old or the new tree."""
+    return {
+        tree.schema.names[feature]
+        for tree in (run.update.deployed, run.update.tree)
+        for feature in tree.feature.tolist()
+        if feature != LEAF
+    }
+
+
+def _periods_section(run: UpdateRun) -> PageSection:
+    """Earlier and new rows side by side, and how far each column has shifted."""
+    periods, sources = run.facts["periods"], (run.facts["model"]["source"], run.facts["data"]["source"])
+    before, now, rows = periods["before"], periods["now"], run.diff.rows
+    behind = f"the deployed tree was fitted to {count_text(run.facts['rows_behind'])}"
+    lines = [
+        ["source", sources[0] + (f" ({before['source']})" if before else ""), sources[1]],
+        ["rows", f"{before['rows']:,} ({behind})" if before else f"unknown ({behind})", f"{now['rows']:,}"],
+        ["target", _target_text(before) if before else "unknown", _target_text(now)],
+    ]
+    parts: list[Part] = [TextTable(["", "before", "now"], lines, sides="<<<")]
+    parts.append(
+        " ".join(_schema_lines(periods["schema"])) or "The columns, categories and classes are the same."
+    )
+    if rows is not None and rows.leaf_shares:
+        parts.append(
+            f"Population stability index over the leaves of the old tree: {fixed_text(rows.leaf_index, 3)}."
+        )
+    if not before:
+        parts.append(
+            "Of the earlier rows only ranges and categories are known: update the folder of a run, "
+            "or give the "
+            "rows by --old."
+        )
+    used = _used_columns(run)
+    note = (
+        f"Population stability index: by convention little below {LITTLE}, some up to {MUCH}, much "
+        f"above. Rows "
+        "beyond: outside the range that the deployed model knows."
+    )
+    columns = sorted(periods["columns"], key=lambda each: each["name"] not in used)
+    cells = [_column_row(each, each["name"] in used) for each in columns]
+    headings = [
+        "column",
+        "in the tree",
+        "index",
+        "shift",
+        "missing before",
+        "now",
+        "range before",
+        "range now",
+        "rows beyond",
+    ]
+    tones = {"little": "good", "some": "warn", "much": "bad"}
+    title = "Shift of the columns"
+    parts.append(TextTable(headings, cells, title=title, note=note, tones=tones, whole="update.json"))
+    return PageSection("data", "The data of both periods", RECORD, parts)
+
+
+def _target_text(period: Mapping[str, Any]) -> str:
+    target = period["target"]
+    if "classes" not in target:
+        return (
+            f"mean {number_text(target['mean'], 4)}, standard deviation {number_text(target['deviation'], 3)}"
+        )
+    total = sum(target["classes"].values()) or 1
+    return ", ".join(
+        f"{name} {count:,} ({percent_text(count / total)})" for name, count in target["classes"].items()
+    )
+
+
+def _column_row(each: Mapping[str, Any], is_used: bool) -> list[str]:
+    ranges = [
+        "" if not each[which] else f"{number_text(each[which][0], 4)} to {number_text(each[which][1], 4)}"
+        for which in ("range_before", "range_now")
+    ]
+    missing = [
+        "" if each[which] is None else percent_text(each[which])
+        for which in ("missing_before", "missing_now")
+    ]
+    index = each["news"] or ("unknown" if each["index"] is None else fixed_text(each["index"], 3))
+    beyond = percent_text(each["beyond"]) if each["beyond"] else ""
+    return [each["name"], "yes" if is_used else "", index, each["band"] or "", *missing, *ranges, beyond]
+
+
+def _schema_lines(schema: Any) -> list[str]:
+    """What the schema gained or lost, one sentence each; none if nothing."""
+    named = (
+        ("new_columns", "New columns"),
+        ("gone_columns", "Columns that are gone"),
+        ("other_kinds", "Columns of another kind"),
+        ("new_classes", "New classes"),
+    )
+    lines = [f"{title}: {', '.join(map(label_text, schema[name]))}." for name, title in named if schema[name]]
+    for column, labels in schema["new_categories"].items():
+        lines.append(f"New categories of {column}: {', '.join(map(label_text, labels))}.")
+    return lines
+
+
+def _path_section(run: UpdateRun) -> PageSection:
+    """The steps that could have been taken, from the tree as it is to a fresh one."""
+    which = "is taken" if run.is_taken else "was proposed"
+    text = (
+        f"Each step is a tree that could be deployed next, nearest to the old one first; "
+        f"the one that {which} is in bold."
+    )
+    return PageSection("path", "Alternatives", RECORD, [text, path_table(run.update, changes=True)])
+
+
+# -- the record -------------------------------------------------------------------------------------------
+
+
+def _words_section(name: str, title: str, lines: Mapping[str, Any]) -> PageSection:
+    """What the owners state, in their words."""
+    rows = [[key, "; ".join(_texts(value)) or "not stated"] for key, value in lines.items()]
+    return PageSection(name, title, RECORD, [TextTable(["about", "statement"], rows, sides="<<")])
+
+
+def _texts(value: Any) -> list[str]:
+    if not value:
+        return []
+    return [value] if isinstance(value, str) else [str(each) for each in value]
+
+
+def _limits_section(run: UpdateRun, card: dict[str, Any]) -> PageSection:
+    """What the owners say it cannot do, and what this page cannot tell."""
+    stated = _texts(card.get("limits")) or ["none"]
+    parts: list[Part] = [Section("As its owners state them", stated)]
+    if found := list(_found_limits(run)):
+        parts.append(Section("Of this record", found))
+    if notes := run.facts["notes"]:
+        parts.append(Section("Notes of the update", notes))
+    return PageSection("limits", "Limits", RECORD, parts)
+
+
+def _found_limits(run: UpdateRun) -> Iterator[str]:
+    outputs, subgroups = run.facts["outputs"], run.facts["subgroups"]
+    if not outputs["scored_on_rows_held_out"]:
+        yield "No rows were held out: scores and calibration are those of training rows, and too good."
+    if small := [each["name"] for each in subgroups if each["is_small"]]:
+        yield f"Too few rows to judge {counted(len(small), 'subgroup')}: {', '.join(small)}."
+    if not subgroups:
+        yield "No subgroups are named, so none is judged: model-card.toml or a policy can name columns."
+    if run.facts["periods"]["before"] is None:
+        yield "Nothing is known of the earlier rows, so the shift of the population is unknown."
+    if run.verdict is None:
+        yield "No policy was stated before the update."
+    elif run.verdict.not_judged:
+        lines = ", ".join(dict.fromkeys(line.name for line in run.verdict.not_judged))
+        yield f"{counted(len(run.verdict.not_judged), 'line')} of the policy could not be judged: {lines}."
+
+
+def _identity_section(run: UpdateRun) -> PageSection:
+    """Hashes of both models and of the data, versions, settings, edits by hand."""
+    facts = run.facts
+    model, data = facts["model"], facts["data"]
+    settings = {**facts["settings"], **{name: each for name, each in facts["columns"].items() if each}}
+    told = [
+        f"{name} = {_setting(value)}" for name, value in settings.items() if value not in (None, [], False)
+    ]
+    lines = {
+        "Model before": model["old"],
+        "Model after" if run.is_taken else "Model proposed": model["new"],
+        "Model in use from now on": model["in_use"],
+        "New rows": data["fingerprint"],
+        "Policy": run.change.policy_hash,
+        "Model before, from": model["source"],
+        "New rows, from": data["source"],
+        "Earlier rows, from": data["old_source"],
+        "Settings": model["taken_over"],
+        "Software": ", ".join(f"{name} {number}" for name, number in facts["software"].items()),
+        "Seed": "none" if facts["seed"] is None else str(facts["seed"]),
+        "Settings of the update": ", ".join(told),
+    }
+    parts: list[Part] = [
+        TextTable(["item", "value"], [[key, text] for key, text in lines.items() if text], sides="<<")
+    ]
+    edits = facts["edits"]
+    for which, title in (
+        ("old", "Edits by hand in the model before"),
+        ("new", "Edits by hand in the model after"),
+    ):
+        if edits[which]:
+            parts.append(Section(title, [_edit_text(each) for each in edits[which]]))
+    if not edits["old"] and not edits["new"]:
+        parts.append("Neither model was edited by hand.")
+    return PageSection("identity", "Identity of models, data and software", RECORD, parts)
+
+
+def _setting(value: Any) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+
+
+def _edit_text(edit: Mapping[str, Any]) -> str:
+    notes = ["no name is given"] * (not edit["by"]) + ["changed again since"] * (not edit["holds"])
+    return f"{edit['text']}" + (f" ({', '.join(notes)})" if notes else "")
+
+
+def _register_section(run: UpdateRun) -> PageSection:
+    """The entry in the change register, and the way back."""
+    record, model = run.record, run.facts["model"]
+    lines: dict[str, str] = {"Record": "none: the update was made without a register (--register)."}
+    if record is not None:
+        lines = {
+            "Record": f"{record.number}, written {record.time}{f', by {record.who}' if record.who else ''}",
+            "Reason": record.why or "",
+            "Hash": record.hash or "",
+            "Follows": record.previous or "none: it is the first",
+        }
+    way_back = f"Nothing to roll back. The model in use has the hash {model['old']}"
+    if run.is_taken:
+        way_back = (
+            f"Deploy the model before again, {model['source']}: holdfast register find HASH FOLDER "
+            f"finds its file by "
+            f"the hash {model['old']}"
+        )
+    change = "taken" if run.is_taken else "not taken: the deployed model stays in use"
+    lines["Change"] = "taken by force, against the policy" if run.facts["forced"] else change
+    lines["Rollback"] = way_back
+    rows = [[key, text] for key, text in lines.items() if text]
+    return PageSection(
+        "register", "Register entry and rollback", RECORD, [TextTable(["item", "value"], rows, sides="<<")]
+    )
+
+
+def _sign_off_section(card: dict[str, Any]) -> PageSection:
+    """A line to sign for each role."""
+    people = card.get("sign_off") or dict.fromkeys(ROLES, "")
+    blank = NO_BREAK * 24
+    rows = [[role, name or blank, blank, blank] for role, name in people.items()]
+    return PageSection(
+        "sign-off", "Sign-off", RECORD, [TextTable(["role", "name", "signature", "date"], rows, sides="<<<<")]
+    )

@@ -1,0 +1,555 @@
+"""The rules of a tree as sentences with observed frequencies, and the box that sends one case through it.
+
+The script of the box evaluates the splits itself, custom features too: an expression becomes a nested list of
+an operation and its operands.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from holdfast._arrays import BoolArray, FloatArray
+from holdfast._text import label_text, number_text, percent_range, printable, rounded_percent, told_apart
+from holdfast.data.custom_features import (
+    Column,
+    Constant,
+    Expression,
+    Lookup,
+    Operation,
+    Question,
+    parse_question,
+)
+from holdfast.data.schema import Feature, Schema, Target
+from holdfast.data.table import Table
+from holdfast.explain.leaf_evidence import FEW_ROWS, SAME_MEAN, LeafOutcome, outcome_of_class
+from holdfast.explain.split_support import SplitSupport
+from holdfast.report.page import PageSection, json_for_html
+from holdfast.tree.rules import Rule, find_known_values, format_class_names, format_decision, tree_rules
+from holdfast.tree.rules_text import (
+    FULL_LIST,
+    answer_text,
+    condition_marks,
+    condition_text,
+    interval_sentence,
+    rule_outcome_text,
+    rules_text,
+    support_lines,
+)
+from holdfast.tree.stats import (
+    class_counts,
+    format_statistic,
+    parse_quantile,
+    score_classes,
+    weighted_quantile,
+)
+from holdfast.tree.tree import LEAF, Tree
+
+if TYPE_CHECKING:
+    from holdfast.report.fit import Fitted
+
+MOST_RULES = 40  # of a page
+MOST_LETTERS = 100_000  # of the facts of the box
+MOST_CLASSES = 3  # that a sentence names besides the first
+TOO_MANY = (
+    "The tree, or the categories of its columns, are too many for a form in a page: "
+    "holdfast explain sends a row through the tree in the terminal, and explain_row in Python."
+)
+
+
+def rules_section(fitted: "Fitted") -> PageSection:
+    """All rules of the tree."""
+    tree = fitted.model
+    assert isinstance(tree, Tree)
+    tested = {} if fitted.test is None else tested_sentences(fitted)
+    rules = rule_facts(tree, fitted.positive, fitted.noun, fitted.training)
+    facts = {
+        "rules": [{**rule, "tested": tested.get(rule["leaf"], "")} for rule in rules[:MOST_RULES]],
+        "n_rules": len(rules),
+        "noun": fitted.noun,
+        "target": tree.schema.target.name,
+        "positive": None
+        if fitted.positive is None
+        else format_class_names(tree.schema.target)[fitted.positive],
+        "range": None if tree.schema.target.is_classes else _range(tree),
+        "text": rules_text(tree, missing=True, most=FULL_LIST, positive=fitted.positive_label)
+        if len(rules) <= MOST_RULES
+        else "",
+        "by_teacher": differs_from_rows(tree, fitted.training),
+        "about_estimate": tree.is_posterior,
+        "decides": format_decision(tree, fitted.positive_label),
+        "marks": support_lines(tree),
+    }
+    return PageSection("rules", _title(fitted), "clinician", template="rules.html", facts=facts)
+
+
+def _title(fitted: "Fitted") -> str:
+    """In which order they stand."""
+    if not fitted.target.is_classes:
+        return "Rules, highest value first"
+    return f"Rules, {'least usual class' if fitted.positive is None else 'highest risk'} first"
+
+
+def tested_sentences(fitted: "Fitted") -> dict[int, str]:
+    """For every leaf, what was observed in the test rows, or in the rows given."""
+    tree, test = fitted.model, fitted.test
+    assert isinstance(tree, Tree)
+    assert test is not None
+    leaves, values = tree.apply(test.X), test.true_values.values
+    found = {}
+    for leaf in np.flatnonzero(tree.feature == LEAF).tolist():
+        own = values[leaves == leaf]
+        if not len(own):
+            found[leaf] = f"None of the {test.name} is in this group."
+        elif tree.schema.target.is_classes:
+            place = int(tree.outcome[leaf]) if fitted.positive is None else fitted.positive
+            seen, name = int((own == place).sum()), format_class_names(tree.schema.target)[place]
+            share = rounded_percent(seen / len(own))
+            found[leaf] = f"Of the {test.name}, {seen} of {len(own):,} had {name} ({share})."
+        else:
+            seen_value = number_text(_statistic(tree, own, np.ones(len(own))), 4)
+            words = format_statistic(tree.criterion)
+            found[leaf] = f"Of {len(own):,} {test.name}, the {words} was {seen_value}."
+    return found
+
+
+def rule_facts(
+    tree: Tree, positive: int | None, noun: str, training: Table | None = None
+) -> list[dict[str, Any]]:
+    """Each rule as plain data: conditions, estimate, decision, and what the rows were, with its interval."""
+    counts = class_counts(tree) if tree.schema.target.is_classes else None
+    rows = {} if training is None else _seen(tree, training)
+    rules = sorted(tree_rules(tree), key=lambda rule: -_risk(rule, positive, tree))
+    marks = condition_marks(tree)
+    return [_fact(tree, rule, counts, positive, noun, rows, marks[rule.leaf]) for rule in rules]
+
+
+def _fact(
+    tree: Tree,
+    rule: Rule,
+    counts: FloatArray | None,
+    positive: int | None,
+    noun: str,
+    seen_rows: dict[int, tuple[FloatArray, float]],
+    marks: Mapping[str, str],
+) -> dict[str, Any]:
+    found = outcome_of_class(tree, rule.leaf, rule.predicted if positive is None else positive)
+    fact: dict[str, Any] = {
+        "leaf": rule.leaf,
+        "conditions": [
+            condition_text(each, counts=True, most=FULL_LIST) + marks.get(each.name, "")
+            for each in rule.conditions
+        ],
+        "rows": rule.count,
+        "share": rule.fraction,
+        "value": found.estimate,
+        "observed": found.observed,
+        "interval": None if found.interval is None else list(found.interval),
+        "outside": interval_sentence(found),
+    }
+    target = rule.target
+    if counts is None:
+        own = seen_rows.get(rule.leaf)
+        statistic = rule.statistic or "mean"
+        is_of_rows = own is not None and (
+            found.observed is None or abs(own[1] - found.observed) <= SAME_MEAN * abs(own[1])
+        )
+        sentence = (
+            observed_sentence(target, found, noun)
+            if own is None or not is_of_rows  # an updated tree stands for earlier rows too
+            else mean_sentence(target, own[0], own[1], noun, statistic, interval=own_interval(found))
+        )
+        return {
+            **fact,
+            "warning": few_rows_sentence(rule.count),
+            "says": rule_outcome_text(rule),
+            "sentence": sentence,
+            "seen": None if own is None else own[1],
+        }
+    place = rule.predicted if positive is None else positive
+    others, warnings = positive is None, [_warning(rule, counts[rule.leaf], tree.loss_matrix)]
+    return {
+        **fact,
+        "class": format_class_names(target)[place],
+        "decision": "" if positive is None else format_class_names(target)[rule.predicted],
+        "says": rounded_percent(found.estimate),
+        "sentence": frequency_sentence(target, counts[rule.leaf], noun, place, found, with_others=others),
+        "warning": " ".join(filter(None, [*warnings, few_rows_sentence(rule.count)])),
+        "seen": found.count,
+    }
+
+
+def _warning(rule: Rule, counts: FloatArray, losses: FloatArray | None) -> str:
+    """What to say where the tree names another class than the rows of the leaf ask for."""
+    merit = score_classes(counts[np.newaxis], losses)[0]
+    best = int(merit.argmax())
+    if merit[best] <= merit[rule.predicted]:
+        return ""
+    names = format_class_names(rule.target)
+    seen = "Most of these rows had" if losses is None else "For these rows the expected loss is least for"
+    return f"{seen} {names[best]}; the tree predicts {names[rule.predicted]}."
+
+
+def _risk(rule: Rule, positive: int | None, tree: Tree) -> float:
+    """What rules are ordered by: the risk, the mean, or how far it is from the usual class."""
+    if not rule.target.is_classes:
+        return round(rule.value[0], 9)
+    usual = int(np.argmax(tree.value[0]))
+    return round(1 - rule.value[usual] if positive is None else rule.value[positive], 9)
+
+
+def _range(tree: Tree) -> list[float]:
+    values = tree.value[tree.feature < 0, 0]
+    return [min(0.0, float(values.min())), float(values.max())]
+
+
+def _seen(tree: Tree, training: Table) -> dict[int, tuple[FloatArray, float]]:
+    """The target values of the training rows in every leaf, and their mean or quantile by weight."""
+    if tree.schema.target.is_classes:
+        return {}
+    leaves, weight = tree.apply(training), training.weight
+    found = {}
+    for leaf in np.flatnonzero(tree.feature == LEAF).tolist():
+        here = leaves == leaf if weight is None else (leaves == leaf) & (weight > 0)
+        values = training.target[here]
+        weights = np.ones(len(values)) if weight is None else weight[here]
+        found[leaf] = values, _statistic(tree, values, weights)
+    return found
+
+
+def _statistic(tree: Tree, values: FloatArray, weight: FloatArray) -> float:
+    """What a leaf with these rows predicts: their mean, or the quantile of the tree."""
+    if not len(values):
+        return np.nan
+    fraction = parse_quantile(tree.criterion)
+    if fraction is None:
+        return float(np.average(values, weights=weight))
+    return weighted_quantile(values, weight, fraction)
+
+
+def differs_from_rows(tree: Tree, training: Table | None = None) -> bool:
+    """True if leaf values are not those of the rows, as far as these are known: of a teacher, or by hand."""
+    leaves = np.flatnonzero(tree.feature == LEAF).tolist()
+    if parse_quantile(tree.criterion) is None:
+        places = range(tree.value.shape[1])
+        return any(not outcome_of_class(tree, leaf, k).is_as_observed for leaf in leaves for k in places)
+    seen = {} if training is None else _seen(tree, training)
+    least = SAME_MEAN * float(np.abs(tree.value[leaves]).max())
+    return any(abs(value - tree.value[leaf, 0]) > least for leaf, (_, value) in seen.items())
+
+
+# -- one case -------------------------------------------------------------------------------------------
+
+
+def fit_case_section(fitted: "Fitted") -> PageSection:
+    """The box for the tree of a fit."""
+    assert isinstance(fitted.model, Tree)
+    tree = tree_data("The tree", fitted.model, fitted.positive, fitted.noun, fitted.supports, fitted.training)
+    return case_section([tree], [fitted.model], fitted.positive, fitted.noun, fitted.training)
+
+
+def case_section(
+    data: Sequence[dict[str, Any]],
+    trees: Sequence[Tree],
+    positive: int | None,
+    noun: str,
+    training: Table | None = None,
+    in_use: int = 0,
+    audience: str = "clinician",
+) -> PageSection:
+    """The box for several trees on one schema, each also as `tree_data`; the tree in use comes first.
+
+    Their drawings have the ids `drawing-0`, `drawing-1`, ...
+    """
+    schema = trees[0].schema
+    target = schema.target
+    asked = {index for tree in trees for index in tree.feature.tolist() if index != LEAF}
+    questions = {
+        index: parse_question(schema.features[index].name, schema.columns)
+        for index in sorted(asked)
+        if schema.features[index].kind == "question"
+    }
+    facts = {
+        "noun": noun,
+        "target": target.name,
+        "classes": list(format_class_names(target)),
+        "positive": positive,
+        "fields": [
+            _field(schema, index, training, is_first)
+            for index, is_first in _columns_asked(trees, questions, in_use)
+        ],
+        "questions": {str(index): _expression(each) for index, each in questions.items()},
+        "trees": list(data),
+    }
+    title = f"Predict one {noun}"
+    if len(json_for_html(facts)) > MOST_LETTERS:
+        return PageSection("case", title, audience, [TOO_MANY])
+    return PageSection("case", title, audience, template="case.html", facts=facts, script="case.js")
+
+
+def tree_data(
+    name: str,
+    tree: Tree,
+    positive: int | None,
+    noun: str,
+    supports: Sequence[SplitSupport] = (),
+    training: Table | None = None,
+) -> dict[str, Any]:
+    """A tree as the script walks it, with its conditions and predictions in words."""
+    inner = np.flatnonzero(tree.feature != LEAF).tolist()
+    known = find_known_values(tree)
+    told = ("says", "class", "decision", "sentence", "outside", "warning")  # a number has no class
+    rules = {
+        str(each["leaf"]): {part: each[part] for part in told if part in each}
+        for each in rule_facts(tree, positive, noun, training)
+    }
+    return {
+        "name": name,
+        "feature": tree.feature.tolist(),
+        "threshold": [None if value != value else value for value in tree.threshold.tolist()],
+        "left": tree.left.tolist(),
+        "right": tree.right.tolist(),
+        "missing_left": tree.missing_left.astype(int).tolist(),
+        "sets": {
+            str(node): packed(tree.left_categories(node)) for node in inner if tree.set_start[node] >= 0
+        },
+        "value": {
+            str(node): tree.value[node].tolist() for node in np.flatnonzero(tree.feature == LEAF).tolist()
+        },
+        "answers": {
+            str(node): [
+                answer_text(tree, node, side, counts=True, most=FULL_LIST, known=known)
+                for side in (True, False)
+            ]
+            for node in inner
+        },
+        "leaves": rules,
+        "support": {str(each.node): _support(each) for each in supports},
+    }
+
+
+def packed(flags: BoolArray) -> str:
+    """Flags as hexadecimal digits, four to a digit, the first in its lowest bit.
+
+    >>> packed(np.array([True, False, False, True, True]))
+    '91'
+    """
+    fours = np.pad(flags, (0, -len(flags) % 4)).reshape(-1, 4)
+    return "".join(f"{digit:x}" for digit in (fours * [1, 2, 4, 8]).sum(axis=1).tolist())
+
+
+def _support(support: SplitSupport) -> dict[str, Any]:
+    """How many other trees ask the same there, and between which thresholds nine of ten of them cut."""
+    fact: dict[str, Any] = {"share": support.references}
+    if support.thresholds is not None and not support.levels:
+        low, _, high = support.thresholds
+        fact |= {"low": low, "high": high, "texts": [number_text(low, 4), number_text(high, 4)]}
+    return fact
+
+
+# -- fields -----------------------------------------------------------------------------------------------
+
+
+def _columns_asked(
+    trees: Sequence[Tree], questions: dict[int, Question], in_use: int
+) -> list[tuple[int, bool]]:
+    """The columns that the trees ask about, those of the tree in use first; does that tree ask?"""
+    first: dict[int, bool] = {}
+    for place in sorted(range(len(trees)), key=lambda place: place != in_use):
+        for index in trees[place].feature.tolist():
+            columns = questions[index].columns if index in questions else [index] if index != LEAF else []
+            for column in columns:
+                first.setdefault(int(column), place == in_use)
+    return list(first.items())
+
+
+def _field(schema: Schema, index: int, training: Table | None, is_first: bool) -> dict[str, Any]:
+    feature = schema.features[index]
+    field: dict[str, Any] = {
+        "index": index,
+        "name": feature.name,
+        "kind": feature.kind,
+        "first": is_first,
+        "typical": None if training is None else _typical(feature, training.columns[index]),
+    }
+    if feature.kind == "numeric":
+        ends = [number_text(feature.low, 4), number_text(feature.high, 4)]
+        return {**field, "low": feature.low, "high": feature.high, "ends": ends}
+    texts = [label_text(label) for label in feature.categories]
+    return {
+        **field,
+        "categories": list(feature.categories),
+        # Only where they are others: a category may be a number, or hold what cannot be seen.
+        "texts": None if texts == list(feature.categories) else texts,
+    }
+
+
+def _typical(feature: Feature, column: Any) -> float | int | None:
+    """The median, or the place of the most frequent category; None if no value is known."""
+    known = column[~np.isnan(column)]
+    if not len(known):
+        return None
+    if feature.kind == "numeric":
+        return float(f"{float(np.median(known)):.4g}")
+    return int(np.bincount(known.astype(np.int64)).argmax())
+
+
+# -- questions that users wrote ---------------------------------------------------------------------------
+
+
+def _expression(question: Question) -> list[Any]:
+    return _part(question.expression, question.columns)
+
+
+def _part(expression: Expression, columns: tuple[int, ...]) -> list[Any]:
+    match expression:
+        case Column(position):
+            return ["column", int(columns[position])]
+        case Constant(value):
+            return ["constant", value]
+        case Lookup(position, table):
+            return ["lookup", int(columns[position]), list(table)]
+        case Operation(name, operands):
+            return [name, *(_part(operand, columns) for operand in operands)]
+    raise TypeError(f"{expression!r} is no expression that the script knows.")
+
+
+# -- sentences ------------------------------------------------------------------------------------------
+
+
+def plural(noun: str) -> str:
+    """The noun for many.
+
+    >>> plural("patient"), plural("policy")
+    ('patients', 'policies')
+    """
+    return f"{noun[:-1]}ies" if noun.endswith("y") and noun[-2:-1] not in "aeiou" else f"{noun}s"
+
+
+def rows_of(count: float, noun: str) -> str:
+    """So many cases.
+
+    >>> rows_of(1, "case"), rows_of(12345, "case")
+    ('1 case', '12,345 cases')
+    """
+    return f"{count_of(count)} {noun if count == 1 else plural(noun)}"
+
+
+def count_of(count: float) -> str:
+    """A number of rows, which weights can make a broken one.
+
+    >>> count_of(1234.0), count_of(9.06281)
+    ('1,234', '9.1')
+    """
+    return f"{count:,.0f}" if abs(count - round(count)) < 1e-6 else f"{count:,.1f}"
+
+
+def frequency_sentence(
+    target: Target,
+    counts: FloatArray,
+    noun: str,
+    place: int,
+    found: LeafOutcome | None = None,
+    *,
+    with_others: bool = False,
+) -> str:
+    """How many rows of a leaf are of the class at this place and, `with_others`, of each other class.
+
+    What was found of the leaf adds the interval, and the rate by weight where rows weigh unlike.
+
+    >>> target = Target("stroke", classes=("no", "yes"))
+    >>> found = LeafOutcome(1, "no", 44, "yes", 0.35, 17, observed=17 / 44, interval=(0.257, 0.534))
+    >>> frequency_sentence(target, np.array([27.0, 17.0]), "patient", 1, found)
+    'Of 44 patients like this, 17 had stroke = yes: 39 % (26 to 53 %).'
+    """
+    total, names = float(counts.sum()), format_class_names(target)
+    if total <= 0:
+        return f"No {noun} like this is known."
+    rate, between, by_weight = float(counts[place]) / total, "", ""
+    if found is not None and found.observed is not None:
+        interval = own_interval(found)
+        rate, between = found.observed, "" if interval is None else f" ({percent_range(*interval)})"
+        by_weight = "by weight " if found.is_weighted else ""
+    text = (
+        f"Of {rows_of(total, noun)} like this, {count_of(float(counts[place]))} had "
+        f"{printable(target.name)} = {names[place]}: {by_weight}{rounded_percent(rate)}{between}"
+    )
+    if not with_others:
+        return f"{text}."
+    order = np.argsort(-counts, kind="stable").tolist()
+    others = [other for other in order if other != place and counts[other] > 0]
+    return f"{text}{_others_text(names, counts, others)}."
+
+
+def _others_text(names: tuple[str, ...], counts: FloatArray, places: list[int]) -> str:
+    if not places:
+        return ""
+    told = [f"{count_of(float(counts[place]))} {names[place]}" for place in places[:MOST_CLASSES]]
+    more = f" and {len(places) - MOST_CLASSES} more classes" if len(places) > MOST_CLASSES else ""
+    return f"; the others: {', '.join(told)}{more}"
+
+
+def few_rows_sentence(count: float) -> str:
+    """A word of warning where a leaf rests on less than a dozen rows.
+
+    >>> few_rows_sentence(7), few_rows_sentence(12)
+    ('It rests on few rows.', '')
+    """
+    return "It rests on few rows." if 0 < count < FEW_ROWS else ""
+
+
+def mean_sentence(
+    target: Target,
+    values: FloatArray,
+    mean: float,
+    noun: str,
+    statistic: str = "mean",
+    *,
+    interval: tuple[float, float] | None = None,
+) -> str:
+    """The mean, or a quantile, of the rows of a leaf with its interval, and the middle half of them.
+
+    >>> mean_sentence(Target("days"), np.array([1.0, 2.0, 3.0, 4.0]), 2.5, "patient", interval=(0.4, 4.6))
+    '4 patients like this: mean days 2.5 (0.4 to 4.6), half of them between 1.75 and 3.25.'
+    """
+    if not len(values):
+        return f"No {noun} like this is known."
+    low, high = (number_text(float(each), 4) for each in np.quantile(values, [0.25, 0.75]))
+    return (
+        f"{rows_of(len(values), noun)} like this: {statistic} {printable(target.name)} "
+        f"{number_text(mean, 4)}{_between(interval)}, half of them between {low} and {high}."
+    )
+
+
+def observed_sentence(target: Target, found: LeafOutcome, noun: str) -> str:
+    """The mean of the rows of a leaf where only the tree tells it.
+
+    >>> found = LeafOutcome(1, 2.5, 4, observed=2.0, interval=(0.4, 3.6))
+    >>> observed_sentence(Target("days"), found, "patient")
+    '4 patients like this: mean days 2 (0.4 to 3.6).'
+    """
+    if found.n_rows <= 0:
+        return f"No {noun} like this is known."
+    if found.observed is None:
+        return f"{rows_of(found.n_rows, noun)} like this."
+    mean = f"mean {printable(target.name)} {number_text(found.observed, 4)}"
+    return f"{rows_of(found.n_rows, noun)} like this: {mean}{_between(own_interval(found))}."
+
+
+def own_interval(found: LeafOutcome) -> tuple[float, float] | None:
+    """The interval of the rows of a leaf; None where it is about the estimate of the tree."""
+    return None if found.is_about_estimate else found.interval
+
+
+def _between(interval: tuple[float, float] | None) -> str:
+    return "" if interval is None else f" ({' to '.join(told_apart(*interval))})"
+
+
+def listing(parts: Iterable[str]) -> str:
+    """The parts as people list them.
+
+    >>> listing(["age", "sex", "ward"])
+    'age, sex and ward'
+    """
+    *most, last = parts
+    return f"{', '.join(most)} and {last}" if most else last

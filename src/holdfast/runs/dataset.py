@@ -1,0 +1,612 @@
+"""Data as rows to learn from: what its columns are for, and what is known of each row besides."""
+
+import os
+import re
+import warnings
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from hashlib import file_digest
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from holdfast._arrays import BoolArray, FloatArray, LongArray
+from holdfast._text import columns_text, first_rows, joined, listed, printable
+from holdfast.data.columns import read_column
+from holdfast.data.dates import parse_date_columns
+from holdfast.data.folds import (
+    find_known_groups,
+    late_stages,
+    read_groups,
+    read_stage,
+    renumber_groups,
+    subset_groups,
+)
+from holdfast.data.frame import Frame, OrderedText
+from holdfast.data.read import ColumnChoices, CsvSource, FrameSource, open_source
+from holdfast.data.row_keys import copies_as_groups
+from holdfast.data.row_order import fixed_order, unit_numbers
+from holdfast.data.table import Table
+from holdfast.data.target import Task, attach_name, read_weight
+from holdfast.errors import DataError, DataWarning, ParameterError
+from holdfast.governance.model_card import model_card_of
+from holdfast.runs.files import find_earlier_run
+from holdfast.runs.settings import DataSettings, RunSettings, make_run_estimator
+from holdfast.scoring.metric import (
+    Metric,
+    Score,
+    TrueValues,
+    describe_few_to_learn,
+    describe_too_few,
+    has_enough_rows,
+    predict_for_metric,
+)
+from holdfast.stable.rows import PreparedRows, hold_out
+from holdfast.stable.train import prepare
+from holdfast.tree.ensemble import Ensemble
+from holdfast.tree.rules import format_class_names
+from holdfast.tree.tree import Tree
+
+Source = CsvSource | FrameSource
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows that count, and what is known of each besides its features."""
+
+    source: str  # the path, or "a frame"
+    frame: Frame  # the features, the target and perhaps the weight
+    target: str
+    weight: str | None = None
+    questions: tuple[str, ...] = ()
+    positive: Any = None  # the class that matters, if someone said it
+    stage: LongArray | None = None  # number of the stage
+    stages: tuple[str, ...] = ()  # the stages as the data calls them, in their order
+    groups: LongArray | None = None
+
+    def table(self, task: Task | None = None) -> Table:
+        """The rows ready for growing."""
+        return Table.from_frame(
+            self.frame,
+            self.target,
+            sample_weight=self.weight,
+            task=task,
+            custom_features=self.questions,
+            positive=self.positive,
+        )
+
+    @property
+    def y(self) -> Any:
+        """The target, under the name of its column."""
+        values = self.frame.column(self.target)
+        return attach_name(values, self.target) if isinstance(values, np.ndarray) else values
+
+    @property
+    def sample_weight(self) -> FloatArray | None:
+        """The weight of each row, if a column has one."""
+        if self.weight is None:
+            return None
+        return read_weight(self.frame.column(self.weight), self.frame.n_rows, self.frame.rows)
+
+    @property
+    def features(self) -> Frame:
+        """The columns that a tree may ask about."""
+        return self.frame.without([self.target, *([self.weight] if self.weight else [])])
+
+    def subset(self, rows: BoolArray) -> "Rows":
+        """The rows with a flag, and the stages and groups that some of them have."""
+        present = [] if self.stage is None else np.unique(self.stage[rows]).tolist()
+        return replace(
+            self,
+            frame=self.frame.subset(rows),
+            stage=renumber_groups(self.stage, rows),
+            stages=tuple(self.stages[number] for number in present),
+            groups=subset_groups(self.groups, rows),
+        )
+
+
+def read_rows(data: Any, settings: DataSettings) -> Rows:
+    """The rows of the data, a path or a frame, that have a weight, without the columns that are dropped."""
+    rules = settings.reading_options
+    is_path = isinstance(data, str | os.PathLike)
+    name = f"'{os.fspath(data)}'" if is_path else "the frame"
+    # As text: dates are welcome as stages, and long numbers of patients would run together as floats.
+    as_text = [column for column in (settings.stage, settings.groups) if column]
+    orders = dict(settings.ordered)
+    roles = [column for column in (settings.target, settings.weight) if column]
+    choices = ColumnChoices([*settings.categorical, *as_text, *orders], drop=settings.drop, roles=roles)
+    with open_source(data, rules.encoding) as source:
+        _check_names(name, source.names, settings)
+        frame = source.read(choices, rules)
+    if set(frame.names) <= {*roles, *as_text}:
+        raise DataError(f"No column of {name} is left to split on. With keep_ids=True more of them stay.")
+    stage, stages = _read_stage(source, frame, settings)
+    rows = Rows(
+        source=os.fspath(data) if is_path else "a frame",
+        frame=with_orders(frame.without(as_text), orders),
+        target=settings.target,
+        weight=settings.weight,
+        questions=settings.question,
+        stage=stage,
+        stages=stages,
+        groups=_read_groups(frame, settings.groups),
+    )
+    return _with_target(_weighted(rows), name, drop_missing=settings.drop_missing_target)
+
+
+# -- what can be wrong ------------------------------------------------------------------------------------
+
+
+def _check_names(source: str, known: tuple[str, ...], settings: DataSettings) -> None:
+    dates = tuple(column.name for column in parse_date_columns(settings.date, known))
+    by_setting = {**settings.columns_by_setting, "date": dates}
+    for setting, names in by_setting.items():
+        if absent := [name for name in names if name not in known]:
+            raise DataError(
+                f"There is no column {listed(absent)} in {source}, as {setting} says. "
+                f"{columns_text(absent, known)}"
+            )
+    used: dict[str, str] = {}
+    for setting, names in by_setting.items():
+        for name in names if setting != "categorical" else ():
+            # A column with an order is a feature still.
+            before = used.get(name, setting) if setting == "ordered" else used.setdefault(name, setting)
+            if before != setting and (before, setting) != ("stage", "groups"):
+                raise DataError(f"Column {name!r} is given both as {before} and as {setting}: choose one.")
+    if set(known) <= set(used).difference(dates):
+        raise DataError(f"No column of {source} is left to ask about: all have another role, {listed(used)}.")
+
+
+def _with_target(rows: Rows, name: str, *, drop_missing: bool) -> Rows:
+    """The rows whose target is known: all of them, unless others may be left out."""
+    known = target_known(rows.frame, rows.target, name, drop_missing=drop_missing)
+    return rows if known is None else rows.subset(known)
+
+
+def target_known(frame: Frame, target: str, name: str, *, drop_missing: bool) -> BoolArray | None:
+    """Which rows have a target; None if all have one, and a DataError unless others may be left out."""
+    column = read_column(frame.column(target), f"the target {target!r}", rows=frame.rows)
+    missing: BoolArray = np.isnan(column.values)
+    if not missing.any():
+        return None
+    count, where = int(missing.sum()), first_rows(missing, frame.rows)
+    if missing.all():
+        raise DataError(f"The target {target!r} is missing in all {count} rows of {name}.")
+    if not drop_missing:
+        raise DataError(
+            f"The target {target!r} is missing in {count} of {len(missing)} rows of {name}, "
+            f"{where}. With drop_missing_target=True these rows are left out; or fill in the cells."
+        )
+    warnings.warn(
+        f"{count} of {len(missing)} rows have no {target!r} and are left out, {where}.",
+        DataWarning,
+        stacklevel=4,
+    )
+    return ~missing
+
+
+# -- stages, groups and weights ---------------------------------------------------------------------------
+
+
+def _read_stage(
+    source: Source, frame: Frame, settings: DataSettings
+) -> tuple[LongArray | None, tuple[str, ...]]:
+    """The number of the stage of each row, and the stages as the data calls them."""
+    if settings.stage is None:
+        return None, ()
+    texts = frame.column(settings.stage)
+    line: Any = texts
+    if settings.stage_order:
+        line = stage_places(texts, settings.stage_order)
+    elif isinstance(source, FrameSource):  # its type tells the order: of dates, numbers, ordered categories
+        line = source.frame.column(settings.stage)
+    stage = read_stage(line, frame.n_rows, frame.rows)
+    _, first = np.unique(stage, return_index=True)
+    stages = tuple(str(texts[int(row)]) for row in first)
+    if line is texts:
+        warn_of_alphabet(stages)
+    return stage, stages
+
+
+def _read_groups(frame: Frame, name: str | None) -> LongArray | None:
+    return None if name is None else read_groups(frame.column(name), frame.n_rows, frame.rows)
+
+
+def _weighted(rows: Rows) -> Rows:
+    """The rows whose weight is above 0: one without weight must not widen the reference schema."""
+    if rows.weight is None:
+        return rows
+    weight = read_weight(rows.frame.column(rows.weight), rows.frame.n_rows, rows.frame.rows)
+    if weight is None or (weight > 0).all():
+        return rows
+    warnings.warn(
+        f"{np.count_nonzero(weight == 0)} rows have the weight 0 and are left out.", DataWarning, stacklevel=3
+    )
+    return rows.subset(weight > 0)
+
+
+# -- Orders that a file cannot tell --------------------------------------------------------------------------
+
+# A year, a date or a moment, which read in their order.
+_IN_TIME = re.compile(r"\d{4}([-/.]\d\d?)*([-/ ]?[QWqw]\d\d?)?([T ].*)?")
+
+
+def with_orders(frame: Frame, orders: Mapping[str, tuple[str, ...]]) -> Frame:
+    """The frame with these columns of text in the order of their categories."""
+    columns = [
+        _ordered(name, column, orders[name]) if name in orders else column
+        for name, column in zip(frame.names, frame.columns, strict=True)
+    ]
+    return replace(frame, columns=columns)
+
+
+def stage_places(texts: Any, order: tuple[str, ...]) -> FloatArray:
+    """The place of every row's stage in the order, NaN where it has none."""
+    _check_known(texts.tolist(), order, "the stage has", f"stage_order {joined(list(order))}")
+    place = {name: float(number) for number, name in enumerate(order)}
+    return np.array([np.nan if text is None else place[text] for text in texts], np.float64)
+
+
+def warn_of_alphabet(stages: Sequence[str]) -> None:
+    """Say so where words are taken for stages in the order of the alphabet."""
+    if all(map(_is_number, stages)) or all(map(_IN_TIME.fullmatch, stages)):
+        return
+    warnings.warn(
+        f"the stages are taken in the order of the alphabet: {joined(list(stages))}. If they follow each "
+        "other otherwise, give stage_order with the earliest first.",
+        DataWarning,
+        stacklevel=4,
+    )
+
+
+def _ordered(name: str, column: Any, order: tuple[str, ...]) -> OrderedText:
+    _check_known(column.tolist(), order, f"column {name!r} has", f"ordered {name}={','.join(order)}")
+    return OrderedText(column, order)
+
+
+def _check_known(texts: Sequence[str | None], order: tuple[str, ...], where: str, setting: str) -> None:
+    counts = Counter(text for text in texts if text is not None)
+    unknown = {text: count for text, count in counts.items() if text not in order}
+    if not unknown:
+        return
+    first, count = next(iter(unknown.items()))
+    others = f", and {listed(list(unknown)[1:])}" if len(unknown) > 1 else ""
+    rows = "1 row" if count == 1 else f"{count} rows"
+    raise DataError(f"{where} {first!r} in {rows}{others}, and {setting} does not: put all into the order.")
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+# -- Which data file a run has learned from ------------------------------------------------------------------
+
+
+def file_hash(path: Path | str) -> str | None:
+    """SHA-256 of a file; None for a folder, or where there is no file."""
+    if not Path(path).is_file():
+        return None
+    with Path(path).open("rb") as file:
+        return f"sha256:{file_digest(file, 'sha256').hexdigest()}"
+
+
+def share_learned(model: Path, data: Path) -> float | None:
+    """The fraction of the rows of a file that the model of a run folder has learned from; None if unknown."""
+    folder = model.parent if model.name == "model.json" else model
+    facts, found = find_earlier_run(folder), file_hash(data)
+    if facts is None or found is None:
+        return None
+    known = facts["data"]
+    if "path" not in facts:
+        is_same, learned = known.get("file") == found, facts["division"]["training_rows"]
+    else:
+        is_new = _is_updated(facts)
+        is_same, learned = is_new and known.get("file") == found, known["rows_learnt_from"]
+        if is_new and known.get("old_file") == found:
+            return 1.0
+    return learned / known["rows"] if is_same and known["rows"] else None
+
+
+def _is_updated(facts: Mapping[str, Any]) -> bool:
+    """True if the model that is in use is that of the update, and its rows have changed it."""
+    hashes = facts["model"]
+    return bool(hashes["in_use"] == hashes["new"] and hashes["new"] != hashes["old"])
+
+
+# -- The rows that a chosen tree is tested by ----------------------------------------------------------------
+
+LEAST_LATE = 100  # rows of the last stages
+MIN_TRAINED = 0.5  # of the rows; with fewer, a note says how to learn from more
+MOST_NAMED = 4  # stages or classes in a sentence
+
+
+class HeldOut(NamedTuple):
+    """The rows to test by."""
+
+    test: BoolArray
+    earlier: BoolArray  # random rows of earlier stages, besides
+    stages: tuple[str, ...] = ()  # of the test rows, if they are held out as a whole
+
+
+def choose_test_rows(whole: Table, rows: Rows, fraction: float, kind: str | None, seed: int) -> HeldOut:
+    """Rows that nothing may see that grows or chooses a tree.
+
+    The `kind` is "forward" or "random"; without it, the last stages if there are any, else random rows.
+    """
+    if few := describe_few_to_learn(whole.schema.target, whole.target):
+        warnings.warn(few, DataWarning, stacklevel=2)
+    none = np.zeros(whole.n_rows, np.bool_)
+    if kind == "forward" and rows.stage is None:
+        raise ParameterError(
+            "test_rows='forward' holds out the last stages: say by stage which column has them."
+        )
+    if fraction == 0:
+        return HeldOut(none, none)
+    if rows.stage is None or kind == "random":
+        is_test = _draw(whole, rows, fraction, seed)
+        if is_test.all():
+            units = f"{whole.n_rows} rows" if rows.groups is None else f"{len(np.unique(rows.groups))} groups"
+            raise DataError(f"With test rows held out, none of the {units} is left to train on: set test=0.")
+        return HeldOut(is_test, none)
+    return _forward(whole, rows, rows.stage, fraction, seed)
+
+
+def _forward(whole: Table, rows: Rows, stage: LongArray, fraction: float, seed: int) -> HeldOut:
+    """The last stages, at most half of the test rows if stages are small, and random rows of those before.
+
+    The last stage is held out as a whole: a tree that has learnt from a part of it says nothing of going
+    forward. Earlier rows of the same group are learnt from, as they will be in use.
+    """
+    is_late = _enough_stages(whole, stage, late_stages(stage, fraction / 2), fraction)
+    stages = tuple(rows.stages[number] for number in np.unique(stage[is_late]).tolist())
+    before, early = whole.subset(~is_late), rows.subset(~is_late)
+    earlier = np.zeros(whole.n_rows, np.bool_)
+    drawn = _draw(before, early, fraction / 2, seed)
+    if not drawn.all():
+        earlier[~is_late] = drawn
+    is_test = is_late & ~_of_new_class(whole, is_late, stages)
+    if (~(is_test | earlier)).sum() < MIN_TRAINED * whole.n_rows:
+        _report_few_to_train(stages, int(is_test.sum()), int(earlier.sum()), whole.n_rows)
+    return HeldOut(is_test, earlier, stages)
+
+
+def _enough_stages(whole: Table, stage: LongArray, is_late: BoolArray, fraction: float) -> BoolArray:
+    """The late rows and, until they can judge a tree, those of the stages before.
+
+    Enough are `LEAST_LATE` rows, of a small table half of the test rows, with enough events. Stages that
+    would leave less than half of the rows to learn from are not taken.
+    """
+    least = min(LEAST_LATE, fraction / 2 * whole.n_rows * (1 - 1e-12))
+    late = is_late
+    while late.sum() < least or not has_enough_rows(whole.schema.target, whole.target[late]):
+        first = int(stage[late].min())
+        late = np.asarray(stage >= first - 1, np.bool_)
+        if first < 2 or late.sum() > (1 - MIN_TRAINED) * whole.n_rows:
+            return is_late
+    return late
+
+
+def _of_new_class(whole: Table, is_late: BoolArray, stages: tuple[str, ...]) -> BoolArray:
+    """The late rows of classes that no earlier row has: to test by them would mean nothing."""
+    target = whole.schema.target
+    if not target.is_classes:
+        return np.zeros(whole.n_rows, np.bool_)
+    known = np.bincount(whole.target[~is_late], minlength=len(target.classes)) > 0
+    is_new = np.asarray(~known[whole.target], np.bool_)
+    if (is_new == is_late).all():
+        raise DataError(
+            f"No class of the last stages, {_named(stages)}, is known from those before: nothing can be "
+            "tested forward. Set test_rows='random', or test=0."
+        )
+    if is_new.any():
+        names = [format_class_names(target)[place] for place in np.flatnonzero(~known)]
+        warnings.warn(
+            f"{is_new.sum()} rows have a class, {joined(names, MOST_NAMED)}, that no stage before "
+            f"{_named(stages[:1])} has: they are learnt from, and not tested by.",
+            DataWarning,
+            stacklevel=4,
+        )
+    return is_new
+
+
+def _report_few_to_train(stages: tuple[str, ...], n_test: int, n_earlier: int, n_rows: int) -> None:
+    warnings.warn(
+        f"The test holds out stage {_named(stages)}, {n_test:,} rows, and {n_earlier:,} random rows of the "
+        f"stages before: the tree learns from the other {n_rows - n_test - n_earlier:,} of {n_rows:,} rows. "
+        "test_rows='random' tests by rows of all stages, and test=0 learns from all rows.",
+        DataWarning,
+        stacklevel=5,
+    )
+
+
+def _named(stages: tuple[str, ...]) -> str:
+    return joined([printable(stage) for stage in stages], MOST_NAMED)
+
+
+def _draw(whole: Table, rows: Rows, fraction: float, seed: int) -> BoolArray:
+    """Random rows to test by: whole groups, in whatever order the rows stand in the file."""
+    labels = [label for label in (rows.stage, rows.groups) if label is not None]
+    order = fixed_order(whole, labels)
+    ordered, labels = whole.subset(order), [label[order] for label in labels]
+    copies = None if rows.groups is not None else unit_numbers(ordered, labels)
+    flags = hold_out(
+        ordered,
+        fraction,
+        stage=None if rows.stage is None else labels[0],
+        groups=labels[-1] if rows.groups is not None else copies_as_groups(ordered, copies),
+        seed=seed,
+    )
+    is_test = np.empty(whole.n_rows, np.bool_)
+    is_test[order] = flags
+    return np.asarray(is_test & ~_rows_of_rare_classes(whole, rows, is_test), np.bool_)
+
+
+def _rows_of_rare_classes(whole: Table, rows: Rows, is_test: BoolArray) -> BoolArray:
+    """The rows of classes that would have no other row to train on, with all of their groups."""
+    n_classes = len(whole.schema.target.classes)
+    if not n_classes or is_test.all():
+        return np.zeros(whole.n_rows, np.bool_)
+    known = np.bincount(whole.target[~is_test], minlength=n_classes) > 0
+    needed = np.asarray(~known[whole.target], np.bool_)
+    return needed if rows.groups is None else np.isin(rows.groups, rows.groups[needed])
+
+
+# -- The rows of a run in their roles ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class TestRows:
+    """Rows that nothing sees that grows or chooses a tree."""
+
+    frame: Frame
+    true_values: TrueValues
+
+    @property
+    def too_few(self) -> str:
+        """How many rows and cases there are, if too few to judge a model by; else empty."""
+        return describe_too_few(self.true_values)
+
+    def score(self, model: Tree | Ensemble, metric: Metric) -> Score:
+        """How good the model is on them."""
+        return metric.score(predict_for_metric(metric, model, self.frame), self.true_values)
+
+
+@dataclass(frozen=True, eq=False)
+class RowRoles:
+    """The rows of a run in their roles."""
+
+    source: str
+    whole: Table  # all rows
+    rows: Rows  # those to train on
+    training: Table  # those to train on, as they stand in the data, on a schema of their own
+    stage: LongArray | None  # of each of these; None if none of them are earlier than others
+    prepared: PreparedRows | None  # the same, sorted and divided, for a stable tree; None for other models
+    test: TestRows | None  # later than all that is learnt from, if there are test stages
+    earlier_test: TestRows | None = None  # random rows of the stages before those of `test`
+    test_stages: tuple[str, ...] = ()  # held out as a whole; empty if test rows are drawn at random
+    training_stages: tuple[str, ...] = ()
+    early_stages: tuple[str, ...] = ()  # as the data calls them; empty if no stage tells the early rows
+    n_known: int = 0  # test rows whose group is learnt from too
+
+    @property
+    def n_test(self) -> int:
+        """Number of rows to test by."""
+        return 0 if self.test is None else self.test.frame.n_rows
+
+    @property
+    def n_earlier_test(self) -> int:
+        """Number of random rows of earlier stages to test by, besides."""
+        return 0 if self.earlier_test is None else self.earlier_test.frame.n_rows
+
+    @property
+    def n_training(self) -> int:
+        """Number of rows to grow trees on and to choose one by."""
+        return self.whole.n_rows - self.n_test - self.n_earlier_test
+
+    def test_scores(self, model: Tree | Ensemble, metric: Metric) -> tuple[Score | None, Score | None]:
+        """How good the model is on the test rows, and on those of earlier stages; None without enough."""
+        test, earlier = (
+            None if rows is None or rows.too_few else rows.score(model, metric)
+            for rows in (self.test, self.earlier_test)
+        )
+        return test, earlier
+
+    @property
+    def divided(self) -> PreparedRows:
+        """The training rows, sorted and divided, of a stable tree."""
+        if self.prepared is None:
+            raise ValueError("Only the rows of a stable tree are divided into early and late ones.")
+        return self.prepared
+
+    @property
+    def has_early(self) -> bool:
+        """True if some of the training rows are early and others late: of a centred tree all are alike."""
+        return not self.divided.division.early.all()
+
+    @property
+    def n_early(self) -> int:
+        """Number of training rows that are early."""
+        return self._n_rows(self.divided.division.early)
+
+    @property
+    def n_held_out(self) -> int:
+        """Number of them that are held out to score a candidate; the mean, if there are several ways."""
+        return round(float(np.mean([self._n_rows(rows) for rows in self.divided.division.validation])))
+
+    @property
+    def held_out_too_few(self) -> str:
+        """The rows that candidates are scored by, if they are too few to judge a tree; else nothing."""
+        rows = self.divided
+        held_out = np.any(rows.division.validation, axis=0)
+        return describe_too_few(TrueValues.of(rows.table, rows.groups).subset(held_out))
+
+    def _n_rows(self, rows: BoolArray) -> int:
+        """How many rows of the data these stand for, by their fraction of the weight."""
+        table = self.divided.table
+        weight = np.ones(table.n_rows) if table.weight is None else table.weight
+        return round(self.n_training * float(weight[rows].sum() / weight.sum()))
+
+
+def assign_roles(rows: Rows, settings: RunSettings) -> RowRoles:
+    """The rows in their roles, as the settings want them."""
+    positive = settings.parameters.get("positive")
+    rows = replace(
+        rows, positive=model_card_of(settings.model_card).positive if positive is None else positive
+    )
+    with warnings.catch_warnings():
+        if settings.test > 0:
+            warnings.simplefilter("ignore", DataWarning)  # the training rows will raise those that matter
+        whole = rows.table(settings.data.task)
+    held_out = choose_test_rows(whole, rows, settings.test, settings.test_rows, settings.random_state)
+    is_training = ~(held_out.test | held_out.earlier)
+    training, table = rows, whole
+    if not is_training.all():
+        training = rows.subset(is_training)
+        # A schema of their own: not even the range of a column comes from the test rows.
+        table = training.table("classification" if whole.schema.target.is_classes else "regression")
+    estimator = make_run_estimator(settings, table.schema.target)  # refuses what is out of range
+    # Where the test takes all stages but one, none of the rows left are earlier than others; nor are they in
+    # a consensus tree, whose rows are only divided evenly by stage.
+    is_consensus = settings.is_stable and estimator.method == "centred"
+    needless = bool(held_out.stages) or is_consensus
+    stage = None if needless and len(training.stages) == 1 else training.stage
+    prepared, early = None, []
+    if settings.is_stable:
+        prepared = prepare(table, estimator._settings(), stage=stage, groups=training.groups)
+        if prepared.stage is not None and not is_consensus:
+            early = np.unique(prepared.stage[prepared.division.early]).tolist()
+    groups = rows.groups
+    return RowRoles(
+        source=rows.source,
+        whole=whole,
+        rows=training,
+        training=table,
+        stage=stage,
+        prepared=prepared,
+        test=_test_rows(rows, whole, table, held_out.test),
+        earlier_test=_test_rows(rows, whole, table, held_out.earlier),
+        test_stages=held_out.stages,
+        training_stages=training.stages,
+        early_stages=tuple(training.stages[number] for number in early),
+        n_known=0 if groups is None else int(find_known_groups(groups, is_training, held_out.test).sum()),
+    )
+
+
+def _test_rows(rows: Rows, whole: Table, training: Table, is_test: BoolArray) -> TestRows | None:
+    if not is_test.any():
+        return None
+    groups = renumber_groups(rows.groups, is_test)
+    # The training rows have every class, so that each has the same number in both tables.
+    true_values = TrueValues(
+        training.schema.target,
+        whole.target[is_test],
+        None if whole.weight is None else whole.weight[is_test],
+        None if groups is None else groups.astype(np.int32),
+    )
+    return TestRows(rows.features.subset(is_test), true_values)

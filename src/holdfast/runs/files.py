@@ -1,0 +1,235 @@
+"""The files of a run: the model, both collections, the frontier as a table, and the facts."""
+
+import csv
+import json
+import time
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from math import isfinite
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from holdfast._arrays import without_last_digits
+from holdfast._files import replace_file
+from holdfast._text import printable
+from holdfast.data.write import write_file
+from holdfast.errors import CacheWarning, DataError, DataWarning, GrowthWarning, ReportWarning
+from holdfast.io.model_file import load, load_trees, save, save_trees
+from holdfast.runs.folder import FACTS, is_run, unfinished
+from holdfast.tree.ensemble import Ensemble
+from holdfast.tree.tree import LEAF, Tree
+
+if TYPE_CHECKING:
+    from holdfast.runs.run import Run
+
+COLLECTIONS = ("references", "candidates")
+
+
+def write_run_files(run: "Run", folder: Path, *, report: bool = True) -> None:
+    """Fill the folder, with the report last."""
+    save(run.estimator, folder / "model.json")
+    if isinstance(run.model, Tree):
+        replace_file(folder / "tree.svg", run.model.to_svg().encode())
+    else:
+        write_file(importance_columns(run.model), folder / "importances.csv")
+    if run.frontier_columns:
+        (folder / "collections").mkdir()
+        for name in COLLECTIONS:
+            save_trees(getattr(run, name), _collection(folder, name))
+        write_file(run.frontier_columns, folder / "frontier.csv")
+    write_json(run.facts, folder / "summary.json")
+    if report:
+        write_run_report(run, folder / "report.html")
+
+
+def write_run_report(run: Any, path: Path) -> None:
+    """Write the report; if that fails, a ReportWarning says so, and the run is there without it.
+
+    A fit takes minutes: no flaw of a page is worth its loss.
+    """
+    try:
+        from holdfast.report.page import write_report
+
+        write_report(run, path)
+    except OSError:  # a full disk has a message of its own
+        raise
+    except Exception as error:
+        warnings.warn(
+            f"The report could not be written ({type(error).__name__}: {error}). All other files are there.",
+            ReportWarning,
+            stacklevel=2,
+        )
+
+
+def read_run_files(folder: Path) -> dict[str, Any]:
+    """The content of the folder of a fit or an update, by the names of a run's parts.
+
+    The candidates of an update are the trees of its path. A DataError if the folder is no run.
+    """
+    there = unfinished(folder)
+    frontier, path = there / "frontier.csv", there / "path.json"
+    if not is_run(folder):
+        raise DataError(
+            f"'{folder}' is no run: it has no summary.json and no update.json. Give a folder that a run was "
+            "saved to."
+        )
+    facts = next(file for name in FACTS if (file := there / name).is_file())
+    content: dict[str, Any] = {"facts": read_facts(facts), "estimator": load(there / "model.json")}
+    if path.is_file():
+        content["candidates"] = tuple(load_trees(path))
+    elif frontier.is_file():
+        trees = {name: tuple(load_trees(_collection(there, name))) for name in COLLECTIONS}
+        content |= {**trees, "frontier_columns": _columns(frontier)}
+        content["estimator"].reference_trees_ = list(trees["references"])  # which an update tries splits of
+    return content
+
+
+def find_earlier_run(folder: Path) -> dict[str, Any] | None:
+    """The facts of the run that stands in the folder; None if there is none whose facts can be read."""
+    there = unfinished(folder)
+    for file in (there / name for name in FACTS):
+        if file.is_file():
+            try:
+                return read_facts(file)
+            except (DataError, OSError):
+                return None
+    return None
+
+
+def name_run(facts: Mapping[str, Any]) -> str:
+    """What a run is called in a message: a fit by its data and target, an update by its model and rows."""
+    source = facts["data"].get("source")
+    if "target" not in facts["data"]:
+        return f"the update of '{facts['model'].get('source')}' by '{source}'"
+    return f"the fit of '{source}' that predicts {facts['data']['target']['name']!r}"
+
+
+def _collection(folder: Path, name: str) -> Path:
+    return folder / "collections" / f"{name}.json"
+
+
+def read_facts(path: Path) -> dict[str, Any]:
+    """The facts of a fit, or of an update, from the file in its folder; a DataError if it has none."""
+    try:
+        facts = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise DataError(f"Cannot read '{path}': it is no JSON ({error}).") from error
+    if not isinstance(facts, dict) or not {"settings", "data", "metric", "reading"} <= facts.keys():
+        raise DataError(f"Cannot read '{path}': it is no summary of a run.")
+    return facts
+
+
+def _columns(path: Path) -> dict[str, list[Any]]:
+    with path.open(encoding="utf-8", newline="") as file:
+        names, *rows = csv.reader(file)
+    return {name: [_value(row[place]) for row in rows] for place, name in enumerate(names)}
+
+
+def _value(text: str) -> Any:
+    """The cell as it was before it was written."""
+    if text in ("", "True", "False"):
+        return {"": None, "True": True, "False": False}[text]
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+# -- Warnings of a run ---------------------------------------------------------------------------------------
+
+CATEGORIES = (DataWarning, GrowthWarning, CacheWarning)
+_R = TypeVar("_R")
+
+
+@contextmanager
+def collect_notes() -> Iterator[list[str]]:
+    """Within it, warnings of holdfast become entries of the list, each once; at the end they are given."""
+    found: dict[str, Warning] = {}
+    notes: list[str] = []
+
+    def keep(message: Warning | str, category: type[Warning], *rest: Any, **more: Any) -> None:
+        if not issubclass(category, CATEGORIES) or not isinstance(message, Warning):
+            outer(message, category, *rest, **more)
+            return
+        text = printable(" ".join(str(message).split()))
+        if text not in found:
+            found[text] = message
+            notes.append(text)
+
+    outer: Any = warnings.showwarning
+    try:
+        with warnings.catch_warnings():
+            for category in CATEGORIES:
+                warnings.simplefilter("always", category)
+            warnings.showwarning = keep
+            yield notes
+    finally:
+        for message in found.values():
+            warnings.warn(message, stacklevel=4)
+
+
+def timed(work: Callable[[], _R]) -> tuple[_R, float]:
+    """What the work returns, and the seconds it took."""
+    start = time.perf_counter()
+    return work(), time.perf_counter() - start
+
+
+@contextmanager
+def warnings_once() -> Iterator[None]:
+    """Within it, each warning is kept; at the end all are given, once each, as from the caller's caller."""
+    given: list[warnings.WarningMessage] = []
+    try:
+        with warnings.catch_warnings(record=True) as given:
+            warnings.simplefilter("always")
+            yield
+    finally:
+        for each in {str(each.message): each for each in given}.values():
+            warnings.warn(str(each.message), each.category, stacklevel=4)
+
+
+# -- Figures for programs ------------------------------------------------------------------------------------
+
+
+def write_json(content: Mapping[str, Any], path: Path) -> None:
+    """Write the content, with null for every number that JSON has no word for, all or nothing."""
+    text = json.dumps(finite(content), indent=2, ensure_ascii=False, allow_nan=False)
+    replace_file(path, f"{text}\n".encode())
+
+
+def finite(value: Any) -> Any:
+    """The value with None for every number that JSON has no word for."""
+    if isinstance(value, float):
+        return value if isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {str(name): finite(part) for name, part in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [finite(part) for part in value]
+    return value
+
+
+# -- How much an ensemble owes to each feature, as a table ---------------------------------------------------
+
+
+def importance_columns(ensemble: Ensemble) -> dict[str, list[Any]]:
+    """One entry per feature, the most important first.
+
+    `importance` is its fraction of what all splits gained, `splits` their number, and `trees` the fraction of
+    the trees that ask about it.
+    """
+    asked = np.array([np.bincount(_asked(tree), minlength=len(tree.schema.features)) for tree in ensemble])
+    order = np.argsort(-without_last_digits(ensemble.importances), kind="stable")
+    return {
+        "feature": [ensemble.schema.names[place] for place in order.tolist()],
+        "importance": ensemble.importances[order].tolist(),
+        "splits": asked.sum(axis=0)[order].tolist(),
+        "trees": (asked > 0).mean(axis=0)[order].tolist(),
+    }
+
+
+def _asked(tree: Tree) -> Any:
+    return tree.feature[tree.feature != LEAF]

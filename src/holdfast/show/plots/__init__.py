@@ -1,1 +1,0 @@
-"""Pictures of results on matplotlib, in scikit-learn's Display convention: one file each."""

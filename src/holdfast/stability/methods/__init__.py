@@ -1,1 +1,0 @@
-"""The procedures that make candidates."""

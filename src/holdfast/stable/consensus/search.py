@@ -1,0 +1,675 @@
+"""The tree that is nearest to the references among those that fit the teacher well enough."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import NamedTuple
+
+import numpy as np
+
+from holdfast._arrays import BoolArray, FloatArray, IntArray, KeyArray, LongArray, frozen
+from holdfast.data.schema import Feature
+from holdfast.data.table import Table
+from holdfast.distance.costs import DistanceSettings, fraction_of_range
+from holdfast.distance.packing import freeze_fields
+from holdfast.growth.constraints import keep_interactions, make_guide, place_first_splits, read_first_splits
+from holdfast.kernels.consensus.costs import NO_BOUND, Candidate, Current, Grafted, Matching, Scratch, Work
+from holdfast.kernels.consensus.costs import UNIT as COORDINATES
+from holdfast.kernels.consensus.problem import (
+    MOST_PATH,
+    NO_PATH,
+    Bounds,
+    Grafts,
+    Nodes,
+    Points,
+    Problem,
+    Questions,
+    Rows,
+    SideSums,
+)
+from holdfast.kernels.consensus.search import centre, take_step
+from holdfast.kernels.growth.constraints import Guide
+from holdfast.parallel.interruption import call_kernel, stop_flag
+from holdfast.parallel.tasks import run_all
+from holdfast.stable.consensus.distil import UNIT, Lesson
+from holdfast.tree.build import Nodes as LooseNodes
+from holdfast.tree.build import build_preorder
+from holdfast.tree.stats import add_to_ancestors
+from holdfast.tree.tree import LEAF, Tree
+
+STARTS = 4  # the student, and the references of the lowest mean distance
+LEAST_SHARE = 0.7  # of the rows in a leaf of a student: those of the central tree may have fewer
+
+
+class TeacherFit(NamedTuple):
+    """What trees explain of the teacher's squared answers: all that tells how much another one loses."""
+
+    by_student: float
+    by_mean: float  # a tree of a single leaf
+
+    @property
+    def gain(self) -> float:
+        """What the student explains of the teacher's variance."""
+        return self.by_student - self.by_mean
+
+    def loss(self, explained: float) -> float:
+        """The fraction of the gain that a tree loses which explains `explained` of the squared answers."""
+        return (self.by_student - explained) / self.gain if self.gain > 0 else 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class CentreSearch:
+    """A student among its references, and the way to the tree in their midst."""
+
+    problem: CentreProblem
+    least_rows: float  # in a leaf
+    student: Found
+    references: tuple[Found, ...]
+    prescribed: tuple[tuple[str, float], ...] = ()  # features and thresholds that stay as they are
+
+    @classmethod
+    def of(
+        cls,
+        lesson: Lesson,
+        student: Tree,
+        references: Sequence[Tree],
+        repeats: IntArray,
+        settings: DistanceSettings,
+    ) -> CentreSearch:
+        """The search among the questions of the student and the references."""
+        top = (
+            []
+            if lesson.rules.first_splits is None
+            else read_first_splits(lesson.table.schema, lesson.rules.first_splits)
+        )
+        held = place_first_splits(top).values() if top else ()
+        problem = CentreProblem.of(lesson, references, repeats, settings, more=[student], held=held)
+        least_rows = LEAST_SHARE * lesson.rules.min_samples_leaf / lesson.n_copies
+        first, *others = [problem.measured(tree) for tree in (student, *references)]
+        as_written = tuple((split.feature.name, split.threshold) for split in top)
+        return cls(problem, least_rows, first, tuple(others), as_written)
+
+    def starts(self, tolerance: float, n_starts: int = STARTS) -> list[Found]:
+        """The student, and the nearest references within the tolerance."""
+        bounds = self.bounds(tolerance)
+        within = [each for each in self.references if self._keeps_to(bounds, each)]
+        return [self.student, *sorted(within, key=lambda each: each.distance)[: n_starts - 1]]
+
+    def nearest(self, tolerance: float, starts: Sequence[Found], n_jobs: int | None = None) -> Found:
+        """The nearest tree that a search from the starts finds, within the tolerance of the student's fit.
+
+        The tolerance is a fraction of what the student explains of the teacher's variance. Of trees as near
+        as each other the one that explains more is taken, then the one that was found first.
+        """
+        bounds = self.bounds(tolerance)
+        found = run_all(partial(_searched, self.problem, bounds), starts, n_jobs, kept="Central trees")
+        return min(found, key=lambda each: (each.distance, -each.explained))
+
+    def loss(self, found: Found) -> float:
+        """What a tree loses of the teacher's variance that the student explains, as a fraction."""
+        return self.fit.loss(found.explained)
+
+    @cached_property
+    def fit(self) -> TeacherFit:
+        """What the student explains of the teacher's answers, and what their mean does."""
+        sums = self.problem.rows.answer.sum(axis=0)
+        by_mean = float((sums**2).sum() * UNIT**2 / self.problem.rows.weight.sum())
+        return TeacherFit(self.student.explained, by_mean)
+
+    def bounds(self, tolerance: float) -> Bounds:
+        """What a tree must keep to that may lose such a fraction of what the student explains."""
+        square_sum = self.problem.square_sum
+        allowed = tolerance * max(self.fit.gain, 0.0)
+        # Rounding must not shut out the student itself.
+        most_loss = square_sum - self.student.explained + allowed + 1e-12 * square_sum
+        return Bounds(self.problem.most_leaves, self.least_rows, most_loss, square_sum, UNIT)
+
+    def _keeps_to(self, bounds: Bounds, found: Found) -> bool:
+        return (
+            bounds.square_sum - found.explained <= bounds.most_loss and found.least_rows >= bounds.least_rows
+        )
+
+
+def _searched(problem: CentreProblem, bounds: Bounds, start: Found) -> Found:
+    return problem.searched(start.nodes, bounds)
+
+
+# -- One search as the kernel sees it ------------------------------------------------------------------------
+
+NOWHERE = Bounds(most_leaves=0, least_rows=np.inf, most_loss=-np.inf, square_sum=0.0, unit=UNIT)
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """A tree by its questions, and what is known of it."""
+
+    nodes: Nodes
+    n_leaves: int
+    distance: float  # mean, to the references
+    explained: float  # what its leaves explain of the sum of the teacher's squared answers
+    least_rows: float  # in a leaf
+
+
+@dataclass(frozen=True, eq=False)
+class CentreProblem:
+    """The questions of some trees, the rows, and the trees that are to be near."""
+
+    questions: QuestionList
+    rows: Rows
+    points: Points
+    grafts: Grafts
+    everything: FloatArray  # (rules,) what the rule that allows everything costs
+    square_sum: float  # of the teacher's answers, weighted
+    most_leaves: int
+    held: LongArray  # paths of the nodes that stay as they are, and of all nodes above them
+    guide: Guide  # what may be asked where
+
+    @classmethod
+    def of(
+        cls,
+        lesson: Lesson,
+        near: Sequence[Tree],
+        repeats: IntArray,
+        settings: DistanceSettings,
+        *,
+        more: Sequence[Tree] = (),
+        grafts: Sequence[tuple[Tree, int]] | None = None,
+        held: Iterable[int] = (),
+    ) -> CentreProblem:
+        """The problem of being near to some trees.
+
+        `more` are trees that may be measured, and whose questions may be asked. Subtrees are taken from
+        `grafts`, trees with the places of their roots; by default from the trees that are to be near.
+        """
+        sources, places = zip(*([(tree, 1) for tree in near] if grafts is None else grafts), strict=True)
+        trees = list({id(tree): tree for tree in (*near, *more, *sources)}.values())
+        questions = QuestionList.of(trees, lesson.table)
+        rows = packed_rows(questions.bins(), lesson.answers, lesson.weight, repeats)
+        points, everything = packed_points(near, questions, settings)
+        return cls(
+            questions,
+            rows,
+            points,
+            packed_grafts(sources, questions, places),
+            everything,
+            square_sum(lesson.answers, lesson.weight),
+            max(tree.n_leaves for tree in trees),
+            frozen(np.array(sorted(held), np.int64)),
+            keep_interactions(make_guide(lesson.lesson, lesson.rules)),
+        )
+
+    @property
+    def n_nodes(self) -> int:
+        """Room for the nodes of a tree."""
+        return 2 * self.most_leaves + 1
+
+    def measured(self, tree: Tree) -> Found:
+        """What is known of a tree that asks questions of the list."""
+        return self.searched(self.questions.nodes_of(tree, self.n_nodes), NOWHERE)
+
+    def searched(self, start: Nodes, bounds: Bounds) -> Found:
+        """The tree that the search from a start ends at."""
+        return self._moved(centre, start, bounds)
+
+    def stepped(self, start: Nodes, bounds: Bounds) -> Found:
+        """The tree one step away that gains most fit per unit of distance; the start if none gains."""
+        return self._moved(take_step, start, bounds)
+
+    def _moved(self, kernel: Callable[..., None], start: Nodes, bounds: Bounds) -> Found:
+        work = memory_for(self, start)
+        # Where no move is allowed, nothing is long.
+        n_steps = float(self.points.at.size) * len(self.questions.asked) if bounds.most_leaves else 0.0
+        with stop_flag() as stop:
+            given = self.questions.packed, self.rows, self.points, self.grafts
+            problem = Problem(*given, bounds, self.held, self.guide)
+            call_kernel(kernel, problem, work, stop, stop=stop, n_steps=n_steps)
+        current = work.current
+        n_leaves = int(current.n_leaves[0])
+        stats = current.stats[:n_leaves]
+        weight = np.maximum(stats[:, 1], 1.0)
+        return Found(
+            nodes=current.nodes,
+            n_leaves=n_leaves,
+            distance=float(current.total.sum() / len(current.total)),
+            explained=float(((stats[:, 2:] * UNIT) ** 2 / weight[:, None]).sum()),
+            least_rows=float(stats[:, 0].min()),
+        )
+
+
+def memory_for(problem: CentreProblem, start: Nodes) -> Work:
+    """Memory for a search from a tree."""
+    n_nodes, n_leaves, n_rows = problem.n_nodes, problem.most_leaves + 1, len(problem.rows.weight)
+    n_coordinates, n_rules = problem.points.at.shape
+    n_trees, n_stats = len(problem.points.n_rules), 2 + problem.rows.answer.shape[1]
+    width = max(problem.points.rule.shape[1], n_leaves)
+    n_questions, n_bins = problem.questions.packed.goes_left.shape
+
+    def whole(*shape: int) -> LongArray:
+        return np.zeros(shape, np.int64)
+
+    current = Current(
+        nodes=Nodes(start.ask.copy(), start.right.copy()),
+        n_leaves=whole(1),
+        path=whole(n_nodes),
+        first_leaf=whole(n_nodes),
+        end_leaf=whole(n_nodes),
+        order=whole(n_rows),
+        row_start=whole(n_leaves + 1),
+        stats=np.zeros((n_leaves, n_stats)),
+        boxes=np.zeros((n_nodes, n_coordinates)),
+        node_costs=np.zeros((n_nodes, n_rules)),
+        costs=np.zeros((n_leaves, n_rules)),
+        weights=np.zeros(n_leaves),
+        u=np.zeros((n_trees, width)),
+        v=np.zeros((n_trees, width)),
+        column=whole(n_trees, width),
+        total=np.zeros(n_trees),
+        none_price=np.zeros(n_trees),
+    )
+    current.boxes[0], current.node_costs[0] = problem.points.whole, problem.everything
+    candidate = Candidate(
+        nodes=Nodes(whole(n_nodes), whole(n_nodes)),
+        leaf_place=whole(n_nodes),
+        stats=np.zeros((n_leaves, n_stats)),
+        boxes=np.zeros((n_nodes, n_coordinates)),
+        node_costs=np.zeros((n_nodes, n_rules)),
+        costs=np.zeros((n_leaves, n_rules)),
+        weights=np.zeros(n_leaves),
+    )
+    matching = Matching(
+        u=np.zeros(width),
+        v=np.zeros(width),
+        column=whole(width),
+        owner=whole(width),
+        distance=np.zeros(width),
+        via=whole(width),
+        done=np.zeros(width, np.bool_),
+    )
+    scratch = Scratch(
+        matrix=np.zeros((width, width)),
+        matching=matching,
+        sums=SideSums(
+            leaf_left=whole(n_rows),
+            leaf_right=whole(n_rows),
+            totals=np.zeros((n_leaves, n_stats)),
+            on_left=np.zeros((n_bins, n_leaves, n_stats)),
+            on_right=np.zeros((n_bins, n_leaves, n_stats)),
+        ),
+        grafted=Grafted(
+            is_known=np.zeros(problem.grafts.ask.shape, np.bool_),
+            stats=np.zeros((int((problem.grafts.n_leaves * problem.grafts.is_first).sum()), n_stats)),
+        ),
+        tree_bound=np.zeros(n_trees),
+        bound=np.full(n_questions, NO_BOUND),
+        least=np.zeros(1),
+        is_used=np.zeros(len(problem.questions.packed.n_categories), np.uint8),
+    )
+    return Work(current, candidate, Nodes(whole(n_nodes), whole(n_nodes)), scratch)
+
+
+# -- Rows and reference trees as the arrays that the search reads --------------------------------------------
+
+MOST_WEIGHT = 2.0**38  # of all rows: sums of their answers in units have no more than 53 bits
+
+
+def packed_rows(bins: IntArray, answers: FloatArray, weight: FloatArray, repeats: IntArray) -> Rows:
+    """The rows as the kernel adds them up: those that no question tells apart are one.
+
+    Weights become whole numbers, so that no sum depends on the order of the rows.
+    """
+    whole = whole_weights(weight)
+    cell = _cells(bins)
+    n_cells, first = int(cell.max()) + 1, np.unique(cell, return_index=True)[1]
+    units = np.rint(_learnt(answers) / UNIT) * whole[:, None]
+    return freeze_fields(
+        Rows(
+            bin=np.ascontiguousarray(bins[:, first], np.int64),
+            answer=np.stack([np.bincount(cell, each, n_cells) for each in units.T], axis=1),
+            weight=np.bincount(cell, whole, n_cells).astype(np.float64),
+            times=np.bincount(cell, repeats, n_cells).astype(np.float64),
+        )
+    )
+
+
+def square_sum(answers: FloatArray, weight: FloatArray) -> float:
+    """The weighted sum of the squared answers, which a perfect tree would explain."""
+    units = np.rint(_learnt(answers) / UNIT)
+    return math.fsum((units**2).sum(axis=1) * whole_weights(weight)) * UNIT**2
+
+
+def node_sums(
+    tree: Tree, table: Table, answers: FloatArray, weight: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """The weight of the rows at every node, and the sums of their answers."""
+    whole = whole_weights(weight)
+    units = np.rint(_learnt(answers) / UNIT) * whole[:, None]
+    sums = np.zeros((tree.n_nodes, 1 + units.shape[1]))
+    np.add.at(sums, tree.apply(table), np.column_stack([whole, units]))
+    add_to_ancestors(tree, sums)
+    return sums[:, 0], sums[:, 1:] * UNIT
+
+
+def whole_weights(weight: FloatArray) -> FloatArray:
+    """Weights as whole numbers, in proportion to the given ones."""
+    if (weight == np.rint(weight)).all() and weight.sum() < MOST_WEIGHT:
+        return weight
+    # Not by the sum: it would depend on the order of the rows.
+    return np.asarray(np.rint(weight / weight.max() * np.floor(MOST_WEIGHT / len(weight))), np.float64)
+
+
+def _learnt(answers: FloatArray) -> FloatArray:
+    return answers[:, -1:] if answers.shape[1] <= 2 else answers
+
+
+def _cells(bins: IntArray) -> LongArray:
+    """For every row a number, the same for rows that are in the same bins of all features."""
+    cell = np.zeros(bins.shape[1], np.int64)
+    for bin_of_row in bins:
+        if bin_of_row.min() < bin_of_row.max():
+            combined = cell * (int(bin_of_row.max()) + 1) + bin_of_row
+            cell = np.unique(combined, return_inverse=True)[1].astype(np.int64)
+    return cell
+
+
+def whole_point(questions: Questions, n_outcomes: int) -> FloatArray:
+    """The rule that allows everything, without an outcome."""
+    ends = [np.full(n, exact(1 / n)) if n else np.array([0.0, 0.5]) for n in questions.n_categories.tolist()]
+    return np.concatenate([*ends, np.zeros(n_outcomes)])
+
+
+def packed_points(
+    trees: Sequence[Tree], questions: QuestionList, settings: DistanceSettings
+) -> tuple[Points, FloatArray]:
+    """The rules of the trees that are to be near, and what the whole space costs against each rule."""
+    target = questions.table.schema.target
+    packed, n_outcomes = questions.packed, max(len(target.classes), 1)
+    whole = whole_point(packed, n_outcomes)
+    width = max(tree.n_leaves for tree in trees)
+    at = np.zeros((len(trees), width, len(whole)))
+    for r, tree in enumerate(trees):
+        nodes = questions.nodes_of(tree, tree.n_nodes)
+        leaves = np.flatnonzero(tree.feature == LEAF)
+        at[r, : len(leaves)] = _boxes(nodes, tree.n_nodes, packed, whole)[leaves]
+        at[r, : len(leaves), -n_outcomes:] = _outcomes(tree, leaves, settings)
+    rules, number = np.unique(at.reshape(-1, len(whole)), axis=0, return_inverse=True)
+    rules = np.ascontiguousarray(rules.T)
+    is_label, is_metric = settings.outcome == "label", settings.matching == "metric"
+    # The fraction of the second of two classes is all that the rows hold; a label needs it in units.
+    scale = UNIT if is_label else UNIT * _outcome_scale(settings, len(target.classes))
+    points = Points(
+        at=rules,
+        allowed=_allowed(rules, packed),
+        weight=_weights(rules, packed, whole, settings),
+        rule=number.reshape(len(trees), width).astype(np.int64),
+        n_rules=np.array([tree.n_leaves for tree in trees], np.int64),
+        whole=whole,
+        is_metric=is_metric,
+        is_label=is_label,
+        outcome_weight=exact(settings.label_weight),
+        value_scale=scale,
+    )
+    return freeze_fields(points), np.abs(whole[:, None] - rules).sum(axis=0)
+
+
+def packed_grafts(
+    trees: Sequence[Tree], questions: QuestionList, places: Sequence[int] | None = None
+) -> Grafts:
+    """The nodes of the trees that subtrees are taken from.
+
+    `places` are the paths of their roots in the tree that takes them; None: they are whole trees.
+    """
+    shape = (len(trees), max(tree.n_nodes for tree in trees))
+    grafts = Grafts(
+        ask=np.full(shape, LEAF, np.int64),
+        right=np.zeros(shape, np.int64),
+        path=np.zeros(shape, np.int64),
+        n_leaves=np.zeros(shape, np.int64),
+        is_first=np.zeros(shape, np.bool_),
+        place=np.zeros(shape, np.int64),
+    )
+    seen: set[tuple[int, object]] = set()
+    for r, tree in enumerate(trees):
+        grafts.path[r, 0] = 1 if places is None else places[r]
+        _fill_grafts(grafts, r, questions.nodes_of(tree, shape[1]), tree, seen)
+    used = (grafts.n_leaves * grafts.is_first).ravel()
+    grafts.place[:] = (np.cumsum(used) - used).reshape(shape)
+    return freeze_fields(grafts)
+
+
+def _allowed(at: FloatArray, questions: Questions) -> KeyArray:
+    """The categories that each rule allows, as bits."""
+    words = []
+    for f, n in enumerate(questions.n_categories.tolist()):
+        flags = at[questions.coordinate[f] : questions.coordinate[f] + n] > 0.0
+        for begin in range(0, n, 64):
+            bit = np.uint64(1) << np.arange(min(64, n - begin), dtype=np.uint64)
+            words.append((flags[begin : begin + 64] * bit[:, None]).sum(axis=0, dtype=np.uint64))
+    return np.stack(words) if words else np.zeros((0, at.shape[1]), np.uint64)
+
+
+def _outcome_scale(settings: DistanceSettings, n_classes: int) -> float:
+    return settings.label_weight / 2 if n_classes > 2 else settings.label_weight
+
+
+def _outcomes(tree: Tree, leaves: LongArray, settings: DistanceSettings) -> FloatArray:
+    """The coordinates of what the leaves predict."""
+    target = tree.schema.target
+    if settings.outcome == "label":
+        # Of tied classes the first, as in the search, which does not look at the nodes above.
+        label = tree.value[leaves].argmax(axis=1)
+        flags: BoolArray = label[:, None] == np.arange(len(target.classes))
+        return np.where(flags, exact(settings.label_weight / 2), 0.0)
+    value = tree.value[leaves]
+    if target.is_classes:
+        learnt = value[:, -1:] if len(target.classes) <= 2 else value
+    else:
+        low, high = target.low, target.high
+        learnt = fraction_of_range(value, low, low, high) if low < high else np.zeros_like(value)
+    scaled = np.rint(learnt * _outcome_scale(settings, len(target.classes)) * COORDINATES) / COORDINATES
+    padded = np.zeros((len(leaves), max(len(target.classes), 1)))
+    padded[:, : scaled.shape[1]] = scaled
+    return padded
+
+
+def _boxes(nodes: Nodes, n_nodes: int, questions: Questions, whole: FloatArray) -> FloatArray:
+    """The point of every node, without an outcome."""
+    boxes = np.zeros((n_nodes, len(whole)))
+    boxes[0] = whole
+    for node in range(n_nodes):
+        q = nodes.ask[node]
+        if q == LEAF:
+            continue
+        f = questions.feature[q]
+        d, n = questions.coordinate[f], questions.n_categories[f]
+        for child, is_left in ((node + 1, True), (nodes.right[node], False)):
+            boxes[child] = boxes[node]
+            if n:
+                boxes[child, d : d + n][questions.goes_left[q, :n] != is_left] = 0.0
+            else:
+                boxes[child, d + is_left] = np.clip(questions.cut[q], boxes[node, d], boxes[node, d + 1])
+    return boxes
+
+
+def _weights(
+    rules: FloatArray, questions: Questions, whole: FloatArray, settings: DistanceSettings
+) -> FloatArray:
+    """What each rule costs that is matched with none."""
+    boxes, everything = rules[: questions.coordinate[-1]], whole[: questions.coordinate[-1], None]
+    if settings.matching == "metric":
+        return np.asarray(np.abs(boxes - everything).sum(axis=0) + exact(settings.label_weight) / 2)
+    total = np.zeros(rules.shape[1])
+    for f, n in enumerate(questions.n_categories.tolist()):
+        own = slice(questions.coordinate[f], questions.coordinate[f + 1])
+        is_asked = (boxes[own] != everything[own]).any(axis=0)
+        size = boxes[own].sum(axis=0) if n else 2 * (boxes[own][1] - boxes[own][0])
+        total += np.where(is_asked, size, 0.0)
+    return total
+
+
+def _fill_grafts(grafts: Grafts, r: int, nodes: Nodes, tree: Tree, seen: set[tuple[int, object]]) -> None:
+    """Enter a tree, whose root has its path; `seen` has the subtrees of those before, each with its place."""
+    n_nodes = tree.n_nodes
+    path, n_leaves = grafts.path[r], grafts.n_leaves[r]
+    grafts.ask[r], grafts.right[r] = nodes.ask, nodes.right
+    for node in np.flatnonzero(nodes.ask[:n_nodes] != LEAF):
+        if NO_PATH < path[node] <= MOST_PATH:
+            path[node + 1], path[nodes.right[node]] = 2 * path[node], 2 * path[node] + 1
+    subtree: dict[int, object] = {}
+    for place in range(n_nodes - 1, -1, -1):
+        if nodes.ask[place] == LEAF:
+            n_leaves[place], subtree[place] = 1, ()
+            continue
+        right = int(nodes.right[place])
+        n_leaves[place] = n_leaves[place + 1] + n_leaves[right]
+        subtree[place] = (int(nodes.ask[place]), subtree[place + 1], subtree[right])
+        key = (int(path[place]), subtree[place])
+        grafts.is_first[r, place] = key not in seen
+        seen.add(key)
+
+
+# -- All questions of some trees, numbered in the order that breaks ties, and the rows as answers to  --------
+
+
+class Asked(NamedTuple):
+    """A question as trees ask it. Their order breaks ties: by the name of the feature, then by the cut."""
+
+    place: int  # of the feature, in the order of names
+    threshold: float  # 0 for a set
+    categories: tuple[bool, ...]  # who goes left; empty for a range
+    missing_left: bool
+
+
+def asked_at(tree: Tree, node: int, place: LongArray) -> Asked:
+    """The question of an inner node."""
+    feature = int(tree.feature[node])
+    if tree.set_start[node] >= 0:
+        flags = tuple(map(bool, tree.left_categories(node)))
+        return Asked(int(place[feature]), 0.0, flags, bool(tree.missing_left[node]))
+    return Asked(int(place[feature]), float(tree.threshold[node]), (), bool(tree.missing_left[node]))
+
+
+def places_of(table: Table) -> LongArray:
+    """For every feature its place in the order of names."""
+    place = np.empty(table.n_features, np.int64)
+    place[list(table.schema.name_order)] = np.arange(table.n_features)
+    return place
+
+
+@dataclass(frozen=True, eq=False)
+class QuestionList:
+    """All questions of some trees, and the table whose rows they tell apart."""
+
+    table: Table
+    place: LongArray
+    asked: list[Asked]
+    number: dict[Asked, int]
+    packed: Questions
+    cuts: list[FloatArray]  # of every feature, in the order of names
+
+    @classmethod
+    def of(cls, trees: Sequence[Tree], table: Table) -> QuestionList:
+        """The questions of the trees, each once."""
+        place = places_of(table)
+        found = {
+            asked_at(tree, int(node), place)
+            for tree in trees
+            for node in np.flatnonzero(tree.feature != LEAF)
+        }
+        asked = sorted(found)
+        cuts = [np.unique([each.threshold for each in asked if each.place == i]) for i in range(len(place))]
+        packed = _packed_questions(asked, cuts, table)
+        return cls(table, place, asked, {each: i for i, each in enumerate(asked)}, packed, cuts)
+
+    def bins(self) -> IntArray:
+        """The bin of every row for each feature, (features, rows), in the order of names."""
+        columns = [self.table.columns[i] for i in self.table.schema.name_order]
+        packed = self.packed
+        each = zip(columns, self.cuts, packed.n_bins, packed.n_categories, strict=True)
+        return np.stack([_bins(*feature) for feature in each])
+
+    def nodes_of(self, tree: Tree, n_nodes: int) -> Nodes:
+        """The tree by the numbers of its questions, with room for so many nodes."""
+        ask, right = np.full(n_nodes, LEAF, np.int64), np.zeros(n_nodes, np.int64)
+        for node in np.flatnonzero(tree.feature != LEAF):
+            ask[node] = self.number[asked_at(tree, int(node), self.place)]
+            right[node] = tree.right[node]
+        return Nodes(ask, right)
+
+    def tree_of(self, nodes: Nodes, n_leaves: int) -> Tree:
+        """The tree that the nodes make, without values, on the schema of the table."""
+        n_nodes, n_values = 2 * n_leaves - 1, max(len(self.table.schema.target.classes), 1)
+        order = self.table.schema.name_order
+        feature, threshold = np.full(n_nodes, LEAF, np.int32), np.full(n_nodes, np.nan)
+        left, right = np.full(n_nodes, -1, np.int32), np.full(n_nodes, -1, np.int32)
+        missing_left, sets = np.zeros(n_nodes, np.bool_), {}
+        for node in range(n_nodes):
+            if nodes.ask[node] == LEAF:
+                continue
+            asked = self.asked[nodes.ask[node]]
+            feature[node], missing_left[node] = order[asked.place], asked.missing_left
+            left[node], right[node] = node + 1, nodes.right[node]
+            if asked.categories:
+                sets[node] = np.array(asked.categories)
+            else:
+                threshold[node] = asked.threshold
+        size = np.ones(n_nodes)  # as if every leaf had one row
+        for node in range(n_nodes - 1, -1, -1):
+            if nodes.ask[node] != LEAF:
+                size[node] = size[node + 1] + size[nodes.right[node]]
+        value, impurity = np.full((n_nodes, n_values), 1.0 / n_values), np.zeros(n_nodes)
+        loose = LooseNodes(feature, threshold, left, right, missing_left, value, size, size, impurity, sets)
+        return build_preorder(loose, self.table.schema)
+
+
+def _packed_questions(asked: Sequence[Asked], cuts: Sequence[FloatArray], table: Table) -> Questions:
+    """The questions for the kernel, the features in the order of names."""
+    features = [table.schema.features[i] for i in table.schema.name_order]
+    n_categories = np.array([len(each.categories) if each.is_subset else 0 for each in features], np.int64)
+    place = np.array([each.place for each in asked], np.int64)
+    n_bins = np.array([n if n else len(cut) + 1 for n, cut in zip(n_categories, cuts, strict=True)], np.int64)
+    goes_left = np.zeros((len(asked), int(n_bins.max()) + 1), np.bool_)
+    last_bin, cut_at = np.full(len(asked), -1, np.int64), np.zeros(len(asked))
+    for i, each in enumerate(asked):
+        f = each.place
+        goes_left[i, n_bins[f]] = each.missing_left
+        if n_categories[f]:
+            goes_left[i, : n_categories[f]] = each.categories
+        else:
+            last_bin[i] = np.searchsorted(cuts[f], each.threshold)
+            goes_left[i, : last_bin[i] + 1] = True
+            cut_at[i] = _end(features[f], each.threshold)
+    widths = np.where(n_categories > 0, n_categories, 2)
+    first = np.searchsorted(place, np.arange(len(features) + 1)).astype(np.int64)
+    coordinate = np.concatenate([[0], np.cumsum(widths)]).astype(np.int64)
+    word = np.concatenate([[0], np.cumsum(-(-n_categories // 64))[:-1]]).astype(np.int64)
+    packed = Questions(place, goes_left, last_bin, cut_at, first, coordinate, n_categories, n_bins, word)
+    return freeze_fields(packed)
+
+
+def _bins(column: FloatArray, cuts: FloatArray, n_bins: int, n_categories: int) -> IntArray:
+    """The bin of every row: its category, or how many cuts lie below; the last one where it is missing.
+
+    Of a feature that is not asked about, all rows are in the first bin.
+    """
+    if not len(cuts):
+        return np.zeros(len(column), np.int32)
+    missing = np.isnan(column)
+    known = np.where(missing, 0.0, column)
+    numbers = known.astype(np.int32) if n_categories else np.searchsorted(cuts, known, side="left")
+    return np.where(missing, n_bins, numbers).astype(np.int32)
+
+
+def _end(feature: Feature, value: float) -> float:
+    """An end of a range as a coordinate: half of its fraction of the range."""
+    if not feature.low < feature.high:
+        return 0.0
+    inside = min(max(value, feature.low), feature.high)
+    return exact(fraction_of_range(inside, feature.low, feature.low, feature.high) / 2)
+
+
+def exact(value: float) -> float:
+    """The nearest coordinate, a multiple of a power of two, so that sums are not rounded."""
+    return float(np.rint(value * COORDINATES) / COORDINATES)

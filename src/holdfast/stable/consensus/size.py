@@ -1,0 +1,172 @@
+"""The size of a consensus tree: twelve leaves, or more where rows held out clearly support it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from holdfast._arrays import BoolArray, FloatArray, LongArray, frozen
+from holdfast._text import number_text, with_error
+from holdfast._view import TextTable, View, ViewMixin
+from holdfast.data.folds import subset_groups
+from holdfast.scoring.metric import TrueValues, make_metric, score_difference
+from holdfast.stable.rows import PreparedRows
+from holdfast.stable.settings import MOST_LEAVES
+from holdfast.tree.tree import Tree
+
+SIZES = (MOST_LEAVES, 24, 48)
+ENOUGH = 0.97  # of what the best size explains: more leaves for the rest are not worth their distance
+CLEAR = 4.0  # standard errors by which a larger size must be better than twelve leaves
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SizeChoice(ViewMixin):
+    """What trees of each size explain of rows that they have not seen, and which size was taken.
+
+    It is the smallest size that explains 97 % of what the best one does, if that is better than twelve leaves
+    by more than four standard errors, and else twelve. Sizes below twelve are never taken: they would change
+    from sample to sample, and a fixed smaller size is more stable.
+    """
+
+    sizes: LongArray  # the most leaves, the least first
+    explained: FloatArray  # fraction of the variance of the target
+    difference: FloatArray  # to the fraction that the smallest size explains
+    difference_error: FloatArray  # its standard error
+
+    def __post_init__(self) -> None:
+        for name in ("sizes", "explained", "difference", "difference_error"):
+            object.__setattr__(self, name, frozen(getattr(self, name)))
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+    @property
+    def chosen(self) -> int:
+        """The place of the size that was taken."""
+        place = int(np.argmax(self.explained >= ENOUGH * self.explained.max()))
+        is_clear = self.difference[place] > CLEAR * self.difference_error[place]
+        return place if is_clear else 0
+
+    @property
+    def max_leaf_nodes(self) -> int:
+        """The most leaves that were taken."""
+        return int(self.sizes[self.chosen])
+
+    @property
+    def reason(self) -> str:
+        """Why this size was taken, in words."""
+        texts = [number_text(max(float(each), 0.0), 3) for each in self.explained]
+        place, usual = self.chosen, f"{self.sizes[0]} leaves"
+        if place == 0:
+            best = int(self.explained.argmax())
+            if best == 0 or self.difference[best] <= 0:
+                return f"{usual}: more leaves explain no more of the held-out rows (R² {texts[0]})."
+            return (
+                f"{usual}: {self.sizes[best]} leaves would explain little more of the held-out rows, or not "
+                f"clearly more (R² {texts[best]} instead of {texts[0]})."
+            )
+        reason = (
+            f"{self.sizes[place]} leaves instead of {self.sizes[0]}: R² on held-out rows {texts[0]} -> "
+            f"{texts[place]}"
+        )
+        if place + 1 == len(self):
+            return f"{reason}."
+        more = number_text(float(self.explained[place + 1] - self.explained[place]), 2)
+        return f"{reason}; {self.sizes[place + 1]} leaves would add {more}."
+
+    def columns(self) -> dict[str, list[Any]]:
+        """The table: names of columns, and one entry per size."""
+        return {
+            "max_leaf_nodes": self.sizes.tolist(),
+            "explained": self.explained.tolist(),
+            "difference": self.difference.tolist(),
+            "difference_error": self.difference_error.tolist(),
+            "chosen": [place == self.chosen for place in range(len(self))],
+        }
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """One row per size, as a pandas, polars or pyarrow frame (the first that is installed)."""
+        import narwhals as nw
+
+        from holdfast.tree.frame import frame_from
+
+        columns = self.columns()
+        types: dict[str, Any] = dict.fromkeys(columns, nw.Float64)
+        return frame_from(columns, types | {"max_leaf_nodes": nw.Int64, "chosen": nw.Boolean}, backend)
+
+    def _view(self) -> View:
+
+        return size_choice_view(self)
+
+
+def choose_size(rows: PreparedRows, held_out: Sequence[tuple[BoolArray, Sequence[Tree]]]) -> SizeChoice:
+    """Choose among SIZES by trees of each size on rows that they have not seen.
+
+    The trees are students: to search for the consensus trees of every size would take far longer, and the
+    differences between sizes are alike.
+    """
+    explained, differences, errors = [], [], []
+    for flags, trees in held_out:
+        part = rows.table.subset(flags)
+        target = part.schema.target
+        metric = make_metric("brier" if target.is_classes else "squared_error", target)
+        true_values = TrueValues.of(part, subset_groups(rows.groups, flags))
+        predictions = [tree.value[tree.apply(part)] for tree in trees]
+        constant = metric.value(_constant(rows, flags), true_values)
+        scale = -constant if constant < 0 else 1.0
+        explained.append([1.0 + metric.value(each, true_values) / scale for each in predictions])
+        found = [score_difference(metric, predictions[0], each, true_values) for each in predictions]
+        differences.append([each.value / scale for each in found])
+        errors.append([each.error / scale for each in found])
+    return SizeChoice(
+        sizes=np.array(SIZES),
+        explained=np.mean(explained, axis=0),
+        difference=np.mean(differences, axis=0),
+        # Rows held out several times count once: the mean error, as of one division.
+        difference_error=np.mean(errors, axis=0) / np.sqrt(_n_times(rows, held_out)),
+    )
+
+
+def _constant(rows: PreparedRows, held_out: BoolArray) -> FloatArray:
+    """What the target of the other rows predicts for the rows held out: the base rate or the mean."""
+    table, target = rows.table, rows.table.schema.target
+    weight = np.ones(table.n_rows) if table.weight is None else table.weight
+    training = ~held_out if weight[~held_out].sum() > 0 else held_out
+    if target.is_classes:
+        sums = np.bincount(table.target[training], weight[training], len(target.classes))
+        mean = sums / sums.sum()
+    else:
+        mean = np.array([np.average(table.target[training], weights=weight[training])])
+    return np.tile(mean, (int(held_out.sum()), 1))
+
+
+def _n_times(rows: PreparedRows, held_out: Sequence[tuple[BoolArray, Sequence[Tree]]]) -> float:
+    """How many times more rows were held out once than in one of the divisions."""
+    flags = np.array([each for each, _ in held_out])
+    return float(flags.any(axis=0).sum() / flags.sum(axis=1).mean())
+
+
+# -- The sizes that a consensus tree was chosen from, as a table ---------------------------------------------
+
+
+def size_choice_view(choice: SizeChoice) -> View:
+    """One line for each size, and why one of them was chosen."""
+    return View(size_choice_table(choice, choice.reason))
+
+
+def size_choice_table(choice: SizeChoice, note: str = "") -> TextTable:
+    """One line for each size."""
+    headings = ["leaves", "held-out R²", f"more than {choice.sizes[0]} leaves", ""]
+    rows = [_cells(choice, place) for place in range(len(choice))]
+    return TextTable(headings, rows, note=note, sides=">>><", widths=(6, 19, 19, 0), marked=[choice.chosen])
+
+
+def _cells(choice: SizeChoice, place: int) -> list[str]:
+    gain, error = float(choice.difference[place]), float(choice.difference_error[place])
+    return [
+        str(choice.sizes[place]),
+        number_text(float(choice.explained[place]), 3),
+        "" if place == 0 else with_error(gain, error, room=7),
+        "chosen" if place == choice.chosen else "",
+    ]

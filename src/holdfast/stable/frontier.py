@@ -1,0 +1,245 @@
+"""What is known of every candidate, and which of them no other beats on both stability and score."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from holdfast._arrays import BoolArray, FloatArray, LongArray, frozen
+from holdfast._view import View, ViewMixin
+from holdfast.distance.costs import DistanceSettings
+from holdfast.errors import DataError
+from holdfast.scoring.metric import Metric
+from holdfast.stable.candidates import Grown
+from holdfast.stable.rows import BaselineTest
+from holdfast.tree.tree import Tree
+
+
+def pareto_frontier(instability: Any, score: Any) -> BoolArray:
+    """Which trees are efficient: no other has at most their instability and at least their score.
+
+    Of the two, one must be strictly better, so that trees alike in both are efficient together.
+
+    >>> pareto_frontier([1.0, 2.0, 3.0], [0.7, 0.9, 0.8])
+    array([ True,  True, False])
+    """
+    d, a = (np.asarray(values, np.float64) for values in (instability, score))
+    if d.ndim != 1 or d.shape != a.shape:
+        raise DataError(f"instability and score must be two lists of one length: {d.shape} and {a.shape}.")
+    if not (np.isfinite(d).all() and np.isfinite(a).all()):
+        raise DataError("instability and score must be finite numbers, and some are not.")
+    order = np.lexsort((-a, d))
+    # The best score among all trees that are strictly nearer, and among those just as near.
+    best_so_far = np.maximum.accumulate(np.concatenate([[-np.inf], a[order]]))
+    first = np.searchsorted(d[order], d[order], side="left")
+    efficient = np.empty(len(d), np.bool_)
+    efficient[order] = (a[order] > best_so_far[first]) & (a[order] == a[order][first])
+    return efficient
+
+
+class Compared(NamedTuple):
+    """The candidates among which a consensus tree is chosen, and why the others are left out."""
+
+    places: tuple[int, ...]
+    left_out: str  # what the others do, in words: "loses more than 6.0 %"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Frontier(ViewMixin):
+    """One entry for every candidate tree, in the order in which they were grown.
+
+    `score` is the greater the better: losses are negated.
+    """
+
+    instability: FloatArray  # mean distance to the reference trees
+    instability_error: FloatArray  # its Monte Carlo standard error: other reference trees, other means
+    normalised: FloatArray  # as a fraction of the greatest distance that trees of the depth allowed can have
+    size_adjusted: FloatArray  # as a multiple of what candidates with so many leaves usually have
+    per_rule: FloatArray  # mean over the reference trees of the distance per rule of the larger tree
+    score: FloatArray  # the best guess of what new rows would give
+    score_error: FloatArray  # its standard error
+    measured_score: FloatArray  # what the validation rows of the candidate gave
+    measured_error: FloatArray  # its standard error: other rows held out, other scores
+    n_leaves: LongArray
+    depth: LongArray
+    mean_path_length: FloatArray  # questions asked of a row
+    combination: LongArray  # what it was grown with
+    division: LongArray  # which rows it was scored on
+    efficient: BoolArray
+    metric: Metric | None = None  # of the scores, for those who read them
+    # Of "centred": what it loses, as a fraction, of what the student of the most leaves explains of the
+    # teacher's variance; of the student of as many leaves, which a tolerance bounds; and the most leaves
+    teacher_loss: FloatArray | None = None
+    student_loss: FloatArray | None = None
+    max_leaf_nodes: LongArray | None = None
+    size_reason: str = ""  # why the largest size was taken, if rows held out chose it
+    chosen: int | None = None  # the candidate that is in use, which tables and plots mark
+    compared: Compared | None = None  # those that the rule compares it with; None: all
+    baseline: BaselineTest | None = None  # the candidates against a constant, where rows were held out
+
+    def __post_init__(self) -> None:
+        for name in self._arrays:
+            object.__setattr__(self, name, frozen(getattr(self, name)))
+
+    @property
+    def _arrays(self) -> list[str]:
+        """The columns that there are."""
+        return [field.name for field in fields(self) if isinstance(getattr(self, field.name), np.ndarray)]
+
+    def __len__(self) -> int:
+        return len(self.score)
+
+    @property
+    def has_teacher(self) -> bool:
+        """True for method="centred", whose candidates have learnt from a teacher."""
+        return self.teacher_loss is not None
+
+    def plot(self, ax: Any = None, **options: Any) -> Any:
+        """A `FrontierDisplay`, drawn; options are those of its `from_result`, such as `chosen`."""
+        from holdfast.plots.frontier import FrontierDisplay
+
+        return FrontierDisplay.from_result(self, ax=ax, **options)
+
+    @property
+    def sizes(self) -> list[int]:
+        """The numbers of leaves that centred trees were looked for with, the least first; else none."""
+        return [] if self.max_leaf_nodes is None else np.unique(self.max_leaf_nodes).tolist()
+
+    def subset(self, places: LongArray) -> "Frontier":
+        """The frontier of some of the candidates, which are compared among themselves alone."""
+        columns: dict[str, Any] = {name: getattr(self, name)[places] for name in self._arrays}
+        columns["efficient"] = pareto_frontier(columns["instability"], columns["score"])
+        columns["size_adjusted"] = _size_adjusted(columns["instability"], columns["n_leaves"])
+        if self.teacher_loss is not None and self.max_leaf_nodes is not None:
+            # Of what the largest student that is left explains, e: 1 - e / E, and E from its own tree.
+            at = np.flatnonzero(columns["max_leaf_nodes"] == columns["max_leaf_nodes"].max())[0]
+            explained = (1.0 - columns["teacher_loss"][at]) / (1.0 - columns["student_loss"][at])
+            if explained > 0:
+                columns["teacher_loss"] = 1.0 - (1.0 - columns["teacher_loss"]) / explained
+        return replace(self, **columns, chosen=None, compared=None)
+
+    @property
+    def efficient_order(self) -> LongArray:
+        """The efficient candidates, the most stable first; of those alike in both, the smallest only."""
+        return self._in_order(np.flatnonzero(self.efficient))
+
+    @property
+    def unbeaten(self) -> LongArray:
+        """The candidates that none of those compared beats, as tables and plots show them, in that order.
+
+        These are the efficient ones, unless a rule leaves out candidates that lose too much to the teacher.
+        """
+        if self.compared is None:
+            return self.efficient_order
+        places = np.array(self.compared.places, np.int64)
+        return self._in_order(places[pareto_frontier(self.instability[places], self.score[places])])
+
+    def _in_order(self, places: LongArray) -> LongArray:
+        places = places[np.lexsort((places, self.n_leaves[places], self.instability[places]))]
+        points = list(zip(self.instability[places].tolist(), self.score[places].tolist(), strict=True))
+        return np.array([p for i, p in enumerate(places) if points[i] not in points[:i]], np.int64)
+
+    @property
+    def hypervolume(self) -> float:
+        """Fraction of the box between the worst and the best of both that the frontier dominates, 0 to 1."""
+        return hypervolume(self.instability, self.score)
+
+    def columns(self) -> dict[str, list[Any]]:
+        """The frontier as a table: names of columns, and one entry per candidate."""
+        return {
+            "candidate": list(range(len(self))),
+            **{name: getattr(self, name).tolist() for name in self._arrays},
+        }
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """One row per candidate, as a pandas, polars or pyarrow frame (the first that is installed)."""
+        import narwhals as nw
+
+        from holdfast.tree.frame import frame_from
+
+        columns = self.columns()
+        kinds = {bool: nw.Boolean, int: nw.Int64, float: nw.Float64}
+        types = {name: kinds[type(entries[0])] for name, entries in columns.items()}
+        return frame_from(columns, types, backend)
+
+    def _view(self) -> View:
+        from holdfast.stable.selection import frontier_view
+
+        return frontier_view(self)
+
+
+def frontier_of(
+    grown: Grown, distances: FloatArray, distance_settings: DistanceSettings, metric: Metric | None = None
+) -> Frontier:
+    """The frontier of candidates with these distances to the references, (candidates, references)."""
+    candidates, scores, sizes = grown.candidates, grown.scores, grown.sizes
+    n_leaves = np.array([tree.n_leaves for tree in candidates.trees], np.int64)
+    instability = distances.mean(axis=1)
+    n_references = distances.shape[1]
+    return Frontier(
+        instability=instability,
+        instability_error=distances.std(axis=1, ddof=min(1, n_references - 1)) / np.sqrt(n_references),
+        normalised=replace(distance_settings, normalised=True).total(instability),
+        size_adjusted=_size_adjusted(instability, n_leaves),
+        per_rule=_per_rule(grown, distances),
+        score=scores.value,
+        score_error=scores.error,
+        measured_score=scores.measured,
+        measured_error=scores.measured_error,
+        n_leaves=n_leaves,
+        depth=np.array([tree.depth for tree in candidates.trees], np.int64),
+        mean_path_length=np.array([tree.mean_path_length for tree in candidates.trees]),
+        combination=candidates.combination,
+        division=candidates.division,
+        efficient=pareto_frontier(instability, scores.value),
+        metric=metric,
+        teacher_loss=grown.teacher_loss,
+        student_loss=None if sizes is None else sizes.student_loss,
+        max_leaf_nodes=None if sizes is None else sizes.max_leaf_nodes,
+        size_reason="" if sizes is None or sizes.choice is None else sizes.choice.reason,
+        baseline=grown.baseline,
+    )
+
+
+def _per_rule(grown: Grown, distances: FloatArray) -> FloatArray:
+    per_rule = np.empty(len(grown.candidates))
+    for references, places in grown.by_references():
+        trees = [grown.candidates.trees[place] for place in places.tolist()]
+        per_rule[places] = distance_per_rule(distances[places], trees, references.trees)
+    return per_rule
+
+
+def distance_per_rule(distances: FloatArray, trees: Sequence[Tree], references: Sequence[Tree]) -> FloatArray:
+    """The mean over the references of each tree's distance, divided by the rules of the larger of the two."""
+    n_rules = np.maximum.outer([tree.n_leaves for tree in trees], [tree.n_leaves for tree in references])
+    return np.asarray((distances / n_rules).mean(axis=1), np.float64)
+
+
+def _size_adjusted(instability: FloatArray, n_leaves: LongArray) -> FloatArray:
+    """Each instability over that which trees of its size have on average, larger trees never less."""
+    _, place, counts = np.unique(n_leaves, return_inverse=True, return_counts=True)
+    blocks: list[tuple[float, int, int]] = []  # mean, trees and sizes of each block of equal averages
+    for mean, count in zip(np.bincount(place, instability) / counts, counts, strict=True):
+        blocks.append((float(mean), int(count), 1))
+        while len(blocks) > 1 and blocks[-2][0] >= blocks[-1][0]:  # a larger size has less: pool the two
+            (one, n, k), (other, m, j) = blocks[-2:]
+            blocks[-2:] = [((one * n + other * m) / (n + m), n + m, k + j)]
+    usual = np.repeat([mean for mean, _, _ in blocks], [n_sizes for _, _, n_sizes in blocks])[place]
+    return np.asarray(np.where(usual > 0, instability / np.where(usual > 0, usual, 1.0), 1.0), np.float64)
+
+
+def hypervolume(instability: FloatArray, score: FloatArray) -> float:
+    """Fraction of the box between the worst and the best instability and score that some tree dominates.
+
+    >>> hypervolume(np.array([0.0, 1.0]), np.array([0.0, 1.0]))  # each is best in one and worst in the other
+    0.0
+    """
+    efficient = pareto_frontier(instability, score)
+    width, height = float(np.ptp(instability)), float(np.ptp(score))
+    if not (width > 0 and height > 0):
+        return 1.0  # one tree is best in everything
+    order = np.lexsort((score[efficient], instability[efficient]))
+    d = (instability[efficient][order] - instability.min()) / width
+    a = (score[efficient][order] - score.min()) / height
+    return min(float((np.diff(np.append(d, 1.0)) * a).sum()), 1.0)  # rounding must not carry it past the end

@@ -1,0 +1,82 @@
+"""The method of the paper, to the letter: one holdout to score on, no leaf refitted, no score shrunk.
+
+Bertsimas and Digalakis, "Improving Stability in Decision Tree Models", arXiv 2305.17299.
+"""
+
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+from holdfast._check import check_fraction
+from holdfast._random import Branch
+from holdfast.data.folds import early_stages, random_positions, renumber_groups, select_below
+from holdfast.data.row_keys import unit_keys
+from holdfast.data.table import Table
+from holdfast.errors import ParameterError
+from holdfast.scoring.metric import Metric
+from holdfast.stable.candidates import (
+    Grown,
+    Method,
+    Scoring,
+    grow_candidates,
+    grow_references,
+    learner_for,
+    score_candidates,
+)
+from holdfast.stable.rows import FRACTION_HELD_OUT, Division, PreparedRows, RowInfo, baseline_test
+from holdfast.stable.settings import StabilitySettings
+
+
+def hold_out_once(table: Table, settings: StabilitySettings, info: RowInfo) -> Division:
+    """One holdout, the user's own or a plainly random part of the rows, and early rows among the others.
+
+    The stages say which rows are early; without them, a plainly random part of the rows not held out is.
+    """
+    check_fraction("early_fraction", settings.early_fraction)
+    fraction, seed = _fraction(settings.validation, info), settings.seed
+    keys = unit_keys(table, info.groups)
+    alike = np.zeros(table.n_rows, np.int64)  # one stratum: neither classes nor stages are balanced
+    holdout = info.holdout
+    if holdout is None:
+        holdout = select_below(random_positions(alike, keys, (seed, Branch.PAPER_TEST_ROWS)), fraction)
+    early = np.zeros(table.n_rows, np.bool_)
+    training = holdout if holdout.all() else ~holdout  # a table of a single row has nothing to hold out
+    if info.stage is not None and info.holdout is None:
+        return Division(early_stages(info.stage, settings.early_fraction), (holdout,))
+    if (stage := renumber_groups(info.stage, training)) is not None:
+        early[training] = early_stages(stage, settings.early_fraction)
+        return Division(early, (holdout,))
+    position = random_positions(alike[training], keys[training], (seed, Branch.PAPER_EARLY_ROWS))
+    early[training] = select_below(position, settings.early_fraction)
+    return Division(early, (holdout,))
+
+
+def paper_candidates(rows: PreparedRows, settings: StabilitySettings, metric: Metric) -> Grown:
+    """One candidate for each sample of the training rows, as it was grown, and its score on the holdout."""
+    learner = learner_for(rows, settings)
+    references = grow_references(learner, rows, settings)
+    candidates = grow_candidates(learner, rows, settings)
+    as_measured = Scoring(metric, refit=(), shrink=False, seed=settings.seed, n_jobs=settings.n_jobs)
+    baseline = baseline_test(rows, metric, candidates.by_division(rows.division))
+    return Grown(references, candidates, score_candidates(candidates, rows, as_measured), baseline=baseline)
+
+
+def _fraction(validation: Any, info: RowInfo) -> float:
+    """The fraction of the rows to hold out; a ParameterError for folds or two holdouts."""
+    if isinstance(validation, str) and validation == "auto":
+        return FRACTION_HELD_OUT
+    if info.holdout is not None:
+        raise ParameterError(
+            f"validation={validation!r} and X_holdout both say which rows to score on: give one of them."
+        )
+    is_fraction = isinstance(validation, Real) and not isinstance(validation, Integral)
+    if is_fraction and 0 < float(validation) < 1:
+        return float(validation)
+    raise ParameterError(
+        f"validation={validation!r} is not for method='paper', which scores on one holdout: it must be a "
+        "fraction between 0 and 1, or 'auto' for a third."
+    )
+
+
+PAPER = Method(paper_candidates, hold_out_once, reports_on_holdout=True)

@@ -1,0 +1,493 @@
+"""One tree of the frontier, taken by a rule, with the reason in words."""
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from holdfast._arrays import LongArray, without_last_digits
+from holdfast._check import check_choice, check_number, is_integer
+from holdfast._text import (
+    counted,
+    joined,
+    loss_text,
+    number_text,
+    percent_text,
+    shortened,
+    told_apart,
+    with_error,
+)
+from holdfast._view import TextTable, View, ViewMixin
+from holdfast.errors import ParameterError
+from holdfast.scoring.metric import Metric
+from holdfast.stable.frontier import Compared, Frontier, pareto_frontier
+from holdfast.stable.settings import BY_NUMBER, NOISE_AWARE, RULES, SCORE_TOLERANCE, TEACHER_TOLERANCE, UNITS
+
+
+@dataclass(frozen=True, repr=False)
+class Choice(ViewMixin):
+    """The candidate that was chosen, and why."""
+
+    candidate: int  # its place among the candidates
+    selection_rule: str
+    reason: str
+    frontier: Frontier | None = field(default=None, compare=False)  # that it was chosen from
+
+    def __repr__(self) -> str:
+        return f"Candidate {self.candidate}. {self.reason}"
+
+    __str__ = __repr__
+
+    def _view(self) -> View:
+
+        return choice_view(self)
+
+
+@dataclass(frozen=True)
+class SelectionRule:
+    """The rule that takes one tree of the frontier, and what it needs to know."""
+
+    selection_rule: str = "within-tolerance"
+    tolerance: float | None = None  # None: what is usual for the unit
+    tolerance_unit: str | None = None  # None: what suits the metric
+    instability_weight: float | None = None  # score that one unit of instability is worth, for "weighted"
+    max_leaf_nodes: int | None = None  # of centred trees: only those with at most this limit of leaves
+    candidate: int | None = None  # take this one, whatever the rule
+
+    def __post_init__(self) -> None:
+        check_choice("selection_rule", self.selection_rule, RULES)
+        check_choice("tolerance_unit", self.tolerance_unit, UNITS, none_ok=True)
+        check_number("tolerance", self.tolerance, none_ok=True)
+        for name, what in (("max_leaf_nodes", "size"), ("candidate", "row")):
+            number = getattr(self, name)
+            if number is not None and not is_integer(number):
+                raise ParameterError(f"{name}={number!r} is no integer: choose a {what} of the frontier.")
+        if self.selection_rule == "weighted":
+            if self.instability_weight is None:
+                raise ParameterError(
+                    "selection_rule='weighted' needs instability_weight, the score that one unit of "
+                    "instability is worth: choose('weighted', instability_weight=0.001)."
+                )
+            check_number("instability_weight", self.instability_weight)
+
+
+def choose(frontier: Frontier, metric: Metric, rule: SelectionRule) -> Choice:
+    """Choose the candidate that the rule takes.
+
+    It is an efficient one, unless one is named, or the rule allows a loss to the teacher: then none that
+    loses no more is both more stable and better.
+
+    With a limit of leaves, candidates are compared with those that keep to it.
+    """
+    if rule.candidate is not None:
+        return _named(frontier, metric, rule)
+    if (constant := _constant(frontier, rule)) is not None:
+        return constant
+    places, whole = _allowed(frontier, rule), frontier
+    if len(places) < len(frontier):
+        frontier = frontier.subset(places)
+    rules = {
+        "best-score": _best_score,
+        "most-stable": _most_stable,
+        "weighted": _weighted,
+        "within-tolerance": _within_tolerance,
+        "knee": _knee,
+    }
+    candidate, because = rules[rule.selection_rule](frontier, metric, rule)
+    place = int(places[candidate])
+    marked = mark_choice(whole, rule, place)
+    among = np.flatnonzero(np.isin(places, _places(marked)))
+    beaten = "" if marked.compared is None else _beaten(marked, metric, rule, places)
+    sentences = [because, _compared(frontier, metric, candidate, among), beaten]
+    return Choice(place, rule.selection_rule, " ".join(filter(None, sentences)), marked)
+
+
+def mark_choice(frontier: Frontier, rule: SelectionRule, candidate: int) -> Frontier:
+    """The frontier with its chosen candidate, and those that the rule compares it with.
+
+    Consensus trees are compared with those of their own size that lose no more to the teacher than the
+    tolerance, as far as the rule looks at that; a tree of one leaf with every candidate.
+    """
+    marked = replace(frontier, chosen=candidate, compared=None)
+    limits = frontier.max_leaf_nodes
+    by_teacher = rule.selection_rule == "within-tolerance" and rule.tolerance_unit in (None, "teacher")
+    if not by_teacher or limits is None or limits[candidate] == 1:
+        return marked
+    near, tolerance = _near_teacher(frontier, rule, int(limits[candidate]))
+    if len(near) == len(frontier):
+        return marked
+    left_out = f"loses more than {percent_text(tolerance)}"
+    if (limits != limits[candidate]).any():
+        left_out = f"is of another size, or {left_out}"
+    return replace(marked, compared=Compared(tuple(near.tolist()), left_out))
+
+
+def _named(frontier: Frontier, metric: Metric, rule: SelectionRule) -> Choice:
+    """The candidate of the number that the rule names."""
+    assert rule.candidate is not None
+    place = int(rule.candidate)
+    if not 0 <= place < len(frontier):
+        raise ParameterError(
+            f"candidate={place} is not on the frontier, which has the candidates 0 to {len(frontier) - 1}."
+        )
+    rule = replace(rule, max_leaf_nodes=None)  # any of the frontier may be named, and beat it
+    marked = mark_choice(frontier, rule, place)
+    told = [
+        _compared(frontier, metric, place, _places(marked)),
+        _beaten(marked, metric, rule, np.arange(len(frontier))),
+    ]
+    reason = " ".join(filter(None, ["It was asked for by its number.", *told]))
+    return Choice(place, BY_NUMBER, reason, marked)
+
+
+def _places(frontier: Frontier) -> LongArray:
+    """The candidates that are compared."""
+    return np.arange(len(frontier)) if frontier.compared is None else np.array(frontier.compared.places)
+
+
+def _constant(frontier: Frontier, rule: SelectionRule) -> Choice | None:
+    """The tree of one leaf, if no tree is clearly better and the rule asks for no size; else None."""
+    test = frontier.baseline
+    if (
+        test is None
+        or test.is_better
+        or 1 not in frontier.sizes
+        or rule.max_leaf_nodes
+        or rule.selection_rule != RULES[0]
+    ):
+        return None
+    place = len(frontier) - 1
+    reason = (
+        f"It is one leaf, because larger trees are {test.finding} Name a number of leaves or a candidate to "
+        "see a tree all the same."
+    )
+    return Choice(place, rule.selection_rule, reason, mark_choice(frontier, rule, place))
+
+
+def _beaten(frontier: Frontier, metric: Metric, rule: SelectionRule, among: LongArray) -> str:
+    """The most stable of some candidates that beat the chosen one in both; empty if none does.
+
+    Of consensus trees, those of its own size and tolerance come first, then all.
+    """
+    place = frontier.chosen
+    assert place is not None
+    if frontier.efficient[place]:
+        return ""
+    d, a = frontier.instability, frontier.score
+    better = (d <= d[place]) & (a >= a[place]) & ((d < d[place]) | (a > a[place]))
+    better &= np.isin(np.arange(len(frontier)), among)
+    if not better.any():
+        return ""
+    beating = better & np.isin(np.arange(len(frontier)), _places(frontier))
+    known = np.flatnonzero(beating if beating.any() else better)
+    known = known[pareto_frontier(d[known], a[known])]
+    other = _nearest(frontier, known)
+    figures = (
+        f"instability {number_text(float(d[other]), 4)}, {metric.title} "
+        f"{score_text(metric, float(a[other]))}, {_leaves_text(frontier, other)}"
+    )
+    if beating.any():
+        return f"Candidate {other} beats it: {figures}."
+    return (
+        f"Candidate {other}, which {_left_out(frontier, rule, other)}, is more stable and better: {figures}."
+    )
+
+
+def _left_out(frontier: Frontier, rule: SelectionRule, other: int) -> str:
+    """Why a candidate is not compared with the chosen one."""
+    limits, losses = frontier.max_leaf_nodes, frontier.student_loss
+    assert limits is not None
+    assert losses is not None
+    assert frontier.chosen is not None
+    if limits[other] != limits[frontier.chosen]:
+        return f"has a limit of {limits[other]} leaves"
+    tolerance = _near_teacher(frontier, rule, int(limits[other]))[1]
+    return f"loses {loss_text(float(losses[other]))} of the teacher (allowed: {percent_text(tolerance)})"
+
+
+def _allowed(frontier: Frontier, rule: SelectionRule) -> LongArray:
+    """The places of the candidates that were looked for with as many leaves as the rule allows."""
+    size, everything = rule.max_leaf_nodes, np.arange(len(frontier))
+    if size is None:
+        return everything
+    if frontier.max_leaf_nodes is None:
+        raise ParameterError(
+            f"max_leaf_nodes={size} chooses among centred trees of several sizes, and method='centred' did "
+            f"not make these: fit again with max_leaf_nodes={size}."
+        )
+    if size not in frontier.sizes:
+        raise ParameterError(
+            f"max_leaf_nodes={size} is not on the frontier, which has trees of at most "
+            f"{joined(list(map(str, frontier.sizes)))} leaves: choose one of these, or fit again with "
+            f"max_leaf_nodes={size}."
+        )
+    limits = frontier.max_leaf_nodes
+    # A size is asked for where one leaf would do: the tree of one leaf is left out, unless it is the size.
+    return everything[(limits <= size) & ((limits > 1) | (size == 1))]
+
+
+# -- the rules ------------------------------------------------------------------------------------------
+
+
+def _best_score(frontier: Frontier, metric: Metric, rule: SelectionRule) -> tuple[int, str]:
+    return _best(frontier), f"It has the best {metric.title} of {_candidates_text(frontier)}."
+
+
+def _most_stable(frontier: Frontier, metric: Metric, rule: SelectionRule) -> tuple[int, str]:
+    candidate = _nearest(frontier, np.arange(len(frontier)))
+    return candidate, f"It is the nearest to the reference trees of {_candidates_text(frontier)}."
+
+
+def _weighted(frontier: Frontier, metric: Metric, rule: SelectionRule) -> tuple[int, str]:
+    gamma = float(rule.instability_weight or 0.0)
+    worth = without_last_digits(frontier.score - gamma * frontier.instability)
+    best = np.flatnonzero(worth == worth.max())
+    because = (
+        f"Of {_candidates_text(frontier)} it is worth most if one unit of distance counts as much as "
+        f"{number_text(gamma)} of {metric.title}."
+    )
+    return _nearest(frontier, best), because
+
+
+def _within_tolerance(frontier: Frontier, metric: Metric, rule: SelectionRule) -> tuple[int, str]:
+    if (rule.tolerance_unit or default_unit(frontier, metric, rule.tolerance)) == "teacher":
+        return _within_teacher(frontier, metric, rule)
+    best = _best(frontier)
+    top = float(frontier.score[best])
+    loss, unit = _loss_allowed(frontier, metric, rule, best)
+    slack = 1e-12 * max(abs(top), loss)  # 0.7 is within 0.1 of 0.8, whatever floats make of it
+    near = np.flatnonzero(frontier.score >= top - loss - slack)
+    of_them = f"of the {len(near)} candidates" if len(near) > 1 else "and the only one of the candidates"
+    because = (
+        f"It is the most stable {of_them} whose {metric.title} is within {unit} of the best, "
+        f"{score_text(metric, top)}."
+    )
+    return _nearest(frontier, near), because
+
+
+def _within_teacher(frontier: Frontier, metric: Metric, rule: SelectionRule) -> tuple[int, str]:
+    """The most stable tree with the largest limit of leaves that loses little to the teacher.
+
+    Scores do not choose between sizes: on the rows of one sample their differences are mostly noise.
+    """
+    if frontier.max_leaf_nodes is None:
+        raise ParameterError(
+            "tolerance_unit='teacher' is for method='centred': other methods have no teacher."
+        )
+    limit = int(frontier.max_leaf_nodes.max())
+    near, tolerance = _near_teacher(frontier, rule, limit)
+    candidate = _nearest(frontier, near)
+    with_limit = f" with a limit of {limit} leaves" if len(frontier.sizes) > 1 else ""
+    because = (
+        f"It is the most stable tree{with_limit} that loses at most {percent_text(tolerance)} of what the "
+        "student has learned from the teacher."
+    )
+    size = frontier.size_reason if rule.max_leaf_nodes is None else ""
+    return candidate, " ".join(filter(None, [because, size]))
+
+
+def _near_teacher(frontier: Frontier, rule: SelectionRule, limit: int) -> tuple[LongArray, float]:
+    """The candidates of a size within the tolerance of the teacher, and the tolerance, which leaves one."""
+    losses, limits = frontier.student_loss, frontier.max_leaf_nodes
+    assert losses is not None
+    assert limits is not None
+    tolerance = TEACHER_TOLERANCE if rule.tolerance is None else rule.tolerance
+    tolerance = max(tolerance, float(losses[limits == limit].min()))
+    return np.flatnonzero((limits == limit) & (losses <= tolerance + 1e-9)), tolerance
+
+
+def _knee(frontier: Frontier, metric: Metric, rule: SelectionRule) -> tuple[int, str]:
+    """The efficient tree that stands furthest out from the line between the two ends of the frontier."""
+    order = frontier.efficient_order
+    d, a = frontier.instability[order], frontier.score[order]
+    if len(order) < 3:
+        points = "one point" if len(order) == 1 else f"{len(order)} different points"
+        return int(order[0]), f"The frontier has {points}, too few for a knee: it is the most stable."
+    beyond = (a - a[0]) / (a[-1] - a[0]) - (d - d[0]) / (d[-1] - d[0])
+    because = (
+        "It stands at the knee of the frontier: beyond it, more score costs more distance than it did before."
+    )
+    return int(order[int(without_last_digits(beyond).argmax())]), because
+
+
+def _loss_allowed(frontier: Frontier, metric: Metric, rule: SelectionRule, best: int) -> tuple[float, str]:
+    """The loss of score that the tolerance allows, and the tolerance in words."""
+    unit = rule.tolerance_unit or default_unit(frontier, metric, rule.tolerance)
+    if unit == NOISE_AWARE:
+        return _loss_or_error(frontier, metric, rule, best)
+    tolerance = SCORE_TOLERANCE if rule.tolerance is None else rule.tolerance
+    if unit == "relative":
+        top = abs(float(frontier.score[best]))
+        return tolerance * top, percent_text(tolerance)
+    if unit == "standard-error":
+        error = float(frontier.score_error[best])
+        errors = "one standard error" if tolerance == 1 else f"{tolerance:g} standard errors"
+        return (
+            tolerance * error,
+            f"{errors} ({number_text(tolerance * error, 3)})",
+        )
+    return tolerance, number_text(tolerance)
+
+
+def _loss_or_error(frontier: Frontier, metric: Metric, rule: SelectionRule, best: int) -> tuple[float, str]:
+    """The loss that is usual for the metric or, where scores are noisier than that, one standard error."""
+    usual = replace(rule, tolerance_unit=metric.default_tolerance_unit)
+    error = replace(rule, tolerance=1.0, tolerance_unit="standard-error")
+    ways = [_loss_allowed(frontier, metric, each, best) for each in (usual, error)]
+    return max(ways, key=lambda way: way[0])
+
+
+def default_unit(frontier: Frontier, metric: Metric, tolerance: float | None) -> str:
+    """The unit of a tolerance that has none, or of none at all."""
+    if frontier.has_teacher:
+        return "teacher"
+    return NOISE_AWARE if tolerance is None else metric.default_tolerance_unit
+
+
+# -- ties -----------------------------------------------------------------------------------------------
+
+
+def _best(frontier: Frontier) -> int:
+    """The best score; of equal ones the most stable, then the smallest tree, then the first grown."""
+    return int(np.lexsort((frontier.n_leaves, frontier.instability, -frontier.score))[0])
+
+
+def _nearest(frontier: Frontier, among: LongArray) -> int:
+    """The most stable; of equal ones the best score, then the smallest tree, then the first grown."""
+    keys = (frontier.n_leaves[among], -frontier.score[among], frontier.instability[among])
+    return int(among[np.lexsort(keys)[0]])
+
+
+# -- words ----------------------------------------------------------------------------------------------
+
+
+def score_text(metric: Metric, value: float) -> str:
+    """The score as people read it."""
+    return number_text(metric.shown(value), 4)
+
+
+def _compared(frontier: Frontier, metric: Metric, candidate: int, among: LongArray) -> str:
+    """The figures of the candidate, and how much nearer it is than the best of those that are compared."""
+    best, within = _best(frontier), ""
+    if best not in among and candidate in among:
+        best, within = int(among[_best(frontier.subset(among))]), " within the tolerance"
+    d, a = float(frontier.instability[candidate]), float(frontier.score[candidate])
+    top_d = float(frontier.instability[best])
+    known = f"{metric.title} {score_text(metric, a)}, {_leaves_text(frontier, candidate)}"
+    own, top = told_apart(d, top_d)
+    if not d < top_d or own == top:
+        return f"Instability {number_text(d, 4)}, {known}."
+    return (
+        f"Instability {own}, {known}; the tree of the best {metric.title}{within} has instability {top} and "
+        f"{_leaves_text(frontier, best)}: {percent_text(1 - d / top_d)} nearer for "
+        f"{number_text(abs(float(frontier.score[best]) - a), 3)} of {metric.title}."
+    )
+
+
+def _leaves_text(frontier: Frontier, candidate: int) -> str:
+    return counted(int(frontier.n_leaves[candidate]), "leaf", "leaves")
+
+
+def _candidates_text(frontier: Frontier) -> str:
+    return "one candidate" if len(frontier) == 1 else f"the {len(frontier)} candidates"
+
+
+# -- The frontier as a table ---------------------------------------------------------------------------------
+
+WIDEST_TITLE = 19  # of the score
+LOST = "of the teacher lost"  # heading of what a consensus tree loses
+
+
+def frontier_view(frontier: Frontier) -> View:
+    """The efficient candidates, the most stable first; all candidates of consensus trees.
+
+    The chosen one is marked, and is listed even if it is not efficient.
+    """
+    return View(_table(frontier))
+
+
+def choice_view(choice: Choice) -> View:
+    """Why the tree was chosen, and the candidates that it was chosen from, if they are known."""
+    reason = f"Candidate {choice.candidate} is chosen. {choice.reason}"
+    return View(reason) if choice.frontier is None else View(reason, _table(choice.frontier))
+
+
+def _table(frontier: Frontier) -> TextTable:
+    order, chosen = shown_order(frontier).tolist(), frontier.chosen
+    headings = _headings(frontier)
+    return TextTable(
+        headings,
+        [_cells(frontier, place) for place in order],
+        title=_head(frontier),
+        note="" if chosen is None else "* chosen",
+        sides=">>>>>>",
+        widths=(9, 21, len(headings[2]), 19, 6, 5),
+        marked=[] if chosen is None else [order.index(chosen)],
+        whole="to_frame() of the frontier",
+    )
+
+
+def unbeaten_places(frontier: Frontier) -> set[int]:
+    """The candidates that none of those compared beats, with all that are alike in both."""
+    d, a = frontier.instability, frontier.score
+    points = {(d[place], a[place]) for place in frontier.unbeaten}
+    among = range(len(frontier)) if frontier.compared is None else frontier.compared.places
+    return {place for place in among if (d[place], a[place]) in points}
+
+
+def _head(frontier: Frontier) -> str:
+    if frontier.has_teacher:
+        sizes = ", ".join(map(str, reversed(frontier.sizes)))
+        each = f"number of leaves ({sizes}) and tolerance" if sizes else "tolerance"
+        return f"{counted(len(frontier), 'candidate')}, one for each {each}:"
+    n_efficient = frontier.efficient.sum()
+    verb = "is" if n_efficient == 1 else "are"
+    return f"{n_efficient} of {counted(len(frontier), 'candidate')} {verb} efficient:"
+
+
+def _headings(frontier: Frontier) -> list[str]:
+    title = "score" if frontier.metric is None else frontier.metric.title
+    lost = LOST if frontier.has_teacher else "size-adjusted"
+    return ["candidate", "instability", lost, shortened(title, WIDEST_TITLE), "leaves", "depth"]
+
+
+def shown_order(frontier: Frontier) -> LongArray:
+    """The candidates that tables list, the most stable first: the efficient ones, or all consensus trees.
+
+    Of those alike in all that is listed, such as one tree found with several tolerances, the chosen one or
+    the first. The chosen one is always there.
+    """
+    chosen = [] if frontier.chosen is None else [frontier.chosen]
+    listed = range(len(frontier)) if frontier.has_teacher else frontier.efficient_order.tolist()
+    losses = [] if frontier.teacher_loss is None else [frontier.teacher_loss]
+    known = (frontier.n_leaves, *losses, -frontier.score, frontier.instability)
+    lines: dict[tuple[float, ...], int] = {}
+    for place in (*chosen, *listed):
+        lines.setdefault(tuple(float(column[place]) for column in known), place)
+    places = np.array(list(lines.values()), np.int64)
+    return places[np.lexsort(tuple(column[places] for column in known))]
+
+
+def lost_text(frontier: Frontier, place: int) -> str:
+    """The fraction of the teacher that a consensus tree loses; empty without a teacher."""
+    if frontier.teacher_loss is None:
+        return ""
+    return loss_text(float(frontier.teacher_loss[place]))
+
+
+def leaves_text(frontier: Frontier, place: int) -> str:
+    """The number of leaves, of a consensus tree with the most that it may have: 9 of 12."""
+    n_leaves = str(frontier.n_leaves[place])
+    return n_leaves if frontier.max_leaf_nodes is None else f"{n_leaves} of {frontier.max_leaf_nodes[place]}"
+
+
+def _cells(frontier: Frontier, place: int) -> list[str]:
+    score = float(frontier.score[place])
+    read = score if frontier.metric is None else frontier.metric.shown(score)
+    return [
+        f"{place} *" if place == frontier.chosen else str(place),
+        with_error(frontier.instability[place], frontier.instability_error[place], room=7),
+        lost_text(frontier, place) or f"{frontier.size_adjusted[place]:.2f}",
+        with_error(read, frontier.score_error[place], room=6),
+        leaves_text(frontier, place),
+        str(frontier.depth[place]),
+    ]

@@ -1,1 +1,0 @@
-"""Model files: one tree, several, or an ensemble, as JSON that is checked before it is used."""

@@ -1,1 +1,0 @@
-"""Numbers, lines, lists and tables as text, for messages and results alike."""
