@@ -4,7 +4,7 @@ coverage: labels are drawn anew for the rows of a real set by what a forest says
 probability of every leaf is known. Half of the rows, at most 1,000, grow a tree of at most 12 leaves of at
 least 5 rows; shown is how often the 95 % interval of a leaf holds the truth, each leaf counted by its rows.
 
-calibration: on the real labels, 30 % of the rows held out, the four kinds of leaf values of centred trees.
+calibration: on the real labels, 30 % of the rows held out, the four kinds of leaf values of consensus trees.
 
 promise: the log loss that the rows held out in training promise for the best of the candidates of
 method="bootstrap", and what it comes to on rows that nothing has seen, with plain and with shrunk leaves.
@@ -143,7 +143,7 @@ def figures(table: Table, kind: str, n_replications: int) -> FloatArray:
 
 def show_calibration(folder: Path, n_replications: int) -> None:
     grid = Grid("leaf values", "log loss", "calibration error", "slope", "AUC")
-    grid.title = f"Centred trees on rows held out, {len(SMALL)} sets, {n_replications} replications"
+    grid.title = f"Consensus trees on rows held out, {len(SMALL)} sets, {n_replications} replications"
     for kind in ("teacher", "labels", "shrunk", "honest"):
         tables = [load_case(name, folder).table for name in SMALL]
         mean = np.mean([figures(table, kind, n_replications) for table in tables], axis=0)

@@ -1,8 +1,8 @@
 """A tree through the stages of real data: python -m benchmarks.studies.stages.
 
 The stages are survey years (nhanes_diabetes), half-years (elec2), quarters (bike_sharing_hourly), fifths of
-the time (diabetic_readmission), thirds at random (dermatology). At each stage the centred tree of the last
-one is updated by the rows so far; next to it, a centred tree and CART by cross-validation are trained again.
+the time (diabetic_readmission), thirds at random (dermatology). At each stage the consensus tree of the last
+one is updated by the rows so far; next to it, a consensus tree and CART by cross-validation are trained again.
 Distances (label weight 10) are those from one stage to the next, summed; churn is their mean; a forward score
 is that of a stage's tree on the rows of the next.
 
@@ -74,8 +74,8 @@ def study(name: str, rows: Staged) -> pd.DataFrame:
         rows.X, rows.y, task="classification" if rows.is_classes else "regression"
     ).schema
     ways = {
-        "centred, updated": Updated(kind),
-        "centred, trained again": lambda X, y: kind(validation=None).fit(X, y),
+        "consensus, updated": Updated(kind),
+        "consensus, trained again": lambda X, y: kind(validation=None).fit(X, y),
         "CART, trained again": lambda X, y: cart_by_cv(rows.is_classes, 0).fit(X, y),
     }
     found = []

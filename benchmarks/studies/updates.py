@@ -1,10 +1,10 @@
 """What an update moves, and what it loses, against training again: python -m benchmarks.studies.updates.
 
-Half of the rows that are not tested train a centred tree. Then all of them are there: the tree is updated,
+Half of the rows that are not tested train a consensus tree. Then all of them are there: the tree is updated,
 or trained again, as CART is. Distances (label weight 10) and churn are from the first tree to the second;
 scores are of the second, on 30 % of the rows, which nobody has learnt from. "New rows alone" gets the other
 half without the first. Printed are the means of each set and of all, and paired differences to the retrained
-centred tree, with standard errors over the repetitions.
+consensus tree, with standard errors over the repetitions.
 
     python -m benchmarks.studies.updates --reps 2 --sets titanic,stroke --out pairs.csv
 """
@@ -27,7 +27,7 @@ from sklearn.model_selection import train_test_split
 from benchmarks.studies.retraining import DATA, SETS, Rows, cart_by_cv, load
 from holdfast import StableTreeClassifier, StableTreeRegressor, Table, tree_distance
 
-BASE = "centred, trained again"
+BASE = "consensus, trained again"
 TOLERANCES = (0.02, 0.05)
 
 

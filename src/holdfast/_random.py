@@ -30,7 +30,7 @@ class Branch(IntEnum):
     # Stable trees: bootstrap samples and, one step further down, the features drawn at splits
     REFERENCE_TREES = 10
     CANDIDATE_TREES = 11
-    # Centred trees: bootstrap samples of the students, and the parts of the teacher
+    # Consensus trees: bootstrap samples of the students, and the parts of the teacher
     STUDENTS = 13
     TEACHER_FOREST = 14
     TEACHER_EXTRA_TREES = 15
@@ -50,7 +50,7 @@ class Branch(IntEnum):
     # One tree: folds that choose its size, and rows held out to prune it
     SIZE_FOLDS = 40
     REDUCED_ERROR_ROWS = 41
-    CENTRED_SIZE_FOLDS = 42
+    CONSENSUS_SIZE_FOLDS = 42
     BASELINE_TEST_FOLDS = 46
     # Honest leaves: the rows that choose the questions; and rows that tell leaves apart
     HONEST_ROWS = 43

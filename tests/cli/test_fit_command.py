@@ -63,7 +63,7 @@ def test_the_columns_with_another_role_are_no_features(run: Path) -> None:
     assert load_model(run / "model.json").schema.names == ("age", "ward", "zip", "lab")
 
 
-def test_the_frontier_file_says_what_each_centred_tree_may_lose_and_what_it_does(run: Path) -> None:
+def test_the_frontier_file_says_what_each_consensus_tree_may_lose_and_what_it_does(run: Path) -> None:
     rows = list(csv.DictReader((run / "frontier.csv").read_text().splitlines()))
     trees = load_trees(run / "collections" / "candidates.json")
     assert [int(row["n_leaves"]) for row in rows] == [tree.n_leaves for tree in trees]
@@ -112,7 +112,7 @@ def test_the_frontier_file_says_what_each_candidate_was_grown_with(patients: Pat
         assert int(row["min_samples_leaf"]) in (3, 5, 10)  # 30 early rows or so leave no room for 30 twice
 
 
-@pytest.mark.parametrize("method", ["centred", "bootstrap"])
+@pytest.mark.parametrize("method", ["consensus", "bootstrap"])
 def test_no_candidate_in_the_file_beats_the_chosen_one(patients: Path, tmp_path: Path, method: str) -> None:
     run = tmp_path / "run"
     fit(patients, run, *PLAIN, "--method", method)

@@ -128,14 +128,14 @@ def test_without_test_rows_all_stages_are_learnt_from(tmp_path: Path) -> None:
     division = summary(tmp_path / "run")["division"]
     assert (division["test_kind"], division["training_rows"]) == (None, 200)
     assert division["early_stages"] == ["2016"]
-    said = words(fit(data, tmp_path / "centred", *options))
-    assert "early" not in said  # a centred tree and its references learn from all rows
-    division = summary(tmp_path / "centred")["division"]
+    said = words(fit(data, tmp_path / "consensus", *options))
+    assert "early" not in said  # a consensus tree and its references learn from all rows
+    division = summary(tmp_path / "consensus")["division"]
     assert division["training_rows"] == 200
     assert "early_rows" not in division
 
 
-def test_one_stage_is_enough_for_a_centred_tree_without_test_rows(tmp_path: Path) -> None:
+def test_one_stage_is_enough_for_a_consensus_tree_without_test_rows(tmp_path: Path) -> None:
     data = write_exams(tmp_path / "exams.csv", (2016,))
     options = ("--stage", "year", "--drop", "person", "--test", 0)
     assert fit(data, tmp_path / "run", *options).exit_code == 0

@@ -36,7 +36,7 @@ SMALL: dict[str, tuple[Any, dict[str, Any]]] = {
         StableTreeClassifier,
         {"method": "pruned", "n_estimators": 3, "max_depth": 3, "max_leaf_nodes": 6},
     ),
-    "centred": (StableTreeClassifier, {"n_estimators": 2, "max_depth": 3, "teacher": "forest"}),
+    "consensus": (StableTreeClassifier, {"n_estimators": 2, "max_depth": 3, "teacher": "forest"}),
 }
 every_model = pytest.mark.parametrize("name", SMALL)
 
@@ -234,7 +234,7 @@ def test_a_threshold_is_chosen_by_cost(name: str) -> None:
 
 def test_a_stable_tree_keeps_its_threshold_as_it_moves_along_the_frontier_and_is_updated() -> None:
     X, y = rows()
-    kind, usual = SMALL["centred"]
+    kind, usual = SMALL["consensus"]
     model = build_estimator(kind, **usual, threshold=0.2).fit(X, y)
     for moved in (model.choose("best-score"), model.update(X[:120], y[:120], strategy="refit")):
         bad = moved.predict_proba(X)[:, 0]

@@ -81,7 +81,9 @@ def test_stable_trees_say_quantiles_where_no_teacher_speaks(stays: tuple[FloatAr
     )
     assert model.trained_.metric.name == "absolute_error"
     assert model.tree_.criterion == "absolute_error"
-    with pytest.raises(ParameterError, match=r"the teacher of method='centred' says means: set leaf_values"):
+    with pytest.raises(
+        ParameterError, match=r"the teacher of method='consensus' says means: set leaf_values"
+    ):
         build_estimator(StableTreeRegressor, **given).fit(X[:N_ROWS], y[:N_ROWS])
     with pytest.raises(
         ParameterError, match=r"leaves of the deployed tree say the median, and an update learns"

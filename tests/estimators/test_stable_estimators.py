@@ -210,7 +210,7 @@ def test_a_choice_is_what_a_fit_with_these_parameters_would_choose():
         assert classifier(**rule).fit(PATIENTS, STAY).choice_ == model.choose(**rule).choice_
 
 
-@pytest.mark.parametrize("method", ["centred", "bootstrap"])
+@pytest.mark.parametrize("method", ["consensus", "bootstrap"])
 def test_choices_leave_nothing_behind(method: str):
     model = classifier(method=method).fit(PATIENTS, STAY)
     before, state, parameters = bits(model), set(vars(model)), model.get_params()

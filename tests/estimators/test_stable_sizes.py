@@ -1,4 +1,4 @@
-"""The size of a centred tree: by folds on request, and smaller ones on the frontier without fitting again."""
+"""The size of a consensus tree: by folds on request, and smaller ones on the frontier without fitting again."""
 
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ QUICK = {"teacher": "linear", "n_estimators": 6, "validation": None}
 
 
 def classifier(**parameters: Any) -> StableTreeClassifier:
-    """A centred tree that is quickly made."""
+    """A consensus tree that is quickly made."""
     return StableTreeClassifier(**{**QUICK, **parameters})
 
 

@@ -144,7 +144,7 @@ def test_no_reference_and_another_schema_raise_errors() -> None:
 
 
 def test_without_candidates_the_references_alone_support_a_split() -> None:
-    """Centred trees: no candidate has a sample of its own."""
+    """Consensus trees: no candidate has a sample of its own."""
     alone, both = split_support(CHOSEN, [CHOSEN], []), split_support(CHOSEN, [CHOSEN], [CHOSEN])
     assert [each.references for each in alone] == [1.0] * len(both)
     assert {each.candidates for each in alone} == {None}

@@ -93,7 +93,7 @@ def _estimators() -> dict[str, bytes]:
         ).fit(frame, three),
         "tree of numbers": TreeRegressor(max_depth="cv", cv=3).fit(frame, risk),
         "stable tree": StableTreeClassifier(method="bootstrap", n_estimators=4, grid=grid).fit(frame, two),
-        "centred tree": StableTreeRegressor(n_estimators=4, max_leaf_nodes=4, teacher=["linear"]).fit(
+        "consensus tree": StableTreeRegressor(n_estimators=4, max_leaf_nodes=4, teacher=["linear"]).fit(
             frame, risk
         ),
         "clusters": DensityTree(max_leaf_nodes=3, validation=None, covariance="full").fit(frame),

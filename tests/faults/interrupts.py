@@ -50,7 +50,7 @@ CASES: dict[str, Callable[[], tuple[Any, Work]]] = {
     "large tree": lambda: fit(hf.TreeClassifier(), 400_000),
     "forest, 2 jobs": lambda: fit(hf.ForestClassifier(n_estimators=8, n_jobs=2), 200_000),
     "stable": lambda: fit(hf.StableTreeClassifier(method="bootstrap"), 4000),
-    "centred": lambda: fit(hf.StableTreeClassifier(validation=None), 1000),
+    "consensus": lambda: fit(hf.StableTreeClassifier(validation=None), 1000),
     "distance of large trees": lambda: distance(20_000),
 }
 

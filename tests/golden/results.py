@@ -192,42 +192,42 @@ def _stable_pruned() -> Marks:
     return _of_stable(StableTreeClassifier(n_estimators=15, max_depth=6, method="pruned"), "outcome")
 
 
-def _centred(kind: Any) -> Any:
+def _consensus(kind: Any) -> Any:
     """An estimator with the default teacher, and fewer students than by default."""
-    return kind(method="centred", n_estimators=20)
+    return kind(method="consensus", n_estimators=20)
 
 
-@result("centred tree of two classes")
-def _centred_two() -> Marks:
-    return _of_fitted(_centred(StableTreeClassifier).fit(*builtin("breast_cancer")))
+@result("consensus tree of two classes")
+def _consensus_two() -> Marks:
+    return _of_fitted(_consensus(StableTreeClassifier).fit(*builtin("breast_cancer")))
 
 
-@result("centred tree of three classes")
-def _centred_three() -> Marks:
-    return _of_fitted(_centred(StableTreeClassifier).fit(*builtin("wine")))
+@result("consensus tree of three classes")
+def _consensus_three() -> Marks:
+    return _of_fitted(_consensus(StableTreeClassifier).fit(*builtin("wine")))
 
 
-@result("centred tree of numbers")
-def _centred_numbers() -> Marks:
-    return _of_fitted(_centred(StableTreeRegressor).fit(*builtin("diabetes")))
+@result("consensus tree of numbers")
+def _consensus_numbers() -> Marks:
+    return _of_fitted(_consensus(StableTreeRegressor).fit(*builtin("diabetes")))
 
 
-@result("centred tree of categories with gaps")
-def _centred_categories() -> Marks:
-    return _of_stable(_centred(StableTreeClassifier), "lived")
+@result("consensus tree of categories with gaps")
+def _consensus_categories() -> Marks:
+    return _of_stable(_consensus(StableTreeClassifier), "lived")
 
 
-@result("centred tree, labels of three classes in its leaves, metric")
-def _centred_labels() -> Marks:
-    model = _centred(StableTreeClassifier).set_params(
+@result("consensus tree, labels of three classes in its leaves, metric")
+def _consensus_labels() -> Marks:
+    model = _consensus(StableTreeClassifier).set_params(
         leaf_values="labels", stability_rules=StabilityRules(matching="metric")
     )
     return _of_stable(model, "outcome")
 
 
-@result("centred trees of several sizes")
-def _centred_sizes() -> Marks:
-    model = _centred(StableTreeClassifier).set_params(max_leaf_nodes=8, teacher="linear")
+@result("consensus trees of several sizes")
+def _consensus_sizes() -> Marks:
+    model = _consensus(StableTreeClassifier).set_params(max_leaf_nodes=8, teacher="linear")
     model.fit(features(), clinic()["outcome"])
     trees = marks.of_trees(model.candidate_trees_)
     return marks.joined({"frontier": marks.of_frontier(model.frontier_), "trees": trees})
@@ -235,7 +235,7 @@ def _centred_sizes() -> Marks:
 
 @result("consensus tree of a size by held-out rows")
 def _consensus_of_open_size() -> Marks:
-    model = _centred(StableTreeClassifier).set_params(max_leaf_nodes="auto")
+    model = _consensus(StableTreeClassifier).set_params(max_leaf_nodes="auto")
     choice = model.fit(features(), clinic()["lived"]).size_choice_
     names = ("explained", "difference", "difference_error")
     own = Marks(choice.max_leaf_nodes, {name: getattr(choice, name) for name in names})

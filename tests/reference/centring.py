@@ -10,7 +10,7 @@ from holdfast.data.resampling import Units
 from holdfast.distance.costs import DistanceSettings
 from holdfast.kernels.consensus.problem import LEAF, Nodes
 from holdfast.stable.consensus.distil import Lesson, rounded_answers
-from holdfast.stable.consensus.search import CentreSearch
+from holdfast.stable.consensus.search import ConsensusSearch
 from holdfast.tree.tree import Tree
 
 Shape = tuple["int | Shape", ...]  # (question, left, right), or () for a leaf
@@ -40,7 +40,7 @@ class SmallSearch:
         if n_classes:
             self.options["outcome"] = outcome
         settings = DistanceSettings.of_depth(3, matching, outcome if n_classes else "value", 3.0)
-        self.search = CentreSearch.of(self.lesson, self.student, self.references, ones, settings)
+        self.search = ConsensusSearch.of(self.lesson, self.student, self.references, ones, settings)
 
     def distances(self, trees: list[Tree]) -> FloatArray:
         return mean_distance(trees, self.references, **self.options)

@@ -42,7 +42,7 @@ CLASSIFIERS: dict[str, Callable[[], Any]] = {
     "boosting that stops": lambda: BoostingClassifier(early_stopping=True, min_samples_leaf=2, **FEW),
     "AdaBoost": lambda: AdaBoostClassifier(**FEW),
     "stable tree": lambda: StableTreeClassifier(method="bootstrap", n_estimators=3, max_depth=3),
-    "centred tree": lambda: StableTreeClassifier(n_estimators=3, max_leaf_nodes=4, teacher="linear"),
+    "consensus tree": lambda: StableTreeClassifier(n_estimators=3, max_leaf_nodes=4, teacher="linear"),
     "density": DensityTree,
 }
 
@@ -56,7 +56,7 @@ AVERAGES: dict[str, Callable[[], Any]] = {
     "forest": lambda: ForestRegressor(**FEW),
     "forest scored out of the bag": lambda: ForestRegressor(n_estimators=30, oob_score=True, random_state=0),
     "stable tree": lambda: StableTreeRegressor(method="bootstrap", n_estimators=3, max_depth=3),
-    "centred tree": lambda: StableTreeRegressor(n_estimators=3, max_leaf_nodes=4, teacher="linear"),
+    "consensus tree": lambda: StableTreeRegressor(n_estimators=3, max_leaf_nodes=4, teacher="linear"),
 }
 BOOSTED: dict[str, Callable[[], Any]] = {
     "boosting": lambda: BoostingRegressor(min_samples_leaf=2, **FEW),

@@ -99,10 +99,10 @@ def best_set(
     if len(groups) < 2:
         return None
     means, weight = shrunk_means(rows, groups, variance), [rows.of(group).weight.sum() for group in groups]
-    centred = np.array([mean - rows.mean for mean in means])
-    offset = np.average(centred, axis=0, weights=weight)
-    axis = np.linalg.eigh((centred - offset).T * np.array(weight) @ (centred - offset))[1][:, -1]
-    order = sorted(range(len(groups)), key=lambda i: float(centred[i] @ axis))
+    consensus = np.array([mean - rows.mean for mean in means])
+    offset = np.average(consensus, axis=0, weights=weight)
+    axis = np.linalg.eigh((consensus - offset).T * np.array(weight) @ (consensus - offset))[1][:, -1]
+    order = sorted(range(len(groups)), key=lambda i: float(consensus[i] @ axis))
     best, gains = None, -math.inf
     for i, _ in pairwise(range(len(order) + 1)):
         left, right = order[: i + 1], order[i + 1 :]

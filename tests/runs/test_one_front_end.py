@@ -83,7 +83,7 @@ def test_terminal_fit_run_and_estimator_give_the_same_bits(
     assert loaded.predict(X).tolist() == own.predict(X).tolist()
 
 
-@pytest.mark.parametrize("method", ["centred", "bootstrap"])
+@pytest.mark.parametrize("method", ["consensus", "bootstrap"])
 def test_the_update_of_a_saved_run_is_that_of_its_estimator(
     frame: pandas.DataFrame, tmp_path: Path, method: str
 ) -> None:
@@ -91,7 +91,7 @@ def test_the_update_of_a_saved_run_is_that_of_its_estimator(
         frame[frame["year"] < 2021],
         frame[frame["year"] >= 2021].assign(lab=lambda rows: rows["lab"] + 2),
     )
-    parameters = {**FEW, "method": method, **({"teacher": "linear"} if method == "centred" else {})}
+    parameters = {**FEW, "method": method, **({"teacher": "linear"} if method == "consensus" else {})}
     run = fit_run(
         old.drop(columns=["weight", "patient", "year"]), "outcome", test=0, max_depth=3, **parameters
     )

@@ -17,7 +17,7 @@ needs_compiler = pytest.mark.skipif(not isinstance(centre, Kernel), reason="the 
 
 @needs_compiler
 def test_the_process_beside_compiles_for_the_very_arguments_of_a_fit() -> None:
-    train_smallest("centred", "blend")
+    train_smallest("consensus", "blend")
     known = [set(kernel.compiled.signatures) for kernel in (centre, measure)]
     centre_smallest()
     assert [set(kernel.compiled.signatures) for kernel in (centre, measure)] == known
@@ -30,7 +30,7 @@ def test_a_kernel_that_was_called_is_on_disk_and_then_no_process_is_started(
     centre_smallest()
     assert centre.is_on_disk
     monkeypatch.setattr(subprocess, "Popen", None)
-    train_smallest("centred", "blend")
+    train_smallest("consensus", "blend")
 
 
 @needs_compiler
@@ -45,7 +45,7 @@ def test_a_process_that_fails_changes_nothing(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(Kernel, "is_on_disk", False)
     monkeypatch.setattr(kernels, "cpu_count", lambda: 2)
     monkeypatch.setattr(subprocess, "Popen", failing)
-    train_smallest("centred", "blend")
+    train_smallest("consensus", "blend")
     assert started == ["import holdfast.runs.compile as own; own.centre_smallest()"]
 
 

@@ -110,8 +110,8 @@ def test_a_setting_of_another_model_is_refused_even_with_its_default(model: str)
 
 @pytest.mark.parametrize("method", METHODS)
 def test_a_setting_of_another_method_is_refused_and_no_fact(method: str) -> None:
-    of_centred, of_others = {"teacher": "forest"}, {"early_fraction": 0.4}
-    useful, useless = (of_centred, of_others) if method == "centred" else (of_others, of_centred)
+    of_consensus, of_others = {"teacher": "forest"}, {"early_fraction": 0.4}
+    useful, useless = (of_consensus, of_others) if method == "consensus" else (of_others, of_consensus)
     settings = RunSettings.of({"target": "y", "method": method, **useful})
     facts = settings_facts(settings, make_run_estimator(settings, CLASSES))["settings"]
     assert useful.items() <= facts.items()

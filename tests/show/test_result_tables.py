@@ -61,7 +61,7 @@ def test_the_frontier_lists_efficient_candidates_below_their_headings() -> None:
     ]
 
 
-def test_the_frontier_of_centred_trees_lists_them_all_with_what_they_lose_of_the_teacher() -> None:
+def test_the_frontier_of_consensus_trees_lists_them_all_with_what_they_lose_of_the_teacher() -> None:
     assert repr(frontier(teacher_loss=np.array([-1e-17, 0.0581, 0.0001]))).splitlines() == [
         "3 candidates, one for each tolerance:",
         "candidate            instability  of the teacher lost             accuracy  leaves  depth",
@@ -71,7 +71,7 @@ def test_the_frontier_of_centred_trees_lists_them_all_with_what_they_lose_of_the
     ]
 
 
-def test_the_frontier_of_centred_trees_says_how_many_leaves_each_may_have() -> None:
+def test_the_frontier_of_consensus_trees_says_how_many_leaves_each_may_have() -> None:
     columns = {"teacher_loss": np.array([0.01, 0.2, 0.02]), "max_leaf_nodes": np.array([12, 4, 12])}
     columns["n_leaves"] = np.array([8, 4, 3])
     assert repr(frontier(**columns)).splitlines() == [

@@ -24,11 +24,11 @@ def frontier_of_points(
     score: Sequence[float],
     n_leaves: Sequence[int] | None = None,
     score_error: Sequence[float] | None = None,
-    **centred: Any,
+    **consensus: Any,
 ) -> Frontier:
     """The frontier of candidates with these instabilities and scores, each of 4 leaves if not said.
 
-    `centred` has the columns that centred trees alone have.
+    `consensus` has the columns that consensus trees alone have.
     """
     d, a = np.array(instability, float), np.array(score, float)
     ones = np.ones(len(d))
@@ -43,7 +43,7 @@ def frontier_of_points(
         "division": np.arange(len(d)) % 3,
         "efficient": pareto_frontier(d, a),
     }
-    return Frontier(**(filled_in | given), **{name: np.array(line) for name, line in centred.items()})
+    return Frontier(**(filled_in | given), **{name: np.array(line) for name, line in consensus.items()})
 
 
 def dominated(instability: Sequence[float], score: Sequence[float]) -> list[bool]:

@@ -329,7 +329,7 @@ def test_numpy_numbers_are_numbers():
     assert choose(STEPS, AUC, selection_rule).candidate == 1
 
 
-# -- centred trees of several sizes -----------------------------------------------------------------------
+# -- consensus trees of several sizes -----------------------------------------------------------------------
 
 #            0      1     2     3     4     5
 SIZED = frontier_of_points(
@@ -377,7 +377,7 @@ def test_a_tolerance_is_counted_from_the_student_of_the_largest_limit():
     assert chosen("within-tolerance", SIZED, max_leaf_nodes=8, tolerance=0.03).candidate == 2
 
 
-centred_points = st.lists(
+consensus_points = st.lists(
     st.tuples(
         st.sampled_from((0.0, 0.5, 1.0, 2.0, 2.5, 8.0)),  # instability
         st.sampled_from((0.5, 0.6, 0.61, 0.7, 0.9)),  # score
@@ -389,7 +389,7 @@ centred_points = st.lists(
 )
 
 
-@given(centred_points, tolerances)
+@given(consensus_points, tolerances)
 def test_rule_sentence_table_and_plot_agree_on_a_tree_that_none_in_the_table_beats(
     drawn: Any, tolerance: float
 ):
@@ -435,7 +435,7 @@ def test_rule_sentence_table_and_plot_agree_on_a_tree_that_none_in_the_table_bea
     assert ("is more stable and better" in named.reason) == is_dominated
 
 
-@given(centred_points, tolerances, st.integers(0, 11))
+@given(consensus_points, tolerances, st.integers(0, 11))
 def test_a_named_tree_is_beaten_by_trees_of_its_size_and_tolerance(drawn: Any, tolerance: float, number: int):
     d, a, lost, limit = map(list, zip(*drawn, strict=True))
     number %= len(d)

@@ -62,7 +62,7 @@ def test_numbers_are_shrunk_too() -> None:
 
 
 def test_what_no_method_can_do_is_refused() -> None:
-    with pytest.raises(ParameterError, match="'shrunk' is for method='centred' or 'bootstrap'"):
+    with pytest.raises(ParameterError, match="'shrunk' is for method='consensus' or 'bootstrap'"):
         StableTreeClassifier(method="pruned", leaf_values="shrunk").fit(X, Y)
     with pytest.raises(ParameterError, match="validation=None holds out none"):
         StableTreeClassifier(**SMALL, leaf_values="shrunk", validation=None).fit(X, Y)

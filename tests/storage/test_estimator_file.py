@@ -196,7 +196,7 @@ def test_the_choice_and_the_frontier_of_a_stable_tree_are_kept() -> None:
 
 
 @pytest.mark.parametrize("leaf_values", ["teacher", "labels"])
-def test_a_centred_tree_is_kept_with_what_it_lost_of_the_teacher(leaf_values: str) -> None:
+def test_a_consensus_tree_is_kept_with_what_it_lost_of_the_teacher(leaf_values: str) -> None:
     model = StableTreeClassifier(
         n_estimators=6, max_leaf_nodes=4, teacher="linear", leaf_values=leaf_values, tolerance=0.03
     ).fit(PATIENTS, STAY)

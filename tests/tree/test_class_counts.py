@@ -39,7 +39,7 @@ def test_values_tell_them_where_they_are_fractions_of_rows() -> None:
     assert class_counts(tree) == pytest.approx(by_hand(tree, ROWS, LABELS))
 
 
-def test_a_centred_tree_says_what_its_teacher_says_and_counts_what_was_seen(model) -> None:
+def test_a_consensus_tree_says_what_its_teacher_says_and_counts_what_was_seen(model) -> None:
     tree = model.tree_
     assert tree.observed is not None
     assert (class_counts(tree) == by_hand(tree, ROWS, LABELS)).all()

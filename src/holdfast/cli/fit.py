@@ -64,9 +64,9 @@ def run(
 def settings_of(given: Mapping[str, Any]) -> RunSettings:
     """The settings of a run that the options come to."""
     parameters = dict(given)
-    model, method = given.get("model", "stable"), given.get("method", "centred")
+    model, method = given.get("model", "stable"), given.get("method", "consensus")
     if "growth_rules" in given:
-        if model == "stable" and method == "centred":
+        if model == "stable" and method == "consensus":
             raise ParameterError(
                 f"--growth goes with another --method, and the method is {method}: leave it out."
             )

@@ -57,7 +57,7 @@ FILES = {
 
 
 def show_frontier(fit: Fit, console: Console) -> None:
-    """The efficient candidates, of a centred tree all of them, the most stable first."""
+    """The efficient candidates, of a consensus tree all of them, the most stable first."""
     frontier, metric = fit.choice.frontier or fit.trained.frontier, fit.trained.metric
     order = _shown(shown_order(frontier), fit.choice.candidate)
     instability = with_errors(
@@ -87,11 +87,13 @@ def show_frontier(fit: Fit, console: Console) -> None:
     spare = ["depth", per_rule, LOST] if frontier.has_teacher else ["depth", for_size, per_rule]
     shown = show_grid(console, headings, rows, bold=chosen, spare=spare)
     scales = [text for heading, text in SCALED.items() if heading in shown]
-    legend = _centred_legend(fit, scales, shown) if frontier.has_teacher else _legend(fit, len(order), scales)
+    legend = (
+        _consensus_legend(fit, scales, shown) if frontier.has_teacher else _legend(fit, len(order), scales)
+    )
     paragraph(console, f"\n{legend}", style="dim")
 
 
-def _centred_legend(fit: Fit, scales: list[str], shown: Sequence[str]) -> str:
+def _consensus_legend(fit: Fit, scales: list[str], shown: Sequence[str]) -> str:
     references = f"the {len(fit.trained.references)} bootstrap students of its size"
     asked = fit.trained.candidates.combinations
     tolerances = [percent_text(each) for each in dict.fromkeys(each["tolerance"] for each in asked)]

@@ -63,7 +63,7 @@ class StableTreeParameters:
     tolerance: float | None = None
     leaf_values: str = "posterior"
     monotonic_cst: Mapping[Column, int] | Sequence[int] | None = None
-    method: str = "centred"
+    method: str = "consensus"
     max_depth: int | Literal["auto"] | None = "auto"
     criterion: str = "gini"
     growth_rules: GrowthRules | None = None
@@ -203,7 +203,7 @@ class StableTreeEstimator(StableTreeParameters, TreeEstimator):
         explicit = {name: parameters[name] for name in names}
         if parameters["tolerance_unit"] not in (None, "teacher"):  # of the score: no tree is searched with it
             explicit["tolerance"] = None
-        is_consensus, size = self.method == "centred", rules.max_leaf_nodes
+        is_consensus, size = self.method == "consensus", rules.max_leaf_nodes
         settings = StabilitySettings(
             **explicit,
             rules=rules,
@@ -245,7 +245,7 @@ class StableTreeEstimator(StableTreeParameters, TreeEstimator):
         names = [each.name for each in fields(SelectionRule) if each.name != "candidate"]
         parameters = {**self._stability_rules(), **self.get_params(deep=False)}
         rule: dict[str, Any] = {name: parameters[name] for name in names}
-        if self.method != "centred" or isinstance(self.max_leaf_nodes, str):  # no limit for the choice
+        if self.method != "consensus" or isinstance(self.max_leaf_nodes, str):  # no limit for the choice
             rule["max_leaf_nodes"] = None
         return SelectionRule(**{**rule, **changes})
 
@@ -712,7 +712,7 @@ class StableTreeClassifier(StableTreeEstimator, ClassifierBase):
     monotonic_cst : mapping or sequence, optional
         *Matters most.* Directions along columns, as in `TreeClassifier`.
     method : str
-        *Matters most.* "centred": a consensus tree, as above. There is one candidate for each of several
+        *Matters most.* "consensus": a consensus tree, as above. There is one candidate for each of several
         tolerances and numbers of leaves, each measured by reference trees of its size; its score is that of a
         tree made the same way without the held-out rows. "bootstrap": reference trees on the early rows and
         candidate trees on all rows, by every combination of a grid, one for each bootstrap sample, with

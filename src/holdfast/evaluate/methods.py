@@ -26,7 +26,7 @@ class MethodSpec:
     for_regression: bool = True
 
 
-_CONSENSUS = {"method": "centred"}
+_CONSENSUS = {"method": "consensus"}
 METHODS: dict[str, MethodSpec] = {
     "stable": MethodSpec("stable tree", "StableTree"),
     "tree": MethodSpec("tree", "Tree"),

@@ -422,7 +422,7 @@ class ChangePolicy(Form, frozen=True, kw_only=True):
     threshold_intervals: Annotated[
         Intervals,
         asks("Where new thresholds on a column have to be.", {"age": (40.0, 55.0)}, in_template=False),
-    ] = {}  # noqa: RUF012 (msgspec copies it)
+    ] = {}
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -26,7 +26,7 @@ from numba.core.caching import CompileResultCacheImpl, _Cache
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
 from numba.core.compiler_machinery import FunctionPass, register_pass
-from numba.core.config import DISABLE_JIT
+from numba.core.config import DISABLE_JIT  # type: ignore[attr-defined]  # numba has no types
 from numba.core.serialize import dumps
 from numba.core.typed_passes import PreLowerStripPhis
 from numba.core.typing.templates import AttributeTemplate

@@ -35,7 +35,7 @@ class FrontierDisplay(Display):
     """Every candidate as a point: the more stable to the left, the better upwards.
 
     The efficient candidates are joined and have bars of one standard error and their numbers of leaves; the
-    chosen one and both ends are named. Centred trees are joined by the number of leaves that they were looked
+    chosen one and both ends are named. Consensus trees are joined by the number of leaves that they were looked
     for with; those that lose more to the teacher than the tolerance allows are faint, and not joined as
     efficient. Each efficient candidate is a mark of its own in SVG, with the id `candidate-17`.
     """
@@ -50,9 +50,9 @@ class FrontierDisplay(Display):
     x_title: str
     y_title: str
     is_loss: bool  # less is better
-    sizes: LongArray | None = None  # of centred trees: the most leaves that each may have
+    sizes: LongArray | None = None  # of consensus trees: the most leaves that each may have
     is_joined: bool = True  # both axes are those that candidates are efficient by
-    compared: LongArray | None = None  # of centred trees: those that the tolerance allows; None: all
+    compared: LongArray | None = None  # of consensus trees: those that the tolerance allows; None: all
     left_out: str = ""  # what the others do, in words
 
     @classmethod
@@ -83,7 +83,7 @@ class FrontierDisplay(Display):
             if value not in known:
                 raise ParameterError(f"{name}={value!r} is unknown: choose one of {listed(tuple(known))}.")
         if y == "teacher_loss" and frontier.teacher_loss is None:
-            raise ParameterError("y='teacher_loss' is for method='centred': other methods have no teacher.")
+            raise ParameterError("y='teacher_loss' is for method='consensus': other methods have no teacher.")
         order, metric = frontier.unbeaten, frontier.metric
         score = "score" if metric is None else metric.title
         values = np.asarray(getattr(frontier, y), np.float64)
@@ -132,7 +132,7 @@ class FrontierDisplay(Display):
     # -- parts ----------------------------------------------------------------------------------------
 
     def _draw_all(self, ax: Axes) -> None:
-        """All candidates, faintly; centred trees as one line per number of leaves."""
+        """All candidates, faintly; consensus trees as one line per number of leaves."""
         if self.sizes is None:
             others = np.setdiff1d(np.arange(len(self.x)), self.efficient)
             told = counted(len(others), "other candidate") if len(others) else "_none"
@@ -162,7 +162,7 @@ class FrontierDisplay(Display):
             )
 
     def _form(self, place: int) -> tuple[str, str]:
-        """The mark and the colour of a candidate: centred trees have those of their number of leaves."""
+        """The mark and the colour of a candidate: consensus trees have those of their number of leaves."""
         if self.sizes is None:
             return "o", BLUE
         series = np.unique(self.sizes)[::-1].tolist().index(int(self.sizes[place]))

@@ -170,7 +170,7 @@ def fitted_of(subject: Any, options: ReportOptions) -> Fitted:
 
 def _of_run(run: Run, options: ReportOptions) -> Fitted:
     details, model = run.details, run.model
-    sampled = () if run.facts["settings"].get("method") == "centred" else run.candidates
+    sampled = () if run.facts["settings"].get("method") == "consensus" else run.candidates
     stable = details if details is not None and details.is_stable else None
     test = None if details is None else details.roles.test
     own = None if test is None else ScoredRows(test.frame, test.true_values, are_new=True)

@@ -23,7 +23,7 @@ from holdfast.kernels.consensus.search import centre
 from holdfast.kernels.jit import Kernel
 from holdfast.runs.files import collect_notes, timed
 from holdfast.runs.settings import MODELS, DataSettings, RunSettings, make_run_estimator
-from holdfast.stable.consensus.search import CentreSearch
+from holdfast.stable.consensus.search import ConsensusSearch
 from holdfast.stable.consensus.train import distance_settings, lesson_of
 from holdfast.stable.settings import StabilitySettings
 from holdfast.stable.train import train
@@ -64,7 +64,7 @@ def fit_smallest(settings: RunSettings, target: Target) -> None:
     """Fit the model of the settings to a dozen rows, so that every kernel that it needs is called."""
     if settings.is_stable:
         parameters = settings.parameters
-        train_smallest(parameters.get("method", "centred"), parameters.get("teacher", "blend"))
+        train_smallest(parameters.get("method", "consensus"), parameters.get("teacher", "blend"))
         return
     rows = [[float(number), "a" if number % 3 else "b"] for number in range(12)]
     labels = ["no", "yes"] * 6 if target.is_classes else [number + 0.5 for number in range(12)]
@@ -92,7 +92,7 @@ def train_smallest(method: str, teacher: Any) -> None:
     with _centring_compiled_aside():
         grow(_smallest_table(), GrowthRules(max_leaf_nodes=2))
     # Held-out scores call no further kernel, and train the teacher eight times more.
-    validation = None if method == "centred" else "auto"
+    validation = None if method == "consensus" else "auto"
     stable = StabilitySettings(method=method, teacher=teacher, n_estimators=2, validation=validation)
     train(_smallest_table(), stable)
 
@@ -106,7 +106,7 @@ def centre_smallest() -> None:
     trees = [Tree.from_nodes(table.schema, _stump(threshold)) for threshold in (5.5, 6.5)]
     distances = distance_settings(settings, trees)
     distances_between(trees, trees, distances)
-    search = CentreSearch.of(rows.lesson, trees[0], trees, rows.repeats, distances)
+    search = ConsensusSearch.of(rows.lesson, trees[0], trees, rows.repeats, distances)
     search.nearest(0.1, [search.student], 1)
 
 

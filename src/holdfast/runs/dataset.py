@@ -526,7 +526,7 @@ class RowRoles:
 
     @property
     def has_early(self) -> bool:
-        """True if some of the training rows are early and others late: of a centred tree all are alike."""
+        """True if some of the training rows are early and others late: of a consensus tree all are alike."""
         return not self.divided.division.early.all()
 
     @property
@@ -573,7 +573,7 @@ def assign_roles(rows: Rows, settings: RunSettings) -> RowRoles:
     estimator = make_run_estimator(settings, table.schema.target)  # refuses what is out of range
     # Where the test takes all stages but one, none of the rows left are earlier than others; nor are they in
     # a consensus tree, whose rows are only divided evenly by stage.
-    is_consensus = settings.is_stable and estimator.method == "centred"
+    is_consensus = settings.is_stable and estimator.method == "consensus"
     needless = bool(held_out.stages) or is_consensus
     stage = None if needless and len(training.stages) == 1 else training.stage
     prepared, early = None, []

@@ -129,7 +129,7 @@ def settings_facts(settings: RunSettings, estimator: Any) -> dict[str, Any]:
     }
     if settings.is_stable:
         kept["n_estimators"] = estimator._settings().n_trees
-    if method != "centred" and settings.model != "boosting":
+    if method != "consensus" and settings.model != "boosting":
         kept["criterion"] = estimator._rules().criterion
     own = {name: plain(getattr(settings, name)) for name in ("scoring", "random_state", "test", "test_rows")}
     if settings.candidate is not None:
@@ -167,11 +167,11 @@ def test_facts(roles: RowRoles) -> dict[str, Any]:
 
 
 def _division_facts(fit: Fit) -> dict[str, Any]:
-    """Which of the training rows are early, but for a centred tree, and which are held out."""
+    """Which of the training rows are early, but for a consensus tree, and which are held out."""
     roles, division = fit.roles, fit.roles.divided.division
     early = {"early_rows": roles.n_early, "early_stages": list(roles.early_stages)}
     return {
-        **({} if fit.estimator.method == "centred" else early),
+        **({} if fit.estimator.method == "consensus" else early),
         "held_out_rows": roles.n_held_out,
         "held_out_ways": len(division.validation),
         "cross_fitted": division.is_cross_fitted,

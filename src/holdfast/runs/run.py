@@ -98,12 +98,12 @@ class Run(ViewMixin):
     def split_support(self) -> SplitSupports:
         """How firmly each split of a stable tree stands; empty for another model.
 
-        With method="centred" the references alone are asked: its candidates are no samples.
+        With method="consensus" the references alone are asked: its candidates are no samples.
         """
         if isinstance(self.model, Ensemble) or not self.references:
             return SplitSupports()
-        is_centred = self.facts["settings"].get("method") == "centred"
-        return split_support(self.model, self.references, () if is_centred else self.candidates)
+        is_consensus = self.facts["settings"].get("method") == "consensus"
+        return split_support(self.model, self.references, () if is_consensus else self.candidates)
 
     def explain_row(self, x: Any, **options: Any) -> RowExplanation:
         """The path of one row, and the smallest changes of it that lead elsewhere; see `explain_row`."""

@@ -25,8 +25,8 @@ TASKS = ("classification", "regression")
 TEST_ROWS = ("forward", "random")
 # Parameters of a stable tree that only some of its methods use, and these methods.
 METHODS_OF = {
-    "teacher": ("centred",),
-    "thresholds": ("centred",),
+    "teacher": ("consensus",),
+    "thresholds": ("consensus",),
     "early_fraction": ("bootstrap", "pruned", "paper"),
 }
 # Parameters that a run sets itself: the columns are read, and the questions asked, as its data settings say.
@@ -181,7 +181,7 @@ class RunSettings:
             raise ParameterError(f"candidate={self.candidate!r} is the choice itself: leave {rules[0]} out.")
         if self.candidate is not None and not self.is_stable:
             raise ParameterError(f"candidate goes with model='stable', and the model is {self.model!r}.")
-        method = self.parameters.get("method", "centred")
+        method = self.parameters.get("method", "consensus")
         for name in self.parameters if self.is_stable else ():
             if method not in METHODS_OF.get(name, (method,)):
                 goes = " or ".join(map(repr, METHODS_OF[name]))

@@ -517,13 +517,13 @@ class Grown(NamedTuple):
     references: Collection
     candidates: Collection
     scores: Scores
-    teacher_loss: FloatArray | None = None  # of each candidate, for "centred": see Frontier
-    sizes: Sizes | None = None  # for "centred"
+    teacher_loss: FloatArray | None = None  # of each candidate, for "consensus": see Frontier
+    sizes: Sizes | None = None  # for "consensus"
     strength: float | None = None  # of shrinkage, in rows, where leaf values are shrunk
     baseline: BaselineTest | None = None  # against a constant; None where no rows are held out
 
     def references_of(self, candidate: int) -> Collection:
-        """The reference trees that a candidate is measured to: of centred trees, those of its own size."""
+        """The reference trees that a candidate is measured to: of consensus trees, those of its own size."""
         return self.references if self.sizes is None else self.sizes.references_of(candidate, self.references)
 
     def by_references(self) -> list[tuple[Collection, LongArray]]:

@@ -68,7 +68,7 @@ class Frontier(ViewMixin):
     division: LongArray  # which rows it was scored on
     efficient: BoolArray
     metric: Metric | None = None  # of the scores, for those who read them
-    # Of "centred": what it loses, as a fraction, of what the student of the most leaves explains of the
+    # Of "consensus": what it loses, as a fraction, of what the student of the most leaves explains of the
     # teacher's variance; of the student of as many leaves, which a tolerance bounds; and the most leaves
     teacher_loss: FloatArray | None = None
     student_loss: FloatArray | None = None
@@ -92,7 +92,7 @@ class Frontier(ViewMixin):
 
     @property
     def has_teacher(self) -> bool:
-        """True for method="centred", whose candidates have learnt from a teacher."""
+        """True for method="consensus", whose candidates have learnt from a teacher."""
         return self.teacher_loss is not None
 
     def plot(self, ax: Any = None, **options: Any) -> Any:
@@ -103,7 +103,7 @@ class Frontier(ViewMixin):
 
     @property
     def sizes(self) -> list[int]:
-        """The numbers of leaves that centred trees were looked for with, the least first; else none."""
+        """The numbers of leaves that consensus trees were looked for with, the least first; else none."""
         return [] if self.max_leaf_nodes is None else np.unique(self.max_leaf_nodes).tolist()
 
     def subset(self, places: LongArray) -> "Frontier":

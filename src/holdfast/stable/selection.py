@@ -50,7 +50,7 @@ class SelectionRule:
     tolerance: float | None = None  # None: what is usual for the unit
     tolerance_unit: str | None = None  # None: what suits the metric
     instability_weight: float | None = None  # score that one unit of instability is worth, for "weighted"
-    max_leaf_nodes: int | None = None  # of centred trees: only those with at most this limit of leaves
+    max_leaf_nodes: int | None = None  # of consensus trees: only those with at most this limit of leaves
     candidate: int | None = None  # take this one, whatever the rule
 
     def __post_init__(self) -> None:
@@ -211,7 +211,7 @@ def _allowed(frontier: Frontier, rule: SelectionRule) -> LongArray:
         return everything
     if frontier.max_leaf_nodes is None:
         raise ParameterError(
-            f"max_leaf_nodes={size} chooses among centred trees of several sizes, and method='centred' did "
+            f"max_leaf_nodes={size} chooses among consensus trees of several sizes, and method='consensus' did "
             f"not make these: fit again with max_leaf_nodes={size}."
         )
     if size not in frontier.sizes:
@@ -271,7 +271,7 @@ def _within_teacher(frontier: Frontier, metric: Metric, rule: SelectionRule) -> 
     """
     if frontier.max_leaf_nodes is None:
         raise ParameterError(
-            "tolerance_unit='teacher' is for method='centred': other methods have no teacher."
+            "tolerance_unit='teacher' is for method='consensus': other methods have no teacher."
         )
     limit = int(frontier.max_leaf_nodes.max())
     near, tolerance = _near_teacher(frontier, rule, limit)

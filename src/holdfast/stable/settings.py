@@ -10,7 +10,7 @@ from holdfast.growth.rules import GrowthRules
 from holdfast.parallel.tasks import check_jobs
 
 DEPTH_5 = GrowthRules(max_depth=5)
-N_STUDENTS, N_TREES = 100, 300  # of each collection, for "centred" and for other methods
+N_STUDENTS, N_TREES = 100, 300  # of each collection, for "consensus" and for other methods
 
 
 @dataclass(frozen=True, repr=False)
@@ -78,17 +78,17 @@ class StabilitySettings:
     rules: GrowthRules = DEPTH_5
     grid: Mapping[str, Iterable[Any]] | None = None  # None: the paper's, as far as max_depth goes
     learner: Any = None  # None: our own; or an estimator, or a function
-    method: str = "centred"  # one of METHODS
-    n_estimators: int | None = None  # trees of each collection; None: 100 students of "centred", else 300
-    teacher: Any = "blend"  # for "centred": a name, an estimator, or a list of them
-    is_size_open: bool = False  # for "centred": rows held out choose the most leaves, instead of the rules
-    is_depth_open: bool = False  # for "centred": trees of more than twelve leaves may be of any depth
-    thresholds: str = "round"  # for "centred": one of THRESHOLDS
+    method: str = "consensus"  # one of METHODS
+    n_estimators: int | None = None  # trees of each collection; None: 100 students of "consensus", else 300
+    teacher: Any = "blend"  # for "consensus": a name, an estimator, or a list of them
+    is_size_open: bool = False  # for "consensus": rows held out choose the most leaves, instead of the rules
+    is_depth_open: bool = False  # for "consensus": trees of more than twelve leaves may be of any depth
+    thresholds: str = "round"  # for "consensus": one of THRESHOLDS
     leaf_values: str = "posterior"  # one of LEAF_VALUES; those of a teacher are labels for other methods
     shrinkage: float | None = None  # for updates of trees with shrunk leaves: the strength of their training
-    tolerance: float | None = None  # for "centred": one of the tolerances that trees are looked for with
+    tolerance: float | None = None  # for "consensus": one of the tolerances that trees are looked for with
     early_fraction: float = 0.5
-    validation: float | str | None = "auto"  # None: for "centred" alone
+    validation: float | str | None = "auto"  # None: for "consensus" alone
     scoring: Any = None
     matching: str = "paper"
     label_weight: float | None = None  # None: twice the depth
@@ -119,18 +119,18 @@ class StabilitySettings:
     @property
     def is_taught(self) -> bool:
         """True if a teacher has a say in the leaf values."""
-        return self.method == "centred" and self.leaf_values in TAUGHT
+        return self.method == "consensus" and self.leaf_values in TAUGHT
 
     @property
     def n_trees(self) -> int:
         """Trees of each collection."""
-        usual = N_STUDENTS if self.method == "centred" else N_TREES
+        usual = N_STUDENTS if self.method == "consensus" else N_TREES
         return usual if self.n_estimators is None else int(self.n_estimators)
 
 
 # -- The methods, the selection rules and the units of a tolerance by name -----------------------------------
 
-METHODS = ("centred", "bootstrap", "pruned", "paper")
+METHODS = ("consensus", "bootstrap", "pruned", "paper")
 RULES = ("within-tolerance", "best-score", "most-stable", "weighted", "knee")
 BY_NUMBER = "candidate"  # the rule of a candidate that was named
 NOISE_AWARE = "or-standard-error"  # what is usual for the metric or, if that is more, one standard error
@@ -140,7 +140,7 @@ UNITS = ("absolute", "relative", "standard-error", NOISE_AWARE, "teacher")
 SCORE_TOLERANCE = 0.01
 TEACHER_TOLERANCE = 0.06  # as a fraction of what the student explains of the teacher's variance
 
-# -- Names for method="centred", for all who list them -------------------------------------------------------
+# -- Names for method="consensus", for all who list them -------------------------------------------------------
 
 # What teachers are called: first those of several parts, then the parts. `teacher.py` has what they are.
 TEACHER_NAMES = ("blend", "forest", "extra-trees", "boosting", "linear", "kernel")

@@ -26,7 +26,7 @@ from holdfast.stable.settings import METHODS, MOST_LEAVES, StabilitySettings
 from holdfast.tree.tree import Tree
 
 NOT_JUDGED = "No rows were held out to judge the tree by: its scores are those on its own training rows."
-SHRINKING = ("centred", "bootstrap")  # methods that can shrink leaf values
+SHRINKING = ("consensus", "bootstrap")  # methods that can shrink leaf values
 
 _METHODS = dict(zip(METHODS, (CONSENSUS, BOOTSTRAP, PRUNED, PAPER), strict=True))
 
@@ -41,7 +41,7 @@ class StableTrees:
     metric: Metric
     distance_settings: DistanceSettings
     reliability: float  # of differences in score between candidates grown alike; 1 if none of them is chance
-    sizes: Sizes | None = None  # for "centred": the references of fewer leaves, and the choice of the size
+    sizes: Sizes | None = None  # for "consensus": the references of fewer leaves, and the choice of the size
     strength: float | None = None  # of the shrinkage of leaf values, in rows; None if they are not shrunk
 
     def settle(self, settings: StabilitySettings) -> StabilitySettings:
@@ -55,11 +55,11 @@ class StableTrees:
 
     @property
     def sampled_candidates(self) -> tuple[Tree, ...]:
-        """The candidates as far as each has a sample of its own: none of method="centred"."""
+        """The candidates as far as each has a sample of its own: none of method="consensus"."""
         return () if self.frontier.has_teacher else self.candidates.trees
 
     def references_of(self, candidate: int) -> Collection:
-        """The reference trees that a candidate is measured to: of centred trees, those of its own size."""
+        """The reference trees that a candidate is measured to: of consensus trees, those of its own size."""
         return self.references if self.sizes is None else self.sizes.references_of(candidate, self.references)
 
     def __repr__(self) -> str:

@@ -15,7 +15,7 @@ from holdfast._arrays import FloatArray
 from holdfast.distance.costs import DistanceSettings, fraction_of_range
 from holdfast.kernels.consensus.problem import MOST_PATH
 from holdfast.stable.consensus.prior import teacher_means
-from holdfast.stable.consensus.search import LEAST_SHARE, CentreProblem, CentreSearch, Found
+from holdfast.stable.consensus.search import LEAST_SHARE, ConsensusProblem, ConsensusSearch, Found
 from holdfast.stable.consensus.train import Taught
 from holdfast.tree.rules import is_same_split, number_paths, subtree_sizes
 from holdfast.tree.tree import Tree
@@ -108,9 +108,9 @@ class UpdateSearch:
 
     def _problem(
         self, trees: Sequence[Tree], grafts: Sequence[tuple[Tree, int]] | None = None
-    ) -> CentreProblem:
+    ) -> ConsensusProblem:
         lesson, repeats = self.rows.lesson, self.rows.repeats
-        return CentreProblem.of(
+        return ConsensusProblem.of(
             lesson,
             [self.deployed],
             repeats,
@@ -120,12 +120,12 @@ class UpdateSearch:
             held=self.held,
         )
 
-    def _search(self, problem: CentreProblem) -> CentreSearch:
+    def _search(self, problem: ConsensusProblem) -> ConsensusSearch:
         share = 1.0 if self.is_least_given else LEAST_SHARE
         least_rows = share * self.rows.lesson.least_rows
-        return CentreSearch(problem, least_rows, problem.measured(self.student), ())
+        return ConsensusSearch(problem, least_rows, problem.measured(self.student), ())
 
-    def _tree(self, problem: CentreProblem, found: Found) -> Tree:
+    def _tree(self, problem: ConsensusProblem, found: Found) -> Tree:
         return self.rows.lesson.refit([problem.questions.tree_of(found.nodes, found.n_leaves)])[0]
 
     def _has_held(self, tree: Tree) -> bool:

@@ -22,12 +22,12 @@ from holdfast.parallel.progress import show_progress
 from holdfast.scoring.metric import Metric, TrueValues, make_metric, predict_for_metric
 from holdfast.stable.consensus.prior import Prior
 from holdfast.stable.consensus.train import (
-    CentredTrees,
+    ConsensusTrees,
     Taught,
-    centred_by,
     chosen_tolerance,
     delivered,
     distance_settings,
+    find_consensus_trees,
     lesson_of,
     teacher_answers,
 )
@@ -195,9 +195,9 @@ class StageLesson:
         return self.rows.lesson.grow(self.rows.repeats)
 
     @cached_property
-    def centred(self) -> CentredTrees:
+    def consensus(self) -> ConsensusTrees:
         """The trees amid the bootstrap students, one for each tolerance."""
-        return centred_by(self.rows, self.learnt.groups, self.settings)
+        return find_consensus_trees(self.rows, self.learnt.groups, self.settings)
 
     def losses(self, trees: Sequence[Tree]) -> FloatArray:
         """What the trees lose of the teacher's variance that the student explains, with new leaf values."""
@@ -267,9 +267,9 @@ def retrained(lesson: StageLesson, rows: StageRows, stages: StageSettings, rule:
     """The stable tree of a stage that knows nothing of the trees before it."""
     settings = lesson.settings
     is_usual = rule.selection_rule == "within-tolerance" and rule.tolerance_unit in (None, "teacher")
-    if settings.method == "centred" and is_usual:  # the trees are known already
-        place = lesson.centred.tolerances.index(chosen_tolerance(settings))
-        return lesson.centred.trees[place]
+    if settings.method == "consensus" and is_usual:  # the trees are known already
+        place = lesson.consensus.tolerances.index(chosen_tolerance(settings))
+        return lesson.consensus.trees[place]
     trained, candidate = _trained(rows, lesson.number, settings, stages, rule)
     return trained.candidates.trees[candidate]
 
@@ -286,7 +286,7 @@ def _trained(
 
 FIRST_TREE = 0  # the number of its structure: it is the first that is suggested
 WEIGHTS = (0.0, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5)  # of the curve
-N_REFERENCES = 3  # of a stage: the bootstrap students that lie nearest to its centred trees
+N_REFERENCES = 3  # of a stage: the bootstrap students that lie nearest to its consensus trees
 
 
 @dataclass(frozen=True, eq=False)
@@ -386,13 +386,13 @@ class Candidates:
 
 def suggestions(lesson: StageLesson) -> list[Tree]:
     """The structures of one stage: the student, the trees amid the references, and the nearest of these."""
-    centred = lesson.centred
-    middle = centred.trees[-1]
-    distances = distance_settings(lesson.settings, [middle, *centred.references])
-    away = distances_between(centred.references, [middle], distances)[:, 0]
+    consensus = lesson.consensus
+    middle = consensus.trees[-1]
+    distances = distance_settings(lesson.settings, [middle, *consensus.references])
+    away = distances_between(consensus.references, [middle], distances)[:, 0]
     nearest = np.argsort(away, kind="stable")[:N_REFERENCES]
-    others = [lesson.student, *(centred.references[int(place)] for place in nearest)]
-    return [*centred.trees, *(round_exactly(tree, lesson.learnt.table) for tree in others)]
+    others = [lesson.student, *(consensus.references[int(place)] for place in nearest)]
+    return [*consensus.trees, *(round_exactly(tree, lesson.learnt.table) for tree in others)]
 
 
 def _carried(trees: Sequence[Sequence[Tree]], lessons: Sequence[StageLesson]) -> Iterator[tuple[Tree, ...]]:

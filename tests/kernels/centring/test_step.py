@@ -8,7 +8,7 @@ from holdfast.distance.costs import DistanceSettings
 from holdfast.kernels.consensus.problem import Bounds
 from holdfast.kernels.consensus.search import FLOOR
 from holdfast.stable.consensus.distil import UNIT
-from holdfast.stable.consensus.search import CentreProblem
+from holdfast.stable.consensus.search import ConsensusProblem
 from holdfast.tree.tree import Tree
 from reference.centring import Shape, SmallSearch, n_leaves_of, nodes_of, paths_of, shape_of
 
@@ -24,7 +24,7 @@ class SmallPath:
         self.deployed = small.references[0]
         outcome = small.options.get("outcome", "value")
         settings = DistanceSettings.of_depth(3, str(small.options["matching"]), str(outcome), 3.0)
-        self.problem = CentreProblem.of(
+        self.problem = ConsensusProblem.of(
             small.lesson,
             [self.deployed],
             np.ones(small.table.n_rows, np.int32),

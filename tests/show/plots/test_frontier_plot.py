@@ -65,13 +65,13 @@ def test_another_axis_shows_other_figures_of_the_same_candidates(x: Any) -> None
     assert "validation" in display.ax_.get_ylabel()
 
 
-def centred() -> Any:
+def consensus() -> Any:
     columns = {"teacher_loss": np.array([0.0, 0.1, 0.2, 0.3]), "student_loss": np.zeros(4)}
     return frontier([4, 3, 2, 1], [0.9, 0.8, 0.85, 0.7], max_leaf_nodes=np.array([12, 12, 4, 4]), **columns)
 
 
-def test_centred_trees_are_a_series_for_each_number_of_leaves() -> None:
-    display = FrontierDisplay.from_result(centred(), chosen=1).plot()
+def test_consensus_trees_are_a_series_for_each_number_of_leaves() -> None:
+    display = FrontierDisplay.from_result(consensus(), chosen=1).plot()
     series = {
         str(line.get_label()): line for line in display.ax_.lines if "searched" in str(line.get_label())
     }
@@ -83,12 +83,12 @@ def test_centred_trees_are_a_series_for_each_number_of_leaves() -> None:
     assert xs == [[3.0, 4.0], [1.0, 2.0]]
     assert len({line.get_marker() for line in series.values()}) == 2
     assert any("10.0 % of the teacher lost" in told for told in legend(display))
-    lost = FrontierDisplay.from_result(centred(), y="teacher_loss").plot()
+    lost = FrontierDisplay.from_result(consensus(), y="teacher_loss").plot()
     assert marks(lost)["candidate-0"] == (4.0, 0.0)
 
 
 def test_what_is_not_there_cannot_be_an_axis() -> None:
-    with pytest.raises(ParameterError, match="method='centred'"):
+    with pytest.raises(ParameterError, match="method='consensus'"):
         FrontierDisplay.from_result(FOUR, y="teacher_loss")
     with pytest.raises(ParameterError, match="x='depth' is unknown"):
         FrontierDisplay.from_result(FOUR, x="depth")  # type: ignore[arg-type]

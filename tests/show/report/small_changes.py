@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from small_reports import ARABIC, HOSTILE, centred_model, features, folder, patients
+from small_reports import ARABIC, HOSTILE, consensus_model, features, folder, patients
 
 from holdfast import (
     ChangePolicy,
@@ -51,21 +51,21 @@ def _updated(model: Any, **settings: Any) -> UpdateRun:
 def taken() -> UpdateRun:
     """An update that keeps to its policy, by someone and for a reason."""
     told = {"by": HOSTILE, "why": "a new year", "trigger": "yearly review"}
-    return _updated(centred_model(), model_card=MODEL_CARD, policy=POLICY, tolerance=0.0, **told)
+    return _updated(consensus_model(), model_card=MODEL_CARD, policy=POLICY, tolerance=0.0, **told)
 
 
 @cache
 def forbidden() -> UpdateRun:
     """One that its policy forbids, of which nothing else is said."""
     return _updated(
-        centred_model(), policy=ChangePolicy(leaf_values="never", thresholds="never", max_churn=0.0)
+        consensus_model(), policy=ChangePolicy(leaf_values="never", thresholds="never", max_churn=0.0)
     )
 
 
 @cache
 def kept() -> UpdateRun:
     """One that keeps the tree as it is."""
-    return _updated(centred_model(), strategy="keep")
+    return _updated(consensus_model(), strategy="keep")
 
 
 @cache

@@ -76,7 +76,7 @@ def number_tree() -> Any:
 
 
 @cache
-def centred_model() -> Any:
+def consensus_model() -> Any:
     frame = patients()
     model = StableTreeClassifier(teacher="linear", n_estimators=10, max_depth=3, n_jobs=1)
     return model.fit(features(frame), frame["outcome"])
@@ -94,7 +94,7 @@ def report_of(name: str) -> Path:
     path = Path(folder().name) / f"{name}.html"
     subject = globals()[name]()
     frame = patients(seed=1)
-    rows = {"asking_tree": "outcome", "number_tree": "days", "centred_model": "outcome"}
+    rows = {"asking_tree": "outcome", "number_tree": "days", "consensus_model": "outcome"}
     given = (features(frame), frame[rows[name]]) if name in rows else ()
     write_report(subject, path, *given)
     return path

@@ -15,7 +15,7 @@ from small_reports import (
     HOSTILE,
     Outline,
     asking_tree,
-    centred_model,
+    consensus_model,
     features,
     number_tree,
     patients,
@@ -43,7 +43,7 @@ from holdfast import (
 from holdfast.report.page import MOST_BYTES, ReportOptions, page_of
 from holdfast.scoring.intervals import t_interval, wilson_interval
 
-PAGES = ["small_run", "asking_tree", "number_tree", "centred_model"]
+PAGES = ["small_run", "asking_tree", "number_tree", "consensus_model"]
 
 
 def text_of(name: str) -> str:
@@ -311,7 +311,7 @@ def test_a_run_from_disk_has_all_but_what_only_rows_can_tell(tmp_path: Path) -> 
 
 def test_without_rows_an_estimator_has_a_page_without_scores() -> None:
     assert set(sections_of(number_tree())) == {"tree", "case", "rules", "features", "schema", "settings"}
-    assert {"support", "frontier", "sizes", "scores"} <= set(sections_of(centred_model()))
+    assert {"support", "frontier", "sizes", "scores"} <= set(sections_of(consensus_model()))
 
 
 def test_rows_that_are_given_are_not_said_to_be_unseen() -> None:

@@ -36,7 +36,7 @@ def plain(row: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("name", ["small_run", "asking_tree", "number_tree", "centred_model"])
+@pytest.mark.parametrize("name", ["small_run", "asking_tree", "number_tree", "consensus_model"])
 def test_a_page_opens_without_an_error_and_without_a_request(browser: Browser, name: str) -> None:
     browser.open(report_of(name))
     assert browser.run("return document.readyState") == "complete"
@@ -46,7 +46,7 @@ def test_a_page_opens_without_an_error_and_without_a_request(browser: Browser, n
     assert browser.run("return document.querySelectorAll('script').length") == 2
 
 
-@pytest.mark.parametrize("name", ["small_run", "asking_tree", "centred_model"])
+@pytest.mark.parametrize("name", ["small_run", "asking_tree", "consensus_model"])
 @pytest.mark.parametrize("width", [400, 1400])
 def test_no_page_is_wider_than_its_window(browser: Browser, name: str, width: int) -> None:
     browser.driver.execute_cdp_cmd(

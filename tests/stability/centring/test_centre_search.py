@@ -10,7 +10,7 @@ from holdfast._arrays import FloatArray
 from holdfast.data.resampling import Units
 from holdfast.distance.costs import DistanceSettings
 from holdfast.stable.consensus.distil import Lesson
-from holdfast.stable.consensus.search import CentreSearch
+from holdfast.stable.consensus.search import ConsensusSearch
 from holdfast.tree.tree import Tree
 from reference.centring import SmallSearch, shape_of, small_lesson
 
@@ -87,7 +87,7 @@ def central_tree(table: Table, answers: FloatArray) -> Tree:
     student = lesson.grow(ones)
     references = lesson.grow_many(ones, Units.of(table), (0, 10), 5, 1, "")
     settings = DistanceSettings.of_depth(3, "paper", "label", 3.0)
-    search = CentreSearch.of(lesson, student, references, ones, settings)
+    search = ConsensusSearch.of(lesson, student, references, ones, settings)
     found = search.nearest(0.1, search.starts(0.1))
     return lesson.refit([search.problem.questions.tree_of(found.nodes, found.n_leaves)])[0]
 

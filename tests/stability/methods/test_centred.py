@@ -1,4 +1,4 @@
-"""Centred trees: what they promise, against the same figures by other ways."""
+"""Consensus trees: what they promise, against the same figures by other ways."""
 
 from typing import Any
 
@@ -30,13 +30,13 @@ def patients(seed: int = 0, n_rows: int = ROWS) -> tuple[pd.DataFrame, pd.Series
 
 
 def fast(**parameters: Any) -> StableTreeClassifier:
-    """A centred tree that is quickly made."""
+    """A consensus tree that is quickly made."""
     quick = {"teacher": "linear", "n_estimators": 12, "max_leaf_nodes": 5, "validation": None}
     return build_estimator(StableTreeClassifier, **{**quick, **parameters})
 
 
 def test_it_is_the_default():
-    assert StableTreeClassifier().method == StableTreeRegressor().method == "centred"
+    assert StableTreeClassifier().method == StableTreeRegressor().method == "consensus"
 
 
 def test_the_tree_keeps_to_its_leaves_and_its_tolerance_and_is_the_nearest_of_those_found():
@@ -209,10 +209,10 @@ def test_what_is_out_of_range_is_refused_by_name(parameters: dict[str, Any], mes
         fast(**parameters).fit(X, y)
 
 
-def test_a_teachers_tolerance_is_for_centred_trees_alone():
+def test_a_teachers_tolerance_is_for_consensus_trees_alone():
     X, y = patients(n_rows=60)
     model = StableTreeClassifier(
         method="bootstrap", n_estimators=4, stability_rules=StabilityRules(tolerance_unit="teacher")
     )
-    with pytest.raises(ParameterError, match="is for method='centred'"):
+    with pytest.raises(ParameterError, match="is for method='consensus'"):
         model.fit(X, y)

@@ -47,11 +47,11 @@ def test_candidates_are_scored_on_rows_that_their_division_holds_out(name: str):
 @pytest.mark.parametrize("name", ["grown", "Paper", ""])
 def test_an_unknown_method_is_refused_with_those_there_are(name: str):
     settings = replace(StabilitySettings(method="bootstrap", n_estimators=2), method=name)
-    with pytest.raises(ParameterError, match="is unknown: choose one of 'centred', 'bootstrap', 'pruned'"):
+    with pytest.raises(ParameterError, match="is unknown: choose one of 'consensus', 'bootstrap', 'pruned'"):
         train(CLASSES, settings)
 
 
-@pytest.mark.parametrize("name", ["centred", "bootstrap", "pruned"])
+@pytest.mark.parametrize("name", ["consensus", "bootstrap", "pruned"])
 def test_a_holdout_of_one_s_own_is_for_the_paper_s_method(name: str):
     with pytest.raises(ParameterError, match="X_holdout is for method='paper'"):
         train(CLASSES, StabilitySettings(method=name, n_estimators=2), holdout=np.arange(90) < 30)

@@ -43,7 +43,7 @@ from holdfast.runs.settings import CellSettings
 @click.option(
     "--refit-values",
     is_flag=True,
-    help="Fit the values of leaves below an edited question to the rows, too. A centred tree has its "
+    help="Fit the values of leaves below an edited question to the rows, too. A consensus tree has its "
     "teacher's.",
 )
 @click.option(

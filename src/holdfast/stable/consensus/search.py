@@ -61,10 +61,10 @@ class TeacherFit(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class CentreSearch:
+class ConsensusSearch:
     """A student among its references, and the way to the tree in their midst."""
 
-    problem: CentreProblem
+    problem: ConsensusProblem
     least_rows: float  # in a leaf
     student: Found
     references: tuple[Found, ...]
@@ -78,7 +78,7 @@ class CentreSearch:
         references: Sequence[Tree],
         repeats: IntArray,
         settings: DistanceSettings,
-    ) -> CentreSearch:
+    ) -> ConsensusSearch:
         """The search among the questions of the student and the references."""
         top = (
             []
@@ -86,7 +86,7 @@ class CentreSearch:
             else read_first_splits(lesson.table.schema, lesson.rules.first_splits)
         )
         held = place_first_splits(top).values() if top else ()
-        problem = CentreProblem.of(lesson, references, repeats, settings, more=[student], held=held)
+        problem = ConsensusProblem.of(lesson, references, repeats, settings, more=[student], held=held)
         least_rows = LEAST_SHARE * lesson.rules.min_samples_leaf / lesson.n_copies
         first, *others = [problem.measured(tree) for tree in (student, *references)]
         as_written = tuple((split.feature.name, split.threshold) for split in top)
@@ -133,7 +133,7 @@ class CentreSearch:
         )
 
 
-def _searched(problem: CentreProblem, bounds: Bounds, start: Found) -> Found:
+def _searched(problem: ConsensusProblem, bounds: Bounds, start: Found) -> Found:
     return problem.searched(start.nodes, bounds)
 
 
@@ -154,7 +154,7 @@ class Found:
 
 
 @dataclass(frozen=True, eq=False)
-class CentreProblem:
+class ConsensusProblem:
     """The questions of some trees, the rows, and the trees that are to be near."""
 
     questions: QuestionList
@@ -178,7 +178,7 @@ class CentreProblem:
         more: Sequence[Tree] = (),
         grafts: Sequence[tuple[Tree, int]] | None = None,
         held: Iterable[int] = (),
-    ) -> CentreProblem:
+    ) -> ConsensusProblem:
         """The problem of being near to some trees.
 
         `more` are trees that may be measured, and whose questions may be asked. Subtrees are taken from
@@ -239,7 +239,7 @@ class CentreProblem:
         )
 
 
-def memory_for(problem: CentreProblem, start: Nodes) -> Work:
+def memory_for(problem: ConsensusProblem, start: Nodes) -> Work:
     """Memory for a search from a tree."""
     n_nodes, n_leaves, n_rows = problem.n_nodes, problem.most_leaves + 1, len(problem.rows.weight)
     n_coordinates, n_rules = problem.points.at.shape

@@ -1,4 +1,4 @@
-"""Centred trees: what a teacher knows, in the tree that lies amid the trees of other samples.
+"""Consensus trees: what a teacher knows, in the tree that lies amid the trees of other samples.
 
 A teacher, the mean of several models, says how likely every class is in every row. A student, a tree of few
 leaves, is grown on what it says, and so are the references, on bootstrap samples. The student then moves to
@@ -30,7 +30,7 @@ from holdfast.scoring.metric import Metric, TrueValues, predict_for_metric
 from holdfast.stable.candidates import Collection, Grown, Method, Scores, Sizes
 from holdfast.stable.consensus.distil import Lesson, Student, rounded_answers, with_posterior_values
 from holdfast.stable.consensus.prior import Prior
-from holdfast.stable.consensus.search import STARTS, CentreSearch, Found, TeacherFit
+from holdfast.stable.consensus.search import STARTS, ConsensusSearch, Found, TeacherFit
 from holdfast.stable.consensus.shape import ReferenceSplits, explained_at, undo_weak_splits
 from holdfast.stable.consensus.size import SIZES, SizeChoice, choose_size
 from holdfast.stable.consensus.teacher import (
@@ -108,7 +108,7 @@ def consensus_candidates(rows: PreparedRows, settings: StabilitySettings, metric
     settings = replace(settings, shrinkage=None)  # held-out rows choose it again
     settings, taught = _teach_divisions(rows, settings)
     settings, choice = _with_size(rows, settings, taught)
-    whole, depth = centred_trees(rows.table, rows.groups, settings), settings.rules.max_depth
+    whole, depth = consensus_trees(rows.table, rows.groups, settings), settings.rules.max_depth
     sizes = Sizes(
         max_leaf_nodes=whole.limits,
         student_loss=whole.student_losses,
@@ -195,11 +195,11 @@ def _student_of_size(rows: Taught, settings: StabilitySettings) -> Tree:
 
 
 def _baseline(
-    rows: PreparedRows, metric: Metric, settings: StabilitySettings, learnt: Sequence[CentredTrees]
+    rows: PreparedRows, metric: Metric, settings: StabilitySettings, learnt: Sequence[ConsensusTrees]
 ) -> BaselineTest | None:
     """The test against a constant: on the rows held out or, where these leave it open, on all rows by folds.
 
-    Students stand for the centred trees of the folds: to search for these would take far longer.
+    Students stand for the consensus trees of the folds: to search for these would take far longer.
     """
     trees = [each.all_trees for each in learnt]
     found = baseline_test(rows, metric, zip(rows.division.validation, trees, strict=True))
@@ -300,17 +300,17 @@ def lesson_of(
     return Taught(lesson, repeats, exponent)
 
 
-def centred_trees(table: Table, groups: LongArray | None, settings: StabilitySettings) -> CentredTrees:
+def consensus_trees(table: Table, groups: LongArray | None, settings: StabilitySettings) -> ConsensusTrees:
     """Teacher, student, references and the trees in their midst; and the same of fewer leaves.
 
     Smaller students are the same ones, as they were when they had so many leaves.
     """
-    return centred_by(taught_by(table, groups, settings), groups, settings, SMALLER)
+    return find_consensus_trees(taught_by(table, groups, settings), groups, settings, SMALLER)
 
 
-def centred_by(
+def find_consensus_trees(
     rows: Taught, groups: LongArray | None, settings: StabilitySettings, sizes: Sequence[int] = ()
-) -> CentredTrees:
+) -> ConsensusTrees:
     """The same of rows whose teacher has said what it thinks, and of these sizes as far as they are fewer."""
     students = _students(rows, groups, settings)
     distances = distance_settings(settings, [each.tree for each in students])
@@ -348,7 +348,7 @@ def _central(
     size: int,
     distances: DistanceSettings,
     settings: StabilitySettings,
-) -> CentredTrees:
+) -> ConsensusTrees:
     """Consensus trees with at most `size` leaves, among references of that size."""
     lesson, chosen = rows.lesson, chosen_tolerance(settings)
     is_small = size <= MOST_LEAVES
@@ -357,7 +357,7 @@ def _central(
     n_starts = STARTS if has_all else 2 if is_small else 1
     student, *references = [each.cut_to(size) for each in students]
     near = references if size <= SIZES[1] else references[:MOST_SEARCHED]
-    search = CentreSearch.of(lesson, student, near, rows.repeats, distances)
+    search = ConsensusSearch.of(lesson, student, near, rows.repeats, distances)
     is_given = settings.rules.min_samples_leaf != 1  # which is kept to
     least_rows = float(lesson.least_rows) if is_given else max(search.least_rows, LEAST_ROWS_FOUND)
     search = replace(search, least_rows=least_rows)
@@ -374,7 +374,7 @@ def _central(
     ]
     explained = [float(explained_at(tree, lesson)[tree.feature == LEAF].sum()) for tree in trees]
     references = _with_weights(references, rows.exponent)
-    return CentredTrees(size, tolerances, tuple(trees), tuple(explained), search.fit, tuple(references))
+    return ConsensusTrees(size, tolerances, tuple(trees), tuple(explained), search.fit, tuple(references))
 
 
 def students_of_sizes(
@@ -467,7 +467,7 @@ def distance_settings(settings: StabilitySettings, trees: list[Tree]) -> Distanc
 
 
 def _found(
-    search: CentreSearch, tolerances: tuple[float, ...], chosen: float, n_starts: int, n_jobs: int | None
+    search: ConsensusSearch, tolerances: tuple[float, ...], chosen: float, n_starts: int, n_jobs: int | None
 ) -> list[Found]:
     """The central tree for each tolerance; a greater one never gives a tree that is farther away.
 
@@ -495,17 +495,17 @@ def _check(settings: StabilitySettings) -> None:
     check_teacher(settings.teacher)
     if settings.learner is not None or settings.grid is not None:
         raise ParameterError(
-            "method='centred' grows students of its own: leave learner=None and grid=None, and give another "
+            "method='consensus' grows students of its own: leave learner=None and grid=None, and give another "
             "teacher if you like."
         )
     if settings.matching == "cover":
         raise ParameterError(
-            "matching='cover' is not for method='centred', which looks for the midst of trees by the "
+            "matching='cover' is not for method='consensus', which looks for the midst of trees by the "
             "matching 'paper' or 'metric'."
         )
     if settings.rules.says_quantiles and settings.is_taught:
         raise ParameterError(
-            f"criterion={settings.rules.criterion!r} asks for quantiles, and the teacher of method='centred' "
+            f"criterion={settings.rules.criterion!r} asks for quantiles, and the teacher of method='consensus' "
             "says means: set leaf_values='labels', and the leaves say quantiles of the labels; or use "
             "method='bootstrap'."
         )
@@ -532,18 +532,20 @@ def _check(settings: StabilitySettings) -> None:
 
 
 def _learnt(
-    rows: PreparedRows, settings: StabilitySettings, whole: CentredTrees, taught: Sequence[Taught | None]
-) -> list[CentredTrees]:
+    rows: PreparedRows, settings: StabilitySettings, whole: ConsensusTrees, taught: Sequence[Taught | None]
+) -> list[ConsensusTrees]:
     """Trees made the same way without the rows that each division holds out."""
     return [
         whole
         if each is None
-        else centred_by(each.limited(settings), subset_groups(rows.groups, training), settings, SMALLER)
+        else find_consensus_trees(
+            each.limited(settings), subset_groups(rows.groups, training), settings, SMALLER
+        )
         for training, each in zip(rows.division.training, taught, strict=True)
     ]
 
 
-def _strength(rows: PreparedRows, learnt: Sequence[CentredTrees]) -> float:
+def _strength(rows: PreparedRows, learnt: Sequence[ConsensusTrees]) -> float:
     """The strength of shrinkage that rows held out speak for, of all trees together."""
     pairs = [
         (tree, held_out)
@@ -577,7 +579,7 @@ CONSENSUS = Method(consensus_candidates, divide_for_consensus)
 
 
 @dataclass(frozen=True, eq=False)
-class CentredTrees:
+class ConsensusTrees:
     """The central tree for each tolerance, the references amid which it lies, and trees of fewer leaves."""
 
     max_leaf_nodes: int
@@ -586,14 +588,14 @@ class CentredTrees:
     explained: tuple[float, ...]  # by each of the trees, of the sum of the teacher's squared answers
     fit: TeacherFit  # the search itself holds all rows, and is not kept
     references: tuple[Tree, ...]  # of at most as many leaves
-    smaller: tuple[CentredTrees, ...] = ()
+    smaller: tuple[ConsensusTrees, ...] = ()
 
-    def shrunk(self, strength: float) -> CentredTrees:
+    def shrunk(self, strength: float) -> ConsensusTrees:
         """The same with leaf values drawn towards the nodes above; the references stay as they are."""
         trees = tuple(shrink_tree(tree, strength) for tree in self.trees)
         return replace(self, trees=trees, smaller=tuple(each.shrunk(strength) for each in self.smaller))
 
-    def within(self, tolerance: float, max_leaf_nodes: int) -> CentredTrees:
+    def within(self, tolerance: float, max_leaf_nodes: int) -> ConsensusTrees:
         """The tree of one tolerance, where no tree has more leaves than a smaller size allows."""
         place = self.tolerances.index(tolerance)
         return replace(
@@ -605,7 +607,7 @@ class CentredTrees:
         )
 
     @property
-    def sizes(self) -> tuple[CentredTrees, ...]:
+    def sizes(self) -> tuple[ConsensusTrees, ...]:
         """The trees of every size, those of the most leaves first."""
         return (self, *self.smaller)
 
