@@ -2,7 +2,7 @@
 
 The stages are survey years (nhanes_diabetes), half-years (elec2), quarters (bike_sharing_hourly), fifths of
 the time (diabetic_readmission), thirds at random (dermatology). At each stage the consensus tree of the last
-one is updated by the rows so far; next to it, a consensus tree and CART by cross-validation are trained again.
+one is updated by the rows so far; next to it, a new consensus tree and CART by cross-validation.
 Distances (label weight 10) are those from one stage to the next, summed; churn is their mean; a forward score
 is that of a stage's tree on the rows of the next.
 

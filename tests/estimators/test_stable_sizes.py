@@ -1,4 +1,4 @@
-"""The size of a consensus tree: by folds on request, and smaller ones on the frontier without fitting again."""
+"""Numbers of leaves of consensus trees."""
 
 from pathlib import Path
 from typing import Any

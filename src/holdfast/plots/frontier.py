@@ -35,8 +35,8 @@ class FrontierDisplay(Display):
     """Every candidate as a point: the more stable to the left, the better upwards.
 
     The efficient candidates are joined and have bars of one standard error and their numbers of leaves; the
-    chosen one and both ends are named. Consensus trees are joined by the number of leaves that they were looked
-    for with; those that lose more to the teacher than the tolerance allows are faint, and not joined as
+    chosen one and both ends are named. Consensus trees are joined by their greatest number of leaves;
+    those that lose more to the teacher than the tolerance allows are faint, and not joined as
     efficient. Each efficient candidate is a mark of its own in SVG, with the id `candidate-17`.
     """
 

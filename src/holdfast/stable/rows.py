@@ -251,7 +251,7 @@ def baseline_test(rows: PreparedRows, metric: Metric, parts: Parts) -> BaselineT
         return None
     known = times > 0
     true_values = TrueValues.of(table, rows.groups).subset(known)
-    said, centred = said[known] / times[known, None], consensus[known] / times[known, None]
+    said, centred = said[known] / times[known, None], centred[known] / times[known, None]
     if metric.by_labels and target.is_classes:
         said = np.eye(said.shape[1])[said.argmax(axis=1)]
     factor = np.sqrt(1 + 1 / (1 - np.mean(fractions))) if len(fractions) > 1 else 1.0

@@ -211,8 +211,8 @@ def _allowed(frontier: Frontier, rule: SelectionRule) -> LongArray:
         return everything
     if frontier.max_leaf_nodes is None:
         raise ParameterError(
-            f"max_leaf_nodes={size} chooses among consensus trees of several sizes, and method='consensus' did "
-            f"not make these: fit again with max_leaf_nodes={size}."
+            f"max_leaf_nodes={size} chooses among consensus trees of several sizes, which this "
+            f"method does not make: fit again with max_leaf_nodes={size}."
         )
     if size not in frontier.sizes:
         raise ParameterError(

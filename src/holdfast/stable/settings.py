@@ -140,7 +140,7 @@ UNITS = ("absolute", "relative", "standard-error", NOISE_AWARE, "teacher")
 SCORE_TOLERANCE = 0.01
 TEACHER_TOLERANCE = 0.06  # as a fraction of what the student explains of the teacher's variance
 
-# -- Names for method="consensus", for all who list them -------------------------------------------------------
+# -- Names for method="consensus" --------------------------------------------------------------------------
 
 # What teachers are called: first those of several parts, then the parts. `teacher.py` has what they are.
 TEACHER_NAMES = ("blend", "forest", "extra-trees", "boosting", "linear", "kernel")

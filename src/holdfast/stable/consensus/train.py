@@ -495,8 +495,8 @@ def _check(settings: StabilitySettings) -> None:
     check_teacher(settings.teacher)
     if settings.learner is not None or settings.grid is not None:
         raise ParameterError(
-            "method='consensus' grows students of its own: leave learner=None and grid=None, and give another "
-            "teacher if you like."
+            "method='consensus' grows its own students: leave learner=None and grid=None; the teacher can "
+            "be another."
         )
     if settings.matching == "cover":
         raise ParameterError(
@@ -505,8 +505,8 @@ def _check(settings: StabilitySettings) -> None:
         )
     if settings.rules.says_quantiles and settings.is_taught:
         raise ParameterError(
-            f"criterion={settings.rules.criterion!r} asks for quantiles, and the teacher of method='consensus' "
-            "says means: set leaf_values='labels', and the leaves say quantiles of the labels; or use "
+            f"criterion={settings.rules.criterion!r} asks for quantiles, and the teacher of a consensus tree "
+            "predicts means: set leaf_values='labels', and the leaves say quantiles of the labels; or use "
             "method='bootstrap'."
         )
     if settings.thresholds not in THRESHOLDS:
