@@ -45,7 +45,9 @@ CLASSIFIERS: dict[str, Any] = {
     "reduced error": hf.TreeClassifier(reduced_error=0.3, random_state=1),
     "bagging": hf.BaggingClassifier(n_estimators=4, random_state=0),
     "forest": hf.ForestClassifier(n_estimators=4, oob_score=True, random_state=0),
-    "extra-random": hf.ForestClassifier(n_estimators=4, splitter="random", bootstrap=False, random_state=0),
+    "extra-random": hf.ForestClassifier(
+        n_estimators=4, bootstrap=False, growth_rules=hf.GrowthRules(splitter="random"), random_state=0
+    ),
     "boosting": hf.BoostingClassifier(n_estimators=4),
     "drawn boosting": hf.BoostingClassifier(n_estimators=4, subsample=0.5, max_features=2, random_state=0),
     "stopped boosting": hf.BoostingClassifier(n_estimators=4, early_stopping=True, random_state=0),

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from small_changes import ABOUT, audit, comparison, diff, forbidden, kept, page_of, taken
+from small_changes import MODEL_CARD, audit, comparison, diff, forbidden, kept, page_of, taken
 from small_reports import ARABIC, HOSTILE, Outline
 
 from holdfast import (
@@ -296,7 +296,7 @@ def test_what_the_page_of_a_change_tells(name: str) -> None:
 def test_the_words_of_the_owners_and_the_register_stand_on_the_page() -> None:
     record = replace(taken().change, number=7, time="2026-01-02T03:04:05+00:00", hash=f"sha256:{'a' * 64}")
     page = page_for(
-        replace(taken(), record=record), ReportOptions(model_card={**ABOUT, "owner": "the clinic"})
+        replace(taken(), record=record), ReportOptions(model_card={**MODEL_CARD, "owner": "the clinic"})
     )
     sections = page.all_facts["sections"]
     assert dict(sections["use"]["tables"][0]["rows"])["Owner"] == "the clinic"
