@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import fields
 from itertools import chain
-from typing import Any, get_args
+from typing import Any, get_args, get_type_hints
 
 import msgspec
 import numpy as np
@@ -475,21 +475,23 @@ def table_part(table: Any) -> TablePart:
 def table_in(name: str, part: TablePart, target: Target) -> Any:
     """The table of the attribute `name` that the part describes."""
     kind, place = TABLES[name], f"at estimator.tables.{name}"
-    known = [field for field in fields(kind) if field.type in _TYPES]
+    types = get_type_hints(kind)  # field.type is a string in modules with postponed annotations
+    known = [field for field in fields(kind) if types[field.name] in _TYPES]
     texts = [field for field in fields(kind) if field not in known and field.name not in _APART]
     columns = [field for field in known if field.default is not None or field.name in part.columns]
     for found, wanted in ((part.columns, columns), (part.texts, texts)):
         if set(found) != {field.name for field in wanted}:
             raise ModelFileError(f"{place}: it needs {', '.join(field.name for field in wanted)}.")
     content: dict[str, Any] = {
-        field.name: _column(name, field, part.columns[field.name]) for field in columns
+        field.name: _column(name, field.name, types[field.name], part.columns[field.name])
+        for field in columns
     }
     lengths = {len(column) for column in content.values()}
     if len(lengths) > 1 or 0 in lengths:
         raise ModelFileError(f"{place}: all columns must have as many entries, and at least one.")
     for field in texts:
         content[field.name] = part.texts[field.name]
-        if (allowed := get_args(field.type)) and content[field.name] not in allowed:
+        if (allowed := get_args(types[field.name])) and content[field.name] not in allowed:
             raise ModelFileError(f"{place}: {field.name} must be one of {', '.join(map(str, allowed))}.")
     if any(field.name == "metric" for field in fields(kind)):
         if part.metric is None:
@@ -498,9 +500,9 @@ def table_in(name: str, part: TablePart, target: Target) -> Any:
     return kind(**content)
 
 
-def _column(table: str, field: Any, entries: tuple[Any, ...]) -> NDArray[Any]:
-    kind, allowed = _TYPES.get(field.type, _TYPES[FloatArray])
-    is_matrix = (table, field.name) in _MATRICES
+def _column(table: str, name: str, column_type: Any, entries: tuple[Any, ...]) -> NDArray[Any]:
+    kind, allowed = _TYPES[column_type]
+    is_matrix = (table, name) in _MATRICES
     rows = entries if is_matrix else (entries,)
     width = len(rows[0]) if rows and isinstance(rows[0], tuple) else 0
     allowed = (*allowed, type(None)) if table in _GAPPED else allowed
@@ -508,7 +510,7 @@ def _column(table: str, field: Any, entries: tuple[Any, ...]) -> NDArray[Any]:
         is_sound = isinstance(row, tuple) and len(row) == width > 0
         if not is_sound or any(type(entry) not in allowed for entry in row):
             raise ModelFileError(
-                f"at estimator.tables.{table}.{field.name}: its entries are of another kind."
+                f"at estimator.tables.{table}.{name}: its entries are of another kind."
             )
     return np.array(entries, kind)
 
