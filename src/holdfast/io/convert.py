@@ -509,9 +509,7 @@ def _column(table: str, name: str, column_type: Any, entries: tuple[Any, ...]) -
     for row in rows:
         is_sound = isinstance(row, tuple) and len(row) == width > 0
         if not is_sound or any(type(entry) not in allowed for entry in row):
-            raise ModelFileError(
-                f"at estimator.tables.{table}.{name}: its entries are of another kind."
-            )
+            raise ModelFileError(f"at estimator.tables.{table}.{name}: its entries are of another kind.")
     return np.array(entries, kind)
 
 
