@@ -46,10 +46,10 @@ def number_text(value: float, digits: int = 6) -> str:
     return f"{value + 0.0:.{max(digits, integer_digits + 1) if integer_digits <= 15 else digits}g}"
 
 
-def told_apart(first: float, second: float, digits: int = 4, most: int = 12) -> tuple[str, str]:
+def distinct_texts(first: float, second: float, digits: int = 4, most: int = 12) -> tuple[str, str]:
     """Both numbers to so many digits, or as many more, up to `most`, as tell them apart.
 
-    >>> told_apart(4.4741, 4.4739)
+    >>> distinct_texts(4.4741, 4.4739)
     ('4.4741', '4.4739')
     """
     for each in range(digits, most + 1):
@@ -94,10 +94,10 @@ def decimals_of_errors(errors: Iterable[float]) -> int | None:
     return min(max(0, 1 - floor(log10(median(known)))), MOST_DECIMALS) if known else None
 
 
-def with_errors(values: Sequence[float], errors: Sequence[float]) -> list[str]:
+def estimate_texts(values: Sequence[float], errors: Sequence[float]) -> list[str]:
     """The values, each with its standard error, in as many decimals as the errors have digits to tell.
 
-    >>> with_errors([0.97123, 0.95], [0.0121, 0.0144])
+    >>> estimate_texts([0.97123, 0.95], [0.0121, 0.0144])
     ['0.971 ± 0.012', '0.950 ± 0.014']
     """
     pairs = list(zip(values, errors, strict=True))
@@ -108,10 +108,10 @@ def with_errors(values: Sequence[float], errors: Sequence[float]) -> list[str]:
     return [f"{fixed_text(value, decimals)} ± {fixed_text(error, decimals)}" for value, error in pairs]
 
 
-def with_error(value: float, error: float, room: int = 0) -> str:
+def estimate_text(value: float, error: float, room: int = 0) -> str:
     """One value to four digits with its standard error to two, which takes at least `room` letters.
 
-    >>> with_error(0.97123, 0.0121)
+    >>> estimate_text(0.97123, 0.0121)
     '0.9712 ± 0.012'
     """
     return f"{value:.4g} ± {error:<{room}.2g}"
@@ -171,19 +171,19 @@ def percent_range(low: float, high: float) -> str:
 # -- counts and times -------------------------------------------------------------------------------------
 
 
-def counted(number: float, noun: str, plural: str = "") -> str:
+def pluralize(number: float, noun: str, plural: str = "") -> str:
     """The number with the noun, in the plural if it is not one.
 
-    >>> counted(1, "row"), counted(12345, "row"), counted(2, "leaf", "leaves")
+    >>> pluralize(1, "row"), pluralize(12345, "row"), pluralize(2, "leaf", "leaves")
     ('1 row', '12,345 rows', '2 leaves')
     """
     return f"{number:,.0f} {noun if number == 1 else plural or f'{noun}s'}"
 
 
-def in_words(number: int) -> str:
+def number_word(number: int) -> str:
     """A number up to twelve in words, a greater one in digits.
 
-    >>> in_words(8), in_words(1234)
+    >>> number_word(8), number_word(1234)
     ('eight', '1,234')
     """
     return WORDS[number] if number < len(WORDS) else f"{number:,}"
@@ -203,10 +203,10 @@ def rows_text(count: float) -> str:
     return f"{count_text(count)} {'row' if count == 1 else 'rows'}"
 
 
-def duration(seconds: float) -> str:
+def duration_text(seconds: float) -> str:
     """A time as people say it.
 
-    >>> duration(0.0123), duration(75.0)
+    >>> duration_text(0.0123), duration_text(75.0)
     ('12 ms', '75.0 s')
     """
     return f"{seconds:.1f} s" if seconds >= 1 else f"{1000 * seconds:.0f} ms"
@@ -215,16 +215,16 @@ def duration(seconds: float) -> str:
 # -- Short lists of names and rows for messages --------------------------------------------------------------
 
 
-def listed(things: Iterable[Any], limit: int = 10) -> str:
+def quoted(things: Iterable[Any], limit: int = 10) -> str:
     """The things in quotes as Python writes them, separated by commas, cut after `limit`.
 
-    >>> listed(["age", "bmi", "sex"], limit=2)
+    >>> quoted(["age", "bmi", "sex"], limit=2)
     "'age', 'bmi' and 1 more"
     """
-    return joined([repr(thing) for thing in things], limit)
+    return join_parts([repr(thing) for thing in things], limit)
 
 
-def joined(parts: list[str], limit: int = 10) -> str:
+def join_parts(parts: list[str], limit: int = 10) -> str:
     """The parts separated by commas, cut after `limit`."""
     rest = len(parts) - limit
     return ", ".join(parts[:limit]) + (f" and {rest} more" if rest > 0 else "")
@@ -279,10 +279,10 @@ def _label(label: Any) -> str:
     return repr(label) if isinstance(label, str) else str(label)
 
 
-def closest(name: str, known: Iterable[str]) -> str | None:
+def closest_name(name: str, known: Iterable[str]) -> str | None:
     """The name that was probably meant: the same but for capitals, or one that is spelt almost alike.
 
-    >>> closest("Severity", ["age", "severity"]), closest("hue", ["age"])
+    >>> closest_name("Severity", ["age", "severity"]), closest_name("hue", ["age"])
     ('severity', None)
     """
     names = {each.lower(): each for each in reversed(list(known))}
@@ -296,9 +296,9 @@ def columns_text(absent: Iterable[str], known: Sequence[str]) -> str:
     >>> columns_text(["Age"], ["age", "sex"])
     "Did you mean 'age'? The columns are 'age', 'sex'."
     """
-    meant = [near for name in absent if (near := closest(str(name), map(str, known))) is not None]
-    question = f"Did you mean {listed(meant)}? " if meant else ""
-    return f"{question}The columns are {listed(known, 30)}."
+    meant = [near for name in absent if (near := closest_name(str(name), map(str, known))) is not None]
+    question = f"Did you mean {quoted(meant)}? " if meant else ""
+    return f"{question}The columns are {quoted(known, 30)}."
 
 
 # -- Text that fits ------------------------------------------------------------------------------------------
@@ -313,7 +313,7 @@ def printable(text: str) -> str:
     return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)
 
 
-def shortened(text: str, width: int) -> str:
+def shorten(text: str, width: int) -> str:
     """The text in at most `width` letters: its middle gives way, as name and threshold stand at the ends."""
     if len(text) <= width:
         return text
@@ -326,13 +326,13 @@ def left_out_text(whole: str) -> str:
     return f"{CUT} stands for what is left out: {whole} has all of it."
 
 
-def unbreakable(text: str) -> str:
+def protect_spaces(text: str) -> str:
     """The condition with NO_BREAK for the spaces inside its categories, where no line should end."""
     whole = sub(_QUOTED, lambda found: found[0].replace(" ", NO_BREAK), text)
     return sub(r"(?<!,) (?=[^{}]*\})", NO_BREAK, whole)
 
 
-def wrapped_lines(text: str, width: int, first: str = "", rest: str = "") -> list[str]:
+def wrap_lines(text: str, width: int, first: str = "", rest: str = "") -> list[str]:
     """The text in lines of at most `width` letters, which begin with `first` and then with `rest`.
 
     No line ends at a hyphen or at a NO_BREAK, which becomes a space.

@@ -17,7 +17,7 @@ from re import sub
 from types import MappingProxyType
 from typing import Any
 
-from holdfast._text import NO_BREAK, wrapped_lines
+from holdfast._text import NO_BREAK, wrap_lines
 
 Rows = Sequence[Sequence[str]]
 MOST_ROWS = 20  # of a table in a notebook
@@ -76,9 +76,11 @@ class TextTable:
         table = self.filled
         wrap = table._narrowed(width)
         rows = [table.headings, *(line for row in table.rows for line in _broken(row, wrap))]
-        lines = table_lines(rows, sides=table.sides, widths=table.widths, gap=table.gap) if self.rows else []
-        note = [line for text in self.note.splitlines() for line in wrapped_lines(text, width)]
-        return "\n".join([*wrapped_lines(self.title, width), *lines, *note])
+        lines = (
+            format_columns(rows, sides=table.sides, widths=table.widths, gap=table.gap) if self.rows else []
+        )
+        note = [line for text in self.note.splitlines() for line in wrap_lines(text, width)]
+        return "\n".join([*wrap_lines(self.title, width), *lines, *note])
 
     def _narrowed(self, width: int) -> Sequence[int]:
         """The greatest widths of the columns that wrap, the widest made narrower until the lines fit."""
@@ -136,13 +138,13 @@ class TextTable:
         return replace(self, headings=rows[0], rows=rows[1:])
 
 
-def table_lines(rows: Rows, *, sides: str = "", widths: Sequence[int] = (), gap: int = 2) -> list[str]:
+def format_columns(rows: Rows, *, sides: str = "", widths: Sequence[int] = (), gap: int = 2) -> list[str]:
     """The rows as lines, every column as wide as its widest cell and `gap` letters from the one before.
 
     `sides` has a < or a > for each column, from the left or from the right: by default the first column
     stands on the left and the others on the right. `widths` are the least widths of the columns.
 
-    >>> table_lines([["tree", "leaves"], ["first", "12"]])
+    >>> format_columns([["tree", "leaves"], ["first", "12"]])
     ['tree   leaves', 'first      12']
     """
     columns = list(zip(*rows, strict=True))
@@ -157,7 +159,7 @@ def table_lines(rows: Rows, *, sides: str = "", widths: Sequence[int] = (), gap:
     ]
 
 
-def aligned(rows: Rows) -> str:
+def format_table(rows: Rows) -> str:
     """The rows, headings first, as the text of a table."""
     return TextTable(rows[0], rows[1:]).to_text()
 
@@ -165,7 +167,7 @@ def aligned(rows: Rows) -> str:
 def fitting(rows: Rows, width: int, spare: Sequence[str]) -> Rows:
     """The rows without as many of the columns with these headings, in this order, as the width asks for."""
     for heading in spare:
-        if max(map(len, aligned(rows).splitlines())) <= width:
+        if max(map(len, format_table(rows).splitlines())) <= width:
             break
         place = rows[0].index(heading)
         rows = [[*row[:place], *row[place + 1 :]] for row in rows]
@@ -183,7 +185,7 @@ def _broken(row: Sequence[str], wrap: Sequence[int]) -> Rows:
     if not wrap:
         return [row]
     cells = [
-        wrapped_lines(cell, most) if most and cell else [cell] for cell, most in zip(row, wrap, strict=True)
+        wrap_lines(cell, most) if most and cell else [cell] for cell, most in zip(row, wrap, strict=True)
     ]
     return list(zip_longest(*cells, fillvalue=""))
 
@@ -367,13 +369,13 @@ class ViewMixin:
 
 def wrapped(text: str, width: int = WIDTH, first: str = "", rest: str = "") -> list[str]:
     """The text in lines, none of which ends within a condition or between a number and its unit."""
-    return wrapped_lines(sub(_TOGETHER, NO_BREAK, text), width, first, rest)
+    return wrap_lines(sub(_TOGETHER, NO_BREAK, text), width, first, rest)
 
 
-def legend(headings: Iterable[str], further: Mapping[str, str] = MappingProxyType({})) -> str:
+def explain_headings(headings: Iterable[str], further: Mapping[str, str] = MappingProxyType({})) -> str:
     """What the headings mean, in one paragraph: those that are known.
 
-    >>> legend(["step", "churn"])
+    >>> explain_headings(["step", "churn"])
     'churn: mean absolute change of the predictions.'
     """
     known = {**MEANINGS, **further}
@@ -394,7 +396,7 @@ def _explained(table: TextTable) -> TextTable:
 
 # -- Parts of HTML for results that do not yet have a `View` (see _view.py) ------------------------------
 
-__all__ = ["MOST_ROWS", "bullets", "heading", "legend", "sentences", "table", "view"]
+__all__ = ["MOST_ROWS", "bullets", "heading", "sentences", "table", "view"]
 
 
 def view(*parts: str) -> str:

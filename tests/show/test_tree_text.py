@@ -1,6 +1,6 @@
 import pytest
 
-from holdfast._text import shortened
+from holdfast._text import shorten
 from holdfast.data.schema import Feature, Target
 from holdfast.tree.text import drawing, numbered_drawing
 from reference.trees import (
@@ -120,8 +120,8 @@ def test_a_drawing_says_where_all_of_it_is_if_something_was_left_out():
 
 
 def test_shortened_text_keeps_both_ends():
-    assert shortened("abcdefghij", 7) == "abcd…ij"
-    assert shortened("abc", 3) == "abc"
+    assert shorten("abcdefghij", 7) == "abcd…ij"
+    assert shorten("abc", 3) == "abc"
 
 
 def test_notes_stand_below_the_tree():

@@ -9,15 +9,15 @@ from holdfast._text import (
     item_text,
     label_text,
     printable,
-    shortened,
-    unbreakable,
-    wrapped_lines,
+    protect_spaces,
+    shorten,
+    wrap_lines,
 )
 
 
 @given(st.text(), st.integers(4, 30))
 def test_a_shortened_text_keeps_both_its_ends(text: str, width: int) -> None:
-    short = shortened(text, width)
+    short = shorten(text, width)
     assert len(short) <= width
     if len(text) <= width:
         assert short == text
@@ -34,8 +34,8 @@ def test_what_is_printed_is_visible_and_in_one_line(text: str) -> None:
 
 
 def test_spaces_inside_a_category_do_not_break_a_line() -> None:
-    assert unbreakable("in {a b, 'c, d'}") == f"in {{a{NO_BREAK}b, 'c,{NO_BREAK}d'}}"
-    assert wrapped_lines(unbreakable("x in {very long name, other}"), 20, "IF ", "   ") == [
+    assert protect_spaces("in {a b, 'c, d'}") == f"in {{a{NO_BREAK}b, 'c,{NO_BREAK}d'}}"
+    assert wrap_lines(protect_spaces("x in {very long name, other}"), 20, "IF ", "   ") == [
         "IF x in",
         "   {very long name,",
         "   other}",

@@ -8,18 +8,18 @@ from hypothesis import strategies as st
 
 from holdfast._text import (
     count_text,
-    counted,
     decimals_of_errors,
     decimals_of_values,
+    distinct_texts,
+    estimate_text,
+    estimate_texts,
     fixed_text,
     number_text,
     percent_text,
+    pluralize,
     probability_text,
     rounded_percent,
     rows_text,
-    told_apart,
-    with_error,
-    with_errors,
 )
 
 FINITE = st.floats(-1e12, 1e12)
@@ -68,11 +68,11 @@ def test_percentages_are_never_rounded_to_none_or_all() -> None:
 
 
 def test_huge_numbers_take_no_more_room_than_others() -> None:
-    assert with_errors([1006389294018.7, 2.6e12], [570408797467.8, 4.1e11]) == [
+    assert estimate_texts([1006389294018.7, 2.6e12], [570408797467.8, 4.1e11]) == [
         "1.006e+12 ± 5.7e+11",
         "2.6e+12 ± 4.1e+11",
     ]
-    assert with_errors([123456.78], [234.5]) == ["123457 ± 234"]
+    assert estimate_texts([123456.78], [234.5]) == ["123457 ± 234"]
 
 
 @given(FINITE)
@@ -85,7 +85,7 @@ def test_a_threshold_between_two_integers_is_never_shown_as_one(value: float) ->
 
 @given(FINITE, FINITE)
 def test_numbers_are_told_apart_by_no_more_digits_than_it_takes(first: float, second: float) -> None:
-    texts = told_apart(first, second)
+    texts = distinct_texts(first, second)
     if texts[0] == texts[1]:
         assert number_text(first, 12) == number_text(second, 12)
     elif number_text(first, 4) != number_text(second, 4):
@@ -119,13 +119,13 @@ def test_errors_have_two_digits() -> None:
     assert decimals_of_errors([12.0]) == 0
     assert decimals_of_errors([1e-9]) == 6
     assert decimals_of_errors([0.0, nan]) is None
-    assert with_errors([0.5, 0.25], [0.0, 0.0]) == ["0.500 ± 0.000", "0.250 ± 0.000"]
-    assert with_errors([-1e-9], [0.01]) == ["0.000 ± 0.010"]
-    assert with_errors([], []) == []
-    assert with_error(1234.5678, 12.3456, room=7) == "1235 ± 12     "
+    assert estimate_texts([0.5, 0.25], [0.0, 0.0]) == ["0.500 ± 0.000", "0.250 ± 0.000"]
+    assert estimate_texts([-1e-9], [0.01]) == ["0.000 ± 0.010"]
+    assert estimate_texts([], []) == []
+    assert estimate_text(1234.5678, 12.3456, room=7) == "1235 ± 12     "
 
 
 def test_counts_have_their_noun_in_the_right_number() -> None:
-    assert [counted(n, "leaf", "leaves") for n in (0, 1, 1234)] == ["0 leaves", "1 leaf", "1,234 leaves"]
+    assert [pluralize(n, "leaf", "leaves") for n in (0, 1, 1234)] == ["0 leaves", "1 leaf", "1,234 leaves"]
     assert [rows_text(n) for n in (1.0, 2.0, 2.5)] == ["1 row", "2 rows", "2.5 rows"]
     assert count_text(1e6) == "1,000,000"

@@ -5,7 +5,7 @@ from html.parser import HTMLParser
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast._view import TextTable, aligned, fitting, table_lines
+from holdfast._view import TextTable, fitting, format_columns, format_table
 
 CELL = st.text("abc 12", min_size=1, max_size=6).map(str.strip)
 ROWS = st.integers(1, 4).flatmap(
@@ -16,22 +16,22 @@ ROWS = st.integers(1, 4).flatmap(
 @given(ROWS, st.integers(1, 3))
 def test_every_column_is_as_wide_as_its_widest_cell(rows: list[list[str]], gap: int) -> None:
     widths = [max(len(row[place]) for row in rows) for place in range(len(rows[0]))]
-    for line, row in zip(table_lines(rows, gap=gap), rows, strict=True):
+    for line, row in zip(format_columns(rows, gap=gap), rows, strict=True):
         line, start = line.ljust(sum(widths) + gap * len(widths)), 0
         for place, (cell, width) in enumerate(zip(row, widths, strict=True)):
             part = line[start : start + width]
             assert part == (cell.rjust(width) if place else cell.ljust(width))
             start += width + gap
-    assert not any(line.endswith(" ") for line in table_lines(rows, gap=gap))
+    assert not any(line.endswith(" ") for line in format_columns(rows, gap=gap))
 
 
 def test_sides_and_least_widths_can_be_told() -> None:
     rows = [["a", "b", "c"], ["1", "2", "3"]]
-    assert table_lines(rows, sides="><<", widths=(3, 2, 0)) == ["  a  b   c", "  1  2   3"]
+    assert format_columns(rows, sides="><<", widths=(3, 2, 0)) == ["  a  b   c", "  1  2   3"]
 
 
 def test_a_column_without_a_cell_is_left_out() -> None:
-    assert aligned([["a", "b", "c"], ["1", "", "3"], ["4", "", ""]]) == "a  c\n1  3\n4"
+    assert format_table([["a", "b", "c"], ["1", "", "3"], ["4", "", ""]]) == "a  c\n1  3\n4"
 
 
 def test_columns_that_can_be_spared_go_in_their_order_and_no_more_than_needed() -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast._arrays import BoolArray, FloatArray, IntArray
-from holdfast._text import listed
+from holdfast._text import quoted
 from holdfast.data.columns import to_label
 from holdfast.data.schema import Feature, Label, Schema, Target, sorted_labels
 from holdfast.errors import DataError, SchemaMismatch
@@ -60,7 +60,7 @@ def read_classes(model: Any, n_classes: int) -> tuple[Label, ...]:
     labels = tuple(map(to_label, model.classes_))
     if len(labels) != n_classes:
         raise DataError(
-            f"The {type(model).__name__} has scores for {n_classes} classes and knows {listed(labels)}: "
+            f"The {type(model).__name__} has scores for {n_classes} classes and knows {quoted(labels)}: "
             "fit it on rows of all classes."
         )
     return labels
@@ -208,7 +208,7 @@ def read_labels(found: Iterable[Any], classes: tuple[Any, ...] | None = None) ->
     if strange := [label for label in labels if label not in range(len(classes))]:
         raise SchemaMismatch(
             f"The model has the class {strange[0]!r}, and classes name those from 0 to {len(classes) - 1}: "
-            f"{listed(classes)}. Fit it to np.unique(labels, return_inverse=True)[1]."
+            f"{quoted(classes)}. Fit it to np.unique(labels, return_inverse=True)[1]."
         )
     return tuple(to_label(classes[int(label)]) for label in labels)
 
@@ -226,7 +226,7 @@ def read_column_names(names: Sequence[str] | None, n_columns: int, schema: Schem
     if len(known) != n_columns:
         raise SchemaMismatch(
             f"The model has {n_columns} columns without names, and the schema has {len(known)}: "
-            f"{listed(known)}. Fit the model on a frame with named columns, or on all columns of the schema."
+            f"{quoted(known)}. Fit the model on a frame with named columns, or on all columns of the schema."
         )
     return known
 
@@ -313,15 +313,15 @@ def _check_columns(asked: Sequence[Feature], schema: Schema) -> None:
     lost = [feature.name for feature in asked if feature.name not in features]
     if lost:
         raise SchemaMismatch(
-            f"The model asks about the columns {listed(lost)}, and the columns of the schema are "
-            f"{listed(features)}. Fit the model on data with the column names of the schema."
+            f"The model asks about the columns {quoted(lost)}, and the columns of the schema are "
+            f"{quoted(features)}. Fit the model on data with the column names of the schema."
         )
     for theirs in asked:
         ours = features[theirs.name]
         if theirs.kind == "ordered" and theirs.categories != ours.categories:
             raise SchemaMismatch(
-                f"The model orders the categories of column {ours.name!r} as {listed(theirs.categories)}, "
-                f"the schema as {listed(ours.categories)}. Give both one list of ordered categories."
+                f"The model orders the categories of column {ours.name!r} as {quoted(theirs.categories)}, "
+                f"the schema as {quoted(ours.categories)}. Give both one list of ordered categories."
             )
 
 
@@ -330,7 +330,7 @@ def _check_kinds(theirs: Feature, ours: Feature, *, is_set: bool) -> None:
     if not is_set and any(isinstance(label, str) for label in ours.categories):
         raise SchemaMismatch(
             f"The model compares column {ours.name!r} with a number, and in the schema it is nominal, with "
-            f"the categories {listed(ours.categories)}. Fit the model on one-hot columns and "
+            f"the categories {quoted(ours.categories)}. Fit the model on one-hot columns and "
             "read the table from the same columns."
         )
     if is_set and ours.kind != "nominal":
@@ -340,8 +340,8 @@ def _check_kinds(theirs: Feature, ours: Feature, *, is_set: bool) -> None:
         )
     if is_set and theirs.categories and not set(theirs.categories) & set(ours.categories):
         raise SchemaMismatch(
-            f"The model knows the categories {listed(theirs.categories)} of column {ours.name!r}, and the "
-            f"schema has others only: {listed(ours.categories)}. Code the column in both in the same way."
+            f"The model knows the categories {quoted(theirs.categories)} of column {ours.name!r}, and the "
+            f"schema has others only: {quoted(ours.categories)}. Code the column in both in the same way."
         )
 
 
@@ -355,7 +355,7 @@ def _check_labels(labels: tuple[Label, ...], target: Target) -> None:
     lost = [label for label in labels if label not in target.classes]
     if lost:
         raise SchemaMismatch(
-            f"The model predicts the classes {listed(labels)}, and the target {target.name!r} of the schema "
-            f"has the classes {listed(target.classes)}. Widen the schema: schema.widened(other.schema). "
+            f"The model predicts the classes {quoted(labels)}, and the target {target.name!r} of the schema "
+            f"has the classes {quoted(target.classes)}. Widen the schema: schema.widened(other.schema). "
             "A member of a forest only numbers its classes: there use forest_trees(forest, schema)."
         )

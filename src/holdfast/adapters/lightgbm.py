@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from holdfast._arrays import FloatArray
-from holdfast._text import listed
+from holdfast._text import quoted
 from holdfast.adapters.boosted import (
     CategorySet,
     ForeignModel,
@@ -199,7 +199,7 @@ def _labels_of_codes(
     ):
         raise SchemaMismatch(
             f"The model was fitted on a frame with {len(lists)} categorical columns, and splits "
-            f"{len(nominals)} columns into sets of categories: {listed(names[index] for index in nominals)}. "
+            f"{len(nominals)} columns into sets of categories: {quoted(names[index] for index in nominals)}. "
             "Which ones were categorical it does not say: give the schema of a table with the same ordered "
             "columns, or fit the model on a frame whose nominal columns all are unordered categoricals."
         )

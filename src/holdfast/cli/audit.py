@@ -7,7 +7,7 @@ from typing import Any
 
 from rich.console import Console
 
-from holdfast._text import counted, duration, listed
+from holdfast._text import duration_text, pluralize, quoted
 from holdfast._version import __version__
 from holdfast.cli.compare import check_output_name, split_names
 from holdfast.cli.continued import continued
@@ -33,20 +33,20 @@ def run(
         check_output_name(output, data)
     changes = split_names(settings.changes) or CHANGE_NAMES
     if unknown := [change for change in changes if change not in CHANGE_NAMES]:
-        raise ParameterError(f"--changes names {listed(unknown)}: choose of {', '.join(CHANGE_NAMES)}.")
+        raise ParameterError(f"--changes names {quoted(unknown)}: choose of {', '.join(CHANGE_NAMES)}.")
     for name in split_names(settings.methods):  # before any work
         check_name(name)
     with plain_warnings():
         rows = read_rows(data, settings)
         table = rows.table(settings.task)
-        size = f"{counted(table.n_rows, 'row')}, {counted(table.n_features, 'feature')}"
-        paragraph(console, f"{size}; trained again {counted(settings.repeats, 'time')}.\n", style="dim")
+        size = f"{pluralize(table.n_rows, 'row')}, {pluralize(table.n_features, 'feature')}"
+        paragraph(console, f"{size}; trained again {pluralize(settings.repeats, 'time')}.\n", style="dim")
         with continued(output, console, restart=restart):
             audit, seconds = timed(lambda: _audited(rows, table, changes, settings, console))
             if output is not None:
                 write_audit(audit, output, f"{rows.target}: effect of retraining")
     verbatim(console, audit.text(width=console.width))
-    paragraph(console, f"\nAudited in {duration(seconds)}.", style="dim")
+    paragraph(console, f"\nAudited in {duration_text(seconds)}.", style="dim")
 
 
 def _audited(

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table as Grid
 from rich.text import Text
 
-from holdfast._text import counted, duration, listed, printable
+from holdfast._text import duration_text, pluralize, printable, quoted
 from holdfast._version import __version__
 from holdfast.cli.continued import continued
 from holdfast.cli.options import CompareSettings
@@ -62,7 +62,7 @@ def run(
                 write_comparison(comparison, output, f"{rows.target}: models compared")
     heading(console, "The same folds for every model")
     show_comparison(comparison, console)
-    paragraph(console, f"\nCompared in {duration(seconds)}.", style="dim")
+    paragraph(console, f"\nCompared in {duration_text(seconds)}.", style="dim")
 
 
 def wanted_models(text: str) -> list[str]:
@@ -71,7 +71,7 @@ def wanted_models(text: str) -> list[str]:
     unknown = [name for name in named if name not in METHOD_NAMES]
     if unknown or not named:
         raise ParameterError(
-            f"--models {text!r} names {listed(unknown) or 'none'}: choose of {', '.join(METHOD_NAMES)}."
+            f"--models {text!r} names {quoted(unknown) or 'none'}: choose of {', '.join(METHOD_NAMES)}."
         )
     return named
 
@@ -212,7 +212,7 @@ def _show_data(rows: Rows, table: Table, shared: SharedFolds, console: Console) 
     grid = Grid.grid(padding=(0, 2, 0, 0))
     grid.add_column(style="dim", no_wrap=True)
     grid.add_column()
-    grid.add_row("data", f"{counted(table.n_rows, 'row')}, {counted(table.n_features, 'feature')}")
+    grid.add_row("data", f"{pluralize(table.n_rows, 'row')}, {pluralize(table.n_features, 'feature')}")
     grid.add_row("target", Text(f"{printable(target.name)}: {kind}"))
     grid.add_row("folds", Text(_folds_text(rows, target, len(shared.folds))))
     for note in shared.notes:

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from holdfast._text import counted
+from holdfast._text import pluralize
 from holdfast.cli.options import ARGUMENTS
 from holdfast.cli.words import paragraph, plain_warnings
 from holdfast.io.task_store import StoreContent
@@ -32,9 +32,9 @@ def continued(output: Path | None, console: Console, *, restart: bool) -> Iterat
 
 def _line(stopped: StoreContent, command: str) -> str:
     if stopped.facts.get("command", command) != command:
-        same = f"of {counted(stopped.n_results, 'result')} those are taken that are the same"
+        same = f"of {pluralize(stopped.n_results, 'result')} those are taken that are the same"
         return f"Continues a run that stopped at {stopped.written}, with other options: {same}."
-    there = f"{counted(stopped.n_results, 'result')} {'is' if stopped.n_results == 1 else 'are'} there"
+    there = f"{pluralize(stopped.n_results, 'result')} {'is' if stopped.n_results == 1 else 'are'} there"
     if stopped.stages:
         last = stopped.stages[-1]
         there += f", in the last stage, {last.name.lower()}, {last.kept:,} of {last.total:,}"

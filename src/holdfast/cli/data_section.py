@@ -4,7 +4,7 @@ from rich.console import Console
 from rich.table import Table as Grid
 from rich.text import Text
 
-from holdfast._text import counted, joined, number_text, percent_text, printable
+from holdfast._text import join_parts, number_text, percent_text, pluralize, printable
 from holdfast.cli.forward import forward_text, known_text
 from holdfast.runs.dataset import RowRoles
 from holdfast.runs.facts import data_facts
@@ -30,13 +30,13 @@ def show_data(roles: RowRoles, console: Console) -> None:
 def _data_text(roles: RowRoles) -> str:
     facts = data_facts(roles)
     kinds = [f"{count} {KINDS[kind]}" for kind, count in facts["columns"].items()]
-    features = counted(roles.whole.n_features, "feature")
-    text = f"{counted(facts['rows'], 'row')}, {features} ({', '.join(kinds)})"
+    features = pluralize(roles.whole.n_features, "feature")
+    text = f"{pluralize(facts['rows'], 'row')}, {features} ({', '.join(kinds)})"
     if not facts["missing"]:
         return f"{text}, no cell missing"
     worst = sorted(facts["missing"], key=lambda name: -facts["missing"][name])
-    where = joined([f"{printable(name)} {facts['missing'][name]:,}" for name in worst], 3)
-    return f"{text}; {counted(sum(facts['missing'].values()), 'cell')} missing: {where}"
+    where = join_parts([f"{printable(name)} {facts['missing'][name]:,}" for name in worst], 3)
+    return f"{text}; {pluralize(sum(facts['missing'].values()), 'cell')} missing: {where}"
 
 
 def _target_text(roles: RowRoles) -> str:
@@ -48,7 +48,7 @@ def _target_text(roles: RowRoles) -> str:
     shares = [
         f"{label} {percent_text(count / roles.whole.n_rows)}" for label, count in facts["classes"].items()
     ]
-    return f"{name}: {joined(shares, 8)}"
+    return f"{name}: {join_parts(shares, 8)}"
 
 
 def _test_text(roles: RowRoles) -> str:
@@ -58,7 +58,7 @@ def _test_text(roles: RowRoles) -> str:
     if roles.test_stages:
         return f"{forward_text(roles)}, {purpose}{known_text(roles)}"
     groups = " (whole groups)" if roles.test.true_values.groups is not None else ""
-    return f"{counted(roles.n_test, 'row')}{groups}, {purpose}"
+    return f"{pluralize(roles.n_test, 'row')}{groups}, {purpose}"
 
 
 def _early_text(roles: RowRoles) -> str:
@@ -67,7 +67,7 @@ def _early_text(roles: RowRoles) -> str:
         which = f"stage {stages_text(roles.early_stages)}"
     elif len(roles.training_stages) == 1:
         which = f"drawn at random from stage {stages_text(roles.training_stages)}, the only one left"
-    rows = counted(roles.n_training, "row")
+    rows = pluralize(roles.n_training, "row")
     others = f"the other {rows}" if roles.test is not None else rows
     return (
         f"{roles.n_early:,} of {others}, {which}: reference trees learn from these, candidate trees from all"

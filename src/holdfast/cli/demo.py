@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 from rich.console import Console
 
-from holdfast._text import duration, joined, number_text, rounded_percent
+from holdfast._text import duration_text, join_parts, number_text, rounded_percent
 from holdfast.cli.data_section import show_data
 from holdfast.cli.fit import ready_kernels, write_to
 from holdfast.cli.grids import show_grid
@@ -72,7 +72,7 @@ def _run(place: Place, console: Console) -> None:
 def _ready_kernels(prepared: PreparedRun, console: Console) -> Ready:
     ready = ready_kernels(prepared, console)
     verb = compiled_text().capitalize() if ready.compiled else "Loaded from disk"
-    paragraph(console, f"{verb} in {duration(ready.seconds)}.", style="dim")
+    paragraph(console, f"{verb} in {duration_text(ready.seconds)}.", style="dim")
     return ready
 
 
@@ -96,7 +96,7 @@ def _show_frontier(fit: Fit, seconds: float, console: Console) -> None:
         f"of at most {_most_leaves(fit)} leaves, are distilled from its predictions for a bootstrap sample "
         "each: these are the reference trees. The student of all rows is then moved to where its mean "
         "distance to them is least, as long as it loses no more of the teacher's predictions than a "
-        f"tolerance allows. All of it took {duration(seconds)}.\n",
+        f"tolerance allows. All of it took {duration_text(seconds)}.\n",
     )
     show_frontier(fit, console)
 
@@ -154,7 +154,7 @@ def _why_worse(
     fit: Fit, before: dict[str, Tree], scores: dict[str, tuple[float, float]], worse: list[str]
 ) -> str:
     """Why the plain tree moves less in some respects, as far as its probabilities explain it."""
-    text = f"The plain tree moves less here: {joined(worse)}."
+    text = f"The plain tree moves less here: {join_parts(worse)}."
     test, (plain_loss, loss) = fit.roles.test, (scores[PLAIN][1], scores[CONSENSUS][1])
     if test is None or plain_loss <= loss:
         return text
@@ -222,7 +222,7 @@ def _teacher_weights(fit: Fit) -> str:
     sizes = fit.trained.sizes
     if sizes is None or sizes.teacher is None:
         return ""
-    parts = joined([f"{part} {share:g}" for part, share in sizes.teacher.items()])
+    parts = join_parts([f"{part} {share:g}" for part, share in sizes.teacher.items()])
     return f", with weights that held-out rows clearly support ({parts})"
 
 

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from holdfast._files import replace_file
-from holdfast._text import columns_text, listed
+from holdfast._text import columns_text, quoted
 from holdfast._view import WIDTH
 from holdfast.cli.words import plain_warnings
 from holdfast.data.frame import Frame
@@ -125,7 +125,7 @@ def _read(options: DataOptions, old: Tree, new: Tree) -> tuple[Frame, Any, Any]:
         roles = [name for name in (target, options.weight) if name is not None]
         if absent := [name for name in roles if name not in source.names]:
             raise DataError(
-                f"There is no column {listed(absent)} in {source.name}. {columns_text(absent, source.names)}"
+                f"There is no column {quoted(absent)} in {source.name}. {columns_text(absent, source.names)}"
             )
         further = [Feature(name) for name in roles if name == options.weight]
         if target is not None:

@@ -11,7 +11,7 @@ import numpy as np
 from rich.console import Console
 
 from holdfast._files import replace_file
-from holdfast._text import columns_text, counted, label_text, listed, printable
+from holdfast._text import columns_text, label_text, pluralize, printable, quoted
 from holdfast._view import WIDTH
 from holdfast.cli.words import plain_warnings
 from holdfast.data.encode import required_columns
@@ -68,7 +68,7 @@ def run(model: Path, rows: Path | None, asked: Asked, cells: Mapping[str, Any], 
     if output is None:
         click.echo(_text(found[:MOST], min(WIDTH, Console().width)))
         if len(found) > MOST:
-            click.echo(f"\n{MOST} of {counted(len(found), 'row')}: --row tells of others, -o FILE of all.")
+            click.echo(f"\n{MOST} of {pluralize(len(found), 'row')}: --row tells of others, -o FILE of all.")
     elif output.suffix.lower() == ".json":
         write_json({"rows": [{"row": name, **each.to_dict()} for name, each in found]}, output)
     else:
@@ -143,7 +143,7 @@ def _rows(tree: Tree, path: Path | None, asked: Asked, reading: ReadingOptions) 
     numbers = asked.numbers or range(1, frame.n_rows + 1)
     for number in numbers:
         if not 1 <= number <= frame.n_rows:
-            raise DataError(f"--row {number} is not there: '{path}' has {counted(frame.n_rows, 'row')}.")
+            raise DataError(f"--row {number} is not there: '{path}' has {pluralize(frame.n_rows, 'row')}.")
     return [(names[number - 1], _with(frame.subset(np.array([number - 1])), values)) for number in numbers]
 
 
@@ -200,7 +200,7 @@ def _value(feature: Feature, text: str, reading: ReadingOptions) -> Label:
     if is_text(feature):
         return text
     if not reading.numerals.matches_number(text):
-        kind = "numeric" if feature.kind == "numeric" else f"one of {listed(feature.categories)}"
+        kind = "numeric" if feature.kind == "numeric" else f"one of {quoted(feature.categories)}"
         raise ParameterError(f"--set {feature.name}={text!r} is no number, and the column is {kind}.")
     return reading.numerals.number(text)
 
@@ -210,6 +210,6 @@ def _raise_for_absent(tree: Tree, values: Mapping[str, Any]) -> None:
     absent = [name for name in required_columns(tree.schema, asked) if name not in values]
     if absent:
         raise ParameterError(
-            f"The tree asks about {listed(absent, 30)}, and no value is given: say it with --set "
+            f"The tree asks about {quoted(absent, 30)}, and no value is given: say it with --set "
             f"{absent[0]}=VALUE, or {absent[0]}=NA if it is not known; or give a file of ROWS."
         )

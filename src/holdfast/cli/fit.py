@@ -7,7 +7,7 @@ from typing import Any
 from rich.console import Console
 
 from holdfast._files import resolved
-from holdfast._text import duration, printable
+from holdfast._text import duration_text, printable
 from holdfast.cli.continued import continued
 from holdfast.cli.data_section import show_data
 from holdfast.cli.model_sections import show_model
@@ -48,7 +48,9 @@ def run(
             show_data(prepared.roles, console)
             ready = ready_kernels(prepared, console)
             if ready.compiled:
-                paragraph(console, f"Kernels {compiled_text()} in {duration(ready.seconds)}.", style="dim")
+                paragraph(
+                    console, f"Kernels {compiled_text()} in {duration_text(ready.seconds)}.", style="dim"
+                )
             with continued(folder, console, restart=restart):
                 fitted = prepared.fit(verbose=True, ready=ready)
                 with plain_warnings():

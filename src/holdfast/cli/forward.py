@@ -1,17 +1,17 @@
 """The forward test in words: which rows it is made by."""
 
-from holdfast._text import counted
+from holdfast._text import pluralize
 from holdfast.runs.dataset import RowRoles
 from holdfast.runs.fit import stages_text
 
 
 def forward_text(roles: RowRoles) -> str:
     """Which rows are later than all that is learnt from, and which are earlier ones."""
-    later = f"{counted(roles.n_test, 'row')} of stage {stages_text(roles.test_stages)}"
+    later = f"{pluralize(roles.n_test, 'row')} of stage {stages_text(roles.test_stages)}"
     if roles.earlier_test is None:
         return later
     groups = " (whole groups)" if roles.test is not None and roles.test.true_values.groups is not None else ""
-    return f"{later}, and {counted(roles.n_earlier_test, 'random row')}{groups} of the stages before"
+    return f"{later}, and {pluralize(roles.n_earlier_test, 'random row')}{groups} of the stages before"
 
 
 def known_text(roles: RowRoles) -> str:

@@ -2,7 +2,7 @@
 
 from rich.console import Console
 
-from holdfast._text import counted
+from holdfast._text import pluralize
 from holdfast.cli.forward import both_legend
 from holdfast.cli.grids import show_grid
 from holdfast.cli.overview import ensemble_text
@@ -34,7 +34,7 @@ def show_model(fit: Fit, console: Console) -> None:
 
 def _show_tree(fit: Fit, tree: Tree, console: Console) -> None:
     if hasattr(fit.estimator, "min_samples_leaf_"):
-        least = counted(fit.estimator.min_samples_leaf_, "row")
+        least = pluralize(fit.estimator.min_samples_leaf_, "row")
         paragraph(console, f"{fit.estimator.size_table_.reason} Leaves of at least {least} did best.\n")
     show_drawing(tree, console)
 

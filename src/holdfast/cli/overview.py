@@ -5,8 +5,8 @@ from statistics import median
 from textwrap import fill
 from typing import Any
 
-from holdfast._text import joined, printable, rounded_percent, shortened
-from holdfast._view import aligned
+from holdfast._text import join_parts, printable, rounded_percent, shorten
+from holdfast._view import format_table
 from holdfast.explain.feature_use import feature_table, feature_use, first_features
 from holdfast.runs.files import importance_columns
 from holdfast.tree.ensemble import Ensemble
@@ -57,10 +57,10 @@ def _importance_text(ensemble: Ensemble, most: int | None, whole: str) -> str:
     lines = list(zip(*importance_columns(ensemble).values(), strict=True))
     asked = [line for line in lines if line[2]]
     cells = [
-        [shortened(printable(name), WIDEST_NAME), f"{fraction:.3f}", f"{splits:,}", rounded_percent(trees)]
+        [shorten(printable(name), WIDEST_NAME), f"{fraction:.3f}", f"{splits:,}", rounded_percent(trees)]
         for name, fraction, splits, trees in asked[:most]
     ]
-    parts = [aligned([["feature", "importance", "splits", "in trees"], *cells])]
+    parts = [format_table([["feature", "importance", "splits", "in trees"], *cells])]
     if more := len(asked) - len(cells):
         parts.append(f"... and {more} more: {whole} has all")
     if never := len(lines) - len(asked):
@@ -81,7 +81,7 @@ def tree_columns(trees: Sequence[Tree]) -> dict[str, list[Any]]:
 
 def _kind_text(ensemble: Ensemble) -> str:
     target, n_trees = ensemble.schema.target, len(ensemble)
-    what = joined(list(format_class_names(target)), MOST_CLASSES) if target.is_classes else "a number"
+    what = join_parts(list(format_class_names(target)), MOST_CLASSES) if target.is_classes else "a number"
     trees = "1 tree" if n_trees == 1 else f"{n_trees} trees"
     if ensemble.trees_per_round > 1:
         trees += f", {ensemble.trees_per_round} in each of {ensemble.n_rounds} rounds,"

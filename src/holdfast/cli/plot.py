@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from holdfast._text import listed
+from holdfast._text import quoted
 from holdfast.cli.plot_names import PLOTS
 from holdfast.cli.words import plain_warnings
 from holdfast.data.frame import Frame
@@ -90,7 +90,7 @@ class PlotOrder:
         classes = self.model.schema.target.classes
         known = {str(label): label for label in classes}
         if self.positive is not None and self.positive not in known:
-            raise ParameterError(f"--positive {self.positive!r} is no class of the model: {listed(classes)}.")
+            raise ParameterError(f"--positive {self.positive!r} is no class of the model: {quoted(classes)}.")
         return None if self.positive is None else known[self.positive]
 
     def refusal(self, why: str) -> DataError:

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table as Grid
 
 from holdfast._arrays import LongArray
-from holdfast._text import counted, joined, number_text, percent_text, told_apart, with_errors
+from holdfast._text import distinct_texts, estimate_texts, join_parts, number_text, percent_text, pluralize
 from holdfast.cli.forward import both_legend
 from holdfast.cli.grids import show_grid
 from holdfast.cli.show import WHOLE
@@ -60,10 +60,10 @@ def show_frontier(fit: Fit, console: Console) -> None:
     """The efficient candidates, of a consensus tree all of them, the most stable first."""
     frontier, metric = fit.choice.frontier or fit.trained.frontier, fit.trained.metric
     order = _shown(shown_order(frontier), fit.choice.candidate)
-    instability = with_errors(
+    instability = estimate_texts(
         frontier.instability[order].tolist(), frontier.instability_error[order].tolist()
     )
-    score = with_errors(
+    score = estimate_texts(
         [metric.shown(value) for value in frontier.score[order].tolist()],
         frontier.score_error[order].tolist(),
     )
@@ -100,8 +100,9 @@ def _consensus_legend(fit: Fit, scales: list[str], shown: Sequence[str]) -> str:
     sizes = list(map(str, reversed(fit.trained.frontier.sizes)))
     lost = f" {LOST.capitalize()}: of what the student of {sizes[0]} leaves has learnt."
     return (
-        f"* chosen. One tree for each number of leaves (at most {joined(sizes)}) and tolerance "
-        f"({joined(tolerances)}): the most central one found that loses at most so much of what the student "
+        f"* chosen. One tree for each number of leaves (at most {join_parts(sizes)}) and tolerance "
+        f"({join_parts(tolerances)}): the most central one found that loses at most so much of what the "
+        "student "
         "of its size has learnt from the teacher; one that is found several times is listed once."
         f"{lost if LOST in shown else ''} "
         f"Instability: {'; '.join([f'mean distance to {references}', *scales])}. "
@@ -114,7 +115,7 @@ def _legend(fit: Fit, n_shown: int, scales: list[str]) -> str:
     frontier = fit.trained.frontier
     n_efficient, n_references = len(frontier.efficient_order), len(fit.trained.references)
     more = f" {n_shown} of them are shown." if n_shown < n_efficient else ""
-    candidates = counted(len(frontier), "candidate")
+    candidates = pluralize(len(frontier), "candidate")
     return (
         f"* chosen. {n_efficient} of {candidates}: no other is both nearer and better.{more} "
         f"Instability: {'; '.join([f'mean distance to the {n_references} reference trees', *scales])}. "
@@ -203,7 +204,7 @@ def _lost_note(fit: Fit) -> str:
         beats &= frontier.score[place] >= frontier.score[chosen]
         if place != chosen and beats and lost_text(frontier, place) != lost_text(frontier, chosen):
             return (
-                f"The tree of {counted(each.tree.n_leaves, 'leaf', 'leaves')} loses "
+                f"The tree of {pluralize(each.tree.n_leaves, 'leaf', 'leaves')} loses "
                 f"{lost_text(frontier, place)} of what the student has learned from the teacher, the chosen "
                 f"tree {lost_text(frontier, chosen)}."
             )
@@ -295,14 +296,14 @@ DIGITS = 3, 4  # of two scores that are compared: the fewest, and the most to te
 
 def score_texts(scores: Sequence[Score], metric: Metric) -> list[str]:
     """The scores with the sign that people expect, each with its standard error."""
-    return with_errors([metric.shown(score.value) for score in scores], [score.error for score in scores])
+    return estimate_texts([metric.shown(score.value) for score in scores], [score.error for score in scores])
 
 
 def disappointment(metric: Metric, test: Score | None, expected: float) -> str:
     """A sentence if the test rows give clearly less than was expected, and print so; else nothing."""
     if test is None or test.value > expected - 2 * test.error:
         return ""
-    given, hoped = told_apart(metric.shown(test.value), metric.shown(expected), *DIGITS)
+    given, hoped = distinct_texts(metric.shown(test.value), metric.shown(expected), *DIGITS)
     if given == hoped:
         return ""
     side = "more" if metric.is_loss else "less"

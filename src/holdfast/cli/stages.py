@@ -7,7 +7,7 @@ import numpy as np
 from rich.console import Console
 
 from holdfast._files import replace_file
-from holdfast._text import counted, duration
+from holdfast._text import duration_text, pluralize
 from holdfast._version import __version__
 from holdfast._view import WIDTH
 from holdfast.cli.continued import continued
@@ -45,14 +45,14 @@ def run(
     with plain_warnings():
         rows = read_rows(data, settings)
         table = rows.table(settings.task)
-        size = f"{counted(table.n_rows, 'row')}, {counted(table.n_features, 'feature')}"
-        paragraph(console, f"{size}, {counted(len(rows.stages), 'stage')}.\n", style="dim")
+        size = f"{pluralize(table.n_rows, 'row')}, {pluralize(table.n_features, 'feature')}"
+        paragraph(console, f"{size}, {pluralize(len(rows.stages), 'stage')}.\n", style="dim")
         with continued(output, console, restart=restart):
             sequence, seconds = timed(lambda: _carried(rows, table, settings, console))
             if output is not None:
                 write_stages(sequence, output)
     verbatim(console, stages_view(sequence).to_text(min(WIDTH, console.width)))
-    paragraph(console, f"\nFitted in {duration(seconds)}.", style="dim")
+    paragraph(console, f"\nFitted in {duration_text(seconds)}.", style="dim")
 
 
 def _check_name(output: Path, data: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from holdfast._text import counted, duration, printable
+from holdfast._text import duration_text, pluralize, printable
 from holdfast.cli.continued import continued
 from holdfast.cli.endings import NOT_PASSED, end_with
 from holdfast.cli.fit import show_replaced
@@ -103,11 +103,11 @@ def _registered(updated: UpdateRun, append: Any, folder: Path) -> UpdateRun:
 
 def _show_data(prepared: PreparedUpdate, console: Console) -> None:
     tree = prepared.deployed.estimator.tree_
-    old = "" if prepared.old is None else f" and {counted(prepared.old.n_rows, 'old row')}"
+    old = "" if prepared.old is None else f" and {pluralize(prepared.old.n_rows, 'old row')}"
     paragraph(
         console,
-        f"A tree of {counted(tree.n_leaves, 'leaf', 'leaves')} that predicts "
-        f"{printable(tree.schema.target.name)}; {counted(prepared.rows.n_rows, 'new row')}{old}.\n",
+        f"A tree of {pluralize(tree.n_leaves, 'leaf', 'leaves')} that predicts "
+        f"{printable(tree.schema.target.name)}; {pluralize(prepared.rows.n_rows, 'new row')}{old}.\n",
         style="dim",
     )
 
@@ -118,7 +118,7 @@ def _show(updated: UpdateRun, console: Console) -> None:
     text.highlight_regex(r"\bFAIL\b", "bold red")
     text.highlight_regex(r"(?m)\bpass$", "green")
     console.print(text, soft_wrap=True)
-    paragraph(console, f"\nUpdated in {duration(updated.facts['seconds']['updating'])}.", style="dim")
+    paragraph(console, f"\nUpdated in {duration_text(updated.facts['seconds']['updating'])}.", style="dim")
 
 
 def _show_outcome(updated: UpdateRun, console: Console) -> None:

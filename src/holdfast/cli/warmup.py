@@ -2,7 +2,7 @@
 
 from rich.console import Console
 
-from holdfast._text import duration
+from holdfast._text import duration_text
 from holdfast.cli.fit import COMPILING
 from holdfast.cli.words import compiled_text
 from holdfast.kernels.consensus.search import centre
@@ -15,7 +15,7 @@ def run(console: Console) -> None:
     with console.status(COMPILING):
         ready = warm_up()
     what = f"Kernels {compiled_text()}" if ready.compiled else "All kernels were on disk: loaded"
-    console.print(f"{what} in {duration(ready.seconds)}.")
+    console.print(f"{what} in {duration_text(ready.seconds)}.")
     for note in ready.notes:
         console.print(f"Note: {note}")
     if isinstance(centre, Kernel) and centre.is_on_disk:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast._arrays import FloatArray, LongArray
-from holdfast._text import RowLabels, first_rows, listed, row_name
+from holdfast._text import RowLabels, first_rows, quoted, row_name
 from holdfast.data.columns import infinity_error, note_merged_integers
 from holdfast.data.dates import (
     DAYS,
@@ -219,7 +219,7 @@ class Cells:
             f"{n_cells} cells that are not a {noun} are" if n_cells > 1 else f"1 cell that is not a {noun} is"
         )
         self.notes.append(
-            f"column {self.name!r}: {cells} read as missing, {listed(odd, 3)}, {first_rows(rows, names)}."
+            f"column {self.name!r}: {cells} read as missing, {quoted(odd, 3)}, {first_rows(rows, names)}."
         )
 
     def _numbers(self, names: RowLabels | None, gaps: Collection[str] = ()) -> FloatArray:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast._arrays import FloatArray, LongArray
-from holdfast._text import RowLabels, first_rows, listed, row_name
+from holdfast._text import RowLabels, first_rows, quoted, row_name
 from holdfast.data.frame import OrderedText
 from holdfast.data.schema import Feature, Label, sorted_labels
 from holdfast.errors import DataError, DataWarning
@@ -394,8 +394,8 @@ def _indices(choices: list[Any], names: Sequence[str]) -> set[int]:
     absent = [choice for choice in choices if not _exists(choice, names)]
     if absent:
         raise DataError(
-            f"categorical_features names {listed(absent)}, which is not in the data. "
-            f"Its {len(names)} columns are {listed(names, 30)}."
+            f"categorical_features names {quoted(absent)}, which is not in the data. "
+            f"Its {len(names)} columns are {quoted(names, 30)}."
         )
     return {names.index(choice) if isinstance(choice, str) else int(choice) for choice in choices}
 

@@ -17,7 +17,7 @@ from typing import Any, Literal, Never, Protocol
 import numpy as np
 
 from holdfast._arrays import FloatArray
-from holdfast._text import joined
+from holdfast._text import join_parts
 from holdfast.data.schema import Feature, Label
 from holdfast.errors import QuestionError
 
@@ -93,7 +93,7 @@ def parse_questions(texts: Iterable[str], features: Sequence[Feature]) -> Iterat
         reading = _Reading(text, columns)
         expression = reading.boolean(reading.text.syntax())
         if not reading.positions:
-            names = joined([quote_name(name) for name in columns.indices])
+            names = join_parts([quote_name(name) for name in columns.indices])
             raise reading.text.error("it asks about no column", f"The columns are {names}.")
         yield Question(text, tuple(reading.positions), expression)
 
@@ -528,7 +528,7 @@ def suggest_names(wrong: Label, kind: str, names: Collection[Label], spelling: C
     close = get_close_matches(str(wrong).lower(), spelt, n=3)
     if close:
         return f"Did you mean {' or '.join(spelt[name] for name in close)}?"
-    return f"The {kind} are {joined([spelling(name) for name in names])}."
+    return f"The {kind} are {join_parts([spelling(name) for name in names])}."
 
 
 # -- The columns that questions may read ---------------------------------------------------------------------

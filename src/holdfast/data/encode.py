@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast._arrays import FloatArray
-from holdfast._text import RowLabels, counted, first_rows, joined, listed, row_name
+from holdfast._text import RowLabels, first_rows, join_parts, pluralize, quoted, row_name
 from holdfast.data.columns import Column, infinity_error, read_column
 from holdfast.data.custom_features import Question, parse_questions
 from holdfast.data.frame import Frame, make_frame
@@ -160,7 +160,7 @@ def _raise_for_missing(schema: Schema, columns: Mapping[int, FloatArray], frame:
 
 def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
     if value not in choices:
-        raise DataError(f"{name} must be one of {listed(choices)}, and is {value!r}.")
+        raise DataError(f"{name} must be one of {quoted(choices)}, and is {value!r}.")
 
 
 # -- A column of new data in the codes of the schema, and what of it the schema does not hold ----------------
@@ -201,7 +201,7 @@ def name_columns(schema: Schema, frame: Frame) -> Frame:
     if len(frame.names) != len(names):
         raise SchemaMismatch(
             f"X has {len(frame.names)} features, but Tree is expecting {len(names)} features as input. "
-            f"They are {listed(names)}."
+            f"They are {quoted(names)}."
         )
     return replace(frame, names=names)
 
@@ -212,11 +212,11 @@ def warn_unknown_categories(unseen: Mapping[str, Mapping[Label, int]], way_out: 
         return
     columns = [
         f"column {name!r}: "
-        + joined([f"{label!r} ({counted(count, 'row')})" for label, count in counts.items()])
+        + join_parts([f"{label!r} ({pluralize(count, 'row')})" for label, count in counts.items()])
         for name, counts in unseen.items()
     ]
     warnings.warn(
-        f"categories that the model has not seen count as missing: {joined(columns)}.{way_out}",
+        f"categories that the model has not seen count as missing: {join_parts(columns)}.{way_out}",
         DataWarning,
         stacklevel=4,
     )

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from holdfast._arrays import BoolArray, FloatArray, IntArray, KeyArray, LongArray, stable_order
 from holdfast._random import Stream
-from holdfast._text import RowLabels, first_rows, listed
+from holdfast._text import RowLabels, first_rows, quoted
 from holdfast.data.columns import Reading, read_column
 from holdfast.data.frame import as_vector
 from holdfast.data.row_keys import copies_as_groups, label_keys, random_bits, uniforms, unit_keys
@@ -432,7 +432,7 @@ def rank_stages(stage: Any, order: Sequence[Any]) -> LongArray:
     place = {label: number for number, label in enumerate(order)}
     if unknown := [entry for entry in dict.fromkeys(entries) if entry not in place]:
         raise DataError(
-            f"stage has {listed(unknown)}, and stage_order={listed(order)} does not: put all into the order."
+            f"stage has {quoted(unknown)}, and stage_order={quoted(order)} does not: put all into the order."
         )
     return np.array([place[entry] for entry in entries], np.int64)
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast._arrays import BoolArray, LongArray
-from holdfast._text import RowLabels, columns_text, listed
+from holdfast._text import RowLabels, columns_text, quoted
 from holdfast.errors import DataError
 
 RESHAPE = (
@@ -74,8 +74,8 @@ def stack_frames(first: Frame, second: Frame, names: tuple[str, str]) -> Frame:
     extra = [name for name in first.names if name not in second.names]
     if missing or extra:
         raise DataError(
-            f"{names[0]} and {names[1]} must have the same columns: {listed(missing) or 'none'} only in "
-            f"{names[1]}, {listed(extra) or 'none'} only in {names[0]}."
+            f"{names[0]} and {names[1]} must have the same columns: {quoted(missing) or 'none'} only in "
+            f"{names[1]}, {quoted(extra) or 'none'} only in {names[0]}."
         )
     columns = [stack_vectors(first.column(name), second.column(name)) for name in second.names]
     return Frame(second.names, columns, first.n_rows + second.n_rows, is_named=second.is_named)
@@ -201,7 +201,7 @@ def _checked_names(names: Sequence[Any]) -> tuple[str, ...]:
     other = sorted({type(name).__name__ for name in names if not isinstance(name, str)})
     if other and not whole:
         raise TypeError(
-            f"Column names must be text, and some here are of type {listed(other)}. "
+            f"Column names must be text, and some here are of type {quoted(other)}. "
             "Rename the columns, for example with X.columns = X.columns.astype(str)."
         )
     return tuple(map(str, names))
@@ -218,7 +218,7 @@ def _raise_for_repeated_names(X: Any) -> None:
     repeated = [name for name, count in Counter(names).items() if count > 1]
     if repeated:
         raise DataError(
-            f"Several columns have the same name: {listed(repeated)}. Rename or drop all but one."
+            f"Several columns have the same name: {quoted(repeated)}. Rename or drop all but one."
         )
 
 

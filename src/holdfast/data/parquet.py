@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from holdfast._arrays import FloatArray
 from holdfast._files import check_is_file
-from holdfast._text import RowLabels, listed
+from holdfast._text import RowLabels, quoted
 from holdfast.data.cells import DATES_WAY_OUT, Cells
 from holdfast.data.columns import to_label
 from holdfast.data.dates import DateColumn, parse_moment
@@ -94,7 +94,7 @@ def _warn_of_lost_order(file: BinaryIO) -> None:
     ordered = [each["name"] for each in columns if (each.get("metadata") or {}).get("ordered")]
     if ordered:
         warnings.warn(
-            f"polars does not keep the order of the categories in {listed(ordered)}: they are read as plain "
+            f"polars does not keep the order of the categories in {quoted(ordered)}: they are read as plain "
             "categories. Install pyarrow to keep it.",
             DataWarning,
             stacklevel=5,
@@ -254,7 +254,7 @@ def list_parquet_files(path: Path) -> list[Path]:
     keys = [part for part in files[0].relative_to(path).parts[:-1] if "=" in part]
     if keys:
         raise DataError(
-            f"The names of folders in '{path}' hold values, {listed(keys)}, which are in no file. Give "
+            f"The names of folders in '{path}' hold values, {quoted(keys)}, which are in no file. Give "
             f"pyarrow.dataset.dataset({str(path)!r}, partitioning='hive'), which reads them."
         )
     return files
@@ -265,8 +265,8 @@ def check_same_columns(files: Sequence[Path], names: Sequence[Sequence[str]]) ->
     for file, own in zip(files, names, strict=True):
         if set(own) != set(names[0]):
             raise DataError(
-                f"All parts must have the same columns: '{files[0]}' has {listed(names[0], 30)}, and "
-                f"'{file}' has {listed(own, 30)}."
+                f"All parts must have the same columns: '{files[0]}' has {quoted(names[0], 30)}, and "
+                f"'{file}' has {quoted(own, 30)}."
             )
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast._arrays import BoolArray, LongArray
-from holdfast._text import RowLabels, columns_text, listed
+from holdfast._text import RowLabels, columns_text, quoted
 from holdfast.data.cells import Cells
 from holdfast.data.dates import DateColumn, parse_date_columns
 from holdfast.data.frame import Frame, make_frame
@@ -98,7 +98,7 @@ def _check_choices(choices: ColumnChoices, dates: Sequence[DateColumn], names: S
         absent = [name for name in chosen if name not in names]
         if absent:
             raise DataError(
-                f"{choice} names {listed(absent)}, and there is no such column. {columns_text(absent, names)}"
+                f"{choice} names {quoted(absent)}, and there is no such column. {columns_text(absent, names)}"
             )
     if set(names) <= set(choices.drop):
         raise DataError(f"drop names all {len(names)} columns: none is left.")
@@ -137,7 +137,7 @@ class _Reading:
     def _left_out_notes(self) -> Iterator[str]:
         for reason in dict.fromkeys(self._left_out.values()):
             names = [name for name, its_reason in self._left_out.items() if its_reason == reason]
-            columns = f"column {listed(names)} is" if len(names) == 1 else f"columns {listed(names)} are"
+            columns = f"column {quoted(names)} is" if len(names) == 1 else f"columns {quoted(names)} are"
             yield (
                 f"{columns} left out, since {reason}: that tells rows apart, and nothing else. "
                 "keep_ids=True keeps such columns."

@@ -19,7 +19,7 @@ import numpy as np
 
 from holdfast._arrays import BoolArray, ByteArray, KeyArray, LongArray
 from holdfast._files import check_is_file
-from holdfast._text import listed
+from holdfast._text import quoted
 from holdfast.data.read_options import is_zipped
 from holdfast.errors import DataError
 
@@ -161,7 +161,7 @@ def _raise_for_repeated(names: Sequence[str]) -> None:
     repeated = [name for name, times in Counter(names).items() if times > 1]
     if repeated:
         raise DataError(
-            f"several columns have the same name: {listed(repeated)}. Rename or delete all but one."
+            f"several columns have the same name: {quoted(repeated)}. Rename or delete all but one."
         )
 
 

@@ -7,7 +7,7 @@ from functools import cached_property
 from itertools import filterfalse
 from pathlib import PurePath
 
-from holdfast._text import joined, listed
+from holdfast._text import join_parts, quoted
 from holdfast.errors import DataError, ParameterError
 
 CSV_ENDINGS = (".csv", ".tsv", ".txt")
@@ -26,8 +26,9 @@ def is_parquet(path: PurePath) -> bool:
     if name.removesuffix(".gz").endswith(CSV_ENDINGS):
         return False
     raise DataError(
-        f"The name '{path}' does not say what the file is: it must end in {joined(list(CSV_ENDINGS))}, or "
-        f"one of these and .gz, for CSV; in {joined(list(PARQUET_ENDINGS))} for Parquet."
+        f"The name '{path}' does not say what the file is: it must end in {join_parts(list(CSV_ENDINGS))}, "
+        "or "
+        f"one of these and .gz, for CSV; in {join_parts(list(PARQUET_ENDINGS))} for Parquet."
     )
 
 
@@ -77,7 +78,7 @@ def _kind_text(problems: Sequence[Problem]) -> str:
     if len(names) == 1:
         return f"column {names[0]!r} holds {first.content}{first.example}: {_fill(first.way_out, names)}."
     example = f"{first.example} of column {names[0]!r}"
-    return f"columns {listed(names, 5)} hold {first.content}{example}: {_fill(first.way_out, names)}."
+    return f"columns {quoted(names, 5)} hold {first.content}{example}: {_fill(first.way_out, names)}."
 
 
 def _fill(way_out: str, names: Sequence[str]) -> str:

@@ -7,7 +7,7 @@ from functools import cached_property
 from numbers import Real
 from typing import Any, Literal
 
-from holdfast._text import listed
+from holdfast._text import quoted
 from holdfast.errors import ParameterError, SchemaMismatch
 
 # What a category or a class can be: numpy scalars are turned into these when data is read.
@@ -67,7 +67,7 @@ class Target:
         if not self.is_classes:
             raise ParameterError(f"positive={positive!r}: the target {self.name!r} is a number, not a class.")
         raise ParameterError(
-            f"positive={positive!r} is no class of {self.name!r}: choose one of {listed(self.classes)}."
+            f"positive={positive!r} is no class of {self.name!r}: choose one of {quoted(self.classes)}."
         )
 
     def with_positive(self, positive: Any) -> "Target":
@@ -220,13 +220,13 @@ class SchemaDifferences:
 
     def raise_if_any(self) -> None:
         """Raise a SchemaMismatch with a table of the differences, if there are any."""
-        rows = [("columns missing", listed(self.missing))] if self.missing else []
-        rows += [("columns not in the schema", listed(self.extra))] if self.extra else []
+        rows = [("columns missing", quoted(self.missing))] if self.missing else []
+        rows += [("columns not in the schema", quoted(self.extra))] if self.extra else []
         rows += [("kind differs", f"column {name!r}: {clash}") for name, clash in self.kinds.items()]
         rows += [
-            ("new categories", f"column {name!r}: {listed(new)}") for name, new in self.categories.items()
+            ("new categories", f"column {name!r}: {quoted(new)}") for name, new in self.categories.items()
         ]
-        rows += [("new classes", listed(self.classes))] if self.classes else []
+        rows += [("new classes", quoted(self.classes))] if self.classes else []
         lines = [f"  {title:<27}{content}" for title, content in rows]
         if lines:
             raise SchemaMismatch("\n".join(["The data does not fit the schema:", *lines, *self._ways_out()]))

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from holdfast._arrays import BoolArray, FloatArray, KeyArray, LongArray
 from holdfast._files import new_file, replace_file
-from holdfast._text import columns_text, listed
+from holdfast._text import columns_text, quoted
 from holdfast.data.binning import CodeBuffers
 from holdfast.data.columns import Column, Reading, choose_readings, read_column
 from holdfast.data.custom_features import parse_questions
@@ -242,7 +242,7 @@ def _feature_names(parts: Parts, aside: Sequence[str]) -> tuple[str, ...]:
     absent = [name for name in aside if name not in parts.names]
     if absent:
         raise DataError(
-            f"There is no column {listed(absent)} in the data. {columns_text(absent, parts.names)}"
+            f"There is no column {quoted(absent)} in the data. {columns_text(absent, parts.names)}"
         )
     names = tuple(name for name in parts.names if name not in aside)
     if not names:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast._arrays import BoolArray, FloatArray, KeyArray, LongArray, frozen
-from holdfast._text import RowLabels, listed
+from holdfast._text import RowLabels, quoted
 from holdfast.data.columns import Column, Reading, choose_readings, read_column
 from holdfast.data.custom_features import parse_questions
 from holdfast.data.encode import (
@@ -321,7 +321,7 @@ def _warn_of_constant_columns(table: Table) -> None:
     ]
     if constant:
         warnings.warn(
-            f"no question can be asked of columns that hold one value only, or none: {listed(constant)}.",
+            f"no question can be asked of columns that hold one value only, or none: {quoted(constant)}.",
             DataWarning,
             stacklevel=4,
         )
@@ -423,7 +423,7 @@ def check_distinct_questions(questions: Sequence[str], names: Sequence[str]) -> 
     repeated = sorted({text for text in questions if texts.count(text) > 1})
     if repeated:
         raise DataError(
-            f"Several custom features or columns have the same text: {listed(repeated)}. Keep one of each."
+            f"Several custom features or columns have the same text: {quoted(repeated)}. Keep one of each."
         )
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast._arrays import BoolArray, FloatArray, IntArray
-from holdfast._text import RowLabels, first_rows, listed
+from holdfast._text import RowLabels, first_rows, quoted
 from holdfast.data.columns import Column, read_column
 from holdfast.data.encode import match_column, match_labels
 from holdfast.data.frame import as_vector
@@ -131,7 +131,7 @@ def _numbers(vector: Any, name: str) -> FloatArray:
     column = read_column(vector, f"the target {name!r}", "numbers")
     if column.kind != "numeric":
         raise DataError(
-            f"Regression needs numbers, and the target {name!r} holds the labels {listed(column.labels, 5)}. "
+            f"Regression needs numbers, and the target {name!r} holds the labels {quoted(column.labels, 5)}. "
             "Convert them to numbers, or use classification."
         )
     return column.values

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from holdfast._check import check_integer, check_number
-from holdfast._text import listed
+from holdfast._text import quoted
 from holdfast.data.schema import Target
 from holdfast.errors import ParameterError, SchemaMismatch
 from holdfast.tree.rules import Condition, Rule
@@ -209,7 +209,7 @@ def complete_settings(
 def check_outcome(target: Target, matching: str, label_weight: float | None, outcome: str | None) -> str:
     """Check the outcome comparison; a ParameterError if it does not fit the trees."""
     if matching not in MATCHINGS:
-        raise ParameterError(f"matching={matching!r} is not one of {listed(MATCHINGS)}.")
+        raise ParameterError(f"matching={matching!r} is not one of {quoted(MATCHINGS)}.")
     check_number("label_weight", label_weight, 0.0, MOST_LABEL_WEIGHT, none_ok=True)
     outcomes = ("label", "distribution") if target.is_classes else ("value",)
     if outcome is not None and outcome not in outcomes:

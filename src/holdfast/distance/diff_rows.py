@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast._arrays import BoolArray, FloatArray, IntArray, LongArray, frozen
-from holdfast._text import columns_text, listed
+from holdfast._text import columns_text, quoted
 from holdfast.data.encode import encode_rows, match_column, name_columns
 from holdfast.data.frame import make_frame
 from holdfast.data.schema import Feature, Label, Schema, SchemaDifferences, Target
@@ -147,8 +147,8 @@ def read_true_values(target: Target, table: Table) -> TrueValues:
     present = np.unique(table.target if table.weight is None else table.target[table.weight > 0])
     if unknown := [own.classes[each] for each in present.tolist() if own.classes[each] not in target.classes]:
         raise SchemaMismatch(
-            f"The target {own.name!r} of the table has the classes {listed(unknown)}, and the trees know "
-            f"{listed(target.classes)}: leave out these rows, or name the classes as the trees do."
+            f"The target {own.name!r} of the table has the classes {quoted(unknown)}, and the trees know "
+            f"{quoted(target.classes)}: leave out these rows, or name the classes as the trees do."
         )
     place = {label: index for index, label in enumerate(target.classes)}
     recoded = np.array([place.get(label, 0) for label in own.classes], np.int32)

@@ -5,20 +5,20 @@ from collections.abc import Iterator
 from math import isfinite, isnan, nan
 
 from holdfast._text import (
-    counted,
     decimals_of_errors,
+    distinct_texts,
+    estimate_texts,
     fixed_text,
-    in_words,
     item_text,
     label_text,
     number_text,
+    number_word,
     percent_text,
+    pluralize,
     printable,
     probability_text,
     rounded_percent,
     rows_text,
-    told_apart,
-    with_errors,
 )
 from holdfast._view import Section, TextTable, View
 from holdfast.distance.diff import ConditionChange, RuleChange, SplitChange, TreeDiff, is_missing_moved
@@ -169,7 +169,7 @@ def _cost_text(cost: float) -> str:
 def _row_sections(rows: RowChanges) -> Iterator[Section]:
     has_truth = not isnan(rows.negative_flips) and rows.metric is None
     lines = (learned_sentence(rows).strip(),) if has_truth and rows.new_learned else ()
-    yield Section(f"Effect on {counted(rows.n_rows, 'row')}", lines, _row_table(rows))
+    yield Section(f"Effect on {pluralize(rows.n_rows, 'row')}", lines, _row_table(rows))
     if rows.boxes:
         who = "Rows whose prediction changes" if isnan(rows.flips) else "Rows whose predicted class changes"
         yield Section(f"{who}, largest groups first", tuple(_box_lines(rows)))
@@ -229,7 +229,7 @@ def _score_table(rows: RowChanges) -> TextTable:
     grid: list[list[str]] = []
     if not isnan(rows.old_score):
         shown = [rows.metric.shown(each) for each in (rows.old_score, rows.new_score)]
-        scores = with_errors(shown, [rows.old_error, rows.new_error])
+        scores = estimate_texts(shown, [rows.old_error, rows.new_error])
         grid.append([f"{rows.metric.title} (± standard error)", *scores])
     both = rows.old_calibration, rows.new_calibration
     for title, pair in (
@@ -255,7 +255,7 @@ def _box_lines(rows: RowChanges) -> Iterator[str]:
         yield f"{rows_text(box.n_rows)} ({percent_text(box.fraction)}), {old} -> {new}: {where}"
     if rest := rows.boxes[MOST_BOXES:]:
         n_rows = sum(box.n_rows for box in rest)
-        yield f"{rows_text(n_rows)} in {counted(len(rest), 'smaller group')}"
+        yield f"{rows_text(n_rows)} in {pluralize(len(rest), 'smaller group')}"
 
 
 def _population_lines(diff: TreeDiff) -> Iterator[str]:
@@ -314,7 +314,7 @@ def degree_of(change: RuleChange) -> str:
 def rules_sentence(diff: TreeDiff) -> str:
     """What became of the rules, and of the first question."""
     if diff.is_empty:
-        return f"Nothing changed: both trees have the same {counted(diff.old.n_leaves, 'rule')}."
+        return f"Nothing changed: both trees have the same {pluralize(diff.old.n_leaves, 'rule')}."
     n = Counter(map(degree_of, diff.changes))
     if not n.total() - n["alike"]:
         return _same_questions_sentence(diff)
@@ -325,13 +325,13 @@ def rules_sentence(diff: TreeDiff) -> str:
     if found == ["moved"]:  # and nothing else
         told = f"{_of_all(whole, whole)} {_verb('moved', whole, True)}"
     else:
-        told = f"of {in_words(whole)} {'rule' if whole == 1 else 'rules'}, {_joined(parts)}"
-    new = f"; {in_words(n['new'])} {_verb('new', n['new'], True)}" if n["new"] else ""
+        told = f"of {number_word(whole)} {'rule' if whole == 1 else 'rules'}, {_joined(parts)}"
+    new = f"; {number_word(n['new'])} {_verb('new', n['new'], True)}" if n["new"] else ""
     return f"{told[0].upper()}{told[1:]}{new}. {_root_sentence(diff)}{_missing_sentence(diff)}"
 
 
 def _part(degree: str, number: int, is_classes: bool) -> str:
-    return f"{in_words(number)} {_verb(degree, number, is_classes)}"
+    return f"{number_word(number)} {_verb(degree, number, is_classes)}"
 
 
 def _verb(degree: str, number: int, is_classes: bool) -> str:
@@ -343,8 +343,8 @@ def _verb(degree: str, number: int, is_classes: bool) -> str:
 
 def _of_all(number: int, whole: int) -> str:
     if number == whole:
-        return {1: "the only rule", 2: "both rules"}.get(whole, f"all {in_words(whole)} rules")
-    return f"{in_words(number)} of {in_words(whole)} rules"
+        return {1: "the only rule", 2: "both rules"}.get(whole, f"all {number_word(whole)} rules")
+    return f"{number_word(number)} of {number_word(whole)} rules"
 
 
 def _same_questions_sentence(diff: TreeDiff) -> str:
@@ -377,14 +377,14 @@ def _root_sentence(diff: TreeDiff) -> str:
 def _missing_sentence(diff: TreeDiff) -> str:
     """At how many splits that are still there missing values go to the other side."""
     n_splits = sum(split.moves_missing for split in diff.splits)
-    return f" Missing values go to the other side of {counted(n_splits, 'split')}." if n_splits else ""
+    return f" Missing values go to the other side of {pluralize(n_splits, 'split')}." if n_splits else ""
 
 
 def _root_move_text(moved: SplitChange | None) -> str:
     if moved is None or moved.old is None or moved.new is None:
         return ""
     if moved.kind == "threshold" and only_bound(moved.old) and only_bound(moved.new):
-        before, after = told_apart(moved.old.high, moved.new.high, DIGITS, MOST_DIGITS)
+        before, after = distinct_texts(moved.old.high, moved.new.high, DIGITS, MOST_DIGITS)
         return f", at {after} instead of {before}"
     return {"threshold": ", elsewhere", "categories": ", with other categories"}.get(moved.kind, "")
 
@@ -401,7 +401,7 @@ def _joined(parts: list[str]) -> str:
 
 
 def _rows_sentence(rows: RowChanges) -> str:
-    of = f"of {counted(rows.n_rows, 'row')}"
+    of = f"of {pluralize(rows.n_rows, 'row')}"
     if isnan(rows.flips):
         if not rows.mean_move:
             return f"No prediction {of} moves."
@@ -517,7 +517,7 @@ def both_texts(old: Condition, new: Condition) -> tuple[str, str]:
     before, after = only_bound(old), only_bound(new)
     if before is None or after is None or before[0] != after[0]:
         return _told(old), _told(new)
-    return told_apart(before[1], after[1], DIGITS, MOST_DIGITS)[0], _told(new)
+    return distinct_texts(before[1], after[1], DIGITS, MOST_DIGITS)[0], _told(new)
 
 
 def only_bound(condition: Condition) -> tuple[str, float] | None:
@@ -544,7 +544,7 @@ def _told(condition: Condition) -> str:
 def split_texts(diff: TreeDiff, split: SplitChange) -> tuple[str, str, str]:
     """Where the split is, what became of it, and how much that is."""
     where = f"where {' and '.join(map(_told, split.where))}" if split.where else "at the top"
-    leaves = f"{counted(split.leaves[0], 'leaf', 'leaves')} below became {split.leaves[1]}"
+    leaves = f"{pluralize(split.leaves[0], 'leaf', 'leaves')} below became {split.leaves[1]}"
     if split.old is None:
         assert split.new is not None
         said = f"was a leaf ({format_outcome(diff.old, split.old_node)})"
@@ -577,7 +577,7 @@ def _side_text(new: Condition) -> str:
 def _moved_text(old: Condition, new: Condition) -> str:
     """The threshold before and after."""
     if only_bound(old) and only_bound(new):
-        before, after = told_apart(old.high, new.high, DIGITS, MOST_DIGITS)
+        before, after = distinct_texts(old.high, new.high, DIGITS, MOST_DIGITS)
         return f"{printable(old.name)} <= {before} -> {after}"
     return f"{_told(old)} -> {_told(new)}"
 

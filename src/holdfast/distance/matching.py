@@ -9,7 +9,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from holdfast._arrays import BoolArray, LongArray
-from holdfast._text import counted, item_text, number_text, printable, rows_text
+from holdfast._text import item_text, number_text, pluralize, printable, rows_text
 from holdfast._view import Section, TextTable, View, ViewMixin
 from holdfast.data.schema import Feature
 from holdfast.distance.costs import DistanceSettings, feature_costs, outcome_difference, rule_weight
@@ -262,7 +262,7 @@ def _summary(distance: TreeDistance, n_same: int) -> list[str]:
     return [
         f"Distance {total}: conditions {_cost_text(conditions)}, outcomes {_cost_text(outcomes)}, "
         f"unmatched rules {_cost_text(alone)}.",
-        f"{counted(first, 'rule')} against {second}; {n_same} the same in both. Matching "
+        f"{pluralize(first, 'rule')} against {second}; {n_same} the same in both. Matching "
         f"{distance.matching!r}, another outcome costs {number_text(distance.label_weight, 4)}.",
     ]
 

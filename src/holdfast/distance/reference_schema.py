@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from holdfast._text import listed
+from holdfast._text import quoted
 from holdfast.data.schema import Feature, Schema, Target, sorted_labels
 from holdfast.errors import SchemaMismatch
 from holdfast.tree.tree import LEAF, Tree
@@ -77,10 +77,10 @@ def _differences(one: Feature, other: Feature) -> Iterator[str]:
             [label for label in a if label not in b] for a, b in _both_ways(one.categories, other.categories)
         ]
         if only[0] or only[1]:
-            texts = [listed(labels) if labels else "nothing" for labels in only]
+            texts = [quoted(labels) if labels else "nothing" for labels in only]
             yield f"{name} has categories that the other has not: {texts[0]} in one, {texts[1]} in the other."
         else:
-            orders = f"{listed(one.categories)} in one and {listed(other.categories)} in the other"
+            orders = f"{quoted(one.categories)} in one and {quoted(other.categories)} in the other"
             yield f"{name} is ordered {orders}."
     elif (one.low, one.high) != (other.low, other.high):
         yield f"{name} reaches from {_range_text(one)} in one and from {_range_text(other)} in the other."
@@ -151,7 +151,7 @@ def _check_one_target(old: Target, new: Target) -> None:
     elif old.name != new.name and Target().name not in (old.name, new.name):
         what = f"it is {old.name!r} in the old one and {new.name!r} in the new one"
     elif old.is_classes and not {*old.classes} & {*new.classes}:
-        classes = f"{listed(old.classes)} in the old one and {listed(new.classes)} in the new one"
+        classes = f"{quoted(old.classes)} in the old one and {quoted(new.classes)} in the new one"
         what = f"the classes of {old.name!r} are {classes}"
     else:
         return

@@ -21,7 +21,7 @@ from holdfast._arrays import (
     without_last_digits,
 )
 from holdfast._random import Branch
-from holdfast._text import counted, printable, shortened, with_error
+from holdfast._text import estimate_text, pluralize, printable, shorten
 from holdfast._view import TextTable, View, ViewMixin
 from holdfast.data.row_keys import permutation, row_keys
 from holdfast.data.schema import Target
@@ -264,7 +264,7 @@ def importances_view(importances: Importances) -> View:
     headings = ["feature", "splits", "total decrease", "decrease per split", *score]
     rows = [_cells(importances, place) for place in order[:MOST_LINES]]
     cut = f"({MOST_LINES} of {len(order)} features; to_frame() has them all)\n" * (len(order) > MOST_LINES)
-    note = f"{cut}± is one standard error over {counted(importances.n_estimators, 'tree')}."
+    note = f"{cut}± is one standard error over {pluralize(importances.n_estimators, 'tree')}."
     widths = (0, 7, *[19] * (len(headings) - 2))
     return View(TextTable(headings, rows, note=note, widths=widths, meanings=dict.fromkeys(score, LOST)))
 
@@ -272,7 +272,7 @@ def importances_view(importances: Importances) -> View:
 def _cells(importances: Importances, place: int) -> list[str]:
     spreads = [importances.total_decrease, importances.decrease_per_split, importances.permutation]
     return [
-        shortened(printable(importances.names[place]), LONGEST_NAME),
+        shorten(printable(importances.names[place]), LONGEST_NAME),
         str(importances.n_splits[place]),
-        *(with_error(spread.mean[place], spread.error[place], room=7) for spread in spreads if spread),
+        *(estimate_text(spread.mean[place], spread.error[place], room=7) for spread in spreads if spread),
     ]

@@ -9,7 +9,7 @@ import numpy as np
 
 from holdfast._arrays import FloatArray, LongArray, frozen
 from holdfast._random import Branch, derived_seed
-from holdfast._text import with_error
+from holdfast._text import estimate_text
 from holdfast._view import TextTable, View, ViewMixin
 from holdfast.data.resampling import count_groups
 from holdfast.data.table import Table
@@ -221,7 +221,7 @@ def max_features_view(scores: MaxFeaturesTable) -> View:
     rows = [
         [
             str(number),
-            with_error(scores.metric.shown(float(scores.score[place])), scores.error[place], room=7),
+            estimate_text(scores.metric.shown(float(scores.score[place])), scores.error[place], room=7),
             "chosen" if place == scores.chosen else "",
         ]
         for place, number in enumerate(scores.max_features.tolist())

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from holdfast._arrays import FloatArray, IntArray, LongArray, frozen, unscaled
-from holdfast._text import with_error
+from holdfast._text import estimate_text
 from holdfast.data.schema import Target
 from holdfast.data.table import Table
 from holdfast.ensembles.bagging import Bagging
@@ -72,7 +72,7 @@ class OutOfBag:
             object.__setattr__(self, name, frozen(getattr(self, name)))
 
     def __repr__(self) -> str:
-        value = with_error(self.metric.shown(self.score.value), self.score.error)
+        value = estimate_text(self.metric.shown(self.score.value), self.score.error)
         return f"<OutOfBag: {self.metric.title} {value}, {np.count_nonzero(self.n_trees)} rows>"
 
 

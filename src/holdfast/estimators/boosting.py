@@ -7,7 +7,7 @@ from typing import Any, Literal, Self
 from sklearn.utils.validation import check_is_fitted
 
 from holdfast._arrays import FloatArray
-from holdfast._text import listed
+from holdfast._text import quoted
 from holdfast.data.frame import make_frame
 from holdfast.data.schema import Label
 from holdfast.data.table import Table
@@ -112,7 +112,7 @@ class BoostedEstimator(BoostingParameters, EnsembleEstimator):
         parameters, rules = self.get_params(deep=False), self._explicit("growth_rules")
         if others := [name for name in rules if name not in BOOSTING_RULES]:
             raise ParameterError(
-                f"growth_rules of boosting are {listed(BOOSTING_RULES)}, got {listed(tuple(others))}: the "
+                f"growth_rules of boosting are {quoted(BOOSTING_RULES)}, got {quoted(tuple(others))}: the "
                 "others are parameters of the model, or are for single trees."
             )
         names = [each.name for each in fields(BoostingSettings)]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from holdfast._text import listed
+from holdfast._text import quoted
 from holdfast.adapters import as_tree
 from holdfast.data.folds import list_stage_labels, rank_stages, read_stage
 from holdfast.data.frame import make_frame
@@ -296,7 +296,7 @@ class StableTreeEstimator(StableTreeParameters, TreeEstimator):
         changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
         if candidate is not None and changes:
             raise ParameterError(
-                f"candidate={candidate!r} is the choice itself: leave out {listed(tuple(changes))}."
+                f"candidate={candidate!r} is the choice itself: leave out {quoted(tuple(changes))}."
             )
         if "instability_weight" in changes:
             changes.setdefault("selection_rule", "weighted")

@@ -12,8 +12,8 @@ import numpy as np
 
 from holdfast._arrays import FloatArray, LongArray
 from holdfast._check import check_fraction
-from holdfast._text import listed, number_text
-from holdfast._view import TextTable, View, aligned
+from holdfast._text import number_text, quoted
+from holdfast._view import TextTable, View, format_table
 from holdfast.data.schema import Target
 from holdfast.data.table import Table
 from holdfast.data.target import Task
@@ -153,7 +153,7 @@ def _checked_changes(changes: Any) -> tuple[str, ...]:
     unknown = [each for each in several if each not in CHANGES]
     if unknown or not several:
         raise ParameterError(
-            f"changes has {listed(unknown) or 'nothing'}: choose of {listed(CHANGES)}, each once."
+            f"changes has {quoted(unknown) or 'nothing'}: choose of {quoted(CHANGES)}, each once."
         )
     return tuple(dict.fromkeys(several))
 
@@ -415,7 +415,7 @@ class Records(Sequence[Record]):
         return [list(self.columns()), *([_text(value) for value in each.values()] for each in self)]
 
     def __repr__(self) -> str:
-        return aligned(self._cells()) if self.records else "no records"
+        return format_table(self._cells()) if self.records else "no records"
 
     def _repr_html_(self) -> str:
         if not self.records:
@@ -565,13 +565,13 @@ class RetrainAudit:
         change = self.changes[0] if change is None else change
         for name, value, known in (("method", method, self.methods), ("change", change, self.changes)):
             if value not in known:
-                raise ParameterError(f"The {name} {value!r} was not audited: choose of {listed(known)}.")
+                raise ParameterError(f"The {name} {value!r} was not audited: choose of {quoted(known)}.")
         return self.table.where(method=method, change=change)[0]
 
     def _known_measure(self, measure: str) -> str:
         names = [each.name for each in self.measures]
         if measure not in names:
-            raise ParameterError(f"The measure {measure!r} is unknown: choose of {listed(names, 20)}.")
+            raise ParameterError(f"The measure {measure!r} is unknown: choose of {quoted(names, 20)}.")
         return measure
 
     def _by_repeat(self, method: str, change: str) -> FloatArray:

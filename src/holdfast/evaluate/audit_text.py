@@ -9,13 +9,13 @@ from holdfast._text import (
     NO_BREAK,
     count_text,
     decimals_of_values,
-    duration,
+    duration_text,
     fixed_text,
     percent_text,
     printable,
-    wrapped_lines,
+    wrap_lines,
 )
-from holdfast._view import Picture, Section, TextTable, View, aligned, fitting
+from holdfast._view import Picture, Section, TextTable, View, fitting, format_table
 from holdfast.evaluate.audit import MovingRows, Record, RetrainAudit
 from holdfast.evaluate.measures import Measure
 from holdfast.evaluate.methods import SMALL_CHANGES
@@ -72,14 +72,14 @@ def audit_text(audit: RetrainAudit, *, times: bool = True, width: int | None = N
         spare = [each for each in SPARE if each in grid[0]] if width is not None else []
         shown = fitting(grid, width or 0, spare)
         headings += [*shown[0], title.removeprefix("Small changes: ").removesuffix(" models")]
-        parts.append(f"{title}\n{aligned(shown)}")
+        parts.append(f"{title}\n{format_table(shown)}")
     parts += [_paragraph(audit_legend(audit, headings), widest), moving_rows_text(audit.rows, widest)]
     return "\n\n".join(parts)
 
 
 def _paragraph(text: str, width: int) -> str:
     """The sentences in lines, none of which begins with a percent sign."""
-    return "\n".join(wrapped_lines(text.replace(" %", f"{NO_BREAK}%"), width))
+    return "\n".join(wrap_lines(text.replace(" %", f"{NO_BREAK}%"), width))
 
 
 def audit_view(audit: RetrainAudit) -> View:
@@ -204,7 +204,7 @@ def _column(measure: Measure, records: list[Record], *, errors: bool = True) -> 
 def _cell(measure: Measure, value: float, decimals: int) -> str:
     if measure.is_fraction:
         return percent_text(value)
-    return duration(value) if measure.name == "seconds" else fixed_text(value, decimals)
+    return duration_text(value) if measure.name == "seconds" else fixed_text(value, decimals)
 
 
 def _decimals(measure: Measure, values: list[float]) -> int:
@@ -222,7 +222,7 @@ def moving_rows_text(rows: MovingRows, width: int = WIDTH) -> str:
     for name, groups in moving_groups(rows):
         lines.append(name)
         for group in groups:
-            lines += wrapped_lines(group.replace(" %", f"{NO_BREAK}%"), width, "  ", "      ")
+            lines += wrap_lines(group.replace(" %", f"{NO_BREAK}%"), width, "  ", "      ")
     return "\n".join(lines)
 
 

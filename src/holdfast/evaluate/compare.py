@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast._arrays import BoolArray, FloatArray, LongArray, frozen, without_last_digits
-from holdfast._text import listed
+from holdfast._text import quoted
 from holdfast._view import View
 from holdfast.data.folds import Fold
 from holdfast.data.schema import Target
@@ -132,7 +132,7 @@ def _estimator(model: Any, target: Target, seed: int) -> Any:
 
 def _check_choices(named: dict[str, Any], baseline: str | None, on_error: str) -> None:
     if baseline is not None and baseline not in named:
-        raise ParameterError(f"baseline={baseline!r} is none of the models: choose one of {listed(named)}.")
+        raise ParameterError(f"baseline={baseline!r} is none of the models: choose one of {quoted(named)}.")
     if on_error not in ("raise", "skip"):
         raise ParameterError(f"on_error={on_error!r} is unknown: choose 'raise' or 'skip'.")
 
@@ -145,7 +145,7 @@ def metrics_of(scoring: Any, table: Table) -> tuple[Metric, ...]:
         raise ParameterError("scoring is empty: name at least one metric, or leave it out.")
     names = [metric.name for metric in metrics]
     if repeated := sorted({name for name in names if names.count(name) > 1}):
-        raise ParameterError(f"scoring names {listed(repeated)} more than once.")
+        raise ParameterError(f"scoring names {quoted(repeated)} more than once.")
     return metrics
 
 
@@ -427,7 +427,7 @@ class ModelComparison:
         """The same comparison with another of its metrics first, to decide."""
         known = [each.name for each in self.metrics]
         if metric not in known:
-            raise ParameterError(f"metric={metric!r} was not computed: choose one of {listed(known)}.")
+            raise ParameterError(f"metric={metric!r} was not computed: choose one of {quoted(known)}.")
         place = known.index(metric)
         order = [place, *(each for each in range(len(known)) if each != place)]
         return replace(
@@ -443,7 +443,7 @@ class ModelComparison:
         name = self.baseline if baseline is None else baseline
         if name not in self.names:
             raise ParameterError(
-                f"baseline={name!r} is none of the models: choose one of {listed(self.names)}."
+                f"baseline={name!r} is none of the models: choose one of {quoted(self.names)}."
             )
         values = self._counted - self._counted[self.names.index(name)]
         counted = [fold for fold, tells in zip(self.folds, self.telling[0], strict=True) if tells]

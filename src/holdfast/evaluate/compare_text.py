@@ -6,16 +6,16 @@ from math import isnan
 import numpy as np
 
 from holdfast._text import (
-    counted,
     decimals_of_errors,
     decimals_of_values,
-    duration,
+    duration_text,
     fixed_text,
-    joined,
+    join_parts,
     number_text,
+    pluralize,
     printable,
 )
-from holdfast._view import Picture, TextTable, View, aligned
+from holdfast._view import Picture, TextTable, View, format_table
 from holdfast.evaluate.compare import Differences, ModelComparison, mean_known, median_known
 from holdfast.scoring.metric import Metric
 
@@ -34,7 +34,7 @@ def comparison_text(comparison: ModelComparison, *, times: bool = True, width: i
     """
     cells = comparison_cells(comparison)
     without = [line[:-2] for line in cells]
-    parts = [aligned(cells if times and _fits(cells, width) else without)]
+    parts = [format_table(cells if times and _fits(cells, width) else without)]
     if len(comparison.metrics) > 1:
         parts += _other_parts(other_cells(comparison), width)
     parts += [failure_text(comparison, name) for name in comparison.names]
@@ -60,7 +60,7 @@ def difference_text(differences: Differences) -> str:
     for place, name in enumerate(differences.names):
         cell = _difference_cell(differences, place, decimals)
         lines.append([printable(name), cell, _verdict(differences, place)])
-    return aligned(lines)
+    return format_table(lines)
 
 
 def _verdict(differences: Differences, place: int) -> str:
@@ -115,7 +115,7 @@ def comparison_cells(comparison: ModelComparison) -> _Grid:
             _score_cell(comparison, place, decimals),
             _difference_cell(differences, place, decimals),
             _size_cell(comparison, place),
-            *("" if isnan(each[place]) else duration(float(each[place])) for each in seconds),
+            *("" if isnan(each[place]) else duration_text(float(each[place])) for each in seconds),
         ]
         for place in comparison.order.tolist()
     ]
@@ -142,7 +142,7 @@ def _other_parts(cells: _Grid, width: int | None) -> list[str]:
     for end in range(2, len(cells[0]) + 1):
         is_last = end == len(cells[0])
         if is_last or not _fits(_of_columns(cells, start, end + 1), width):
-            parts.append(aligned(_of_columns(cells, start, end)))
+            parts.append(format_table(_of_columns(cells, start, end)))
             start = end
     return parts
 
@@ -152,7 +152,7 @@ def _of_columns(cells: _Grid, start: int, end: int) -> _Grid:
 
 
 def _fits(cells: _Grid, width: int | None) -> bool:
-    return width is None or max(map(len, aligned(cells).splitlines())) <= width
+    return width is None or max(map(len, format_table(cells).splitlines())) <= width
 
 
 def _title(metric: Metric) -> str:
@@ -179,7 +179,7 @@ def _difference_cell(differences: Differences, place: int, decimals: int) -> str
 def _size_cell(comparison: ModelComparison, place: int) -> str:
     leaves, trees = (float(mean_known(each)[place]) for each in (comparison.leaves, comparison.trees))
     if not isnan(leaves):
-        return counted(leaves, "leaf", "leaves")
+        return pluralize(leaves, "leaf", "leaves")
     return "" if isnan(trees) else f"{trees:,.0f} trees"
 
 
@@ -257,10 +257,10 @@ def _noise_text(differences: Differences, within: Sequence[int]) -> str:
     if not noise:
         return f"{best} is the best, by more than noise."
     if not any(differences.cannot_tell[place] for place in within):
-        return f"Within noise of the best, {best}: {joined(_each(noise, 'up to {} may be chance'))}."
+        return f"Within noise of the best, {best}: {join_parts(_each(noise, 'up to {} may be chance'))}."
     return (
         f"These {differences.n_folds} folds cannot tell the best, {best}, from "
-        f"{joined(_each(noise, 'less than {} may be chance'))}: so few folds say little of chance. "
+        f"{join_parts(_each(noise, 'less than {} may be chance'))}: so few folds say little of chance. "
         "Hold rows out more often."
     )
 
@@ -279,7 +279,7 @@ def _readable_text(
     if good := [place for place in small if place in within]:
         trees = [f"{printable(comparison.names[place])} ({_size_cell(comparison, place)})" for place in good]
         kind = "a single tree" if len(good) == 1 else "single trees"
-        return f"Of these a person can read {joined(trees)}, {kind}."
+        return f"Of these a person can read {join_parts(trees)}, {kind}."
     if not small:
         return f"None is a single tree of up to {MOST_READ} leaves, which a person could read."
     nearest = small[0]

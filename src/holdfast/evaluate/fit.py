@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from holdfast._arrays import FloatArray, IntArray, LongArray
-from holdfast._text import listed
+from holdfast._text import quoted
 from holdfast.adapters import as_tree, needs_integer_classes
 from holdfast.data.columns import to_label
 from holdfast.data.folds import read_groups, read_stage, renumber_groups, subset_groups
@@ -136,7 +136,7 @@ def task_of(models: dict[str, Any]) -> Task | None:
     if len(known) > 1:
         one, other = ([name for name, kind in kinds.items() if kind == each] for each in sorted(known))
         raise ParameterError(
-            f"No metric compares models of classes, {listed(one)}, with models of numbers, {listed(other)}."
+            f"No metric compares models of classes, {quoted(one)}, with models of numbers, {quoted(other)}."
         )
     return TASKS[known.pop()] if known else None
 
@@ -262,7 +262,7 @@ def _in_order(fractions: FloatArray, model: Any, target: Target) -> FloatArray:
     own = list(model.classes_)
     if fractions.ndim != 2 or fractions.shape[1] != len(own):
         raise DataError(
-            f"Its predict_proba has the shape {fractions.shape}, and its classes_ are {listed(own)}."
+            f"Its predict_proba has the shape {fractions.shape}, and its classes_ are {quoted(own)}."
         )
     ordered = np.zeros((len(fractions), len(target.classes)))
     ordered[:, [_class_index(label, target) for label in own]] = fractions
@@ -278,7 +278,7 @@ def _class_indices(labels: Any, target: Target) -> IntArray:
 def _class_index(label: Any, target: Target) -> int:
     plain = to_label(label)
     if plain not in target.classes:
-        raise DataError(f"It predicts the class {plain!r}, and the target's are {listed(target.classes)}.")
+        raise DataError(f"It predicts the class {plain!r}, and the target's are {quoted(target.classes)}.")
     return target.classes.index(plain)
 
 

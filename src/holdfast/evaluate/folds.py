@@ -12,7 +12,7 @@ import numpy as np
 from holdfast._arrays import BoolArray, FloatArray, LongArray
 from holdfast._check import is_number
 from holdfast._random import Branch, Stream, derived_seed, generator
-from holdfast._text import joined, number_text, percent_text
+from holdfast._text import join_parts, number_text, percent_text
 from holdfast.data.folds import (
     Fold,
     assign_strata,
@@ -192,7 +192,7 @@ def _target_text(table: Table, before: Any, training: Any) -> str:
     moved = np.argsort(-np.abs(shares - earlier), kind="stable")
     order = range(len(names)) if len(names) <= MOST_CLASSES else moved
     parts = [f"{names[n]} {percent_text(shares[n])} instead of {percent_text(earlier[n])}" for n in order]
-    return joined(parts, MOST_CLASSES)
+    return join_parts(parts, MOST_CLASSES)
 
 
 # -- resamples --------------------------------------------------------------------------------------------

@@ -107,9 +107,9 @@ def make_estimator(name: str, task: "Task" = "classification", **parameters: Any
 def check_name(name: str) -> str:
     """Return the name of a model; raise a ParameterError if it is unknown."""
     if name not in METHODS:
-        from holdfast._text import listed
+        from holdfast._text import quoted
 
-        raise ParameterError(f"The method {name!r} is unknown: choose of {listed(METHODS, 20)}.")
+        raise ParameterError(f"The method {name!r} is unknown: choose of {quoted(METHODS, 20)}.")
     return name
 
 
@@ -141,14 +141,14 @@ def read_models(models: Any, noun: str = "model") -> dict[str, Any]:
     Those of a list are called by their names or classes, and numbered where several have one. A
     ParameterError names what is no model.
     """
-    from holdfast._text import listed
+    from holdfast._text import quoted
 
     if isinstance(models, str) or hasattr(models, "fit"):
         models = [models]
     if isinstance(models, Mapping):
         named = {str(name): each for name, each in models.items()}
         if len(named) < len(models):
-            raise ParameterError(f"{noun}s has names that are alike as text: {listed(map(str, models))}.")
+            raise ParameterError(f"{noun}s has names that are alike as text: {quoted(map(str, models))}.")
     elif isinstance(models, Iterable):
         named = {}
         for each in models:
@@ -158,7 +158,7 @@ def read_models(models: Any, noun: str = "model") -> dict[str, Any]:
     else:
         raise ParameterError(
             f"{noun}s={models!r} is neither a mapping of names to estimators nor a list of estimators and of "
-            f"the names {listed(METHODS, 20)}."
+            f"the names {quoted(METHODS, 20)}."
         )
     if not named:
         raise ParameterError(f"{noun}s is empty: give at least one {noun}.")

@@ -13,7 +13,7 @@ from holdfast._arrays import BoolArray, FloatArray
 from holdfast._check import check_fraction
 from holdfast._random import Branch, derived_seed
 from holdfast._text import NO_BREAK, decimals_of_values, fixed_text, percent_text
-from holdfast._view import TextTable, View, table_lines
+from holdfast._view import TextTable, View, format_columns
 from holdfast.data.folds import read_groups, read_stage, renumber_groups, subset_groups
 from holdfast.data.row_keys import copies_as_groups
 from holdfast.data.row_order import fixed_order, unit_numbers
@@ -457,7 +457,7 @@ def replications_text(found: Replications, width: int) -> str:
         rows = [*heads, *_stacked(lines)]
     gap = 2 if _width(rows) <= width else 1
     widths = [0, *[_cell(rows)] * len(MODELS)]
-    table = table_lines(rows, widths=widths, gap=gap)
+    table = format_columns(rows, widths=widths, gap=gap)
     return "\n".join([*_caption(found, title), *table, "", *trade_off_lines(found, title, width)])
 
 

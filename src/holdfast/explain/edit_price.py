@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from holdfast._arrays import BoolArray, FloatArray, IntArray
-from holdfast._text import counted, decimals_of_errors, fixed_text, listed, number_text, percent_text
+from holdfast._text import decimals_of_errors, fixed_text, number_text, percent_text, pluralize, quoted
 from holdfast._view import TextTable, View, ViewMixin
 from holdfast.adapters import as_tree
 from holdfast.data.frame import make_frame
@@ -99,8 +99,8 @@ def _true_values(target: Target, X: Any, y: Any, sample_weight: Any, groups: Any
     if isinstance(X, Table):
         if X.schema.target.classes != target.classes:
             raise SchemaMismatch(
-                f"The rows have the classes {listed(X.schema.target.classes)}, and the trees have "
-                f"{listed(target.classes)}. Read them with schema=tree.schema."
+                f"The rows have the classes {quoted(X.schema.target.classes)}, and the trees have "
+                f"{quoted(target.classes)}. Read them with schema=tree.schema."
             )
         return TrueValues.of(X, groups)
     frame = make_frame(X)
@@ -162,7 +162,7 @@ def edit_price_view(price: EditPrice) -> View:
 
 
 def _score_sentence(price: EditPrice) -> str:
-    title, rows = price.metric.title, counted(price.n_rows, "row")
+    title, rows = price.metric.title, pluralize(price.n_rows, "row")
     value, (low, high) = price.difference.value, price.interval
     decimals = _decimals(price)
     old, new = (fixed_text(price.metric.shown(each.value), decimals) for each in (price.old, price.new))

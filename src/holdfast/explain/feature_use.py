@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from holdfast._arrays import DIGITS, BoolArray, FloatArray, IntArray, frozen
-from holdfast._text import counted, fixed_text, printable, rounded_percent, shortened
+from holdfast._text import fixed_text, pluralize, printable, rounded_percent, shorten
 from holdfast._view import TextTable, View, ViewMixin
 from holdfast.distance.reference_schema import unify_schemas
 from holdfast.errors import ParameterError
@@ -136,10 +136,10 @@ def feature_table(uses: Sequence[FeatureUse], most: int | None = 10, whole: str 
     if most is not None and (more := len(used) - most) > 0:
         notes.append(f"... and {more} more{f': {whole} has all' if whole else ''}")
     if never := len(uses) - len(used):
-        notes.append(f"{counted(never, 'feature')} {'is' if never == 1 else 'are'} in no tree.")
+        notes.append(f"{pluralize(never, 'feature')} {'is' if never == 1 else 'are'} in no tree.")
     return TextTable(
         ["feature", "root", "2 levels", "3 levels", "anywhere", "importance", "spread"],
-        [[shortened(printable(use.name), LONGEST_NAME), *_cells(use)] for use in used[:most]],
+        [[shorten(printable(use.name), LONGEST_NAME), *_cells(use)] for use in used[:most]],
         note="\n".join(notes),
         meanings=MEANINGS,
     )

@@ -12,15 +12,15 @@ import numpy as np
 from holdfast._arrays import BoolArray, FloatArray
 from holdfast._text import (
     NO_BREAK,
-    counted,
+    distinct_texts,
     item_text,
-    joined,
+    join_parts,
     label_text,
     number_text,
     percent_range,
+    pluralize,
     printable,
     rounded_percent,
-    told_apart,
 )
 from holdfast._view import Section, TextTable, View, ViewMixin
 from holdfast.adapters import as_tree
@@ -410,7 +410,7 @@ def _outcome_sentences(found: RowExplanation) -> list[str]:
 def _outcome_sentence(found: RowExplanation) -> str:
     outcome, name = found.outcome, printable(found.target.name)
     said = f"Prediction of {name}: {_prediction(outcome)}"
-    rows = f"{counted(outcome.n_rows, 'row')} like this one"
+    rows = f"{pluralize(outcome.n_rows, 'row')} like this one"
     if outcome.label is None:
         return f"{said}. In training there were {rows}{_mean_words(outcome)}."
     if outcome.observed is None or outcome.interval is None:
@@ -432,7 +432,7 @@ def _mean_words(outcome: LeafOutcome) -> str:
         return ""
     ends = ""
     if outcome.interval is not None and not outcome.is_about_estimate:
-        ends = f" (95 % interval {' to '.join(told_apart(*outcome.interval))})"
+        ends = f" (95 % interval {' to '.join(distinct_texts(*outcome.interval))})"
     return f", with mean {number_text(outcome.observed, DIGITS)}{ends}"
 
 
@@ -524,7 +524,7 @@ def _changes_words(changes: Sequence[Change]) -> str:
 def _change_words(change: Change) -> str:
     new, old = _value(change.new), _value(change.old)
     told = [_value(label) for label in change.alternatives]
-    also = f" (or {joined(told, MOST_ALTERNATIVES)})" if told else ""
+    also = f" (or {join_parts(told, MOST_ALTERNATIVES)})" if told else ""
     return f"{printable(change.column)} from {old} to {new}{also}"
 
 
@@ -532,7 +532,7 @@ def _leads_to(each: Counterfactual, target: Target) -> str:
     outcome = each.outcome
     recorded = "".join(_recorded_words(change, outcome.n_rows) for change in each.changes)
     if outcome.label is None:
-        rows = counted(outcome.n_rows, "row")
+        rows = pluralize(outcome.n_rows, "row")
         return f"{printable(target.name)} {_prediction(outcome)} ({rows}){recorded}"
     words = "" if outcome.is_as_observed else "observed: "
     seen = f" ({words}{_frequency(outcome)})" if outcome.n_rows else ""
@@ -557,7 +557,7 @@ def _remarks(found: RowExplanation) -> list[str]:
     elif not found.counterfactuals and not found.unanswered:
         remarks.append(f"No change that is allowed leads to {found.looked_for}.")
     if found.unanswered:
-        asked = joined([f"({printable(text)})" for text in found.unanswered], 3)
+        asked = join_parts([f"({printable(text)})" for text in found.unanswered], 3)
         remarks.append(
             f"Leaves that need another value of {asked} were left out: a custom feature cannot be "
             "changed directly."

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from holdfast._arrays import BoolArray, FloatArray, LongArray
-from holdfast._text import NO_BREAK, item_text, number_text, rounded_percent, unbreakable
+from holdfast._text import NO_BREAK, item_text, number_text, protect_spaces, rounded_percent
 from holdfast._view import TextTable, View, ViewMixin
 from holdfast.data.schema import Feature, Label
 from holdfast.distance.reference_schema import unify_schemas
@@ -228,7 +228,7 @@ def split_support_view(supports: Sequence[SplitSupport]) -> View:
         return View("The tree has no split.")
     rows = [
         [
-            f"{NO_BREAK * 2 * min(each.depth, 6)}{_answer(each)}{unbreakable(each.short or each.question)}",
+            NO_BREAK * 2 * min(each.depth, 6) + _answer(each) + protect_spaces(each.short or each.question),
             rounded_percent(each.references),
             "" if each.candidates is None else rounded_percent(each.candidates),
             support_detail(each).replace(" %", f"{NO_BREAK}%"),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-from holdfast._text import counted, joined, printable
+from holdfast._text import join_parts, pluralize, printable
 from holdfast.errors import DataWarning, EngineError, ExportError
 
 # From the format to our file on it and the function there, which takes the model and returns an object, or
@@ -146,14 +146,14 @@ class ExportCheck:
 
 def export_check_text(check: ExportCheck) -> str:
     """How many rows were compared, how many differ, and the first few of them."""
-    rows = f"{counted(check.n_rows, 'row')} and " if check.n_rows else ""
-    compared = f"{rows}{counted(check.n_edges, 'edge')}"
+    rows = f"{pluralize(check.n_rows, 'row')} and " if check.n_rows else ""
+    compared = f"{rows}{pluralize(check.n_edges, 'edge')}"
     if check.n_rows + check.n_edges == 0:
         return f"{check.to} has no split to verify."
     if check.is_equal:
         within = f", numbers within {check.largest:.1e}" if check.largest else ""
         return f"{check.to} equals the model on {compared}{within} ({check.engine})."
-    differing = counted(check.n_differing_rows, "row"), counted(check.n_differing_edges, "edge")
+    differing = pluralize(check.n_differing_rows, "row"), pluralize(check.n_differing_edges, "edge")
     return "\n".join(
         [
             f"{check.to} differs from the model on {differing[0]} and {differing[1]} of {compared} "
@@ -164,7 +164,7 @@ def export_check_text(check: ExportCheck) -> str:
 
 
 def _difference_text(difference: Difference) -> str:
-    row = joined([f"{printable(name)}={value!r}" for name, value in difference.row.items()])
+    row = join_parts([f"{printable(name)}={value!r}" for name, value in difference.row.items()])
     return f"{row}: {_said(difference.ours)} by the model, {_said(difference.theirs)} by the export"
 
 

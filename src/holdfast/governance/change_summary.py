@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from holdfast._arrays import BoolArray, FloatArray, IntArray, frozen
-from holdfast._text import label_text, listed
+from holdfast._text import label_text, quoted
 from holdfast.data.columns import Column, read_column
 from holdfast.data.row_keys import labelled_hashes
 from holdfast.data.schema import Feature, Label, Schema, Target
@@ -290,7 +290,7 @@ def _place(target: Target, positive: str) -> int:
     if positive not in names:
         raise ModelCardError(
             f"The line positive is {positive!r}, which is no class of {target.name!r}: choose of "
-            f"{listed(names)}."
+            f"{quoted(names)}."
         )
     return names.index(positive)
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from holdfast._arrays import DIGITS, BoolArray, FloatArray, without_last_digits
-from holdfast._text import counted, fixed_text, joined, label_text, number_text, percent_text, printable
+from holdfast._text import fixed_text, join_parts, label_text, number_text, percent_text, pluralize, printable
 from holdfast.data.columns import Column, read_column
 from holdfast.data.frame import as_vector, make_frame
 from holdfast.data.schema import Target
@@ -158,7 +158,7 @@ def leaf_values(name: str, change: Change) -> Iterator[PolicyLine]:
     """The rules that stay and give other probabilities, another class or another number."""
     found = change.diff.of_kind("value", "outcome")
     n_classes = len(change.diff.of_kind("outcome"))
-    words = f"{counted(len(found), 'rule')} with other values"
+    words = f"{pluralize(len(found), 'rule')} with other values"
     if n_classes:
         words += f", {n_classes} of them with another class"
     yield permitted(name, len(found), change.limit(name), words)
@@ -173,7 +173,7 @@ def splits(name: str, change: Change) -> Iterator[PolicyLine]:
     words = f"{n_splits or 'no'} {singular if n_splits == 1 else plural}"
     if found:
         texts = [_missing_text(each) if is_missing else _split_text(each) for each in found]
-        words += f": {joined(texts, MOST_NAMED)}"
+        words += f": {join_parts(texts, MOST_NAMED)}"
     if name != "new_splits":
         words += _replaced_text(change)
     yield permitted(name, n_splits, change.limit(name), words)
@@ -192,7 +192,7 @@ def _replaced_text(change: Change) -> str:
     if not n_replaced:
         return ""
     are = "is replaced, which counts" if n_replaced == 1 else "are replaced, which counts"
-    return f"; {counted(n_replaced, 'split')} {are} under new_splits alone"
+    return f"; {pluralize(n_replaced, 'split')} {are} under new_splits alone"
 
 
 def new_root(name: str, change: Change) -> Iterator[PolicyLine]:
@@ -226,7 +226,7 @@ def _first_column(tree: Tree) -> str:
 def max_changed_rules(name: str, change: Change) -> Iterator[PolicyLine]:
     """The number of rules with other conditions or another class, new ones and those that are gone."""
     found = [each for each in change.diff.changes if {*each.kinds} - UNCOUNTED]
-    rules = f"{counted(len(found), 'rule')} of {change.diff.old.n_leaves}"
+    rules = f"{pluralize(len(found), 'rule')} of {change.diff.old.n_leaves}"
     yield at_most(name, len(found), change.limit(name), _rules_text(rules, found))
 
 
@@ -265,7 +265,7 @@ def threshold_intervals(name: str, change: Change) -> Iterator[PolicyLine]:
 
 
 def _outside_text(column: str, added: list[float], interval: Interval) -> str:
-    texts = joined([number_text(each) for each in added], MOST_NAMED)
+    texts = join_parts([number_text(each) for each in added], MOST_NAMED)
     n_outside = sum(not interval[0] <= each <= interval[1] for each in added)
     outside = "" if len(added) == 1 else f", {n_outside} of them outside"
     return f"new thresholds on {printable(column)}: {texts}{outside}"
@@ -333,7 +333,7 @@ def subgroups(name: str, change: Change) -> Iterator[PolicyLine]:
         for each in subgroups_of(column, change.columns[column], policy.subgroup_bands, change.counted):
             n_rows = int(each.rows.sum())
             if n_rows < policy.min_subgroup_rows:
-                why = f"{counted(n_rows, 'row')}, fewer than {policy.min_subgroup_rows}"
+                why = f"{pluralize(n_rows, 'row')}, fewer than {policy.min_subgroup_rows}"
                 yield PolicyLine(name, each.name, None, 0.0 - margin, "at least", "not judged", why)
             else:
                 rows = change.rows_of(change.table.subset(each.rows))
@@ -346,12 +346,12 @@ def _non_inferior(
     """The lower bound of the difference of the scores, which may not be below minus the margin."""
     confidence = change.policy.confidence
     bound = rows.score_difference - NormalDist().inv_cdf(confidence) * rows.score_error
-    where = f" on {counted(rows.n_rows, 'row')}" if subject else ""
+    where = f" on {pluralize(rows.n_rows, 'row')}" if subject else ""
     words = f"{_score_text(rows)}{where}, at least {fixed_text(bound, 3, '+')} ({100 * confidence:g} % sure)"
     if bound < -margin <= rows.score_difference:
         words += "; too few rows to be sure of less"
     if isnan(bound):
-        words = f"{rows.metric.title if rows.metric else 'score'} on {counted(rows.n_rows, 'row')}"
+        words = f"{rows.metric.title if rows.metric else 'score'} on {pluralize(rows.n_rows, 'row')}"
     return at_least(name, bound, 0.0 - margin, words, subject)
 
 

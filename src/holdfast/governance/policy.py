@@ -14,7 +14,7 @@ import numpy as np
 from msgspec import Meta
 
 from holdfast._files import check_is_file
-from holdfast._text import closest, listed, wrapped_lines
+from holdfast._text import closest_name, quoted, wrap_lines
 from holdfast.errors import DataError, HoldfastError, PolicyError
 
 if TYPE_CHECKING:
@@ -206,8 +206,8 @@ def nearest(name: str, known: Iterable[str]) -> str:
     ("did you mean 'max_churn'?", "choose of 'age'.")
     """
     names = list(known)
-    near = closest(name, names)
-    return f"choose of {listed(names, 30)}." if near is None else f"did you mean {near!r}?"
+    near = closest_name(name, names)
+    return f"choose of {quoted(names, 30)}." if near is None else f"did you mean {near!r}?"
 
 
 # -- TOML -------------------------------------------------------------------------------------------------
@@ -248,7 +248,7 @@ def toml_text(lines: Mapping[str, Any]) -> str:
 
 
 def _commented(text: str) -> list[str]:
-    return wrapped_lines(text, WIDTH, "# ", "# ")
+    return wrap_lines(text, WIDTH, "# ", "# ")
 
 
 def _assignments(lines: Mapping[str, Any]) -> list[str]:

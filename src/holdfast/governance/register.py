@@ -22,9 +22,9 @@ import msgspec
 import numpy as np
 
 from holdfast._files import append_to_file, aside, check_is_file, locked, resolved
-from holdfast._text import counted, joined, printable, wrapped_lines
+from holdfast._text import join_parts, pluralize, printable, wrap_lines
 from holdfast._version import __version__
-from holdfast._view import aligned
+from holdfast._view import format_table
 from holdfast.data.row_keys import cell_bits, codebook_of
 from holdfast.data.table import Table
 from holdfast.errors import DataError, HoldfastError, ModelFileError, RegisterError
@@ -278,7 +278,7 @@ def check_register(path: str | os.PathLike[str], *, head: str | None = None) -> 
 def register_text(records: Sequence[ChangeRecord]) -> str:
     """A line for each record, and below it who changed the model and why, if that is known."""
     grid = [HEADS, *(_cells(record) for record in records)]
-    head, *lines = aligned(grid).splitlines()
+    head, *lines = format_table(grid).splitlines()
     parts = [head]
     for record, line in zip(records, lines, strict=True):
         parts += [line, *_note(record)]
@@ -286,7 +286,7 @@ def register_text(records: Sequence[ChangeRecord]) -> str:
 
 
 def _sound(n_records: int) -> str:
-    return f"{counted(n_records, 'record')} {'is' if n_records == 1 else 'are'} sound"
+    return f"{pluralize(n_records, 'record')} {'is' if n_records == 1 else 'are'} sound"
 
 
 def _people(record: ChangeRecord) -> list[str]:
@@ -316,7 +316,7 @@ def short_hash(text: str) -> str:
 
 def _note(record: ChangeRecord) -> list[str]:
     words = ": ".join(printable(part) for part in (record.who, record.why) if part)
-    return wrapped_lines(words, WIDTH, "   ", "   ") if words else []
+    return wrap_lines(words, WIDTH, "   ", "   ") if words else []
 
 
 # -- lines ------------------------------------------------------------------------------------------------
@@ -486,7 +486,7 @@ def find_model(hash: str, folder: str | os.PathLike[str]) -> Path:  # noqa: A002
             f"No file in '{os.fspath(folder)}' holds the model {hash}. Look in another folder."
         )
     if len(found) > 1:
-        raise ModelFileError(f"{hash} may be {joined(sorted(found))}: give more of its digits.")
+        raise ModelFileError(f"{hash} may be {join_parts(sorted(found))}: give more of its digits.")
     return next(iter(found.values()))
 
 

@@ -4,8 +4,16 @@ from dataclasses import asdict, dataclass, replace
 from math import inf
 from typing import Any, Literal
 
-from holdfast._text import NO_BREAK, counted, fixed_text, number_text, percent_text, told_apart, wrapped_lines
-from holdfast._view import filled, table_lines
+from holdfast._text import (
+    NO_BREAK,
+    distinct_texts,
+    fixed_text,
+    number_text,
+    percent_text,
+    pluralize,
+    wrap_lines,
+)
+from holdfast._view import filled, format_columns
 from holdfast.governance.policy import ChangePolicy, Interval
 
 WIDTH = 100  # columns of sentences
@@ -59,15 +67,15 @@ class PolicyVerdict:
     def summary(self) -> str:
         """Whether the change keeps to the policy; and which lines fail, with figure and limit."""
         n_judged = len(self.lines) - len(self.not_judged)
-        by_rows = f"judged by {counted(self.n_rows, 'row')}{_held_out_text(self)}"
+        by_rows = f"judged by {pluralize(self.n_rows, 'row')}{_held_out_text(self)}"
         if not self.lines:
             return "The policy has no lines: nothing was judged."
-        rest = f" {counted(len(self.not_judged), 'line')} could not be judged." if self.not_judged else ""
+        rest = f" {pluralize(len(self.not_judged), 'line')} could not be judged." if self.not_judged else ""
         if self.passed:
             return f"The change keeps to the policy: {_all_pass(n_judged)}, {by_rows}.{rest}"
         failed = [_failure_text(line) for line in self.failed]
         more = f"; and {len(failed) - MOST_NAMED} more" if len(failed) > MOST_NAMED else ""
-        fail = f"{len(failed)} of {counted(n_judged, 'line')} {'fails' if len(failed) == 1 else 'fail'}"
+        fail = f"{len(failed)} of {pluralize(n_judged, 'line')} {'fails' if len(failed) == 1 else 'fail'}"
         named = "; ".join(failed[:MOST_NAMED])
         return f"The change breaks the policy: {fail}, {by_rows}: {named}{more}.{rest}"
 
@@ -84,7 +92,7 @@ class PolicyVerdict:
             told = replace(self, lines=_brief(self.lines)) if brief else self
             grid = filled(_grid(told))
             sides = "".join(">" if heading == "figure" else "<" for heading in grid[0])
-            blocks.append("\n".join(table_lines(grid, sides=sides)))
+            blocks.append("\n".join(format_columns(grid, sides=sides)))
         if notes := [note for line in self.lines if line.status != "passed" for note in _note(line)]:
             blocks.append("\n".join(notes))
         return blocks
@@ -119,12 +127,12 @@ def _held_out_text(verdict: PolicyVerdict) -> str:
     """Which of the lines were judged by fewer rows, if any were."""
     if verdict.n_held_out is None:
         return ""
-    rows = counted(verdict.n_held_out, "row")
+    rows = pluralize(verdict.n_held_out, "row")
     return f" (scores and calibration by {rows} held out)"
 
 
 def _all_pass(n_judged: int) -> str:
-    return "the one line passes" if n_judged == 1 else f"all {counted(n_judged, 'line')} pass"
+    return "the one line passes" if n_judged == 1 else f"all {pluralize(n_judged, 'line')} pass"
 
 
 def _failure_text(line: PolicyLine) -> str:
@@ -163,7 +171,7 @@ def _note(line: PolicyLine) -> list[str]:
 
 def _wrapped(text: str, rest: str = "") -> list[str]:
     """The sentences in lines, none of which begins with a percent sign."""
-    return wrapped_lines(text.replace(" %", f"{NO_BREAK}%"), WIDTH, "", rest)
+    return wrap_lines(text.replace(" %", f"{NO_BREAK}%"), WIDTH, "", rest)
 
 
 # -- numbers ----------------------------------------------------------------------------------------------
@@ -179,7 +187,7 @@ def figure_and_limit(line: PolicyLine) -> tuple[str, str]:
     figure, bound = _number(line, line.figure), _number(line, limit)
     if line.figure is not None and figure == bound and line.figure != limit:
         scale, unit = (100.0, " %") if line.name in FRACTIONS else (1.0, "")
-        figure, bound = (text + unit for text in told_apart(scale * line.figure, scale * limit))
+        figure, bound = (text + unit for text in distinct_texts(scale * line.figure, scale * limit))
     return figure, f"{line.sense} {bound}"
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from holdfast._arrays import FloatArray
 from holdfast._check import is_number
-from holdfast._text import listed
+from holdfast._text import quoted
 from holdfast.data.schema import Label
 from holdfast.errors import ParameterError
 
@@ -42,7 +42,7 @@ def plain_losses(loss_matrix: Any) -> LossMatrix:
         rows = []
     if len(rows) < 2 or any(len(row) != len(rows) for row in rows):
         shape = (
-            f"{len(rows)} rows of {listed(sorted({len(row) for row in rows}))} numbers" if rows else "none"
+            f"{len(rows)} rows of {quoted(sorted({len(row) for row in rows}))} numbers" if rows else "none"
         )
         raise ParameterError(
             f"loss_matrix has the shape {shape}: give a square one, a row and a column for each class, or a "
@@ -131,7 +131,7 @@ def losses_of(loss_matrix: LossMatrix, classes: Sequence[Label]) -> FloatArray |
     if not isinstance(loss_matrix, Mapping):
         if len(loss_matrix) != len(classes):
             raise ParameterError(
-                f"loss_matrix is for {len(loss_matrix)} classes, and y has {len(classes)}, {listed(classes)}"
+                f"loss_matrix is for {len(loss_matrix)} classes, and y has {len(classes)}, {quoted(classes)}"
                 ": give it a row and a column for each, in that order."
             )
         return np.array(loss_matrix, np.float64)
@@ -151,11 +151,11 @@ def priors_of(priors: Priors, classes: Sequence[Label]) -> FloatArray | None:
     if isinstance(priors, Mapping):
         _check_known("priors", list(priors), classes)
         if missing := [label for label in classes if label not in priors]:
-            raise ParameterError(f"priors have none for {listed(missing)}: give one for each class of y.")
+            raise ParameterError(f"priors have none for {quoted(missing)}: give one for each class of y.")
         return np.array([priors[label] for label in classes])
     if len(priors) != len(classes):
         raise ParameterError(
-            f"priors are {len(priors)} numbers, and y has {len(classes)} classes, {listed(classes)}: give "
+            f"priors are {len(priors)} numbers, and y has {len(classes)} classes, {quoted(classes)}: give "
             "one for each, in that order."
         )
     return np.array(priors, np.float64)
@@ -169,7 +169,7 @@ def _check_classes(name: str, classes: Sequence[Label]) -> None:
 def _check_known(name: str, labels: Sequence[Label], classes: Sequence[Label]) -> None:
     if strange := list(dict.fromkeys(label for label in labels if label not in classes)):
         raise ParameterError(
-            f"{name} names {listed(strange)}, but the classes of y are {listed(classes)}. Write the labels "
+            f"{name} names {quoted(strange)}, but the classes of y are {quoted(classes)}. Write the labels "
             "as y has them."
         )
 

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from holdfast._arrays import IntArray, LongArray
 from holdfast._check import is_integer, is_number, refuse
 from holdfast._random import Branch, derived_seeds
-from holdfast._text import listed
+from holdfast._text import quoted
 from holdfast.data.resampling import Units, all_counts, subsample
 from holdfast.data.row_keys import row_keys
 from holdfast.data.stored import StoredTable
@@ -282,7 +282,7 @@ def own_learner(table: Table, rules: GrowthRules, combinations: Sequence[Combina
     strange = [name for name in combinations[0] if name not in known]
     if strange:
         raise ParameterError(
-            f"grid has {listed(strange)}, which no growth rule is called: choose from {sorted(known)}."
+            f"grid has {quoted(strange)}, which no growth rule is called: choose from {sorted(known)}."
         )
     all_rules = tuple(replace(rules, **combination) for combination in combinations)
     _ = table.coded  # before the threads start

@@ -12,7 +12,7 @@ import numpy as np
 
 from holdfast._arrays import BoolArray, FloatArray, LongArray, frozen, scaled
 from holdfast._check import is_integer
-from holdfast._text import columns_text, listed
+from holdfast._text import columns_text, quoted
 from holdfast.data.custom_features import parse_question
 from holdfast.data.schema import Feature, Schema, Target
 from holdfast.data.table import Table
@@ -77,12 +77,12 @@ def _class_of(target: Target, rules: GrowthRules) -> Any:
         return None
     if named is not None and named not in classes:
         raise ParameterError(
-            f"monotonic_class={named!r} is no class of {target.name!r}: these are {listed(classes)}."
+            f"monotonic_class={named!r} is no class of {target.name!r}: these are {quoted(classes)}."
         )
     if named is None and len(classes) > 2:
         raise ParameterError(
             f"monotonic_cst needs a class to speak of, and {target.name!r} has {len(classes)}: "
-            f"{listed(classes)}. Name one: monotonic_class={classes[-1]!r}."
+            f"{quoted(classes)}. Name one: monotonic_class={classes[-1]!r}."
         )
     return classes[-1] if named is None else classes[classes.index(named)]
 
@@ -144,7 +144,7 @@ def read_first_depths(schema: Schema, rules: GrowthRules) -> LongArray | None:
         depth[text] = max(depth[text], *(depth[name] for name in list_columns_read(schema, text)))
     if min(depth.values()) >= NEVER_ASKED:
         raise ParameterError(
-            f"excluded_features={forbidden!r} leaves nothing to split on: all of {listed(schema.names)} are "
+            f"excluded_features={forbidden!r} leaves nothing to split on: all of {quoted(schema.names)} are "
             "excluded."
         )
     return np.array([depth[name] for name in schema.names], np.int64)
@@ -442,7 +442,7 @@ def _unfold(node: Any, nodes: list[Mapping[str, Any]]) -> int:
 
 def _read(schema: Schema, node: Any) -> PrescribedSplit:
     if not isinstance(node, Mapping) or not set(node) <= set(FIELDS) or "feature" not in node:
-        raise ParameterError(f"first_splits has {node!r}: a split is a dictionary with {listed(FIELDS)}.")
+        raise ParameterError(f"first_splits has {node!r}: a split is a dictionary with {quoted(FIELDS)}.")
     feature = find_feature(schema, node["feature"], "first_splits")
     threshold, categories = node.get("threshold"), node.get("categories")
     if (threshold is None) == (categories is None):
@@ -458,7 +458,7 @@ def _read(schema: Schema, node: Any) -> PrescribedSplit:
     if feature.kind == "ordered":
         if flags[1:].any() and (flags[1:] & ~flags[:-1]).any():
             raise ParameterError(
-                f"first_splits sends {listed(node['categories'])} of {feature.name!r} left: of ordered "
+                f"first_splits sends {quoted(node['categories'])} of {feature.name!r} left: of ordered "
                 "categories these must be the first few."
             )
         return PrescribedSplit(feature, float(flags.sum()) - 0.5, None, missing_left, *children)
@@ -474,8 +474,8 @@ def _flags(feature: Feature, categories: Any) -> BoolArray:
     strange = [label for label in categories if label not in feature.categories]
     if strange:
         raise ParameterError(
-            f"first_splits sends {listed(strange)} of {feature.name!r} left: its categories are "
-            f"{listed(feature.categories)}."
+            f"first_splits sends {quoted(strange)} of {feature.name!r} left: its categories are "
+            f"{quoted(feature.categories)}."
         )
     return np.array([label in categories for label in feature.categories], np.bool_)
 
@@ -545,7 +545,7 @@ def _check_limits(schema: Schema, rules: GrowthRules, splits: Sequence[Prescribe
         own = [schema.names.index(each) for each in asked]
         if len(asked) > most_together or (groups is not None and not groups[:, own].all(axis=1).any()):
             raise ParameterError(
-                f"first_splits asks {listed(sorted(asked))} on one path, and interaction_cst does not allow "
+                f"first_splits asks {quoted(sorted(asked))} on one path, and interaction_cst does not allow "
                 "them together: leave one of the two out."
             )
         waiting += [(child, depth + 1, asked) for child in (split.left, split.right) if child != NONE]

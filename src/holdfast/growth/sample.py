@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast._arrays import FloatArray, IntArray, LongArray, frozen, scaled
-from holdfast._text import listed
+from holdfast._text import quoted
 from holdfast.data.resampling import Draws
 from holdfast.data.schema import Label
 from holdfast.data.table import Table
@@ -377,7 +377,7 @@ def check_class_weight(class_weight: Mapping[Label, float], classes: Sequence[La
     strange = [label for label in class_weight if label not in classes]
     if strange and any(label not in class_weight for label in classes):
         raise ParameterError(
-            f"class_weight has a weight for {listed(strange)}, but the classes of y are {listed(classes)}. "
+            f"class_weight has a weight for {quoted(strange)}, but the classes of y are {quoted(classes)}. "
             "Write the labels as y has them."
         )
 

@@ -12,7 +12,7 @@ import numpy as np
 from holdfast._arrays import BoolArray, FloatArray, IntArray, LongArray, frozen, scaled, unscaled
 from holdfast._check import is_number
 from holdfast._random import Branch
-from holdfast._text import counted, with_error
+from holdfast._text import estimate_text, pluralize
 from holdfast._view import Picture, TextTable, View, ViewMixin
 from holdfast.data.folds import draw_folds, read_folds, read_groups, subset_groups
 from holdfast.data.row_keys import copies_as_groups
@@ -363,7 +363,7 @@ class SizeTable(ViewMixin):
             return f"It has the best mean {title} of all {len(self)} sizes: {score} ± {error}."
         return (
             f"Of {len(self)} sizes it is the smallest whose mean {title} is within one standard error, "
-            f"{error}, of the best, {score} with {counted(int(self.n_leaves[best]), 'leaf', 'leaves')}."
+            f"{error}, of the best, {score} with {pluralize(int(self.n_leaves[best]), 'leaf', 'leaves')}."
         )
 
     def columns(self) -> dict[str, list[Any]]:
@@ -571,6 +571,6 @@ def _cells(sizes: SizeTable, place: int) -> list[str]:
         f"{sizes.values[place]:.4g}",
         str(sizes.n_leaves[place]),
         f"{relative:.3f}",
-        with_error(score, error_of(sizes, place), room=7),
+        estimate_text(score, error_of(sizes, place), room=7),
         ", ".join(marks),
     ]

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast._text import listed
+from holdfast._text import quoted
 from holdfast.data.columns import to_label
 from holdfast.data.schema import Label
 from holdfast.ensembles.importances import Spread, importances
@@ -117,7 +117,7 @@ def estimator_part(estimator: Any) -> EstimatorPart:
     parameters, others = parameters_of(estimator)
     if others:
         warnings.warn(
-            f"The file does not hold the parameters {listed(others)} of the {type(estimator).__name__}: only "
+            f"The file does not hold the parameters {quoted(others)} of the {type(estimator).__name__}: only "
             "text, numbers, lists and mappings of them can be written. A loaded model has their defaults.",
             ModelFileWarning,
             stacklevel=5,

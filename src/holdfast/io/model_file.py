@@ -9,7 +9,7 @@ from typing import Any, get_args
 import msgspec
 
 from holdfast._files import replace_file
-from holdfast._text import listed
+from holdfast._text import quoted
 from holdfast.data.schema import Schema
 from holdfast.errors import BrokenTreeError, DataError, ModelFileError, ModelFileWarning, SchemaMismatch
 from holdfast.io.content import MAX_BYTES, content_of, document_in, kind_of, refusals_of
@@ -252,7 +252,7 @@ def _check_one_schema(trees: Sequence[Tree]) -> None:
 def _difference(one: Schema, other: Schema) -> str:
     """What the first difference is in; nothing if there is none."""
     if one.names != other.names:
-        return f"their columns ({listed(one.names)}; {listed(other.names)})"
+        return f"their columns ({quoted(one.names)}; {quoted(other.names)})"
     # By their text: 1, 1.0 and True are equal in Python, but not the same label.
     for mine, theirs in zip(one.features, other.features, strict=True):
         if repr(mine) != repr(theirs):

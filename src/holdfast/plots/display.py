@@ -27,7 +27,7 @@ from matplotlib.transforms import ScaledTranslation
 
 from holdfast._arrays import FloatArray, IntArray
 from holdfast._files import replace_file
-from holdfast._text import printable, shortened
+from holdfast._text import printable, shorten
 from holdfast.data.schema import Label
 from holdfast.errors import DataError, ModelError, ParameterError
 from holdfast.tree.svg import EDGE, FONT, GREY, INK, PAPER
@@ -138,7 +138,7 @@ def picture_form(path: Path) -> str:
 
 def label(name: object, longest: int = LONGEST_LABEL) -> str:
     """A name as it stands beside an axis: on one line, with nothing invisible, and not too long."""
-    return shortened(printable(str(name)), longest)
+    return shorten(printable(str(name)), longest)
 
 
 def legend_below(ax: Axes, columns: int = 1, points: float = 40) -> None:

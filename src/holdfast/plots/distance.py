@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from holdfast._arrays import FloatArray, LongArray
-from holdfast._text import counted, rounded_percent
+from holdfast._text import pluralize, rounded_percent
 from holdfast.distance.distance import distance_matrix
 from holdfast.errors import DataError, ParameterError
 from holdfast.plots.display import MARKERS, Display, label, legend_below
@@ -96,7 +96,7 @@ class DistanceDisplay(Display):
     @property
     def heading(self) -> str:
         """What the picture shows, in words."""
-        return f"Distances between {counted(len(self.distances), 'tree')}"
+        return f"Distances between {pluralize(len(self.distances), 'tree')}"
 
     @property
     def order(self) -> LongArray:
@@ -136,7 +136,7 @@ class DistanceDisplay(Display):
             shown = [(int(np.flatnonzero(order == place)[0]), name) for place, name in self.marked.items()]
             ax.set_yticks([at for at, _ in shown], [label(name, 20) for _, name in shown])
             ax.set_xticks([])
-            ax.set_xlabel(f"{counted(len(order), 'tree')}, like beside like")
+            ax.set_xlabel(f"{pluralize(len(order), 'tree')}, like beside like")
 
     def _draw_map(self, ax: Axes) -> None:
         points, fraction = _scaled(self.distances)

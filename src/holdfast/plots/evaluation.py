@@ -6,7 +6,7 @@ from typing import Any, Self
 import numpy as np
 
 from holdfast._arrays import FloatArray
-from holdfast._text import counted
+from holdfast._text import pluralize
 from holdfast.evaluate.audit import RetrainAudit
 from holdfast.evaluate.compare import ModelComparison
 from holdfast.evaluate.replications import MODELS, Replications
@@ -126,7 +126,7 @@ class ComparisonDisplay(Display):
     @property
     def heading(self) -> str:
         """What the picture shows, in words."""
-        return f"{self.title} of {counted(len(self.names), 'model')} on the same folds"
+        return f"{self.title} of {pluralize(len(self.names), 'model')} on the same folds"
 
     def plot(self, ax: Any = None) -> Self:
         """Draw it on the axes, or on a new figure, and return the display with `ax_` and `figure_`."""
@@ -221,7 +221,7 @@ class ReplicationsDisplay(Display):
     def heading(self) -> str:
         """What the picture shows, in words."""
         n_replications = len(self.score[self.models[0]])
-        return f"{self.title} on test rows and instability in {counted(n_replications, 'replication')}"
+        return f"{self.title} on test rows and instability in {pluralize(n_replications, 'replication')}"
 
     def plot(self, ax: Any = None) -> Self:
         """Draw it on the axes, or on a new figure, and return the display with `ax_` and `figure_`."""

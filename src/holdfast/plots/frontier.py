@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from holdfast._arrays import FloatArray, LongArray
-from holdfast._text import counted, listed, loss_text, number_text, rounded_percent, with_error
+from holdfast._text import estimate_text, loss_text, number_text, pluralize, quoted, rounded_percent
 from holdfast.errors import ParameterError
 from holdfast.explain.split_support import SplitSupport, split_support
 from holdfast.plots.display import MARKERS, MOST_ROWS, Display, label, legend_below, named_rows, rows_height
@@ -81,7 +81,7 @@ class FrontierDisplay(Display):
         chosen = frontier.chosen if chosen is None else chosen
         for name, value, known in (("x", x, ACROSS), ("y", y, UPWARD)):
             if value not in known:
-                raise ParameterError(f"{name}={value!r} is unknown: choose one of {listed(tuple(known))}.")
+                raise ParameterError(f"{name}={value!r} is unknown: choose one of {quoted(tuple(known))}.")
         if y == "teacher_loss" and frontier.teacher_loss is None:
             raise ParameterError("y='teacher_loss' is for method='consensus': other methods have no teacher.")
         order, metric = frontier.unbeaten, frontier.metric
@@ -111,7 +111,7 @@ class FrontierDisplay(Display):
     def heading(self) -> str:
         """What the picture shows, in words."""
         known, within = (self.x, "") if self.compared is None else (self.compared, " allowed")
-        candidates = counted(len(known), f"{within} candidate".strip())
+        candidates = pluralize(len(known), f"{within} candidate".strip())
         return f"Stability and score: {len(self.efficient)} of {candidates} efficient"
 
     def plot(self, ax: Any = None) -> Self:
@@ -135,7 +135,7 @@ class FrontierDisplay(Display):
         """All candidates, faintly; consensus trees as one line per number of leaves."""
         if self.sizes is None:
             others = np.setdiff1d(np.arange(len(self.x)), self.efficient)
-            told = counted(len(others), "other candidate") if len(others) else "_none"
+            told = pluralize(len(others), "other candidate") if len(others) else "_none"
             points = ax.scatter(self.x[others], self.y[others], s=11, c=OUTLINE, alpha=0.35, lw=0, label=told)
             points.set_rasterized(len(others) > MANY)
             return
@@ -143,7 +143,7 @@ class FrontierDisplay(Display):
             own = np.flatnonzero(self.sizes == size)
             own = own[np.lexsort((self.y[own], self.x[own]))]
             marker, colour = self._form(int(own[0]))
-            told = f"trees searched with at most {counted(size, 'leaf', 'leaves')}"
+            told = f"trees searched with at most {pluralize(size, 'leaf', 'leaves')}"
             within = own if self.compared is None else own[np.isin(own, self.compared)]
             beyond = np.setdiff1d(own, within)
             ax.plot(self.x[own], self.y[own], ls=":", lw=1, color=colour, alpha=0.6)
@@ -263,7 +263,7 @@ def _figures(frontier: Frontier, place: int) -> str:
     leaves = leaves_text(frontier, place)
     leaf = "leaf" if leaves == "1" else "leaves"
     error = float(frontier.score_error[place])
-    text = with_error(value, error) if np.isfinite(error) else number_text(value, 4)
+    text = estimate_text(value, error) if np.isfinite(error) else number_text(value, 4)
     away = f"instability {number_text(float(frontier.instability[place]), 3)}"
     if frontier.teacher_loss is not None:
         away = f"\n{away}, {loss_text(float(frontier.teacher_loss[place]))} of the teacher lost"

@@ -7,7 +7,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from holdfast._arrays import FloatArray, without_last_digits
-from holdfast._text import counted
+from holdfast._text import pluralize
 from holdfast.ensembles.importances import Importances, Spread
 from holdfast.errors import ModelError, ParameterError
 from holdfast.explain.feature_use import FeatureUse, FeatureUses
@@ -153,7 +153,7 @@ class ImportanceDisplay(Display):
         if n_shown < len(self.names):
             parts.append(f"{n_shown} of {len(self.names)} shown")
         if self.spread is not None:
-            trees = counted(self.n_trees, "tree") if self.n_trees else "the trees"
+            trees = pluralize(self.n_trees, "tree") if self.n_trees else "the trees"
             parts.append(f"bars: mean over {trees}; lines: ± one standard deviation")
         if self.chosen is not None:
             parts.append("diamonds: the chosen tree")

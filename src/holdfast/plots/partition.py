@@ -13,7 +13,7 @@ from matplotlib.colors import LinearSegmentedColormap, Normalize
 from matplotlib.patches import Rectangle
 
 from holdfast._arrays import FloatArray, frozen, without_last_digits
-from holdfast._text import counted, label_text, number_text, rounded_percent
+from holdfast._text import label_text, number_text, pluralize, rounded_percent
 from holdfast.data.encode import encode_rows
 from holdfast.data.schema import Feature, Label
 from holdfast.errors import ParameterError
@@ -394,12 +394,12 @@ class PartitionDisplay(Display):
             more = len(self.held) - len(told)
             parts.append(f"Held at: {', '.join(told)}{f' and {more} more' if more else ''}.")
         if self.n_elsewhere:
-            n_rows = counted(len(self.points), "row")
+            n_rows = pluralize(len(self.points), "row")
             parts.append(
                 f"{self.n_elsewhere:,} of {n_rows} reach another leaf, as they differ in what is held."
             )
         if len(self.points) > MOST_ROWS:
-            parts.append(f"Some of {counted(len(self.points), 'row')} are drawn.")
+            parts.append(f"Some of {pluralize(len(self.points), 'row')} are drawn.")
         return " ".join(parts)
 
 

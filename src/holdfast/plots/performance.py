@@ -7,7 +7,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from holdfast._arrays import FloatArray, LongArray
-from holdfast._text import counted, label_text, number_text
+from holdfast._text import label_text, number_text, pluralize
 from holdfast.data.schema import Label
 from holdfast.ensembles.boosting import Boosting
 from holdfast.ensembles.out_of_bag import Curve, make_oob_metric
@@ -358,7 +358,7 @@ class OutOfBagDisplay(Display):
             marker = "o" if len(x) <= FEW else ""
             colour = nth_colour(len(ax.lines) // 2)  # each curve comes with the line of its last value
             (line,) = ax.plot(x, y, color=colour, marker=marker, markersize=4)
-            last = f"{number_text(float(y[-1]), 3)} with {counted(int(x[-1]), 'tree')}"
+            last = f"{number_text(float(y[-1]), 3)} with {pluralize(int(x[-1]), 'tree')}"
             line.set_label(f"{label(self.name)}: {last}" if self.name else last)
             ax.axhline(y[-1], color=GREY, linewidth=0.8, linestyle=":", zorder=0)
             ax.set_title(f"{self.measure[0].upper()}{self.measure[1:]} by number of trees")
@@ -451,7 +451,7 @@ class BoostingDisplay(Display):
             ax.plot([kept], [self.validation_loss[kept - 1]], "o", color=nth_colour(5), markersize=6)
         is_left = kept <= self.n_tried / 2
         ax.annotate(
-            f"{counted(kept, 'round')} kept",
+            f"{pluralize(kept, 'round')} kept",
             (kept, 1.0),
             xycoords=("data", "axes fraction"),
             xytext=(5 if is_left else -5, -3),

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
 
 from holdfast._arrays import FloatArray, LongArray
-from holdfast._text import counted, number_text
+from holdfast._text import number_text, pluralize
 from holdfast.errors import ModelError, ParameterError
 from holdfast.growth.pruning import PruningPath, pruning_path
 from holdfast.growth.size_search import SizeTable
@@ -164,7 +164,7 @@ class PruningDisplay(Display):
         if self.best == self.chosen:
             marks = [("best and chosen", self.chosen, "D", RED, 11)]
         for name, place, marker, colour, size in marks:
-            leaves = counted(int(self.n_leaves[place]), "leaf", "leaves")
+            leaves = pluralize(int(self.n_leaves[place]), "leaf", "leaves")
             value = (
                 ""
                 if self.parameter == "max_leaf_nodes"

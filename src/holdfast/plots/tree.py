@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import FancyBboxPatch, PathPatch, Rectangle
 from matplotlib.path import Path
 
-from holdfast._text import counted, printable
+from holdfast._text import pluralize, printable
 from holdfast.distance.diff import compare_splits, is_same_side
 from holdfast.plots.display import ON_PAPER, Display, tree_of
 from holdfast.tree.rules_text import FULL_LIST, question_text
@@ -294,7 +294,7 @@ def _legend(ax: Axes) -> None:
 
 def _titles(ax: Axes, stage: Stage, x: float, room: float) -> None:
     _text(ax, x + 4, TOP - 34, fitted(printable(stage.label), room), bold=True)
-    _text(ax, x + 4, TOP - 16, counted(stage.n_rows, "row"), colour=GREY)
+    _text(ax, x + 4, TOP - 16, pluralize(stage.n_rows, "row"), colour=GREY)
     ax.plot([x, x + room], [TOP - 5, TOP - 5], "-", lw=0.8, color=EDGE)
 
 

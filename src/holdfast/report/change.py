@@ -7,14 +7,14 @@ from typing import Any
 from holdfast._text import (
     NO_BREAK,
     count_text,
-    counted,
     fixed_text,
-    joined,
+    join_parts,
     label_text,
     number_text,
     percent_text,
+    pluralize,
     rounded_percent,
-    shortened,
+    shorten,
 )
 from holdfast._view import Section, TextTable
 from holdfast.data.schema import Label
@@ -111,7 +111,7 @@ def diff_page(diff: TreeDiff, options: ReportOptions) -> Page:
 
 def _diff_figures(diff: TreeDiff) -> Iterator[KeyFigure]:
     yield KeyFigure(
-        str(len(diff.changes)), "Rules that changed", f"{counted(len(diff.same), 'rule')} unchanged"
+        str(len(diff.changes)), "Rules that changed", f"{pluralize(len(diff.same), 'rule')} unchanged"
     )
     first = "the same root split" if diff.same_root else "another root split"
     yield KeyFigure(str(diff.split_counts.changed), "Splits that changed", first)
@@ -123,7 +123,7 @@ def _diff_figures(diff: TreeDiff) -> Iterator[KeyFigure]:
 
 
 def _row_figures(rows: RowChanges) -> Iterator[KeyFigure]:
-    of = f"of {counted(rows.n_rows, 'row')}"
+    of = f"of {pluralize(rows.n_rows, 'row')}"
     if not isnan(rows.flips):
         yield KeyFigure(percent_text(rows.flips), "Flips", f"{of}: another predicted class")
     yield KeyFigure(fixed_text(rows.churn, 3), "Churn", f"mean absolute change of the predictions {of}")
@@ -180,7 +180,7 @@ def _mark(split: SplitChange) -> str:
     is_moved = split.kind == "threshold" and not split.moves_missing
     if is_moved and split.new is not None and only_bound(split.old):
         return f"was {both_texts(split.old, split.new)[0]}"
-    return shortened(f"was {condition_text(split.old, most=MOST_MARKED)}", LONGEST_MARK)
+    return shorten(f"was {condition_text(split.old, most=MOST_MARKED)}", LONGEST_MARK)
 
 
 def _split_text(diff: TreeDiff, split: SplitChange) -> str:
@@ -372,7 +372,7 @@ def _watched(run: UpdateRun) -> Iterator[str]:
             off.append((-round(abs(expected - observed), 9), text))
     yield from (text for _, text in sorted(off)[:MOST_WATCHED])
     if len(off) > MOST_WATCHED:
-        yield f"and {counted(len(off) - MOST_WATCHED, 'more subgroup')} like that"
+        yield f"and {pluralize(len(off) - MOST_WATCHED, 'more subgroup')} like that"
     moved = [
         each["name"] for each in run.facts["periods"]["columns"] if each["band"] == "much" or each["news"]
     ]
@@ -382,7 +382,7 @@ def _watched(run: UpdateRun) -> Iterator[str]:
         ("large shift, not in the tree", [name for name in moved if name not in used]),
     ):
         if names:
-            yield f"{title}: {joined(names, MOST_WATCHED)}"
+            yield f"{title}: {join_parts(names, MOST_WATCHED)}"
 
 
 def _update_figures(run: UpdateRun) -> Iterator[KeyFigure]:
@@ -416,7 +416,7 @@ def _change_figure(diff: TreeDiff) -> KeyFigure:
         return KeyFigure(value, "What changed?", note)
     n = diff.split_counts
     parts = [
-        f"{n.kept} of {counted(n.kept + n.moved + n.gone, 'split')} {'stays' if n.kept == 1 else 'stay'}"
+        f"{n.kept} of {pluralize(n.kept + n.moved + n.gone, 'split')} {'stays' if n.kept == 1 else 'stay'}"
     ]
     parts += [
         f"{number} {verb}"
@@ -424,7 +424,7 @@ def _change_figure(diff: TreeDiff) -> KeyFigure:
         if number
     ]
     note = f"{', '.join(parts)}; tree distance {fixed_text(diff.distance.total, 2)}"
-    return KeyFigure(counted(n.changed, "split"), "What changed?", note)
+    return KeyFigure(pluralize(n.changed, "split"), "What changed?", note)
 
 
 def _affected_figure(run: UpdateRun) -> KeyFigure:
@@ -490,7 +490,7 @@ def _affected_sentence(run: UpdateRun) -> str:
     """How many get another decision, which way, and where most of them are."""
     outputs = run.facts["outputs"]
     part, changed = outputs["all"], outputs["all"]["decisions"]["changed"]
-    n_rows = counted(part["rows"], "new row")
+    n_rows = pluralize(part["rows"], "new row")
     if not changed["rows"]:
         move = percent_text(part["churn"]) if outputs["positive"] is not None else f"{part['churn']:.3g}"
         return f"None of {n_rows} gets another decision; the mean change of the predictions is {move}."
@@ -510,7 +510,7 @@ def _swap_text(part: Mapping[str, Any], name: str, outputs: Mapping[str, Any]) -
     noun = name.replace("_", "-").removesuffix("s")
     if not part["rows"]:
         return f"no {noun}s"
-    text = counted(part["rows"], noun)
+    text = pluralize(part["rows"], noun)
     if outputs["positive"] is None:
         return text
     rate = rounded_percent(part["events"] / part["rows"])
@@ -873,7 +873,7 @@ def _found_limits(run: UpdateRun) -> Iterator[str]:
     if not outputs["scored_on_rows_held_out"]:
         yield "No rows were held out: scores and calibration are those of training rows, and too good."
     if small := [each["name"] for each in subgroups if each["is_small"]]:
-        yield f"Too few rows to judge {counted(len(small), 'subgroup')}: {', '.join(small)}."
+        yield f"Too few rows to judge {pluralize(len(small), 'subgroup')}: {', '.join(small)}."
     if not subgroups:
         yield "No subgroups are named, so none is judged: model-card.toml or a policy can name columns."
     if run.facts["periods"]["before"] is None:
@@ -882,7 +882,7 @@ def _found_limits(run: UpdateRun) -> Iterator[str]:
         yield "No policy was stated before the update."
     elif run.verdict.not_judged:
         lines = ", ".join(dict.fromkeys(line.name for line in run.verdict.not_judged))
-        yield f"{counted(len(run.verdict.not_judged), 'line')} of the policy could not be judged: {lines}."
+        yield f"{pluralize(len(run.verdict.not_judged), 'line')} of the policy could not be judged: {lines}."
 
 
 def _identity_section(run: UpdateRun) -> PageSection:

@@ -13,19 +13,19 @@ import numpy as np
 
 from holdfast._arrays import FloatArray, IntArray
 from holdfast._text import (
-    counted,
+    estimate_text,
+    estimate_texts,
     fixed_text,
-    in_words,
     label_text,
     number_text,
+    number_word,
     percent_range,
     percent_text,
+    pluralize,
     printable,
     probability_text,
     rounded_percent,
-    shortened,
-    with_error,
-    with_errors,
+    shorten,
 )
 from holdfast._version import __version__
 from holdfast._view import TextTable
@@ -303,7 +303,7 @@ def fit_page(subject: Any, options: ReportOptions) -> Page:
 
 
 def _name(text: str) -> str:
-    return shortened(printable(text), 40)
+    return shorten(printable(text), 40)
 
 
 def _tree_sentence(fitted: Fitted, tree: Tree) -> str:
@@ -312,8 +312,8 @@ def _tree_sentence(fitted: Fitted, tree: Tree) -> str:
     used = list(dict.fromkeys(tree.schema.names[index] for index in tree.feature.tolist() if index != LEAF))
     columns = listing(map(_name, used))
     if len(used) > MOST_NAMED:
-        columns = f"{in_words(len(used))} of {len(tree.schema.features)} columns, first {_name(used[0])}"
-    groups = f"The tree sorts {plural(fitted.noun)} into {in_words(tree.n_leaves)} groups by {columns}."
+        columns = f"{number_word(len(used))} of {len(tree.schema.features)} columns, first {_name(used[0])}"
+    groups = f"The tree sorts {plural(fitted.noun)} into {number_word(tree.n_leaves)} groups by {columns}."
     low, high = _ends(fitted, tree)
     if not tree.schema.target.is_classes:
         ends = f"{number_text(low, 3)} in the lowest group to {number_text(high, 3)} in the highest"
@@ -333,7 +333,7 @@ def _classes_sentence(tree: Tree) -> str:
         told = listing(_name(names[place]) for place in predicted)
     never = len(names) - len(predicted)
     is_are = "is" if never == 1 else "are"
-    rest = f"; {in_words(never)} of {in_words(len(names))} classes {is_are} never predicted"
+    rest = f"; {number_word(never)} of {number_word(len(names))} classes {is_are} never predicted"
     return f"They predict {told}{rest if never else ''}."
 
 
@@ -345,7 +345,7 @@ def _ends(fitted: Fitted, tree: Tree) -> tuple[float, float]:
 def _ensemble_sentence(fitted: Fitted) -> str:
     first = [_name(each.name) for each in fitted.uses if each.anywhere > 0][:3]
     most = f", most of all by {listing(first)}" if first else ""
-    return f"{counted(len(fitted.trees), 'tree')} together predict {fitted.outcome}{most}."
+    return f"{pluralize(len(fitted.trees), 'tree')} together predict {fitted.outcome}{most}."
 
 
 def _support_sentence(fitted: Fitted) -> str:
@@ -357,8 +357,8 @@ def _support_sentence(fitted: Fitted) -> str:
     return (
         f"Of {len(fitted.references)} trees grown on other samples, "
         f"{rounded_percent(first.references)} split "
-        f"first on {_name(first.feature)}, as this tree does; {in_words(firm) if firm else 'none'} of its "
-        f"{in_words(len(supports))} splits {'has' if firm == 1 else 'have'} a split support of at least "
+        f"first on {_name(first.feature)}, as this tree does; {number_word(firm) if firm else 'none'} of its "
+        f"{number_word(len(supports))} splits {'has' if firm == 1 else 'have'} a split support of at least "
         f"{rounded_percent(FIRM)}."
     )
 
@@ -366,7 +366,7 @@ def _support_sentence(fitted: Fitted) -> str:
 def _key_figures(fitted: Fitted) -> Iterator[KeyFigure]:
     """The numbers that a reader looks for first."""
     if (score := _test_score(fitted)) is not None:
-        value, _, error = with_errors([score[0]], [score[1]])[0].partition(" ± ")
+        value, _, error = estimate_texts([score[0]], [score[1]])[0].partition(" ± ")
         name = "new rows" if fitted.test is None or fitted.test.are_new else "rows given"
         yield KeyFigure(
             value, f"{fitted.metric.title} on test rows", f"± {error}, {fitted.n_test_rows:,} {name}"
@@ -380,13 +380,13 @@ def _key_figures(fitted: Fitted) -> Iterator[KeyFigure]:
             yield KeyFigure(
                 share, "Support of the first split", "of trees of other samples split on it first"
             )
-        yield KeyFigure(str(model.n_leaves), "Rules", f"at most {counted(model.depth, 'condition')} each")
+        yield KeyFigure(str(model.n_leaves), "Rules", f"at most {pluralize(model.depth, 'condition')} each")
     else:
         yield KeyFigure(str(len(fitted.trees)), "Trees")
     n_rows = fitted.record.get("division", {}).get("training_rows")
     n_rows = n_rows or (model.count[0] if isinstance(model, Tree) else 0)
     if n_rows:
-        yield KeyFigure(f"{n_rows:,.0f}", "Training rows", counted(len(fitted.schema.columns), "column"))
+        yield KeyFigure(f"{n_rows:,.0f}", "Training rows", pluralize(len(fitted.schema.columns), "column"))
 
 
 def _subtitle(fitted: Fitted) -> str:
@@ -534,7 +534,7 @@ def _against_text(expected: _Score, test: _Score, is_loss: bool) -> str:
 def _score_text(score: _Score) -> str:
     if score is None or score["score"] is None:
         return ""
-    return with_errors([score["score"]], [score["standard_error"] or 0.0])[0]
+    return estimate_texts([score["score"]], [score["standard_error"] or 0.0])[0]
 
 
 def _test_score(fitted: Fitted) -> tuple[float, float] | None:
@@ -553,7 +553,7 @@ def _score_sentence(fitted: Fitted) -> str:
     name = "new rows" if fitted.test is None or fitted.test.are_new else fitted.test.name
     on, stated = (
         f"On {fitted.n_test_rows:,} {name}",
-        f"{fitted.metric.title} {with_errors([found[0]], [found[1]])[0]}",
+        f"{fitted.metric.title} {estimate_texts([found[0]], [found[1]])[0]}",
     )
     share = rounded_percent(max(found[0], 0.0))
     if fitted.metric.name == "auc" and fitted.positive is not None:
@@ -669,9 +669,9 @@ def _candidate_text(fitted: Fitted, candidate: int) -> str:
     kind = f" ({', '.join(kinds)})" if kinds else ""
     return (
         f"Candidate {candidate}{kind}: "
-        f"{fitted.metric.title} {with_error(score, float(frontier.score_error[candidate]))}, instability "
+        f"{fitted.metric.title} {estimate_text(score, float(frontier.score_error[candidate]))}, instability "
         f"{number_text(float(frontier.instability[candidate]), 4)}, "
-        f"{counted(int(frontier.n_leaves[candidate]), 'leaf', 'leaves')}"
+        f"{pluralize(int(frontier.n_leaves[candidate]), 'leaf', 'leaves')}"
     )
 
 
@@ -711,7 +711,7 @@ def _features_section(fitted: Fitted) -> PageSection | None:
     of = (
         f"{others or len(fitted.trees)} trees of other samples"
         if others
-        else counted(len(fitted.trees), "tree")
+        else pluralize(len(fitted.trees), "tree")
     )
     text = (
         f"Importance is the share of the decrease of impurity, in {of}; root, 2 levels, 3 levels and "
@@ -813,7 +813,7 @@ def _spread_section(fitted: Fitted) -> PageSection | None:
         "reference": "The {} of other samples differ from it by",
     }
     sentences = [
-        f"{texts[name].format(counted(len(each), 'tree'))} {_spread_text(own, each, limit)}"
+        f"{texts[name].format(pluralize(len(each), 'tree'))} {_spread_text(own, each, limit)}"
         for name, each in known.items()
     ]
     display = SpreadDisplay.from_predictions(
@@ -897,7 +897,7 @@ def _schema_section(fitted: Fitted) -> PageSection:
         ]
         for index, each in ((index, fitted.schema.features[index]) for index in order)
     ]
-    name, size = _file_name(fitted), f"{counted(n_rows, 'row')}, " if n_rows else ""
+    name, size = _file_name(fitted), f"{pluralize(n_rows, 'row')}, " if n_rows else ""
     if target.is_classes:
         counts = data.get("target", {}).get("classes", {})
         classes = [
@@ -910,7 +910,7 @@ def _schema_section(fitted: Fitted) -> PageSection:
     else:
         told = f", from {number_text(target.low, 4)} to {number_text(target.high, 4)}"
     text = (
-        f"{f'{name}: ' if name else ''}{size}{counted(len(rows), 'column')} to predict "
+        f"{f'{name}: ' if name else ''}{size}{pluralize(len(rows), 'column')} to predict "
         f"{printable(target.name)}{told}."
     )
     table = TextTable(["column", "in the model", "kind", "range or categories", "missing"], rows)

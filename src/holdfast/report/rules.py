@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from holdfast._arrays import BoolArray, FloatArray
-from holdfast._text import label_text, number_text, percent_range, printable, rounded_percent, told_apart
+from holdfast._text import distinct_texts, label_text, number_text, percent_range, printable, rounded_percent
 from holdfast.data.custom_features import (
     Column,
     Constant,
@@ -542,7 +542,7 @@ def own_interval(found: LeafOutcome) -> tuple[float, float] | None:
 
 
 def _between(interval: tuple[float, float] | None) -> str:
-    return "" if interval is None else f" ({' to '.join(told_apart(*interval))})"
+    return "" if interval is None else f" ({' to '.join(distinct_texts(*interval))})"
 
 
 def listing(parts: Iterable[str]) -> str:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from holdfast._arrays import BoolArray, FloatArray, LongArray
-from holdfast._text import columns_text, first_rows, joined, listed, printable
+from holdfast._text import columns_text, first_rows, join_parts, printable, quoted
 from holdfast.data.columns import read_column
 from holdfast.data.dates import parse_date_columns
 from holdfast.data.folds import (
@@ -145,7 +145,7 @@ def _check_names(source: str, known: tuple[str, ...], settings: DataSettings) ->
     for setting, names in by_setting.items():
         if absent := [name for name in names if name not in known]:
             raise DataError(
-                f"There is no column {listed(absent)} in {source}, as {setting} says. "
+                f"There is no column {quoted(absent)} in {source}, as {setting} says. "
                 f"{columns_text(absent, known)}"
             )
     used: dict[str, str] = {}
@@ -156,7 +156,7 @@ def _check_names(source: str, known: tuple[str, ...], settings: DataSettings) ->
             if before != setting and (before, setting) != ("stage", "groups"):
                 raise DataError(f"Column {name!r} is given both as {before} and as {setting}: choose one.")
     if set(known) <= set(used).difference(dates):
-        raise DataError(f"No column of {source} is left to ask about: all have another role, {listed(used)}.")
+        raise DataError(f"No column of {source} is left to ask about: all have another role, {quoted(used)}.")
 
 
 def _with_target(rows: Rows, name: str, *, drop_missing: bool) -> Rows:
@@ -244,7 +244,7 @@ def with_orders(frame: Frame, orders: Mapping[str, tuple[str, ...]]) -> Frame:
 
 def stage_places(texts: Any, order: tuple[str, ...]) -> FloatArray:
     """The place of every row's stage in the order, NaN where it has none."""
-    _check_known(texts.tolist(), order, "the stage has", f"stage_order {joined(list(order))}")
+    _check_known(texts.tolist(), order, "the stage has", f"stage_order {join_parts(list(order))}")
     place = {name: float(number) for number, name in enumerate(order)}
     return np.array([np.nan if text is None else place[text] for text in texts], np.float64)
 
@@ -254,7 +254,7 @@ def warn_of_alphabet(stages: Sequence[str]) -> None:
     if all(map(_is_number, stages)) or all(map(_IN_TIME.fullmatch, stages)):
         return
     warnings.warn(
-        f"the stages are taken in the order of the alphabet: {joined(list(stages))}. If they follow each "
+        f"the stages are taken in the order of the alphabet: {join_parts(list(stages))}. If they follow each "
         "other otherwise, give stage_order with the earliest first.",
         DataWarning,
         stacklevel=4,
@@ -272,7 +272,7 @@ def _check_known(texts: Sequence[str | None], order: tuple[str, ...], where: str
     if not unknown:
         return
     first, count = next(iter(unknown.items()))
-    others = f", and {listed(list(unknown)[1:])}" if len(unknown) > 1 else ""
+    others = f", and {quoted(list(unknown)[1:])}" if len(unknown) > 1 else ""
     rows = "1 row" if count == 1 else f"{count} rows"
     raise DataError(f"{where} {first!r} in {rows}{others}, and {setting} does not: put all into the order.")
 
@@ -407,7 +407,7 @@ def _of_new_class(whole: Table, is_late: BoolArray, stages: tuple[str, ...]) -> 
     if is_new.any():
         names = [format_class_names(target)[place] for place in np.flatnonzero(~known)]
         warnings.warn(
-            f"{is_new.sum()} rows have a class, {joined(names, MOST_NAMED)}, that no stage before "
+            f"{is_new.sum()} rows have a class, {join_parts(names, MOST_NAMED)}, that no stage before "
             f"{_named(stages[:1])} has: they are learnt from, and not tested by.",
             DataWarning,
             stacklevel=4,
@@ -426,7 +426,7 @@ def _report_few_to_train(stages: tuple[str, ...], n_test: int, n_earlier: int, n
 
 
 def _named(stages: tuple[str, ...]) -> str:
-    return joined([printable(stage) for stage in stages], MOST_NAMED)
+    return join_parts([printable(stage) for stage in stages], MOST_NAMED)
 
 
 def _draw(whole: Table, rows: Rows, fraction: float, seed: int) -> BoolArray:

@@ -7,7 +7,7 @@ from functools import cached_property
 from math import hypot
 from typing import Any
 
-from holdfast._text import joined, printable, rounded_percent, with_errors
+from holdfast._text import estimate_texts, join_parts, printable, rounded_percent
 from holdfast.errors import DataError, ParameterError
 from holdfast.explain.feature_use import FeatureUses
 from holdfast.explain.split_support import SplitSupports
@@ -243,7 +243,9 @@ def scores_disagree(fit: Fit) -> bool:
 def stages_text(stages: tuple[str, ...]) -> str:
     """The stages as the data calls them; of many, the first and the last."""
     names = [printable(stage) for stage in stages]
-    return joined(names) if len(names) <= MOST_STAGES else f"{names[0]} to {names[-1]}, {len(names)} of them"
+    return (
+        join_parts(names) if len(names) <= MOST_STAGES else f"{names[0]} to {names[-1]}, {len(names)} of them"
+    )
 
 
 def _too_few_text(fit: Fit) -> str:
@@ -268,7 +270,7 @@ def _scores_text(fit: Fit) -> str:
     if not scores_disagree(fit) or later is None or earlier is None:
         return ""
     values, errors = zip(*((metric.shown(each.value), each.error) for each in (later, earlier)), strict=True)
-    on_later, on_earlier = with_errors(values, errors)
+    on_later, on_earlier = estimate_texts(values, errors)
     expect = (
         "Expect of new rows what the later ones give, at best."
         if later.value < earlier.value

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from holdfast._text import columns_text, listed
+from holdfast._text import columns_text, quoted
 from holdfast.data.dates import DateColumn, find_date_source, parse_date_columns
 from holdfast.data.encode import encode_rows, required_columns
 from holdfast.data.frame import Frame
@@ -105,7 +105,7 @@ def read_columns(
         source.read(ColumnChoices(categorical=names), replace(rules, dates=()))  # is it a table at all?
         they = "it" if len(missing) == 1 else "them"
         raise SchemaMismatch(
-            f"{needs.format(source.name, listed(missing, 30), they)} {columns_text(missing, names)}"
+            f"{needs.format(source.name, quoted(missing, 30), they)} {columns_text(missing, names)}"
         )
     if not needed:
         needed = {names[0]}  # of a tree that asks nothing, the rows count
@@ -231,7 +231,7 @@ def read_compared(trees: tuple[Tree, Tree], source: RowSource, columns: Sequence
     with open_source(source.data, source.rules.encoding) as data:
         if absent := [name for name in (*roles, *columns) if name not in data.names]:
             raise DataError(
-                f"There is no column {listed(absent)} in {data.name}. {columns_text(absent, data.names)}"
+                f"There is no column {quoted(absent)} in {data.name}. {columns_text(absent, data.names)}"
             )
         frame = read_rows_of_both(data, old, new, further, source.rules, columns)
     weight = frame.column(source.weight) if source.weight else None

@@ -10,7 +10,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from holdfast._arrays import FloatArray
-from holdfast._text import number_text, printable, with_errors
+from holdfast._text import estimate_texts, number_text, printable
 from holdfast._view import Picture, TextTable, View, ViewMixin
 from holdfast.data.read import open_source
 from holdfast.errors import DataError
@@ -144,7 +144,7 @@ class Run(ViewMixin):
         if found["test"] is None:
             return "not tested"
         score, error = (found["test"][name] for name in ("score", "standard_error"))
-        text = "unknown" if score is None else with_errors([score], [error or 0.0])[0]
+        text = "unknown" if score is None else estimate_texts([score], [error or 0.0])[0]
         return f"{self.facts['metric']['title']} {text} on {self.facts['division']['test_rows']:,} test rows"
 
     def _features(self, data: Any) -> Any:
@@ -280,5 +280,5 @@ def _cells(tree: dict[str, Any]) -> list[str]:
         number_text(tree["instability"], 4),
         str(tree["leaves"]),
         str(tree["depth"]),
-        with_errors([test["score"]], [test["standard_error"] or 0.0])[0] if known else "",
+        estimate_texts([test["score"]], [test["standard_error"] or 0.0])[0] if known else "",
     ]

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from holdfast._files import LockHolder, aside, lock_holder, locked, resolved, run_cleanup
-from holdfast._text import counted, printable
+from holdfast._text import pluralize, printable
 from holdfast.errors import DataError, FullDiskError, HoldfastError, StoreWarning
 from holdfast.io.task_store import Database, StoreContent, TaskStore, store_content
 from holdfast.parallel.tasks import cache_results_in
@@ -160,7 +160,7 @@ def _kept(store: TaskStore, path: Path) -> Iterator[None]:
         if isinstance(error, OSError) and error.filename == os.fspath(store.path):
             error.filename = os.fspath(path)  # the name that the user knows
         if n_kept:
-            kept = f"{counted(n_kept, 'result')} {'is' if n_kept == 1 else 'are'} kept"
+            kept = f"{pluralize(n_kept, 'result')} {'is' if n_kept == 1 else 'are'} kept"
             if isinstance(error, OSError) and error.errno in _FULL and error.filename is not None:
                 raise FullDiskError(
                     f"The disk of '{path}' is full. {kept}: make room, and {_AGAIN}"
@@ -203,7 +203,7 @@ def _lines(status: RunStatus) -> Iterator[tuple[str, str]]:
         if kept.stages:
             last = kept.stages[-1]
             yield "stage", f"{len(kept.stages)}, {last.name.lower()}: {last.done:,} of {last.total:,} tasks"
-        yield "kept", f"{counted(kept.n_results, 'result')}, {size_text(kept.n_bytes)}"
+        yield "kept", f"{pluralize(kept.n_results, 'result')}, {size_text(kept.n_bytes)}"
         yield "last kept", kept.written
     if status.holder is not None:
         yield "process", _process(status)
@@ -234,7 +234,7 @@ def size_text(n_bytes: int) -> str:
     ('999 bytes', '12.3 MB')
     """
     if n_bytes < 1000:
-        return counted(n_bytes, "byte")
+        return pluralize(n_bytes, "byte")
     for factor, unit in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
         if n_bytes >= factor:
             return f"{n_bytes / factor:.1f} {unit}"

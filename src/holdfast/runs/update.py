@@ -17,7 +17,7 @@ from typing import Any
 from sklearn.utils.validation import check_is_fitted
 
 from holdfast._files import replace_file
-from holdfast._text import counted, percent_text
+from holdfast._text import percent_text, pluralize
 from holdfast._version import __version__
 from holdfast._view import View, ViewMixin
 from holdfast.adapters import as_tree
@@ -515,7 +515,7 @@ def _updating(model: Any, name: str) -> tuple[Updating, str]:
     ensemble = getattr(model, "ensemble_", model)
     if isinstance(ensemble, Ensemble):
         raise ParameterError(
-            f"Cannot update {name}: it is an ensemble of {counted(len(ensemble.trees), 'tree')}, and an "
+            f"Cannot update {name}: it is an ensemble of {pluralize(len(ensemble.trees), 'tree')}, and an "
             "update is for a model of one tree."
         )
     if isinstance(model, DensityTree):

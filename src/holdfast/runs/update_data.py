@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from holdfast._arrays import FloatArray
-from holdfast._text import columns_text, listed
+from holdfast._text import columns_text, quoted
 from holdfast.data.columns import read_column
 from holdfast.data.dates import find_date_source
 from holdfast.data.frame import Frame, OrderedText, stack_vectors
@@ -194,7 +194,7 @@ def _without_text(frame: Frame, names: Sequence[str]) -> tuple[Frame, dict[str, 
     if not texts:
         return frame, {}
     warnings.warn(
-        f"the text in {listed(list(texts))} counts as missing: no question could be asked of it when the "
+        f"the text in {quoted(list(texts))} counts as missing: no question could be asked of it when the "
         "model was trained, as it had one value, or none. To use it, train a new model.",
         DataWarning,
         stacklevel=4,
@@ -216,7 +216,7 @@ def _tell_of_new(names: Sequence[str], known: Collection[str], settings: UpdateR
         return
     are = "column is" if len(new) == 1 else "columns are"
     warnings.warn(
-        f"{len(new)} {are} unknown to the model and left out: {listed(new, 5)}. "
+        f"{len(new)} {are} unknown to the model and left out: {quoted(new, 5)}. "
         "allow_new_values=True takes them in.",
         DataWarning,
         stacklevel=4,

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast._arrays import BoolArray, FloatArray, IntArray, scaled
-from holdfast._text import RowLabels, counted, first_rows, label_text, listed
+from holdfast._text import RowLabels, first_rows, label_text, pluralize, quoted
 from holdfast.data.columns import read_column
 from holdfast.data.frame import as_vector
 from holdfast.data.schema import Target
@@ -298,7 +298,7 @@ def _way_out(target: Target) -> str:
     names = [metric.name for metric in (_OF_CLASSES if target.is_classes else _OF_NUMBERS)]
     if not target.is_classes:
         names.append("quantile 0.9")
-    return f"choose one of {listed(names)}, the name of a scorer of scikit-learn's, or a scorer."
+    return f"choose one of {quoted(names)}, the name of a scorer of scikit-learn's, or a scorer."
 
 
 # -- How many rows a score must rest on before it is shown, and a tree before it is trusted ------------------
@@ -325,10 +325,10 @@ def describe_too_few(true_values: TrueValues) -> str:
     ''
     """
     target, values, groups = true_values.target, true_values.rows.values, true_values.groups
-    n_rows = counted(len(values), "row")
+    n_rows = pluralize(len(values), "row")
     n_groups = None if groups is None else len(np.unique(groups[true_values.counted]))
     if n_groups is not None and n_groups < MIN_ROWS // 2:
-        return f"{n_rows} of {counted(n_groups, 'group')}"
+        return f"{n_rows} of {pluralize(n_groups, 'group')}"
     if has_enough_rows(target, values):
         return ""
     if not target.is_classes:
@@ -338,7 +338,7 @@ def describe_too_few(true_values: TrueValues) -> str:
         return f"{n_rows}, all of class {label_text(target.classes[int(counts.argmax())])}"
     n_rare = len(values) - int(counts.max())
     return (
-        f"{n_rows}, {counted(n_rare, 'case')}"
+        f"{n_rows}, {pluralize(n_rare, 'case')}"
         if len(counts) == 2
         else f"{n_rows}, {n_rare} outside the largest class"
     )
@@ -351,13 +351,13 @@ def describe_few_to_learn(target: Target, values: NDArray[Any]) -> str:
     '92 rows with 6 cases of the rarer classes: too few to tell one tree from another. Read the model as a \
 description of these rows, and trust no score.'
     """
-    few, what = len(values) < LEAST_ROWS, counted(len(values), "row")
+    few, what = len(values) < LEAST_ROWS, pluralize(len(values), "row")
     if target.is_classes:
         n_cases = len(values) - int(np.bincount(values, minlength=2).max())
         if n_cases == 0:
             return ""  # one class has a note of its own
         few = few or n_cases < LEAST_CASES
-        what = f"{what} with {counted(n_cases, 'case')} of the rarer classes"
+        what = f"{what} with {pluralize(n_cases, 'case')} of the rarer classes"
     return (
         f"{what}: too few to tell one tree from another. Read the model as a description of these rows, and "
         "trust no score."

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from holdfast._arrays import BoolArray, FloatArray, without_last_digits
-from holdfast._text import label_text, listed
+from holdfast._text import label_text, quoted
 from holdfast.data.schema import Target
 from holdfast.errors import ParameterError
 from holdfast.scoring.formulas import Estimate, ScoredRows, weighted_mean
@@ -101,7 +101,7 @@ def make_net_benefit(name: str, target: Target) -> NetBenefit:
         )
     names = [str(each) for each in target.classes]
     if label and label not in names:
-        raise ParameterError(f"scoring={name!r} names the class {label!r}, and there are {listed(names)}.")
+        raise ParameterError(f"scoring={name!r} names the class {label!r}, and there are {quoted(names)}.")
     if not label and len(names) != 2:
         raise ParameterError(f"scoring={name!r} must name one of {len(names)} classes: write {_FORM}.")
     usual = 1 if target.positive is None else target.class_place(target.positive)

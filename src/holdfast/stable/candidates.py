@@ -11,7 +11,7 @@ import numpy as np
 
 from holdfast._arrays import BoolArray, FloatArray, IntArray, LongArray, frozen, without_last_digits
 from holdfast._random import Branch, derived_seeds
-from holdfast._text import listed
+from holdfast._text import quoted
 from holdfast.adapters import as_tree, needs_integer_classes
 from holdfast.data.folds import assign_strata, random_positions, select_below, subset_groups
 from holdfast.data.resampling import Units, all_counts
@@ -236,7 +236,7 @@ def foreign_learner(table: Table, learner: Any, combinations: Sequence[Combinati
     names = [feature.name for feature in table.schema.columns if feature.is_subset]
     if is_estimator and names:
         raise ParameterError(
-            f"The learner {type(learner).__name__} would take the categories of {listed(names)} for numbers. "
+            f"The learner {type(learner).__name__} would take the categories of {quoted(names)} for numbers. "
             "Leave learner=None, which splits them as sets, or give a function that encodes them."
         )
     repeats, importance = split_weight(table.weight, table.n_rows)

@@ -11,7 +11,7 @@ import numpy as np
 from holdfast._arrays import BoolArray, FloatArray, KeyArray, LongArray
 from holdfast._check import check_fraction, is_integer
 from holdfast._random import Branch
-from holdfast._text import counted, with_errors
+from holdfast._text import estimate_texts, pluralize
 from holdfast.data.folds import (
     assign_folds,
     assign_strata,
@@ -209,12 +209,12 @@ class BaselineTest(NamedTuple):
     def finding(self) -> str:
         """What was tested and found, as a sentence without its subject."""
         constant = "the base rate" if self.is_classes else "the mean"
-        value = with_errors([self.metric.shown(self.score.value)], [self.score.error])[0]
+        value = estimate_texts([self.metric.shown(self.score.value)], [self.score.error])[0]
         # Rounded down: 2.48 is not "2.5 where 2.5 are required".
         ratio = np.floor(10 * self.ratio) / 10 + 0.0
         return (
             f"not clearly better than predicting {constant}: {self.metric.title} {value} on "
-            f"{counted(self.n_rows, 'held-out row')} (association with the target: {ratio:.1f} standard "
+            f"{pluralize(self.n_rows, 'held-out row')} (association with the target: {ratio:.1f} standard "
             f"errors; {CLEAR:g} are required)."
         )
 

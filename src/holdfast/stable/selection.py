@@ -7,14 +7,14 @@ import numpy as np
 from holdfast._arrays import LongArray, without_last_digits
 from holdfast._check import check_choice, check_number, is_integer
 from holdfast._text import (
-    counted,
-    joined,
+    distinct_texts,
+    estimate_text,
+    join_parts,
     loss_text,
     number_text,
     percent_text,
-    shortened,
-    told_apart,
-    with_error,
+    pluralize,
+    shorten,
 )
 from holdfast._view import TextTable, View, ViewMixin
 from holdfast.errors import ParameterError
@@ -217,7 +217,7 @@ def _allowed(frontier: Frontier, rule: SelectionRule) -> LongArray:
     if size not in frontier.sizes:
         raise ParameterError(
             f"max_leaf_nodes={size} is not on the frontier, which has trees of at most "
-            f"{joined(list(map(str, frontier.sizes)))} leaves: choose one of these, or fit again with "
+            f"{join_parts(list(map(str, frontier.sizes)))} leaves: choose one of these, or fit again with "
             f"max_leaf_nodes={size}."
         )
     limits = frontier.max_leaf_nodes
@@ -373,7 +373,7 @@ def _compared(frontier: Frontier, metric: Metric, candidate: int, among: LongArr
     d, a = float(frontier.instability[candidate]), float(frontier.score[candidate])
     top_d = float(frontier.instability[best])
     known = f"{metric.title} {score_text(metric, a)}, {_leaves_text(frontier, candidate)}"
-    own, top = told_apart(d, top_d)
+    own, top = distinct_texts(d, top_d)
     if not d < top_d or own == top:
         return f"Instability {number_text(d, 4)}, {known}."
     return (
@@ -384,7 +384,7 @@ def _compared(frontier: Frontier, metric: Metric, candidate: int, among: LongArr
 
 
 def _leaves_text(frontier: Frontier, candidate: int) -> str:
-    return counted(int(frontier.n_leaves[candidate]), "leaf", "leaves")
+    return pluralize(int(frontier.n_leaves[candidate]), "leaf", "leaves")
 
 
 def _candidates_text(frontier: Frontier) -> str:
@@ -438,16 +438,16 @@ def _head(frontier: Frontier) -> str:
     if frontier.has_teacher:
         sizes = ", ".join(map(str, reversed(frontier.sizes)))
         each = f"number of leaves ({sizes}) and tolerance" if sizes else "tolerance"
-        return f"{counted(len(frontier), 'candidate')}, one for each {each}:"
+        return f"{pluralize(len(frontier), 'candidate')}, one for each {each}:"
     n_efficient = frontier.efficient.sum()
     verb = "is" if n_efficient == 1 else "are"
-    return f"{n_efficient} of {counted(len(frontier), 'candidate')} {verb} efficient:"
+    return f"{n_efficient} of {pluralize(len(frontier), 'candidate')} {verb} efficient:"
 
 
 def _headings(frontier: Frontier) -> list[str]:
     title = "score" if frontier.metric is None else frontier.metric.title
     lost = LOST if frontier.has_teacher else "size-adjusted"
-    return ["candidate", "instability", lost, shortened(title, WIDEST_TITLE), "leaves", "depth"]
+    return ["candidate", "instability", lost, shorten(title, WIDEST_TITLE), "leaves", "depth"]
 
 
 def shown_order(frontier: Frontier) -> LongArray:
@@ -485,9 +485,9 @@ def _cells(frontier: Frontier, place: int) -> list[str]:
     read = score if frontier.metric is None else frontier.metric.shown(score)
     return [
         f"{place} *" if place == frontier.chosen else str(place),
-        with_error(frontier.instability[place], frontier.instability_error[place], room=7),
+        estimate_text(frontier.instability[place], frontier.instability_error[place], room=7),
         lost_text(frontier, place) or f"{frontier.size_adjusted[place]:.2f}",
-        with_error(read, frontier.score_error[place], room=6),
+        estimate_text(read, frontier.score_error[place], room=6),
         leaves_text(frontier, place),
         str(frontier.depth[place]),
     ]

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from holdfast._arrays import BoolArray, FloatArray, LongArray
-from holdfast._text import counted
+from holdfast._text import pluralize
 from holdfast.data.folds import subset_groups
 from holdfast.data.row_keys import copies_as_groups
 from holdfast.data.row_order import canonical
@@ -63,7 +63,7 @@ class StableTrees:
         return self.references if self.sizes is None else self.sizes.references_of(candidate, self.references)
 
     def __repr__(self) -> str:
-        trees = f"{len(self.references)} reference trees, {counted(len(self.candidates), 'candidate')}"
+        trees = f"{len(self.references)} reference trees, {pluralize(len(self.candidates), 'candidate')}"
         return f"<StableTrees: {trees}, {self.frontier.efficient.sum()} efficient, {self.metric.title}>"
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from holdfast._arrays import BoolArray, FloatArray, IntArray, LongArray
-from holdfast._text import listed
+from holdfast._text import quoted
 from holdfast.data.schema import Feature, Label, Schema, Target
 from holdfast.errors import BrokenTreeError
 from holdfast.tree.check import TOLERANCE, check_features, check_outcome, check_schema, check_tree
@@ -151,7 +151,7 @@ def as_node(name: str, given: Any) -> Node:
     if not isinstance(given, Mapping):
         raise BrokenTreeError(f"{name} is {given!r}: a node is a Node or a dictionary.")
     if unknown := [key for key in given if key not in _NAMES]:
-        raise BrokenTreeError(f"{name} has {listed(unknown)}: the keys of a node are {', '.join(_NAMES)}.")
+        raise BrokenTreeError(f"{name} has {quoted(unknown)}: the keys of a node are {', '.join(_NAMES)}.")
     return Node(**given)
 
 
@@ -172,7 +172,7 @@ def make_split(schema: Schema, name: str, node: Node) -> Split | None:
     asked = {word: getattr(node, word) is not None for word in ("threshold", "categories", "left", "right")}
     if node.feature is None:
         if extra := [word for word, is_there in asked.items() if is_there]:
-            raise BrokenTreeError(f"{name} has no feature, so it is a leaf, but it has {listed(extra)}.")
+            raise BrokenTreeError(f"{name} has no feature, so it is a leaf, but it has {quoted(extra)}.")
         return None
     for word in ("left", "right"):
         if not asked[word]:
@@ -191,7 +191,7 @@ def make_split(schema: Schema, name: str, node: Node) -> Split | None:
 def _feature_number(schema: Schema, name: str, feature: str | int) -> int:
     if isinstance(feature, str):
         if feature not in schema.names:
-            raise BrokenTreeError(f"{name}: the schema has no {feature!r}; it has {listed(schema.names)}.")
+            raise BrokenTreeError(f"{name}: the schema has no {feature!r}; it has {quoted(schema.names)}.")
         return schema.names.index(feature)
     if not isinstance(feature, int | np.integer) or isinstance(feature, bool):
         raise BrokenTreeError(f"{name}: feature is {feature!r}: it is a name or a number.")
@@ -216,8 +216,8 @@ def _after(name: str, node: Node, feature: Feature) -> float:
     first = feature.categories[: len(chosen)]
     if set(first) != chosen:
         raise BrokenTreeError(
-            f"{name}: the categories {listed(sorted(chosen, key=feature.categories.index))} of the ordered "
-            f"feature {feature.name!r} are not the first of {listed(feature.categories)}."
+            f"{name}: the categories {quoted(sorted(chosen, key=feature.categories.index))} of the ordered "
+            f"feature {feature.name!r} are not the first of {quoted(feature.categories)}."
         )
     return len(first) - 0.5
 
@@ -228,8 +228,8 @@ def _known(name: str, categories: Collection[Label], feature: Feature) -> set[La
     chosen = {to_python_label(label) for label in categories}
     if unknown := [label for label in chosen if label not in feature.categories]:
         raise BrokenTreeError(
-            f"{name}: {feature.name!r} has no categories {listed(unknown)}; it has "
-            f"{listed(feature.categories)}."
+            f"{name}: {feature.name!r} has no categories {quoted(unknown)}; it has "
+            f"{quoted(feature.categories)}."
         )
     return chosen
 
@@ -275,7 +275,7 @@ def make_value(name: str, given: Any, target: Target) -> Any:
         amounts = {to_python_label(label): amount for label, amount in given.items()}
         if unknown := [label for label in amounts if label not in target.classes]:
             raise BrokenTreeError(
-                f"{name}: {target.name!r} has no classes {listed(unknown)}; it has {listed(target.classes)}."
+                f"{name}: {target.name!r} has no classes {quoted(unknown)}; it has {quoted(target.classes)}."
             )
         given = [amounts.get(label, 0.0) for label in target.classes]
     return _fractions(name, given, target)

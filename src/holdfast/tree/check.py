@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast._arrays import BoolArray, FloatArray, IntArray, LongArray
-from holdfast._text import listed
+from holdfast._text import quoted
 from holdfast.data.custom_features import parse_questions
 from holdfast.data.schema import Feature, Kind, Label, Schema, Target
 from holdfast.errors import BrokenTreeError, QuestionError
@@ -470,7 +470,7 @@ def check_ensemble(ensemble: "Ensemble") -> None:
     if not ensemble.trees:
         raise BrokenTreeError("trees is empty: an ensemble has at least one tree.")
     if ensemble.link not in get_args(Link):
-        raise BrokenTreeError(f"link is {ensemble.link!r}: it is one of {listed(get_args(Link))}.")
+        raise BrokenTreeError(f"link is {ensemble.link!r}: it is one of {quoted(get_args(Link))}.")
     for name in ("weights", "outputs", "start"):
         array = getattr(ensemble, name)
         if array.ndim != 1:
@@ -503,8 +503,8 @@ def _check_outputs(ensemble: "Ensemble") -> None:
         classes = tree.schema.target.classes
         if classes and classes is not target.classes and classes != target.classes:
             raise BrokenTreeError(
-                f"trees[{position}] predicts the classes {listed(classes)}, and the ensemble predicts "
-                f"{listed(target.classes) or 'a number'}."
+                f"trees[{position}] predicts the classes {quoted(classes)}, and the ensemble predicts "
+                f"{quoted(target.classes) or 'a number'}."
             )
         if not classes and (ensemble.votes or (ensemble.link == "mean" and target.is_classes)):
             raise BrokenTreeError(f"trees[{position}] predicts a number: shares and votes are for classes.")

@@ -11,7 +11,7 @@ import numpy as np
 
 from holdfast._arrays import BoolArray, FloatArray
 from holdfast._check import is_number
-from holdfast._text import listed, number_text
+from holdfast._text import number_text, quoted
 from holdfast.data.schema import Feature, Schema, Target
 from holdfast.data.table import Table
 from holdfast.errors import BrokenTreeError, EditError, SchemaMismatch
@@ -174,7 +174,7 @@ def _kept_in_order(tree: Tree, kind: EditKind, node: int) -> Tree:
     """Enforce monotone constraints; an EditError if a value set by a person violates them."""
     if kind == "value" and (n_broken := count_violations(tree)):
         assert tree.monotone is not None
-        features = listed([name for name, _ in tree.monotone.directions])
+        features = quoted([name for name, _ in tree.monotone.directions])
         raise EditError(
             f"The value of node {node} breaks what the tree promises of {features}: {n_broken} pairs of "
             "leaves would be out of order. Give a value between those of the leaves on either side."
@@ -217,7 +217,7 @@ def _fitting(schema: Schema, table: Any) -> Table:
     own, other = schema.target, table.schema.target
     if own.classes != other.classes:
         raise SchemaMismatch(
-            f"The rows have the classes {listed(other.classes)}, and the tree has {listed(own.classes)}. "
+            f"The rows have the classes {quoted(other.classes)}, and the tree has {quoted(own.classes)}. "
             f"{way_out}"
         )
     return table if table.schema == schema else replace(table, schema=schema)
@@ -244,8 +244,8 @@ def _value_line(node: int, given: Any, target: Target) -> FloatArray:
     amounts = {to_python_label(label): _number(node, amount) for label, amount in given.items()}
     if unknown := [label for label in amounts if label not in target.classes]:
         raise EditError(
-            f"The value for node {node} names {listed(unknown)}: the classes of {target.name!r} are "
-            f"{listed(target.classes)}."
+            f"The value for node {node} names {quoted(unknown)}: the classes of {target.name!r} are "
+            f"{quoted(target.classes)}."
         )
     unsaid = [label for label in target.classes if label not in amounts]
     left = 1.0 - sum(amounts.values())
@@ -451,7 +451,7 @@ def _reaching_text(tree: Tree, node: int) -> str:
     if feature.kind == "numeric":
         low, high = reaching.bounds
         return f"{feature.name!r} from {number_text(low)} to {number_text(high)}"
-    return f"{feature.name!r} in {listed(reaching.categories or feature.categories)}"
+    return f"{feature.name!r} in {quoted(reaching.categories or feature.categories)}"
 
 
 def find_unreachable(tree: Tree) -> set[tuple[int, bool]]:

@@ -14,19 +14,19 @@ from holdfast._text import (
     NO_BREAK,
     ORDERS,
     count_text,
+    distinct_texts,
     item_text,
-    joined,
+    join_parts,
     label_text,
     number_text,
     percent_range,
     percent_text,
     printable,
     probability_text,
+    protect_spaces,
     rounded_percent,
     rows_text,
-    shortened,
-    told_apart,
-    unbreakable,
+    shorten,
 )
 from holdfast.data.schema import Label, Target
 from holdfast.errors import ParameterError
@@ -215,7 +215,7 @@ class _Support:
             ends = f"{probability_text(low)} to {probability_text(high)}"
             observed = f"observed {probability_text(found.observed)}"
         else:
-            ends = "" if found.interval is None else " to ".join(told_apart(*found.interval))
+            ends = "" if found.interval is None else " to ".join(distinct_texts(*found.interval))
             observed = f"observed mean {number_text(found.observed, 4)}"
         if found.is_about_estimate:
             return "; ".join(filter(None, [ends, observed]))
@@ -226,7 +226,11 @@ def _indented(head: str, text: str) -> list[str]:
     if len(head) + len(text) <= WIDTH and text and text == text.strip():
         return [(head + text).replace(NO_BREAK, " ")]
     lines = wrap(
-        unbreakable(text), WIDTH, initial_indent=head, subsequent_indent=" " * MARGIN, break_on_hyphens=False
+        protect_spaces(text),
+        WIDTH,
+        initial_indent=head,
+        subsequent_indent=" " * MARGIN,
+        break_on_hyphens=False,
     )
     return [line.replace(NO_BREAK, " ") for line in lines]
 
@@ -490,7 +494,7 @@ def _sentence(tree: Tree, direction: int, names: list[str]) -> str:
     target = tree.schema.target
     place = tree.monotone.column(tree) if target.is_classes else None
     what = probability_name(target, place) if target.is_classes else printable(target.name)
-    columns = joined([printable(name) for name in names])
+    columns = join_parts([printable(name) for name in names])
     return f"{what} {_SAID[direction]} as {columns if len(names) == 1 else f'any of {columns}'} rises."
 
 
@@ -638,7 +642,7 @@ LONGEST_NAME = 16  # letters of a class in a heading
 
 def probability_name(target: Target, place: int | None) -> str:
     """What the probability is of: p, or with the positive class p(died)."""
-    return "p" if place is None else f"p({shortened(format_class_names(target)[place], LONGEST_NAME)})"
+    return "p" if place is None else f"p({shorten(format_class_names(target)[place], LONGEST_NAME)})"
 
 
 def told_probability(fractions: Sequence[float], place: int | None, predicted: int) -> float:
@@ -656,7 +660,7 @@ def interval_sentence(outcome: LeafOutcome) -> str:
     """
     if outcome.is_about_estimate and outcome.interval is not None:
         is_rate = outcome.label is not None
-        ends = percent_range(*outcome.interval) if is_rate else " to ".join(told_apart(*outcome.interval))
+        ends = percent_range(*outcome.interval) if is_rate else " to ".join(distinct_texts(*outcome.interval))
         return f"The 95 % interval of the tree's estimate is {ends}."
     if not outcome.is_outside:
         return ""

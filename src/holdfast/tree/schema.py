@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Sequence
 import numpy as np
 
 from holdfast._arrays import BoolArray, FloatArray, IntArray, LongArray
-from holdfast._text import listed
+from holdfast._text import quoted
 from holdfast.data.schema import Label, Schema, Target
 from holdfast.errors import SchemaMismatch
 from holdfast.tree.edit import carry_edits
@@ -147,9 +147,9 @@ def _column_misfits(old: Schema, new: Schema, asked: Collection[str]) -> Iterato
             way_out = "Read both data sets with the same categorical columns."
             yield f"{what} is {feature.kind} in the tree's schema, {other.kind} in the new one.", way_out
         elif lost := _lost(feature.categories, other.categories):
-            yield f"{what} has no categories {listed(lost)} in the new schema.", _WIDEN
+            yield f"{what} has no categories {quoted(lost)} in the new schema.", _WIDEN
         elif feature.kind == "ordered" and (np.diff(_places(feature.categories, other.categories)) < 0).any():
-            orders = f"{listed(feature.categories)} there and {listed(other.categories)} here"
+            orders = f"{quoted(feature.categories)} there and {quoted(other.categories)} here"
             yield f"{what} is ordered {orders}.", "Give both data sets one list of ordered categories."
 
 
@@ -159,7 +159,7 @@ def _target_misfits(old: Target, new: Target) -> Iterator[tuple[str, str]]:
         problem = f"the target {old.name!r} is {sides[0]} in the tree's schema, {sides[1]} in the new one."
         yield problem, "Read both data sets with the same task."
     elif lost := _lost(old.classes, new.classes):
-        yield f"the target {old.name!r} has no classes {listed(lost)} in the new schema.", _WIDEN
+        yield f"the target {old.name!r} has no classes {quoted(lost)} in the new schema.", _WIDEN
 
 
 def _lost(old: Sequence[Label], new: Sequence[Label]) -> list[Label]:

@@ -21,10 +21,10 @@ from holdfast._text import (
     percent_text,
     printable,
     probability_text,
+    protect_spaces,
     rounded_percent,
     rows_text,
-    shortened,
-    unbreakable,
+    shorten,
 )
 from holdfast.errors import ParameterError
 from holdfast.tree.rules import (
@@ -470,7 +470,7 @@ def wrapped(text: str, width: float, size: int = TEXT) -> list[str]:
     Letters of the size of names are taken for bold ones.
     """
     lines = [""]
-    for piece in split("(?<=[ _])", unbreakable(text)):
+    for piece in split("(?<=[ _])", protect_spaces(text)):
         piece = fitted(piece.replace(NO_BREAK, " "), width, size)
         if lines[-1] and text_width((lines[-1] + piece).rstrip(), size, bold=size == TEXT) > width:
             lines.append("")
@@ -481,9 +481,9 @@ def wrapped(text: str, width: float, size: int = TEXT) -> list[str]:
 def fitted(text: str, width: float, size: int = TEXT) -> str:
     """The text, shortened to so many pixels."""
     letters = min(len(text), LONGEST)
-    while text_width(shortened(text, letters).rstrip(), size, bold=size == TEXT) > width:
+    while text_width(shorten(text, letters).rstrip(), size, bold=size == TEXT) > width:
         letters -= 1
-    return shortened(text, letters)
+    return shorten(text, letters)
 
 
 def text_width(text: str, size: float, bold: bool = False) -> float:
@@ -644,7 +644,7 @@ def _lines(answers: Iterable[str], width: float, most: int, size: int = TEXT) ->
         if len(lines := wrapped(text, width, size)) <= most:
             return lines
     letters = min(len(text), LONGEST)
-    while len(lines := wrapped(shortened(text, letters), width, size)) > most:
+    while len(lines := wrapped(shorten(text, letters), width, size)) > most:
         letters -= 1
     return lines
 

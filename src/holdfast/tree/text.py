@@ -12,6 +12,7 @@ import numpy as np
 from holdfast._text import (
     CUT,
     count_text,
+    distinct_texts,
     fixed_text,
     left_out_text,
     number_text,
@@ -19,14 +20,13 @@ from holdfast._text import (
     percent_text,
     printable,
     probability_text,
+    protect_spaces,
     rounded_percent,
     rows_text,
-    shortened,
-    told_apart,
-    unbreakable,
-    wrapped_lines,
+    shorten,
+    wrap_lines,
 )
-from holdfast._view import table_lines
+from holdfast._view import format_columns
 from holdfast.errors import ParameterError
 from holdfast.explain.leaf_evidence import FEW_ROWS, LeafOutcome, outcome_of_class
 from holdfast.tree.rules import (
@@ -115,9 +115,9 @@ def _columns(tree: Tree, leaves: list[int], positive: int | None) -> list[str]:
         rows.append([said, of_class, *support])
     if not is_classes:
         rows = [[outcome, *support] for outcome, _, *support in rows]
-    columns = [[shortened(cell, WIDEST_OUTCOME) for cell in column] for column in zip(*rows, strict=True)]
+    columns = [[shorten(cell, WIDEST_OUTCOME) for cell in column] for column in zip(*rows, strict=True)]
     # Classes read from the left, and so do probabilities: 0.999 and 0.99 line up at the point.
-    return table_lines(list(zip(*columns, strict=True)), sides="<<>>" if is_classes else ">>>")
+    return format_columns(list(zip(*columns, strict=True)), sides="<<>>" if is_classes else ">>>")
 
 
 def _stems(tree: Tree, width: int, missing: bool, sets: dict[str, int]) -> list[list[str]]:
@@ -164,24 +164,24 @@ def condition_lines(
     for text in texts:
         if len(text) <= width:
             return [text]
-    for text in (unbreakable(texts[1]), texts[1]):
+    for text in (protect_spaces(texts[1]), texts[1]):
         if lines := _few_lines(text, width):
             return lines
     numbered = sub(_SET, lambda found: f"set {sets.setdefault(found[0], len(sets) + 1)}", texts[1])
-    return _few_lines(numbered, width) or [shortened(numbered, width)]
+    return _few_lines(numbered, width) or [shorten(numbered, width)]
 
 
 def _few_lines(text: str, width: int) -> list[str]:
     """The text in lines that no word is longer than; none if these are too many."""
     if max(map(len, text.split(" "))) > width - len(HANGING):
         return []
-    lines = wrapped_lines(text, width, rest=HANGING)
+    lines = wrap_lines(text, width, rest=HANGING)
     return lines if len(lines) <= MOST_LINES else []
 
 
 def set_lines(sets: Mapping[str, int], width: int) -> list[str]:
     """The sets that a drawing tells by their numbers, in full, after an empty line."""
-    listed = (wrapped_lines(f"set {number}: {text}", width, rest="    ") for text, number in sets.items())
+    listed = (wrap_lines(f"set {number}: {text}", width, rest="    ") for text, number in sets.items())
     return ["", *(line for lines in listed for line in lines)] if sets else []
 
 
@@ -335,7 +335,7 @@ class NodeTexts:
 
     def _means_between(self, low: float, high: float) -> str:
         texts = (
-            told_apart(low, high)
+            distinct_texts(low, high)
             if self.decimals is None
             else [fixed_text(end, self.decimals) for end in (low, high)]
         )

@@ -13,8 +13,8 @@ import numpy as np
 
 from holdfast._arrays import BoolArray, LongArray
 from holdfast._check import check_choice, check_integer, check_number
-from holdfast._text import counted, fixed_text, listed, loss_text, number_text, printable
-from holdfast._view import Picture, Section, TextTable, View, ViewMixin, legend
+from holdfast._text import fixed_text, loss_text, number_text, pluralize, printable, quoted
+from holdfast._view import Picture, Section, TextTable, View, ViewMixin, explain_headings
 from holdfast.data.folds import join_small_stages, subset_groups
 from holdfast.data.row_keys import copies_as_groups
 from holdfast.data.row_order import canonical
@@ -251,7 +251,7 @@ class StageSettings:
     def __post_init__(self) -> None:
         if self.strategy not in STAGE_HOWS:
             raise ParameterError(
-                f"strategy={self.strategy!r} is unknown: choose one of {listed(STAGE_HOWS)}."
+                f"strategy={self.strategy!r} is unknown: choose one of {quoted(STAGE_HOWS)}."
             )
         check_choice("memory", self.memory, MEMORIES)
         check_number("half_life", self.half_life, is_open="low", none_ok=True)
@@ -498,7 +498,7 @@ def stage_tables(sequence: StageSequence) -> Iterator[TextTable]:
         for stage, then in zip(sequence.stages, sequence.then, strict=True)
     ]
     headings = [*HEADINGS, score]
-    yield TextTable(headings, rows, note=legend(headings, meanings), meanings=meanings)
+    yield TextTable(headings, rows, note=explain_headings(headings, meanings), meanings=meanings)
     if sequence.retrained:
         rows = [
             [
@@ -516,7 +516,7 @@ def stage_tables(sequence: StageSequence) -> Iterator[TextTable]:
 def _changed_text(sequence: StageSequence, number: int) -> str:
     stage = sequence.stages[number]
     if not number:
-        return f"first tree: {counted(stage.tree.n_leaves, 'leaf', 'leaves')}"
+        return f"first tree: {pluralize(stage.tree.n_leaves, 'leaf', 'leaves')}"
     splits = sequence.diffs[number - 1].splits
     found = Counter(split.kind for split in splits)
     found["missing"] = sum(split.moves_missing for split in splits)
@@ -531,7 +531,7 @@ def _changed_text(sequence: StageSequence, number: int) -> str:
     n_classes = len(other_classes(diff))
     if n_classes:
         each = f"{'each ' if n_classes > 1 else ''}{diff.distance.label_weight:g}"
-        told.append(f"{counted(n_classes, 'rule')} with another class (distance {each})")
+        told.append(f"{pluralize(n_classes, 'rule')} with another class (distance {each})")
     return ", ".join(told)
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from numbers import Integral
 
 from holdfast._check import check_choice, check_fraction, check_number, is_integer
-from holdfast._text import listed
+from holdfast._text import quoted
 from holdfast.errors import ParameterError
 from holdfast.tree.edit import edited_nodes
 from holdfast.tree.tree import Tree
@@ -45,13 +45,13 @@ class UpdateSettings:
         nodes = range(tree.n_nodes)
         if wrong := [node for node in self.frozen if not isinstance(node, Integral) or node not in nodes]:
             raise ParameterError(
-                f"frozen={listed(self.frozen)} holds {wrong[0]!r}, which is no node of the deployed tree: "
+                f"frozen={quoted(self.frozen)} holds {wrong[0]!r}, which is no node of the deployed tree: "
                 f"its nodes are 0 to {tree.n_nodes - 1}, and print(tree.numbered()) shows them."
             )
         if self.frozen and self.strategy in ("retrain", "candidate"):
             raise ParameterError(
                 f"strategy={self.strategy!r} makes a new tree, and cannot keep the nodes "
-                f"{listed(self.frozen)}: leave out frozen, or take strategy='nearest'."
+                f"{quoted(self.frozen)}: leave out frozen, or take strategy='nearest'."
             )
 
 

@@ -12,8 +12,8 @@ import numpy as np
 
 from holdfast._arrays import BoolArray, LongArray
 from holdfast._random import Branch
-from holdfast._text import counted, decimals_of_errors, fixed_text, loss_text, percent_text
-from holdfast._view import Section, TextTable, View, ViewMixin, legend
+from holdfast._text import decimals_of_errors, fixed_text, loss_text, percent_text, pluralize
+from holdfast._view import Section, TextTable, View, ViewMixin, explain_headings
 from holdfast.data.folds import assign_strata, random_positions, select_below, subset_groups
 from holdfast.data.row_keys import copies_as_groups, unit_keys
 from holdfast.data.row_order import canonical, fixed_order
@@ -385,7 +385,7 @@ def path_parts(update: TreeUpdate) -> list[str | TextTable | Section]:
         verb = "has" if len(without) == 1 else "have"
         lines.append(f"{_steps_text(without)} {verb} no score: {NO_TREE_ALIKE}.")
     table = path_table(update)
-    return [table, Section("What each step changes", lines), legend(table.headings)]
+    return [table, Section("What each step changes", lines), explain_headings(table.headings)]
 
 
 def verdict_table(verdict: PolicyVerdict, *, words: bool = False) -> TextTable | str:
@@ -609,7 +609,7 @@ def step_sentences(update: TreeUpdate, number: int) -> list[str]:
     if not diff.splits:
         return [f"{name} changes the values of the leaves{''.join(f'; {each}' for each in told)}."]
     before = "" if number == 1 else f", compared with step {number - 1}"
-    return [f"{name} changes {counted(len(diff.splits), 'split')}{before}:", *told]
+    return [f"{name} changes {pluralize(len(diff.splits), 'split')}{before}:", *told]
 
 
 def _class_texts(update: TreeUpdate, diff: TreeDiff) -> list[str]:
@@ -621,4 +621,4 @@ def _class_texts(update: TreeUpdate, diff: TreeDiff) -> list[str]:
     times = "" if n_leaves == 1 else f"{n_leaves} times "
     weight = f"{times}the label weight of {update.distances.label_weight:g}"
     added = f", which adds {weight} to the distance" if update.distances.outcome == "label" else ""
-    return [f"{counted(n_leaves, 'leaf', 'leaves')} {verb} class{added}"]
+    return [f"{pluralize(n_leaves, 'leaf', 'leaves')} {verb} class{added}"]

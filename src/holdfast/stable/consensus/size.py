@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from holdfast._arrays import BoolArray, FloatArray, LongArray, frozen
-from holdfast._text import number_text, with_error
+from holdfast._text import estimate_text, number_text
 from holdfast._view import TextTable, View, ViewMixin
 from holdfast.data.folds import subset_groups
 from holdfast.scoring.metric import TrueValues, make_metric, score_difference
@@ -167,6 +167,6 @@ def _cells(choice: SizeChoice, place: int) -> list[str]:
     return [
         str(choice.sizes[place]),
         number_text(float(choice.explained[place]), 3),
-        "" if place == 0 else with_error(gain, error, room=7),
+        "" if place == 0 else estimate_text(gain, error, room=7),
         "chosen" if place == choice.chosen else "",
     ]

@@ -17,7 +17,7 @@ from threadpoolctl import threadpool_limits
 
 from holdfast._arrays import BoolArray, FloatArray, KeyArray, LongArray, scaled
 from holdfast._random import Branch, Stream, derived_seed
-from holdfast._text import listed
+from holdfast._text import quoted
 from holdfast.data.folds import subset_groups
 from holdfast.data.row_keys import lowest, row_hashes, unit_keys
 from holdfast.data.schema import Target
@@ -105,7 +105,7 @@ def check_teacher(teacher: Any) -> None:
     for each in teacher if is_many else [teacher]:
         if isinstance(each, str) and each not in TEACHER_NAMES:
             raise ParameterError(
-                f"teacher={each!r} is unknown: choose one of {listed(TEACHER_NAMES)}, or give an "
+                f"teacher={each!r} is unknown: choose one of {quoted(TEACHER_NAMES)}, or give an "
                 "estimator, or a list of them."
             )
         if not isinstance(each, str) and not (hasattr(each, "fit") and hasattr(each, "get_params")):
