@@ -22,7 +22,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from benchmarks.peers import Boxes, assigned_distance, collection_boxes, dt_seconds, stacked_costs
 from holdfast import GrowthRules, Table, as_tree, pareto_frontier
-from holdfast.growth.collections import combinations_of, paper_grid
+from holdfast.growth.collections import list_combinations, paper_grid
 from holdfast.stable.rows import Division, divide
 from holdfast.stable.settings import StabilitySettings
 from holdfast.stable.train import StableTrees, train_divided
@@ -59,7 +59,7 @@ def data_sets() -> dict[str, Table]:
 def by_hand(table: Table, division: Division, n_estimators: int, n_jobs: int) -> tuple[Times, np.ndarray]:
     """The protocol as a careful user would write it; the time of each step, and the instabilities."""
     X, y, held_out = table.rows(range(table.n_features)), table.target, division.validation[0]
-    grid = combinations_of(paper_grid(DEPTH, int(division.early_training[0].sum())))
+    grid = list_combinations(paper_grid(DEPTH, int(division.early_training[0].sum())))
     run = Parallel(n_jobs=n_jobs, prefer="threads")
 
     def fit(rows: np.ndarray, seed: int, combination: Any) -> DecisionTreeClassifier:

@@ -26,7 +26,7 @@ print(tree.numbered())
 
 # %%
 # Edits are kept with the tree, with author and reason.
-edited = tree.edit(table, by="Dr Ada", why="review of May").with_threshold(2, 850).pruned_at(6).tree
+edited = tree.edit(table, by="Dr Ada", why="review of May").with_threshold(2, 850).prune_at(6).tree
 print(f"\n{edited}\n")
 
 # %%

@@ -26,7 +26,7 @@ from holdfast import GrowthRules, Table, grow
 from holdfast._arrays import FloatArray
 from holdfast.ensembles.bagging import grow_bagging
 from holdfast.explain.leaf_evidence import node_intervals
-from holdfast.growth.leaf_values import honest_rows, set_honest_values
+from holdfast.growth.leaf_values import set_honest_values, split_honest_rows
 from holdfast.growth.shrinkage import choose_strength, shrink_tree
 from holdfast.scoring.calibration import calibration
 from holdfast.scoring.metric import TrueValues, make_metric
@@ -54,7 +54,7 @@ console = Console(width=130)
 def trees(table: Table) -> dict[str, Tree]:
     plain = grow(table, RULES)
     strength = choose_strength(table, lambda rows, groups: grow(rows, RULES)).chosen
-    rows = honest_rows(table, None, 0)
+    rows = split_honest_rows(table, None, 0)
     honest = set_honest_values(grow(rows.structure, RULES), rows.values, RULES)
     return {"labels": plain, "shrunk": shrink_tree(plain, strength), "honest": honest}
 

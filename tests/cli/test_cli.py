@@ -13,7 +13,7 @@ from command_line import holdfast, refusal
 from holdfast import Table, Tree, __version__, grow, save
 from holdfast.cli.main import main
 from holdfast.io.model_file import load_model, load_trees
-from holdfast.tree.text import drawing
+from holdfast.tree.text import draw_tree
 
 HEAVY = ("numba", "sklearn", "scipy", "numpy", "pandas", "rich")
 
@@ -145,7 +145,7 @@ def test_the_demo_tells_its_story_within_the_terminal(demo: tuple[int, Result, P
     own = [line for line in result.output.splitlines() if str(folder) not in line]
     assert max(map(len, own)) <= columns
     # Long conditions are broken to the width of the terminal, and the sentence on weak splits wraps anyhow.
-    assert drawing(load_model(folder / "model.json"), width=columns).split("\nNote: ")[0] in result.output
+    assert draw_tree(load_model(folder / "model.json"), width=columns).split("\nNote: ")[0] in result.output
     assert f"holdfast show {folder}" in result.output
     said = " ".join(result.output.split())
     assert re.search(r"They begin with \d\d different questions about \d of the 30 measurements", said)

@@ -44,5 +44,5 @@ def staged_losses(ensemble: Ensemble, table: Table, kind: str) -> FloatArray:
     return np.array(lines)
 
 
-def weights_of(table: Table) -> FloatArray:
+def scale_weights(table: Table) -> FloatArray:
     return np.ones(table.n_rows) if table.weight is None else table.weight

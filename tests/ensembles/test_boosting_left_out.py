@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from boosting_tables import GREEDY, KINDS, LOSSES, noisy, staged_losses, weights_of
+from boosting_tables import GREEDY, KINDS, LOSSES, noisy, scale_weights, staged_losses
 from sklearn.ensemble import GradientBoostingRegressor
 
 from holdfast._arrays import BoolArray, FloatArray
@@ -37,7 +37,7 @@ def test_what_a_round_gains_on_rows_it_left_out_adds_up(kind: str) -> None:
     table, seed, n_rounds = noisy(kind, weighted=True), 8, 6
     rules = BoostingSettings(LOSSES.get(kind, kind), n_rounds, subsample=0.6, **GREEDY)
     run = boost(table, rules, seed=seed)
-    losses, weight = losses_by_round(run, table, kind), weights_of(table)
+    losses, weight = losses_by_round(run, table, kind), scale_weights(table)
     for number in range(n_rounds):
         learnt = rows_drawn(table, number, seed, 0.6)
         left_out = weight * ~learnt
@@ -77,7 +77,7 @@ def test_stopping_keeps_the_rounds_up_to_the_highest_sum_of_gains(kind: str) -> 
     n_tried = len(run.oob_improvement)
     everything = BoostingSettings(LOSSES.get(kind, kind), n_tried, subsample=0.5, **GREEDY)
     whole = boost(table, everything, seed=seed)
-    losses, weight = losses_by_round(whole, table, kind), weights_of(table)
+    losses, weight = losses_by_round(whole, table, kind), scale_weights(table)
     gains = [
         np.average(-np.diff(losses, axis=0)[number], weights=weight * ~rows_drawn(table, number, seed, 0.5))
         for number in range(n_tried)

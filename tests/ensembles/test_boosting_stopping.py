@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from boosting_tables import GREEDY, KINDS, LOSSES, noisy, staged_losses, weights_of
+from boosting_tables import GREEDY, KINDS, LOSSES, noisy, scale_weights, staged_losses
 from sklearn.model_selection import GroupKFold, KFold
 
 from holdfast._arrays import FloatArray
@@ -23,7 +23,7 @@ def held_out_losses(table: Table, kind: str, fold: Fold, n_estimators: int) -> F
     rules = BoostingSettings(LOSSES.get(kind, kind), n_estimators, **GREEDY)
     alone = boost(table.subset(rows), rules).ensemble
     held_out = table.subset(fold.held_out)
-    return np.average(staged_losses(alone, held_out, kind), axis=1, weights=weights_of(held_out))
+    return np.average(staged_losses(alone, held_out, kind), axis=1, weights=scale_weights(held_out))
 
 
 def assert_same(one: Ensemble, other: Ensemble, table: Table) -> None:

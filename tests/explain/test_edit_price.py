@@ -45,7 +45,7 @@ def test_an_edit_that_changes_nothing_costs_nothing() -> None:
 def test_an_edit_back_costs_the_opposite() -> None:
     X, y = load_breast_cancer(return_X_y=True)
     tree = grow(Table.from_arrays(X[:300], y[:300]), GrowthRules(max_depth=3))
-    edited = tree.pruned_at(1)
+    edited = tree.prune_at(1)
     there, back = price_of_edit(tree, edited, X[300:], y[300:]), price_of_edit(edited, tree, X[300:], y[300:])
     assert there.difference.value == pytest.approx(-back.difference.value)
     assert there.difference.error == pytest.approx(back.difference.error)
@@ -55,7 +55,7 @@ def test_an_edit_back_costs_the_opposite() -> None:
 def test_the_error_of_a_difference_is_that_of_samples_drawn_again() -> None:
     X, y = load_breast_cancer(return_X_y=True)
     tree = grow(Table.from_arrays(X[:200], y[:200]), GrowthRules(max_depth=3))
-    edited, rng = tree.pruned_at(int(tree.right[0])), np.random.default_rng(0)
+    edited, rng = tree.prune_at(int(tree.right[0])), np.random.default_rng(0)
     X, y = X[200:], y[200:]
     price = price_of_edit(tree, edited, X, y)
     old, new = (each.predict_proba(X)[:, 1] for each in (tree, edited))
@@ -90,7 +90,7 @@ def test_weights_count_as_rows() -> None:
 def test_rows_of_a_group_are_not_independent() -> None:
     X, y = load_breast_cancer(return_X_y=True)
     tree = grow(Table.from_arrays(X, y), GrowthRules(max_depth=3))
-    edited = tree.pruned_at(1)
+    edited = tree.prune_at(1)
     single = price_of_edit(tree, edited, X, y)
     doubled = price_of_edit(
         tree, edited, np.repeat(X, 2, axis=0), np.repeat(y, 2), groups=np.repeat(np.arange(len(y)), 2)

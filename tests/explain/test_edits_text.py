@@ -47,7 +47,7 @@ def test_an_edit_that_holds_no_longer_says_so() -> None:
 
 
 def test_rules_tell_of_edits() -> None:
-    assert TREE.pruned_at(0).rules().endswith("EDIT [1] x0 <= 39 was pruned to a leaf, no with p = 0.50")
+    assert TREE.prune_at(0).rules().endswith("EDIT [1] x0 <= 39 was pruned to a leaf, no with p = 0.50")
 
 
 def test_a_picture_has_the_mark_and_the_line() -> None:

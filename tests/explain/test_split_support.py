@@ -8,7 +8,7 @@ import pytest
 from holdfast.data.schema import Schema
 from holdfast.errors import SchemaMismatch
 from holdfast.explain.split_support import SplitSupport, split_support
-from holdfast.tree.rules_text import answer_text
+from holdfast.tree.rules_text import branch_text
 from holdfast.tree.tree import KNOWN, LEAF, Tree
 from reference.random_trees import FEATURES, OUTCOMES, QUESTION, STAY, grown_trees, random_tree
 from reference.trees import AGE, FARE, HEAVY, PAIN, SEX, SLOPE, SURVIVED, Node, leaf, split, tree_of
@@ -234,7 +234,7 @@ def assert_supports_are_those_of_a_walk(trees: list[Tree], n_references: int) ->
     assert [(each.place, each.node) for each in found] == list(splits_below(tree))
     for each in found:
         assert each.depth == len(each.place)
-        assert each.question == answer_text(tree, each.node, True)
+        assert each.question == branch_text(tree, each.node, True)
         assert_support_is_that_of_a_walk(tree, references, candidates, each)
 
 

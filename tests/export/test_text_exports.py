@@ -20,7 +20,7 @@ from holdfast import (
     to_mermaid,
     to_python,
 )
-from holdfast.tree.text import numbered_drawing
+from holdfast.tree.text import draw_numbered_tree
 from reference.trees import SEX, SURVIVED, leaf, split, tree_of
 
 
@@ -70,7 +70,7 @@ def test_a_set_in_a_drawing_has_all_its_categories_and_missing_values_are_told_o
     )
     flowchart, graph, numbered = (
         next(line for line in text.splitlines() if "job" in line)
-        for text in (to_mermaid(tree), to_dot(tree), numbered_drawing(tree))
+        for text in (to_mermaid(tree), to_dot(tree), draw_numbered_tree(tree))
     )
     assert all("1st, deck" in text for text in (flowchart, graph, numbered))
     assert "job in {1st, deck} (5 not recorded: no)?" in numbered
@@ -80,7 +80,7 @@ def test_a_set_in_a_drawing_has_all_its_categories_and_missing_values_are_told_o
         missing_left=np.array([False, True, False, False, False]), not_recorded=np.array([[2.0, 1.0, 3.0]])
     )
     assert "not recorded" not in next(line for line in to_mermaid(turned).splitlines() if "job" in line)
-    assert "job in {1st, deck} (1) or not recorded (3)?" in numbered_drawing(turned)
+    assert "job in {1st, deck} (1) or not recorded (3)?" in draw_numbered_tree(turned)
 
 
 def test_a_graph_of_dot_has_a_question_and_two_ways(stump: Tree) -> None:

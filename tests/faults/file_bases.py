@@ -76,8 +76,8 @@ def _edited(tree: Tree) -> Tree:
     return (
         tree.edit(by="Ada", why="größer", when="2026-05-01")
         .with_leaf_value(leaf, {0: 0.25, 1: 0.5})
-        .pruned_at(parent)
-        .with_question(0, "site", categories=["größer", "skin"])
+        .prune_at(parent)
+        .with_split(0, "site", categories=["größer", "skin"])
         .tree
     )
 

@@ -12,7 +12,7 @@ from holdfast.data.resampling import Units, bootstrap_counts
 from holdfast.data.schema import Feature, Schema, Target
 from holdfast.data.table import Table
 from holdfast.errors import ParameterError
-from holdfast.growth.collections import grow_bootstraps, own_learner
+from holdfast.growth.collections import grow_bootstraps, make_learner
 from holdfast.growth.grow import grow
 from holdfast.growth.rules import C45, GrowthRules
 from holdfast.io.model_file import tree_from_json, tree_to_json
@@ -377,7 +377,7 @@ def test_any_number_of_jobs_grows_the_same_c45_trees() -> None:
 
 def test_collections_are_grown_by_c45_and_by_what_a_grid_makes_of_it() -> None:
     table = patients()
-    learner = own_learner(table, C45, [{"pruning_confidence": each} for each in (0.01, 0.25, None)])
+    learner = make_learner(table, C45, [{"pruning_confidence": each} for each in (0.01, 0.25, None)])
     every = [np.ones(table.n_rows, bool)]
     one, two = (
         grow_collection(learner, every, 9, units=Units.of(table), seed=(1, 0), n_jobs=n_jobs)

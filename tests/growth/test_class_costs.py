@@ -162,7 +162,7 @@ def test_an_edited_tree_goes_on_deciding_by_losses() -> None:
     leaf = int(np.flatnonzero(tree.feature < 0)[0])
     edited = tree.with_leaf_value(leaf, {"a": 0.8, "b": 0.2})
     assert edited.outcome[leaf] == 1  # 0.2 * 5 is more than 0.8 * 1
-    pruned = edited.pruned_at(0)
+    pruned = edited.prune_at(0)
     assert pruned.loss_matrix is not None
     assert pruned.outcome.tolist() == [1]
 

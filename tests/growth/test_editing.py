@@ -64,7 +64,7 @@ def test_a_pruned_node_grows_back_with_the_same_rules(cancer: Table) -> None:
     rules = GrowthRules(min_samples_leaf=5)
     tree = grow(cancer, rules)
     for node in inner_nodes(tree):
-        again = tree.pruned_at(node).grown_at(node, cancer, rules)
+        again = tree.prune_at(node).grow_at(node, cancer, rules)
         check_tree(again)
         assert_same_nodes(again, tree)
         assert [edit.kind for edit in again.edits] == ["pruned", "grown"]
@@ -74,7 +74,7 @@ def test_numbers_grow_back_too(diabetes: Table) -> None:
     rules = GrowthRules("squared_error", min_samples_leaf=20)
     tree = grow(diabetes, rules)
     for node in inner_nodes(tree):
-        assert_same_nodes(tree.pruned_at(node).grown_at(node, diabetes, rules), tree)
+        assert_same_nodes(tree.prune_at(node).grow_at(node, diabetes, rules), tree)
 
 
 @given(class_tables(of_a_row=fractional_weights) | number_tables(), st.data())
@@ -83,7 +83,7 @@ def test_a_pruned_node_of_any_tree_grows_back(table: Table, data: st.DataObject)
     tree = grow(table, rules)
     assume(tree.n_leaves > 1)
     node = data.draw(st.sampled_from(inner_nodes(tree)))
-    again = tree.pruned_at(node).grown_at(node, table, rules)
+    again = tree.prune_at(node).grow_at(node, table, rules)
     check_tree(again)
     for name in ("feature", "left", "right", "count"):
         assert np.array_equal(getattr(again, name), getattr(tree, name)), name
@@ -92,7 +92,7 @@ def test_a_pruned_node_of_any_tree_grows_back(table: Table, data: st.DataObject)
 
 def test_growth_in_place_of_a_leaf_speaks_of_the_subtree(cancer: Table) -> None:
     tree = grow(cancer, GrowthRules(max_depth=1))
-    deeper = tree.grown_at(1, cancer, GrowthRules(max_depth=1))
+    deeper = tree.grow_at(1, cancer, GrowthRules(max_depth=1))
     check_tree(deeper)
     assert (deeper.depth, deeper.n_leaves) == (2, 3)
     assert deeper.feature[0] == tree.feature[0]

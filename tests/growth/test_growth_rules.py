@@ -12,7 +12,7 @@ import pytest
 from holdfast.data.table import Table
 from holdfast.errors import GrowthWarning, ParameterError
 from holdfast.growth.grow import _deadline, grow
-from holdfast.growth.rules import GrowthRules, features_drawn, rows_needed
+from holdfast.growth.rules import GrowthRules, count_drawn_features, resolve_min_rows
 from holdfast.tree.check import check_tree
 from holdfast.tree.tree import Tree
 
@@ -75,14 +75,14 @@ def test_a_value_outside_its_range_is_refused_with_the_rule_and_the_value(rule: 
     ],
 )
 def test_the_number_of_features_drawn(given_as: Any, n_features: int, drawn: int) -> None:
-    assert features_drawn(given_as, n_features) == drawn
+    assert count_drawn_features(given_as, n_features) == drawn
 
 
 @pytest.mark.parametrize(
     ("value", "n_rows", "rows"), [(5, 100, 5), (0.1, 100, 10), (0.101, 100, 11), (0.5, 1, 1)]
 )
 def test_a_share_of_the_rows_is_rounded_up(value: float, n_rows: int, rows: int) -> None:
-    assert rows_needed(value, n_rows) == rows
+    assert resolve_min_rows(value, n_rows) == rows
 
 
 # -- limits ---------------------------------------------------------------------------------------------
@@ -97,7 +97,7 @@ def test_no_row_is_asked_more_questions_than_the_depth_allows(depth: int) -> Non
 @pytest.mark.parametrize("least", [2, 7, 0.1])
 def test_every_leaf_holds_the_least_number_of_rows(least: Any) -> None:
     tree = grow(noise(), GrowthRules(min_samples_leaf=least))
-    assert tree.count[is_leaf(tree)].min() >= rows_needed(least, 200)
+    assert tree.count[is_leaf(tree)].min() >= resolve_min_rows(least, 200)
     assert tree.n_leaves > 2
 
 

@@ -8,7 +8,7 @@ import pytest
 from holdfast.data.resampling import Units, bootstrap_counts
 from holdfast.data.table import Table
 from holdfast.errors import ParameterError
-from holdfast.growth.collections import combinations_of, own_learner, paper_grid
+from holdfast.growth.collections import list_combinations, make_learner, paper_grid
 from holdfast.growth.grow import grow
 from holdfast.growth.rules import CART, GrowthRules
 from holdfast.tree.tree import Tree
@@ -57,7 +57,7 @@ def test_the_grid_of_the_paper_goes_as_far_as_depth_and_rows_allow(
 
 
 def test_every_combination_is_there_with_the_last_parameter_running_fastest():
-    found = combinations_of({"max_depth": [3, 4], "criterion": ("gini", "entropy")})
+    found = list_combinations({"max_depth": [3, 4], "criterion": ("gini", "entropy")})
     assert [tuple(each.values()) for each in found] == [
         (3, "gini"),
         (3, "entropy"),
@@ -67,7 +67,7 @@ def test_every_combination_is_there_with_the_last_parameter_running_fastest():
 
 
 def test_a_grid_may_be_made_of_arrays_and_generators():
-    found = combinations_of(
+    found = list_combinations(
         {"max_depth": np.array([2, 3]), "min_impurity_decrease": (gain / 10 for gain in range(2))}
     )
     assert [dict(each) for each in found] == [
@@ -76,7 +76,7 @@ def test_a_grid_may_be_made_of_arrays_and_generators():
 
 
 def test_an_empty_grid_is_one_combination_of_nothing():
-    assert combinations_of({}) == ({},)
+    assert list_combinations({}) == ({},)
 
 
 @pytest.mark.parametrize(
@@ -90,15 +90,15 @@ def test_an_empty_grid_is_one_combination_of_nothing():
 )
 def test_a_grid_without_lists_of_values_is_refused(grid: Any, message: str):
     with pytest.raises(ParameterError, match=message):
-        combinations_of(grid)
+        list_combinations(grid)
 
 
 # -- our own rules ----------------------------------------------------------------------------------------
 
 
 def test_each_combination_changes_the_rules():
-    combinations = combinations_of({"max_depth": [1, 3], "criterion": ["gini", "entropy"]})
-    learner = own_learner(TABLE, GrowthRules(min_samples_leaf=2), combinations)
+    combinations = list_combinations({"max_depth": [1, 3], "criterion": ["gini", "entropy"]})
+    learner = make_learner(TABLE, GrowthRules(min_samples_leaf=2), combinations)
     for place, combination in enumerate(combinations):
         (tree,) = learner.trees(place, [learner.repeats], [0])
         expected = grow(TABLE, GrowthRules(min_samples_leaf=2, **combination))
@@ -108,15 +108,15 @@ def test_each_combination_changes_the_rules():
 
 
 def test_class_weights_can_be_part_of_a_grid():
-    combinations = combinations_of({"class_weight": [None, "balanced", {"low": 5.0}]})
-    learner = own_learner(TABLE, CART, combinations)
+    combinations = list_combinations({"class_weight": [None, "balanced", {"low": 5.0}]})
+    learner = make_learner(TABLE, CART, combinations)
     for place, combination in enumerate(combinations):
         (tree,) = learner.trees(place, [learner.repeats], [0])
         assert tree.value.tolist() == grow(TABLE, GrowthRules(**combination)).value.tolist()
 
 
 def test_a_sample_is_a_table_with_its_rows_repeated():
-    learner = own_learner(TABLE, GrowthRules(max_depth=4), ONE)
+    learner = make_learner(TABLE, GrowthRules(max_depth=4), ONE)
     samples = samples_of(learner, 6)
     for tree, counts in zip(learner.trees(0, samples, [0] * 6), samples, strict=True):
         repeated = TABLE.subset(np.repeat(np.arange(80), counts))
@@ -125,9 +125,9 @@ def test_a_sample_is_a_table_with_its_rows_repeated():
 
 def test_a_parameter_that_is_no_rule_is_refused_with_the_rules_there_are():
     with pytest.raises(ParameterError, match=r"grid has 'depth'.*'max_depth'"):
-        own_learner(TABLE, CART, combinations_of({"depth": [3]}))
+        make_learner(TABLE, CART, list_combinations({"depth": [3]}))
 
 
 def test_a_value_out_of_range_is_refused_by_name():
     with pytest.raises(ParameterError, match="max_depth=0 is out of range"):
-        own_learner(TABLE, CART, combinations_of({"max_depth": [3, 0]}))
+        make_learner(TABLE, CART, list_combinations({"max_depth": [3, 0]}))

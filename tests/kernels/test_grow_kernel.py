@@ -14,7 +14,7 @@ from holdfast.data.schema import Feature, Schema, Target
 from holdfast.data.table import Table
 from holdfast.growth.grow import COMPACT_ROWS, _plan, grow
 from holdfast.growth.rules import GrowthRules
-from holdfast.growth.sample import first_of, fixed_point_sample
+from holdfast.growth.sample import first_sample, fixed_point_sample
 from holdfast.kernels._numba import KernelCompiler
 from holdfast.kernels.growth.criteria import Plan
 from holdfast.kernels.growth.histogram import Coded, Sample, count_all, sort_by, sort_keys
@@ -108,7 +108,7 @@ def test_counting_leaves_the_memory_behind_the_histograms_alone(n_categories: in
     rows = np.arange(table.n_rows, dtype=np.int32)
     no_stop = np.zeros(1, np.uint8)
     once, seed = fixed.repeats[None], np.zeros(1, np.int64)
-    sample = first_of(fixed.samples(once, once, np.array([0, table.n_rows]), seed))
+    sample = first_sample(fixed.samples(once, once, np.array([0, table.n_rows]), seed))
     count(plan, table.coded, sample, rows, np.int64(0), memory[:length], no_stop)
     assert (memory[length:] == 7).all()
     last = memory[int(table.coded.start[3]) * 2 : length].reshape(-1, 2)

@@ -60,10 +60,10 @@ def any_edit(random: Random, tree: Tree) -> Tree:
         value = {label: n / max(sum(rows), 1) for label, n in zip(classes, rows, strict=True)}
         return tree.with_leaf_value(node, value if classes else random.gauss(0, 9), by="Ada")
     if random.random() < 0.2:
-        return tree.pruned_at(node, why="small")
+        return tree.prune_at(node, why="small")
     feature = random.choice(tree.schema.features)
     missing_left = random.choice((None, True, False))
-    return tree.with_question(node, feature.name, **question_on(random, feature), missing_left=missing_left)
+    return tree.with_split(node, feature.name, **question_on(random, feature), missing_left=missing_left)
 
 
 def any_rows(random: Random, tree: Tree, n_rows: int) -> list[dict[str, Any]]:
@@ -110,11 +110,11 @@ def test_an_edit_and_its_inverse_give_the_same_tree(seed: int, target: Any, n_le
     node = random.choice(inner_nodes(tree))
     feature = random.choice(tree.schema.features)
     try:
-        edited = tree.with_question(node, feature.name, **question_on(random, feature))
+        edited = tree.with_split(node, feature.name, **question_on(random, feature))
     except EditError:
         assume(False)
     assume(find_unreachable(tree) <= find_unreachable(edited))  # what no value answers is not asked again
-    back = edited.with_question(node, **question_at(tree, node))
+    back = edited.with_split(node, **question_at(tree, node))
     for name in (*ARRAYS, *NUMBERS):
         assert np.array_equal(getattr(back, name), getattr(tree, name), equal_nan=True), name
     assert np.array_equal(back.outcome, tree.outcome)
@@ -142,8 +142,8 @@ def test_with_its_rows_a_tree_comes_back_with_all_its_numbers(seed: int, target:
     node = random.choice(inner_nodes(tree))
     feature = random.choice(tree.schema.features)
     try:
-        edited = tree.with_question(node, feature.name, **question_on(random, feature), table=table)
-        back = edited.with_question(node, **question_at(tree, node), table=table)
+        edited = tree.with_split(node, feature.name, **question_on(random, feature), table=table)
+        back = edited.with_split(node, **question_at(tree, node), table=table)
     except EditError:
         assume(False)
     check_tree(edited)

@@ -24,7 +24,7 @@ from holdfast import (
 )
 from holdfast._text import label_text
 from holdfast.report.rules import rule_facts
-from holdfast.tree.rules_text import ordered_rules
+from holdfast.tree.rules_text import sort_rules
 
 N_FILES = int(os.environ.get("HOLDFAST_FILES", "5"))  # 200 before a release
 CLASSES = (("no", "yes"), ("yes", "zero"), (0, 1), (False, True), ("died", "lived at home"), (-1, 7))
@@ -84,7 +84,7 @@ def check_shown(tree, first, other, X, y):
     assert f"p({asked}) = " in tree.rules(positive=other)
     assert f"probability of {name}" in tree.to_svg()
     assert f"probability of {asked}" in tree.to_svg(positive=other)
-    risks = [rule.value[place] for rule in ordered_rules(tree, "risk")]
+    risks = [rule.value[place] for rule in sort_rules(tree, "risk")]
     assert risks == sorted(risks, reverse=True)
     facts = rule_facts(tree, place, "row")
     assert [fact["value"] for fact in facts] == sorted((fact["value"] for fact in facts), reverse=True)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from holdfast.growth.rules import features_drawn
+from holdfast.growth.rules import count_drawn_features
 from reference.drawing import FULL, column_order, mixed, name_hash, node_seed, text_hash
 from reference.grower import MISSING, Candidate, Oracle, Rows
 from reference.names import by_name
@@ -44,7 +44,7 @@ class RandomOracle(Oracle):
         """The splits among which the node chooses."""
         names, n_drawn = (
             self.table.schema.names,
-            features_drawn(self.rules.max_features, self.table.n_features),
+            count_drawn_features(self.rules.max_features, self.table.n_features),
         )
         order = [names.index(name) for name in column_order(names, self.seed, path)]
         found, n_varied, node = [], 0, self.impurity(rows)

@@ -4,7 +4,7 @@ import numpy as np
 
 from holdfast.data.schema import Feature, Target
 from holdfast.tree.rules import tree_rules
-from holdfast.tree.rules_text import answer_text, leaf_conditions, rule_text, rules_text
+from holdfast.tree.rules_text import branch_text, leaf_conditions, rule_text, rules_text
 from holdfast.tree.tree import KNOWN
 from reference.trees import (
     AGE,
@@ -29,7 +29,7 @@ NO, YES = leaf(10, 0.9, 0.1), leaf(10, 0.1, 0.9)
 
 
 def both(tree, node=0, **options):
-    return answer_text(tree, node, True, **options), answer_text(tree, node, False, **options)
+    return branch_text(tree, node, True, **options), branch_text(tree, node, False, **options)
 
 
 def conditions_of(tree, **options):
@@ -98,7 +98,7 @@ def test_or_missing_is_not_told_where_no_missing_value_can_come():
 def test_a_long_list_is_told_by_the_short_one_of_the_other_side():
     assert both(ward_tree(9, 2)) == ("ward in {w0, w1}", "ward not in {w0, w1}")
     assert both(ward_tree(9, 1)) == ("ward = w0", "ward is not w0")
-    assert answer_text(ward_tree(12, 6), 0, False) == "ward in {w6, w7, w8, w9, w10, w11}"
+    assert branch_text(ward_tree(12, 6), 0, False) == "ward in {w6, w7, w8, w9, w10, w11}"
 
 
 def test_two_long_lists_are_cut_for_whoever_has_little_room():
@@ -152,7 +152,7 @@ def test_labels_that_would_blur_a_list_are_quoted():
 
 def test_line_breaks_in_names_are_spelt_out():
     feature = Feature("age\nin years", low=0.0, high=90.0)
-    assert answer_text(tree_of(split(feature.name, 5.0, NO, YES), (feature,), SURVIVED), 0, True) == (
+    assert branch_text(tree_of(split(feature.name, 5.0, NO, YES), (feature,), SURVIVED), 0, True) == (
         "age\\nin years <= 5"
     )
 

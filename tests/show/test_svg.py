@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from holdfast import Table, grow
-from holdfast.tree.svg import PALETTE, lighter, nth_colour, picture, text_at
+from holdfast.tree.svg import PALETTE, lighten, nth_colour, picture, text_at
 
 ROWS = [[float(age), float(age % 7)] for age in range(60)]
 LABELS = ["<no>" if age < 30 or age % 7 == 3 else "yes & more" for age in range(60)]
@@ -60,5 +60,5 @@ def test_colours_differ_for_as_many_classes_as_one_can_tell_apart() -> None:
     colours = [nth_colour(place) for place in range(3 * len(PALETTE))]
     assert colours[: len(PALETTE)] == list(PALETTE)
     assert len(set(colours)) == len(colours)
-    assert lighter("#000000", 0.0) == "#ffffff"
-    assert lighter(PALETTE[0], 1.0) == PALETTE[0]
+    assert lighten("#000000", 0.0) == "#ffffff"
+    assert lighten(PALETTE[0], 1.0) == PALETTE[0]

@@ -10,7 +10,7 @@ from sklearn.tree import (
 
 from holdfast.data.resampling import Units, bootstrap_counts
 from holdfast.data.table import Table
-from holdfast.growth.collections import combinations_of, own_learner
+from holdfast.growth.collections import list_combinations, make_learner
 from holdfast.growth.grow import grow
 from holdfast.growth.rules import CART, GrowthRules
 from holdfast.stable.candidates import foreign_learner, grow_collection
@@ -41,9 +41,9 @@ def drawing(tree: Tree) -> tuple[Any, ...]:
 @pytest.mark.parametrize("n_jobs", [2, 4])
 @pytest.mark.parametrize("estimator", [None, ExtraTreeClassifier()], ids=["own", "other"])
 def test_the_number_of_jobs_changes_no_bit_of_a_collection(estimator: Any, n_jobs: int):
-    combinations = combinations_of({"max_depth": [2, 4], "max_features": [1]})
+    combinations = list_combinations({"max_depth": [2, 4], "max_features": [1]})
     learner = (
-        own_learner(TABLE, CART, combinations)
+        make_learner(TABLE, CART, combinations)
         if estimator is None
         else foreign_learner(TABLE, estimator, combinations)
     )
@@ -57,7 +57,7 @@ def test_the_number_of_jobs_changes_no_bit_of_a_collection(estimator: Any, n_job
 
 
 def test_the_first_trees_of_a_larger_collection_are_those_of_a_smaller():
-    learner = own_learner(TABLE, CART, combinations_of({"max_depth": [2, 4]}))
+    learner = make_learner(TABLE, CART, list_combinations({"max_depth": [2, 4]}))
     rows = [np.ones(80, np.bool_)]
     few, many = (
         grow_collection(learner, rows, n_estimators, units=UNITS, seed=(1, 2)) for n_estimators in (5, 12)
@@ -66,7 +66,7 @@ def test_the_first_trees_of_a_larger_collection_are_those_of_a_smaller():
 
 
 def test_trees_see_the_rows_of_their_division_alone():
-    learner = own_learner(TABLE, GrowthRules(max_depth=2), ONE)
+    learner = make_learner(TABLE, GrowthRules(max_depth=2), ONE)
     rows = [np.arange(80) < 40, np.arange(80) >= 40]
     grown = grow_collection(learner, rows, 8, units=UNITS, seed=(3, 4))
     for place, tree in enumerate(grown.trees):

@@ -15,7 +15,7 @@ from holdfast.adapters import as_tree
 from holdfast.data.resampling import Units, bootstrap_counts
 from holdfast.data.table import Table
 from holdfast.errors import ParameterError
-from holdfast.growth.collections import combinations_of
+from holdfast.growth.collections import list_combinations
 from holdfast.growth.grow import grow
 from holdfast.stable.candidates import foreign_learner
 from holdfast.tree.tree import Tree
@@ -51,7 +51,7 @@ REGRESSORS = [DecisionTreeRegressor(max_depth=3), ExtraTreeRegressor(max_depth=3
 def test_an_estimator_is_fitted_on_the_repeated_rows_with_the_seed(estimator: Any):
     is_classes = estimator in CLASSIFIERS
     table, y = (TABLE, LABELS) if is_classes else (NUMBER_TABLE, NUMBERS)
-    learner = foreign_learner(table, estimator, combinations_of({"min_samples_leaf": [1, 6]}))
+    learner = foreign_learner(table, estimator, list_combinations({"min_samples_leaf": [1, 6]}))
     samples = samples_of(learner, 3)
     for place, leaf in enumerate((1, 6)):
         trees = learner.trees(place, samples, [11, 12, 13])
@@ -122,7 +122,7 @@ def test_questions_of_the_user_do_not_disturb_an_estimator():
 def test_optimal_trees_of_pystreed_can_stand_in():
     pystreed = pytest.importorskip("pystreed")
     binary = Table.from_arrays(X, X[:, 0] > 5)
-    learner = foreign_learner(binary, pystreed.STreeDClassifier(), combinations_of({"max_depth": [1, 2]}))
+    learner = foreign_learner(binary, pystreed.STreeDClassifier(), list_combinations({"max_depth": [1, 2]}))
     samples = samples_of(learner, 2)
     for place, depth in enumerate((1, 2)):
         for tree, counts in zip(learner.trees(place, samples, [0, 1]), samples, strict=True):
@@ -152,7 +152,7 @@ def test_a_function_gets_rows_labels_seed_and_combination():
         asked.append((rows.shape, y.shape, seed, depth))
         return DecisionTreeClassifier(max_depth=depth, random_state=seed).fit(rows, y)
 
-    learner = foreign_learner(TABLE, stump, combinations_of({"depth": [1, 2]}))
+    learner = foreign_learner(TABLE, stump, list_combinations({"depth": [1, 2]}))
     counts = samples_of(learner, 1)[0]
     trees = [learner.trees(place, [counts], [9])[0] for place in range(2)]
     n_drawn = int(counts.sum())

@@ -21,7 +21,7 @@ from holdfast.data.row_order import canonical
 from holdfast.data.table import Table
 from holdfast.distance.distance import tree_distance
 from holdfast.errors import DataWarning, ParameterError
-from holdfast.growth.collections import combinations_of, own_learner
+from holdfast.growth.collections import list_combinations, make_learner
 from holdfast.growth.grow import grow
 from holdfast.growth.leaf_values import refit_leaf_values
 from holdfast.growth.rules import GrowthRules
@@ -420,7 +420,7 @@ def test_reliability_rests_on_the_candidates_whose_rows_could_be_halved():
 def test_every_combination_meets_every_division(n_combinations: int, n_ways: int):
     table = Table.from_arrays(X, BINARY)
     grid = {"max_depth": [1], "min_impurity_decrease": [number / 100 for number in range(n_combinations)]}
-    learner = own_learner(table, RULES, combinations_of(grid))
+    learner = make_learner(table, RULES, list_combinations(grid))
     rows = [np.ones(80, bool)] * n_ways
     grown = grow_collection(learner, rows, n_combinations * n_ways, units=Units.of(table))
     met = {*zip(grown.combination.tolist(), grown.division.tolist(), strict=True)}

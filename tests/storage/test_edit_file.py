@@ -23,7 +23,7 @@ EDITED = (
 
 
 def edited_in_some_way(tree: Tree) -> Tree:
-    return tree.pruned_at(0, by="Ada")
+    return tree.prune_at(0, by="Ada")
 
 
 @pytest.mark.parametrize("tree", [EDITED, *map(edited_in_some_way, (SUBSET, ORDERED, FARE_KNOWN, PRICE))])

@@ -7,8 +7,8 @@ from holdfast.data.schema import Feature, Schema
 from holdfast.tree.check import check_tree
 from holdfast.tree.frame import node_columns
 from holdfast.tree.rules import find_known_values, iterate_conditions, list_conditions, tree_rules
-from holdfast.tree.rules_text import answer_text
-from holdfast.tree.text import drawing
+from holdfast.tree.rules_text import branch_text
+from holdfast.tree.text import draw_tree
 from holdfast.tree.tree import LEAF, Tree
 from reference.trees import NUMERIC, SUBSET, SURVIVED
 from storage.test_model_file import MIXED
@@ -47,13 +47,13 @@ def test_every_node_has_the_conditions_of_its_own_way(tree: Tree) -> None:
     known = find_known_values(tree)
     for node in np.flatnonzero(tree.feature != LEAF).tolist():
         for side in (True, False):
-            assert answer_text(tree, node, side, known=known) == answer_text(tree, node, side)
+            assert branch_text(tree, node, side, known=known) == branch_text(tree, node, side)
 
 
 def test_a_chain_of_800_questions_is_drawn_in_every_form() -> None:
     tree = chain(800, 800)
-    assert len(drawing(tree).splitlines()) == 1601
-    assert max(map(len, drawing(tree).splitlines())) <= 100
+    assert len(draw_tree(tree).splitlines()) == 1601
+    assert max(map(len, draw_tree(tree).splitlines())) <= 100
     assert tree.rules().count("THEN") == 801
     assert tree.rules().count("AND ") == sum(max(n - 1, 0) for n in range(1, 801)) + 799
     assert len(node_columns(tree)["question"]) == 1601
@@ -64,5 +64,5 @@ def test_a_chain_of_800_questions_is_drawn_in_every_form() -> None:
 
 
 def test_the_indents_of_a_deep_tree_are_cut() -> None:
-    lines = drawing(chain(100, 1)).splitlines()
+    lines = draw_tree(chain(100, 1)).splitlines()
     assert sum(line.startswith("…") for line in lines) > 50

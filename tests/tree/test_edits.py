@@ -53,14 +53,14 @@ def test_categories_that_go_left_are_replaced() -> None:
 
 
 def test_another_question_keeps_the_children() -> None:
-    edited = TREE.with_question(0, "grade", categories=["low", "middle"], missing_left=True)
+    edited = TREE.with_split(0, "grade", categories=["low", "middle"], missing_left=True)
     check_tree(edited)
     assert (edited.feature[0], edited.threshold[0], edited.missing_left[0]) == (2, 1.5, True)
     assert edited.n_leaves == TREE.n_leaves
-    asked = TREE.with_question(4, "age > 60")  # of a question, yes is what goes left
+    asked = TREE.with_split(4, "age > 60")  # of a question, yes is what goes left
     check_tree(asked)
     assert asked.left_categories(4).tolist() == [False, True]
-    numeric = TREE.with_question(4, "age", threshold=75)
+    numeric = TREE.with_split(4, "age", threshold=75)
     assert (numeric.set_start[4], len(numeric.in_set)) == (-1, 0)
 
 
@@ -82,9 +82,9 @@ def test_another_question_keeps_the_children() -> None:
         (lambda: TREE.with_categories(4, ["D"]), ["no categories 'D'", "'A', 'B', 'C'"]),
         (lambda: TREE.with_categories(4, []), ["go to yes", "'A', 'B', 'C'"]),
         (lambda: TREE.with_categories(4, "A"), ["it is a list"]),
-        (lambda: TREE.with_question(0, "weight", threshold=1), ["no 'weight'"]),
-        (lambda: TREE.with_question(0, "grade", categories=["high"]), ["are not the first of"]),
-        (lambda: TREE.pruned_at(2), ["Node 2 is a leaf"]),
+        (lambda: TREE.with_split(0, "weight", threshold=1), ["no 'weight'"]),
+        (lambda: TREE.with_split(0, "grade", categories=["high"]), ["are not the first of"]),
+        (lambda: TREE.prune_at(2), ["Node 2 is a leaf"]),
         (lambda: TREE.with_threshold(0, 45, by=7), ["by=7"]),  # type: ignore[arg-type]
     ],
 )
@@ -99,14 +99,14 @@ def test_whether_a_value_is_known_may_be_asked_if_missing_values_go_the_other_wa
     edited = stump.with_threshold(0, float("inf"))
     assert edited.apply([[20.0, "A", "low"], [None, "A", "low"]]).tolist() == [1, 2]
     with pytest.raises(EditError, match="go to no"):
-        stump.with_question(0, "age", threshold=float("inf"), missing_left=True)
+        stump.with_split(0, "age", threshold=float("inf"), missing_left=True)
 
 
 # -- subtrees and values ----------------------------------------------------------------------------------
 
 
 def test_a_pruned_node_says_what_it_said() -> None:
-    edited = TREE.pruned_at(4)
+    edited = TREE.prune_at(4)
     check_tree(edited)
     assert edited.n_leaves == 3
     assert edited.value[4].tolist() == TREE.value[4].tolist()
@@ -152,7 +152,7 @@ def test_a_tied_class_that_was_given_stays_at_other_nodes() -> None:
     check_tree(edited)
     assert edited.outcome.tolist() == [0, 0, 1]
     table = Table.from_arrays([*ROWS, *ROWS], ["no", "yes"] * 4, schema=SCHEMA)
-    grown = given.grown_at(1, table, GrowthRules(max_depth=1))
+    grown = given.grow_at(1, table, GrowthRules(max_depth=1))
     check_tree(grown)
     assert grown.outcome[[0, -1]].tolist() == [0, 1]
 
@@ -172,7 +172,7 @@ def test_every_edit_is_on_record_with_name_and_reason() -> None:
 
 
 def test_edits_in_several_steps_share_a_name() -> None:
-    edited = TREE.edit(by="Ada").with_threshold(1, 35).pruned_at(4).with_leaf_value(2, 0.5).tree
+    edited = TREE.edit(by="Ada").with_threshold(1, 35).prune_at(4).with_leaf_value(2, 0.5).tree
     assert [(edit.kind, edit.path, edit.by) for edit in edited.edits] == [
         ("threshold", "L", "Ada"),
         ("pruned", "R", "Ada"),
@@ -189,16 +189,16 @@ def test_an_edit_holds_until_its_node_is_changed_or_gone() -> None:
         "age <= 30 became age <= 35",
         "age <= 35 became age <= 40",
     ]
-    gone = twice.pruned_at(1)
+    gone = twice.prune_at(1)
     assert edited_nodes(gone) == (1,)
     assert gone.notes == ()  # no number is left behind any more
-    assert edited_nodes(gone.pruned_at(0)) == (0,)
-    assert len(gone.pruned_at(0).edits) == 4
+    assert edited_nodes(gone.prune_at(0)) == (0,)
+    assert len(gone.prune_at(0).edits) == 4
     assert edited_nodes(twice.replace(threshold=TREE.threshold)) == ()
 
 
 def test_edits_hold_on_another_schema() -> None:
-    edited = TREE.with_categories(4, ["C"]).with_leaf_value(2, 0.5).pruned_at(4)
+    edited = TREE.with_categories(4, ["C"]).with_leaf_value(2, 0.5).prune_at(4)
     ward = Feature("ward", "nominal", categories=("0", "A", "B", "C", "D"))
     wider = Schema((ward, GRADE, AGE, OLD), Target("lived", classes=("?", "no", "yes")))
     moved = edited.with_schema(wider)
@@ -263,11 +263,11 @@ def test_rows_of_another_kind_are_refused() -> None:
 def test_growing_needs_rows_that_reach_the_node_and_can_be_split() -> None:
     table = Table.from_arrays(ROWS, ["no", "no", "yes", "no"], schema=SCHEMA)
     with pytest.raises(EditError, match="without rows"):
-        TREE.edit().grown_at(1)
+        TREE.edit().grow_at(1)
     with pytest.raises(EditError, match="none of the 1 rows"):
-        TREE.grown_at(4, table.subset(np.array([0])))
+        TREE.grow_at(4, table.subset(np.array([0])))
     with pytest.raises(EditError, match="find no split"):
-        TREE.grown_at(2, table)
+        TREE.grow_at(2, table)
 
 
 def test_a_tree_without_edits_has_none() -> None:

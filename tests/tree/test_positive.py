@@ -26,7 +26,7 @@ from holdfast.data.schema import Schema, Target
 from holdfast.errors import ParameterError
 from holdfast.io.model_file import tree_from_json, tree_to_json
 from holdfast.tree.rules import tree_rules
-from holdfast.tree.rules_text import ordered_rules
+from holdfast.tree.rules_text import sort_rules
 from holdfast.tree.stats import class_counts, positive_class, risk
 from reference.random_trees import random_schema, random_tree
 from reference.trees import AGE, NUMERIC, PRICE, SPECIES, SURVIVED, leaf, split, tree_of
@@ -146,7 +146,7 @@ def test_a_wider_schema_keeps_it() -> None:
 
 def test_rules_by_risk_begin_with_the_highest_and_leave_ties_as_they_stand() -> None:
     def leaves(tree, **options):
-        return [rule.leaf for rule in ordered_rules(tree, "risk", **options)]
+        return [rule.leaf for rule in sort_rules(tree, "risk", **options)]
 
     assert leaves(NUMERIC) == [3, 2, 4]  # 0.90, 0.25, 0.00
     assert leaves(NUMERIC, positive="no") == [4, 2, 3]

@@ -12,7 +12,7 @@ from holdfast.io.model_file import tree_from_json, tree_to_json
 from holdfast.tree.prune import prune_at
 from holdfast.tree.recorded import set_recorded
 from holdfast.tree.rules import split_condition, tree_rules
-from holdfast.tree.rules_text import answer_text
+from holdfast.tree.rules_text import branch_text
 from holdfast.tree.tree import LEAF
 from reference.trees import SURVIVED, leaf, split, tree_of
 
@@ -74,7 +74,7 @@ def check_told(tree: Tree, frame: pd.DataFrame) -> None:
             told, child = split_condition(tree, node, side), int(children[node])
             n_missing = missing[child, told.name] if told.missing else 0
             assert (told.n_missing or 0) == n_missing
-            text = answer_text(tree, node, side, counts=True)
+            text = branch_text(tree, node, side, counts=True)
             if n_missing and told.n_known != 0 and "recorded or not" not in text and " is " not in text:
                 assert f"({int(rows[child]) - n_missing:,}) or not recorded ({n_missing:,})" in text
             if not n_missing:

@@ -138,13 +138,13 @@ def _at_node(editing: TreeEditor, options: EditOptions) -> TreeEditor:
     node, schema = options.node, editing.tree.schema
     assert node is not None
     if options.prune:
-        return editing.pruned_at(node)
+        return editing.prune_at(node)
     if options.value is not None:
         return editing.with_leaf_value(node, _value(options.value, schema))
     name = options.feature
     if name is not None:
         categories = None if options.categories is None else _categories(options.categories, schema, name)
-        return editing.with_question(node, name, threshold=options.threshold, categories=categories)
+        return editing.with_split(node, name, threshold=options.threshold, categories=categories)
     if options.threshold is not None and options.categories is not None:
         raise EditError("Give --threshold or --categories, not both: a node asks for one of them.")
     if options.threshold is not None:

@@ -11,7 +11,7 @@ from holdfast.explain.feature_use import feature_table, feature_use, first_featu
 from holdfast.runs.files import importance_columns
 from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.rules import format_class_names, list_notes
-from holdfast.tree.rules_text import question_text
+from holdfast.tree.rules_text import split_text
 from holdfast.tree.tree import Tree
 
 WIDTH = 80  # columns
@@ -109,4 +109,4 @@ def _range_text(sizes: list[int]) -> str:
 
 
 def _first_question(tree: Tree) -> str:
-    return question_text(tree, 0) if tree.n_nodes > 1 else ""
+    return split_text(tree, 0) if tree.n_nodes > 1 else ""

@@ -64,7 +64,7 @@ def predictions(
     else:
         values = model.values(features)
         voted = _voted(model, threshold)
-        places = voted.decided(voted.values(features))
+        places = voted.predict_indices(voted.values(features))
     if not target.is_classes:
         return {"prediction": values[:, 0].tolist()}
     return {

@@ -22,7 +22,7 @@ from holdfast.stable.consensus.size import size_choice_table
 from holdfast.stable.selection import LOST, default_unit, leaves_text, lost_text, shown_order
 from holdfast.stable.settings import NOISE_AWARE, SCORE_TOLERANCE
 from holdfast.tree.rules import list_warnings
-from holdfast.tree.text import drawing
+from holdfast.tree.text import draw_tree
 from holdfast.tree.tree import Tree
 
 MOST_LINES = 12  # of the frontier; the file has all
@@ -142,7 +142,7 @@ def show_tree(fit: Fit, console: Console) -> None:
 
 def show_drawing(tree: Tree, console: Console) -> None:
     """The drawing of a tree, which says how to see what it leaves out."""
-    verbatim(console, drawing(tree, width=min(WIDEST, console.width), whole=WHOLE))
+    verbatim(console, draw_tree(tree, width=min(WIDEST, console.width), whole=WHOLE))
 
 
 def _caution(fit: Fit) -> str:

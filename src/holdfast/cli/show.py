@@ -19,7 +19,7 @@ from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.frame import node_columns
 from holdfast.tree.rules_text import FULL_LIST, rules_text
 from holdfast.tree.rules_text import WIDTH as RULES_WIDTH
-from holdfast.tree.text import WIDTH, drawing, numbered_drawing
+from holdfast.tree.text import WIDTH, draw_numbered_tree
 from holdfast.tree.tree import Tree
 
 WHOLE = "holdfast show --format rules -o rules.txt"  # what leaves nothing out
@@ -89,7 +89,7 @@ def _tree_text(tree: Tree, form: str, options: ShowOptions, columns: int, on_ter
             missing=missing,
         )
     if form in (NODES, "drawing"):
-        drawn = numbered_drawing if form == NODES else drawing
+        drawn = draw_numbered_tree if form == NODES else drawing
         return drawn(tree, missing=missing, width=columns, whole=WHOLE, positive=positive)
     if not on_terminal:
         return rules_text(tree, missing=missing, positive=positive, order=options.order)

@@ -31,7 +31,7 @@ from holdfast.tree.rules_text import (
     condition_text,
     probability_name,
     rule_outcome_text,
-    told_probability,
+    select_probability,
 )
 from holdfast.tree.tree import LEAF, Tree
 
@@ -598,7 +598,7 @@ def _sides_text(old: Condition, new: Condition) -> str:
 
 def chance_text(rule: Rule, positive: int | None) -> str:
     """The probability of the positive class, or of the predicted one: p(died) 0.07."""
-    probability = probability_text(told_probability(rule.value, positive, rule.predicted))
+    probability = probability_text(select_probability(rule.value, positive, rule.predicted))
     return f"{probability_name(rule.target, positive)} {probability}"
 
 

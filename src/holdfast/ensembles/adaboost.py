@@ -22,7 +22,7 @@ from holdfast.ensembles.bagging import check_n_estimators
 from holdfast.errors import GrowthWarning
 from holdfast.growth.grow import grow_samples
 from holdfast.growth.rules import GrowthRules
-from holdfast.growth.sample import FixedPointSample, fixed_point_sample, reweighted
+from holdfast.growth.sample import FixedPointSample, fixed_point_sample, reweight
 from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.tree import Tree
 
@@ -50,7 +50,7 @@ def grow_adaboost(
     learning_rate: float = 1.0,
     seed: int = 0,
 ) -> AdaBoost:
-    """Grow trees in sequence, each on rows reweighted by the errors of the last.
+    """Grow trees in sequence, each on rows reweight by the errors of the last.
 
     Boosting ends early at a tree that makes no mistake, and before one that is no better than guessing. The
     seed matters only where features are drawn.
@@ -82,7 +82,7 @@ def grow_adaboost(
             break
         log_weight = log_weight + alpha * is_wrong
         log_weight -= log_weight[fixed.repeats > 0].max()  # the sum of many alphas would overflow
-        fixed = reweighted(fixed, np.exp(np.minimum(log_weight, 0.0)))
+        fixed = reweight(fixed, np.exp(np.minimum(log_weight, 0.0)))
     boosted = _build_ensemble(table, trees, errors, alphas)
     for note in boosted.ensemble.notes:
         warnings.warn(note, GrowthWarning, stacklevel=2)

@@ -21,7 +21,7 @@ from holdfast.growth.grow import grow_samples
 from holdfast.growth.rules import CART, GrowthRules
 from holdfast.growth.sample import FixedPointSample, fixed_point_sample
 from holdfast.parallel.tasks import ROWS_PER_TASK, check_jobs, make_batches, run_all
-from holdfast.tree.ensemble import Ensemble, linked
+from holdfast.tree.ensemble import Ensemble, apply_link
 from holdfast.tree.predict import Routes
 from holdfast.tree.tree import Tree
 
@@ -210,8 +210,8 @@ def predict_bagged(
         ensemble = ready.ensemble(tasks, n_jobs)
         for begin in range(0, predicted.n_rows, ROWS_AT_A_TIME):
             part = slice(begin, begin + ROWS_AT_A_TIME)
-            values[part] = ensemble.added(predicted.subset(part), values[part], n_jobs=n_jobs)
-    return linked("mean", values, float(n_estimators))
+            values[part] = ensemble.add_scores(predicted.subset(part), values[part], n_jobs=n_jobs)
+    return apply_link("mean", values, float(n_estimators))
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ from holdfast.data.table import Table
 from holdfast.ensembles.boosted_tree import Derivatives, TreeShape, block_parts, n_blocks_of
 from holdfast.growth.constraints import make_guide
 from holdfast.growth.grow import has_many_categories
-from holdfast.growth.rules import SQUARED_ERROR, GrowthRules, features_drawn
+from holdfast.growth.rules import SQUARED_ERROR, GrowthRules, count_drawn_features
 from holdfast.kernels.boosting import work as kernels
 from holdfast.kernels.boosting.grow import ROOM, advance, finish
 from holdfast.kernels.boosting.histogram import N_SPREAD, Gradients, Unpacked, greatest
@@ -120,7 +120,7 @@ class BinnedSplits:
             min_impurity_decrease=rules.min_impurity_decrease * of_gradient / of_hessian * of_gradient
             if rules.min_impurity_decrease
             else 0.0,
-            n_drawn=features_drawn(rules.max_features, self.table.n_features),
+            n_drawn=count_drawn_features(rules.max_features, self.table.n_features),
             best_first=int(rules.max_leaf_nodes is not None),
             n_threads=pool.size,
             rows_to_share=ROWS_SHARED,

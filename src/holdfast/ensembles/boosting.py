@@ -37,8 +37,8 @@ from holdfast.ensembles.boosted_tree import (
 )
 from holdfast.ensembles.losses import Loss, LossName, best_constant, check_magnitude, make_loss
 from holdfast.errors import DataError, ParameterError
-from holdfast.growth.class_costs import LossMatrix, Priors, losses_of, plain_losses, plain_priors
-from holdfast.growth.constraints import promise_of_score, score_rules
+from holdfast.growth.class_costs import LossMatrix, Priors, parse_loss_matrix, parse_priors, read_loss_matrix
+from holdfast.growth.constraints import make_score_monotone, make_score_rules
 from holdfast.growth.grow import compute_thresholds, node_features
 from holdfast.growth.rules import (
     Categories,
@@ -47,9 +47,9 @@ from holdfast.growth.rules import (
     GrowthRules,
     Interactions,
     MaxFeatures,
-    rows_needed,
+    resolve_min_rows,
 )
-from holdfast.growth.sample import check_table, weights_of
+from holdfast.growth.sample import check_table, scale_weights
 from holdfast.kernels.boosting.histogram import HELD_OUT, LEARNT, LEFT_OUT, N_ROLES, N_SPREAD, UNUSED
 from holdfast.kernels.boosting.leaves import add_routed, add_values, check_steps, refine
 from holdfast.kernels.boosting.losses import Rows, derive
@@ -243,7 +243,7 @@ class _History:
             outputs=np.tile(np.arange(n_outputs), len(rounds)).astype(np.int32),
             start=state.start,
             link=state.loss.link,
-            loss_matrix=losses_of(state.settings.loss_matrix, table.schema.target.classes),
+            loss_matrix=read_loss_matrix(state.settings.loss_matrix, table.schema.target.classes),
         )
         lines = (self.train, self.validation, self.oob_scores, self.oob_improvement)
         return Boosting(ensemble, *(np.array(line) for line in lines))
@@ -307,7 +307,9 @@ class Rounds:
         if settings.start == "constant":
             start[:] = best_constant(loss, y, weight, settings.level, n_outputs)
         growth, least = settings.growth(int(n_learnt)), LEAST_HESSIAN * float(weight.sum() / n_learnt)
-        of_outputs = [score_rules(table.schema, growth, output, n_outputs) for output in range(n_outputs)]
+        of_outputs = [
+            make_score_rules(table.schema, growth, output, n_outputs) for output in range(n_outputs)
+        ]
         table.code(pool.size)
         state = cls(
             table=table,
@@ -317,7 +319,7 @@ class Rounds:
             pool=pool,
             groups=groups,
             splits=[_splits(table, settings, own, data.repeats, least) for own in of_outputs],
-            promises=[promise_of_score(table.schema, own) for own in of_outputs],
+            promises=[make_score_monotone(table.schema, own) for own in of_outputs],
             data=data,
             start=start,
             score=np.repeat(start[:, None], table.n_rows, axis=1),
@@ -550,7 +552,7 @@ class BoostingRows:
     def of(cls, table: Table, rules: GrowthRules, fold: Fold) -> BoostingRows:
         """Make the rows of a table, some held out; the rules set class weights."""
         taken = np.where(fold.held_out, 1, fold.times).astype(np.int32)
-        repeats, importance, exponent = weights_of(table, rules, taken)
+        repeats, importance, exponent = scale_weights(table, rules, taken)
         role = np.where(fold.held_out, HELD_OUT, LEARNT).astype(np.uint8)
         role[repeats == 0] = UNUSED
         if not (role == LEARNT).any():
@@ -646,8 +648,8 @@ class BoostingSettings:
                 f"splits='exact' knows no l2_regularization, which is {self.l2_regularization!r}: set it to "
                 "0, or use splits='binned'."
             )
-        object.__setattr__(self, "priors", plain_priors(self.priors))
-        object.__setattr__(self, "loss_matrix", plain_losses(self.loss_matrix))
+        object.__setattr__(self, "priors", parse_priors(self.priors))
+        object.__setattr__(self, "loss_matrix", parse_loss_matrix(self.loss_matrix))
         self.growth(1)  # checks the rest
 
     @property
@@ -674,7 +676,7 @@ class BoostingSettings:
             excluded_features=self.excluded_features,
             feature_costs=self.feature_costs,
         )
-        least = rows_needed(rules.min_samples_leaf, n_rows)
+        least = resolve_min_rows(rules.min_samples_leaf, n_rows)
         return replace(rules, min_samples_leaf=least, class_weight=None, priors=None, loss_matrix=None)
 
     @property

@@ -16,7 +16,7 @@ from holdfast.data.table import Table
 from holdfast.ensembles.bagging import BOOTSTRAP, Bagging, Sampling, grow_bagging
 from holdfast.ensembles.out_of_bag import make_oob_metric, out_of_bag
 from holdfast.errors import DataError
-from holdfast.growth.rules import GrowthRules, features_drawn
+from holdfast.growth.rules import GrowthRules, count_drawn_features
 from holdfast.growth.sample import split_weight
 from holdfast.growth.size_search import Folds, divide_rows
 from holdfast.parallel.tasks import check_jobs
@@ -117,7 +117,7 @@ def choose_max_features(
     is taken; with "cv" the best mean score on rows held out. Of numbers that score alike the smallest wins.
     `max_features` of the rules is tried among others.
     """
-    numbers = list_candidates(table.n_features, features_drawn(rules.max_features, table.n_features))
+    numbers = list_candidates(table.n_features, count_drawn_features(rules.max_features, table.n_features))
     metric = make_oob_metric(search.scoring, table.schema.target)
     if search.chosen_by == "oob":
         return _by_left_out(table, rules, numbers, metric, search, sampling)

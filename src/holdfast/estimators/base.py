@@ -24,9 +24,9 @@ from holdfast.data.target import Task, get_target_name
 from holdfast.errors import DataError, DataWarning, ParameterError
 from holdfast.explain.leaf_evidence import check_method, drawn_intervals, node_intervals
 from holdfast.explain.row import RowExplanation, explain_row
-from holdfast.growth.class_costs import LossMatrix, Priors, losses_of, plain_losses, plain_priors
+from holdfast.growth.class_costs import LossMatrix, Priors, parse_loss_matrix, parse_priors, read_loss_matrix
 from holdfast.growth.rules import CART, GrowthRules
-from holdfast.growth.sample import weights_of
+from holdfast.growth.sample import scale_weights
 from holdfast.growth.size_search import divide_rows
 from holdfast.parallel.tasks import check_jobs
 from holdfast.scoring.thresholds import cheapest_threshold, threshold_costs
@@ -298,7 +298,7 @@ class ClassifierBase(ClassifierMixin, TableEstimator):  # type: ignore[misc]  # 
     def _table(self, X: Frame | Table, y: Any, sample_weight: Any, task: Task | None = None) -> Table:
         table = super()._table(X, y, sample_weight, task)
         classes = table.schema.target.classes
-        losses_of(plain_losses(self._rule("loss_matrix")), classes)  # before any work
+        read_loss_matrix(parse_loss_matrix(self._rule("loss_matrix")), classes)  # before any work
         if self.threshold is not None:
             check_threshold(self.threshold, len(classes))
         return table
@@ -632,11 +632,11 @@ class DecisionRule:
         positive = target.class_place(target.positive)
         if not isinstance(self.threshold, str):
             return Decision(float(self.threshold), positive)
-        losses = losses_of(plain_losses(self.loss_matrix), target.classes)
+        losses = read_loss_matrix(parse_loss_matrix(self.loss_matrix), target.classes)
         losses = 1.0 - np.eye(2) if losses is None else losses
         probabilities, rows = self._held_out(table, groups, fit, positive)
         # The weight of every row, the classes having their priors.
-        repeats, importance, _ = weights_of(rows, GrowthRules(priors=plain_priors(self.priors)))
+        repeats, importance, _ = scale_weights(rows, GrowthRules(priors=parse_priors(self.priors)))
         weight = np.asarray(repeats * importance, np.float64)
         found = threshold_costs(probabilities, rows.target == positive, weight, losses, positive)
         return Decision(cheapest_threshold(*found, losses, positive), positive)

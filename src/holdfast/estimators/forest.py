@@ -100,7 +100,7 @@ class ClassEnsemble(EnsembleEstimator, ClassifierBase):
 
     def _predict_class_index(self, X: Any) -> IntArray:
         values = self._values(X)
-        return self.ensemble_.decided(values)
+        return self.ensemble_.predict_indices(values)
 
     def staged_predict(self, X: Any) -> Iterator[NDArray[Any]]:
         """Predict the class of every row by the first round of trees, the first two, and so on.
@@ -115,7 +115,7 @@ class ClassEnsemble(EnsembleEstimator, ClassifierBase):
         array of shape (n_rows,)
         """
         for values in self._staged_values(X):
-            yield self.classes_[self.ensemble_.decided(values)]
+            yield self.classes_[self.ensemble_.predict_indices(values)]
 
     def staged_predict_proba(self, X: Any) -> Iterator[FloatArray]:
         """Predict the probabilities of the classes by the first round of trees, the first two, and so on.

@@ -148,7 +148,7 @@ class SizedTreeEstimator(TreeParameters, TreeEstimator):
             )
         whole = self._whole_rules()
         for name, value in (("leaf_values", "shrunk"), ("merge_leaves", SIMILAR)):
-            if whole.says_quantiles and getattr(self, name) == value:
+            if whole.predicts_quantiles and getattr(self, name) == value:
                 raise ParameterError(
                     f"{name}={value!r} is about probabilities and means, and the leaves of "
                     f"criterion={whole.criterion!r} predict quantiles: leave it out."
@@ -163,9 +163,9 @@ class SizedTreeEstimator(TreeParameters, TreeEstimator):
 
     def _honest_tree(self, table: Table, groups: LongArray | None) -> Tree:
         """The tree of half of the rows, with leaf values from the other half."""
-        from holdfast.growth.leaf_values import honest_rows, set_honest_values
+        from holdfast.growth.leaf_values import set_honest_values, split_honest_rows
 
-        rows = honest_rows(table, groups, self._fold_seed())
+        rows = split_honest_rows(table, groups, self._fold_seed())
         tree = self._labelled_tree(rows.structure, subset_groups(rows.groups, rows.asked))
         return set_honest_values(tree, rows.values, self._whole_rules())
 

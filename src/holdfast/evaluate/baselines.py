@@ -17,7 +17,7 @@ from holdfast.ensembles.bagging import Sampling, grow_bagging
 from holdfast.estimators.base import make_seed
 from holdfast.estimators.stable import StableTreeClassifier, StableTreeEstimator, StableTreeRegressor
 from holdfast.estimators.tree import TreeClassifier, TreeRegressor
-from holdfast.growth.collections import Combination, OwnLearner, combinations_of, own_learner, paper_grid
+from holdfast.growth.collections import Combination, RulesLearner, list_combinations, make_learner, paper_grid
 from holdfast.growth.rules import GrowthRules
 from holdfast.growth.sample import split_weight
 from holdfast.parallel.tasks import run_all
@@ -73,7 +73,7 @@ def cart_by_cross_validation(
     """
     metric = make_metric(settings.scoring, table.schema.target)
     folds = _folds(table, groups, n_folds, settings.seed)
-    learner = own_learner(table, settings.rules, _combinations(table, folds, settings))
+    learner = make_learner(table, settings.rules, _combinations(table, folds, settings))
     parts = [_Part.of(learner, table, groups, fold) for fold in folds]
     score = partial(_mean_score, learner, parts, metric)
     scores = run_all(score, range(len(learner.combinations)), settings.n_jobs, kept="Baselines")
@@ -92,14 +92,14 @@ class _Part:
     true_values: TrueValues
 
     @classmethod
-    def of(cls, learner: OwnLearner, table: Table, groups: LongArray | None, fold: LongArray) -> "_Part":
+    def of(cls, learner: RulesLearner, table: Table, groups: LongArray | None, fold: LongArray) -> "_Part":
         counts = learner.repeats.copy()
         counts[fold] = 0
         held_out = table.subset(fold)
         return cls(counts, held_out, TrueValues.of(held_out, None if groups is None else groups[fold]))
 
 
-def _mean_score(learner: OwnLearner, parts: Sequence[_Part], metric: Metric, combination: int) -> float:
+def _mean_score(learner: RulesLearner, parts: Sequence[_Part], metric: Metric, combination: int) -> float:
     trees = learner.trees(combination, [part.counts for part in parts], [0] * len(parts))
     scores = [
         metric.value(predict_for_metric(metric, tree, part.table), part.true_values)
@@ -120,10 +120,10 @@ def _combinations(
     table: Table, folds: Sequence[LongArray], settings: StabilitySettings
 ) -> tuple[Combination, ...]:
     if settings.grid is not None and settings.learner is None:
-        return combinations_of(settings.grid)
+        return list_combinations(settings.grid)
     repeats, _ = split_weight(table.weight, table.n_rows)
     n_learnt = int(repeats.sum(dtype=np.int64)) - max([0, *(int(repeats[fold].sum()) for fold in folds)])
-    return combinations_of(paper_grid(settings.rules.max_depth, n_learnt))
+    return list_combinations(paper_grid(settings.rules.max_depth, n_learnt))
 
 
 def _size(combination: Combination) -> tuple[float, float]:

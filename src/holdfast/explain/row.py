@@ -41,7 +41,7 @@ from holdfast.explain.leaf_evidence import LeafOutcome, leaf_outcome
 from holdfast.explain.split_support import SplitSupport, support_words
 from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.rules import format_decision
-from holdfast.tree.rules_text import interval_sentence, same_rows_words
+from holdfast.tree.rules_text import interval_sentence, support_text
 from holdfast.tree.stats import find_weak_splits, positive_class
 from holdfast.tree.tree import KNOWN, LEAF, Tree
 
@@ -230,7 +230,7 @@ def _steps(row: RowValues, data: Any, support: Sequence[SplitSupport]) -> tuple[
 def _step(
     row: RowValues, node: int, answer: bool, deviations: Mapping[int, float], support: SplitSupport | None
 ) -> PathStep:
-    from holdfast.tree.rules_text import answer_text
+    from holdfast.tree.rules_text import branch_text
 
     tree, place = row.tree, int(row.tree.feature[node])
     feature, code, cut = tree.schema.features[place], row.code(place), float(tree.threshold[node])
@@ -240,7 +240,7 @@ def _step(
     return PathStep(
         node=node,
         feature=feature.name,
-        condition=answer_text(tree, node, answer, counts=True),
+        condition=branch_text(tree, node, answer, counts=True),
         answer=answer,
         value=row.value(place),
         state=_state(row, node, place, code),
@@ -466,7 +466,7 @@ def _step_words(step: PathStep) -> str:
     if step.support is not None:
         words.append(support_words(step.support))
     elif step.low_support is not None:
-        words.append(same_rows_words(step.low_support))
+        words.append(support_text(step.low_support))
     return "; ".join(words).replace(" %", f"{NO_BREAK}%")
 
 

@@ -16,7 +16,7 @@ from holdfast._view import TextTable, View, ViewMixin
 from holdfast.data.schema import Feature, Label
 from holdfast.distance.reference_schema import unify_schemas
 from holdfast.tree.rules import list_conditions
-from holdfast.tree.rules_text import same_rows_words
+from holdfast.tree.rules_text import support_text
 from holdfast.tree.stats import LEAST_SUPPORT
 from holdfast.tree.tree import KNOWN, LEAF, Tree
 
@@ -95,7 +95,7 @@ def _split_support(
     tree: Tree, node: int, fractions: list[float | None], stacked: "_Stacked", at: LongArray
 ) -> SplitSupport:
     """The support of a split, where `at` are the nodes of other trees that ask about its feature."""
-    from holdfast.tree.rules_text import question_text
+    from holdfast.tree.rules_text import split_text
 
     feature, place = tree.schema.features[tree.feature[node]], _place(tree, node)
     is_known = stacked.threshold[at] >= KNOWN
@@ -103,8 +103,8 @@ def _split_support(
     return SplitSupport(
         node=node,
         depth=len(place),
-        question=question_text(tree, node),
-        short=question_text(tree, node, most=FULL_LIST),
+        question=split_text(tree, node),
+        short=split_text(tree, node, most=FULL_LIST),
         feature=feature.name,
         references=fractions[0] or 0.0,
         candidates=fractions[1],
@@ -258,7 +258,7 @@ def support_detail(support: SplitSupport) -> str:
     parts = []
     # Only where it answers a question: few trees split here, or few split these rows so.
     if support.same_rows is not None and min(support.same_rows, support.references) < LEAST_SUPPORT:
-        parts.append(same_rows_words(support.same_rows))
+        parts.append(support_text(support.same_rows))
     if support.categories is not None:
         return "; ".join([*parts, _sides_text(support.categories)])
     n_known, n_others = support.n_known, support.n_asking - support.n_known

@@ -88,11 +88,11 @@ def list_drawn_nodes(model: Any, form: str) -> Sequence[DrawnNode]:
 def _drawn(
     tree: Tree, columns: dict[str, list[Any]], known: Mapping[int, Condition], number: int
 ) -> DrawnNode:
-    from holdfast.tree.rules_text import question_text
+    from holdfast.tree.rules_text import split_text
 
     if tree.feature[number] == LEAF:
         return DrawnNode(number, _leaf_lines(tree, columns, number))
-    question = question_text(tree, number, known=known, branches=True)
+    question = split_text(tree, number, known=known, branches=True)
     missing_left = columns["missing_goes"][number] == "left"
     yes = split_condition(tree, number, True)
     if yes.is_empty if missing_left else yes.is_whole:  # the question is whether the value is recorded

@@ -26,10 +26,10 @@ NEAR_1 = 1e-6  # a sum of priors that is as near to 1 is 1
 # -- as the rules hold them -------------------------------------------------------------------------------
 
 
-def plain_losses(loss_matrix: Any) -> LossMatrix:
+def parse_loss_matrix(loss_matrix: Any) -> LossMatrix:
     """The losses as a mapping from pairs of classes, or as rows of numbers; a ParameterError if they are not.
 
-    >>> plain_losses([[0, 1], [5, 0]])
+    >>> parse_loss_matrix([[0, 1], [5, 0]])
     ((0.0, 1.0), (5.0, 0.0))
     """
     if loss_matrix is None:
@@ -84,10 +84,10 @@ def _check_diagonal(matrix: Sequence[Sequence[float]]) -> None:
             )
 
 
-def plain_priors(priors: Any) -> Priors:
+def parse_priors(priors: Any) -> Priors:
     """The priors as a mapping from classes, or as numbers; a ParameterError if they are no fractions of 1.
 
-    >>> plain_priors({"bad": 0.2, "good": 0.8})
+    >>> parse_priors({"bad": 0.2, "good": 0.8})
     {'bad': 0.2, 'good': 0.8}
     """
     if priors is None:
@@ -116,12 +116,12 @@ def plain_priors(priors: Any) -> Priors:
 # -- by the classes of a target ---------------------------------------------------------------------------
 
 
-def losses_of(loss_matrix: LossMatrix, classes: Sequence[Label]) -> FloatArray | None:
+def read_loss_matrix(loss_matrix: LossMatrix, classes: Sequence[Label]) -> FloatArray | None:
     """The losses as an array, true classes down and predicted ones across; None if there are none.
 
     A pair that a mapping does not name costs 1.
 
-    >>> losses_of({("bad", "good"): 5.0}, ("bad", "good"))
+    >>> read_loss_matrix({("bad", "good"): 5.0}, ("bad", "good"))
     array([[0., 5.],
            [1., 0.]])
     """
@@ -143,7 +143,7 @@ def losses_of(loss_matrix: LossMatrix, classes: Sequence[Label]) -> FloatArray |
     return matrix
 
 
-def priors_of(priors: Priors, classes: Sequence[Label]) -> FloatArray | None:
+def read_priors(priors: Priors, classes: Sequence[Label]) -> FloatArray | None:
     """The priors in the order of the classes; None if there are none."""
     if priors is None:
         return None

@@ -238,7 +238,7 @@ def paper_grid(max_depth: int | None, n_rows: int, least: int = 1) -> dict[str, 
     return {"max_depth": depths, "min_samples_leaf": sizes}
 
 
-def combinations_of(grid: Mapping[str, Iterable[Any]]) -> tuple[Combination, ...]:
+def list_combinations(grid: Mapping[str, Iterable[Any]]) -> tuple[Combination, ...]:
     """List all combinations of a grid, the last parameter varying fastest."""
     for name, values in grid.items():
         if isinstance(values, str) or not isinstance(values, Iterable):
@@ -254,7 +254,7 @@ def combinations_of(grid: Mapping[str, Iterable[Any]]) -> tuple[Combination, ...
 
 
 @dataclass(frozen=True, eq=False)
-class OwnLearner:
+class RulesLearner:
     """Grows trees by growth rules."""
 
     table: Table
@@ -276,7 +276,7 @@ class OwnLearner:
         return self.fixed[combination]
 
 
-def own_learner(table: Table, rules: GrowthRules, combinations: Sequence[Combination]) -> OwnLearner:
+def make_learner(table: Table, rules: GrowthRules, combinations: Sequence[Combination]) -> RulesLearner:
     """Make a learner that grows by these rules, with one change per combination."""
     known = {field.name for field in fields(GrowthRules)}
     strange = [name for name in combinations[0] if name not in known]
@@ -286,4 +286,4 @@ def own_learner(table: Table, rules: GrowthRules, combinations: Sequence[Combina
         )
     all_rules = tuple(replace(rules, **combination) for combination in combinations)
     _ = table.coded  # before the threads start
-    return OwnLearner(table, all_rules, fixed_point_samples(table, all_rules), tuple(combinations))
+    return RulesLearner(table, all_rules, fixed_point_samples(table, all_rules), tuple(combinations))

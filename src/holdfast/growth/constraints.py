@@ -87,7 +87,7 @@ def _class_of(target: Target, rules: GrowthRules) -> Any:
     return classes[-1] if named is None else classes[classes.index(named)]
 
 
-def score_rules(schema: Schema, rules: GrowthRules, output: int, n_outputs: int) -> GrowthRules:
+def make_score_rules(schema: Schema, rules: GrowthRules, output: int, n_outputs: int) -> GrowthRules:
     """The rules of trees for one score of an ensemble that has one, or one for each class.
 
     The fraction of a class rises if its score rises and all other scores fall.
@@ -98,7 +98,7 @@ def score_rules(schema: Schema, rules: GrowthRules, output: int, n_outputs: int)
     return rules.replace(monotonic_cst={name: -direction for name, direction in promise.directions})
 
 
-def promise_of_score(schema: Schema, rules: GrowthRules) -> Monotone | None:
+def make_score_monotone(schema: Schema, rules: GrowthRules) -> Monotone | None:
     """Which way a score goes along features: of a number, of the second of two classes, or of a class."""
     promise = make_monotone(schema, rules)
     classes = schema.target.classes
@@ -108,9 +108,9 @@ def promise_of_score(schema: Schema, rules: GrowthRules) -> Monotone | None:
     return Monotone(tuple((name, factor * direction) for name, direction in promise.directions))
 
 
-def number_rules(schema: Schema, rules: GrowthRules) -> GrowthRules:
+def make_regression_rules(schema: Schema, rules: GrowthRules) -> GrowthRules:
     """The rules of trees that predict a number in place of the fraction of the second of two classes."""
-    promise = promise_of_score(schema, rules)
+    promise = make_score_monotone(schema, rules)
     return (
         rules
         if promise is None

@@ -23,7 +23,7 @@ from holdfast.data.table import Table
 from holdfast.data.target import are_repetitions
 from holdfast.errors import ParameterError
 from holdfast.growth.grow import midpoint
-from holdfast.growth.rules import GrowthRules, rows_needed
+from holdfast.growth.rules import GrowthRules, resolve_min_rows
 from holdfast.growth.sample import relative, split_weight
 from holdfast.kernels.growth.density import NO_WEIGHT, TIE, DensityRows, best_thresholds
 from holdfast.parallel.interruption import call_kernel, stop_flag
@@ -141,7 +141,7 @@ def grow_density(table: Table, rules: DensityRules | None = None, *, seed: int =
 def _search(data: UnlabelledRows, rules: DensityRules, n_rows: int) -> Search:
     shrinkage = None if rules.shrinkage == "auto" else float(rules.shrinkage)
     family = Family(data.units.measurement_variance, data.units.start, rules.covariance == "full", shrinkage)
-    return Search(data, family, rows_needed(rules.min_samples_leaf, n_rows))
+    return Search(data, family, resolve_min_rows(rules.min_samples_leaf, n_rows))
 
 
 # -- the finished tree ------------------------------------------------------------------------------------

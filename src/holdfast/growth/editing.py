@@ -17,7 +17,7 @@ from holdfast.tree.stats import class_counts, set_class_counts
 from holdfast.tree.tree import Tree
 
 
-def refitted_at(
+def refit_nodes(
     tree: Tree,
     table: Table,
     nodes: BoolArray,
@@ -46,7 +46,7 @@ def refitted_at(
     return set_recorded(tree, table)
 
 
-def subtree_at(tree: Tree, node: int, table: Table, rules: GrowthRules | None = None) -> Tree:
+def grow_subtree(tree: Tree, node: int, table: Table, rules: GrowthRules | None = None) -> Tree:
     """Grow a subtree on the rows that reach the node; by default CART with the tree's criterion."""
     leaf = tree.apply(table)
     reaching = (leaf >= node) & (leaf < tree.subtree_end[node])

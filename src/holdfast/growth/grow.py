@@ -18,10 +18,10 @@ from holdfast.data.schema import Feature
 from holdfast.data.table import Table
 from holdfast.errors import DataError, GrowthWarning, ParameterError
 from holdfast.growth.constraints import make_guide, make_monotone
-from holdfast.growth.leaf_values import node_values, quantile_costs, set_decisions, set_observed
+from holdfast.growth.leaf_values import compute_node_values, quantile_costs, set_decisions, set_observed
 from holdfast.growth.pruning import prune_by_rules
-from holdfast.growth.rules import CART, GrowthRules, features_drawn, is_guided, rows_needed
-from holdfast.growth.sample import FixedPointSample, first_of, fixed_point_sample, row_weight
+from holdfast.growth.rules import CART, GrowthRules, count_drawn_features, is_guided, resolve_min_rows
+from holdfast.growth.sample import FixedPointSample, first_sample, fixed_point_sample, row_weight
 from holdfast.kernels.growth import nodes as kernels
 from holdfast.kernels.growth.categories import MOST_LISTED
 from holdfast.kernels.growth.constraints import N_GUIDED, Guide, Top
@@ -96,7 +96,7 @@ def _postprocess(
 ) -> Tree:
     """Prune the tree, and make its values follow losses and monotone constraints."""
     tree = set_decisions(enforce_monotonicity(tree), table, fixed, counts)
-    return enforce_monotonicity(prune_by_rules(tree, rules, table, fixed.of_values, counts))
+    return enforce_monotonicity(prune_by_rules(tree, rules, table, fixed.value_sample, counts))
 
 
 # -- Prepare growth tasks ------------------------------------------------------------------------------------
@@ -244,7 +244,7 @@ def _plan(rules: GrowthRules, fixed: FixedPointSample, n_rows: int, weight: int)
         n_stats=fixed.n_stats,
         label_bits=fixed.label_bits,
         counts_apart=int(fixed.weight is not None),
-        min_rows=min(rows_needed(rules.min_samples_leaf, n_rows), NO_LIMIT),
+        min_rows=min(resolve_min_rows(rules.min_samples_leaf, n_rows), NO_LIMIT),
         min_weight=rules.min_weight_fraction_leaf * weight,
         square_unit=fixed.square_unit / fixed.total_unit * (fixed.weight_unit / fixed.total_unit),
         outcome=0,
@@ -262,11 +262,11 @@ def _limits(rules: GrowthRules, fixed: FixedPointSample, n_rows: int, weight: in
     return Limits(
         max_depth=min(rules.max_depth or NO_LIMIT, NO_LIMIT),
         max_leaves=max_leaves,
-        min_rows_to_split=min(max(2, rows_needed(rules.min_samples_split, n_rows)), NO_LIMIT),
+        min_rows_to_split=min(max(2, resolve_min_rows(rules.min_samples_split, n_rows)), NO_LIMIT),
         min_impurity_decrease=_scale_gain(rules.min_impurity_decrease, fixed) * (weight / gain_unit),
         min_relative_gain=float(rules.min_relative_gain),
         min_impurity=_scale_gain(_least_risk(rules, fixed), fixed) * (weight / gain_unit),
-        n_drawn=features_drawn(rules.max_features, n_features),
+        n_drawn=count_drawn_features(rules.max_features, n_features),
         best_first=int(rules.is_best_first),
         row_weight=0.0,
     )
@@ -328,7 +328,7 @@ def _kernel(coded: Coded, rules: GrowthRules, task: Task) -> tuple[Callable[...,
     """Choose the kernel and its first arguments."""
     plan, limits, samples, rows, guide = task.plan, task.limits, task.samples, task.rows, task.guide
     if task.pinball is not None:
-        given = (plan, task.pinball, limits, coded, first_of(samples), rows, int(samples.seed[0]), guide)
+        given = (plan, task.pinball, limits, coded, first_sample(samples), rows, int(samples.seed[0]), guide)
         return _one_tree(grow_quantiles), given
     most_rows = _most_rows(task)
     histograms = _histograms(coded, rules, plan, limits, most_rows)
@@ -480,9 +480,9 @@ def _values(
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Compute value, weight and impurity of every node."""
     if fixed.n_classes or len(task.counts) == 1:
-        return node_values(fixed, task.counts[0], task.rows, fields, grown.total)
+        return compute_node_values(fixed, task.counts[0], task.rows, fields, grown.total)
     of_trees = [
-        node_values(fixed, counts, task.rows, fields[nodes], grown.total[nodes])
+        compute_node_values(fixed, counts, task.rows, fields[nodes], grown.total[nodes])
         for counts, nodes in zip(task.counts, _nodes(grown), strict=True)
     ]
     value, weight, impurity = (np.concatenate(part) for part in zip(*of_trees, strict=True))

@@ -84,7 +84,7 @@ def grow_reduced_error(
     for note in tree.notes:
         warnings.warn(note, GrowthWarning, stacklevel=2)
     smaller = prune_reduced_error(tree, table.subset(held_out))
-    return refit_values(smaller, table, fixed.of_values, fixed.repeats)
+    return refit_values(smaller, table, fixed.value_sample, fixed.repeats)
 
 
 def _node_losses(tree: Tree, table: Table) -> FloatArray:

@@ -67,7 +67,7 @@ def _refitted(
     tree, fixed = task[0], samples[task[1]]
     if fixed is None:
         return tree
-    return refit_values(tree, table, fixed.of_values, (fixed.repeats * taken).astype(np.int32))
+    return refit_values(tree, table, fixed.value_sample, (fixed.repeats * taken).astype(np.int32))
 
 
 # -- Value, weight and impurity of every node, from the rows that reach it -----------------------------------
@@ -75,7 +75,7 @@ def _refitted(
 _NO_ROWS, _NO_FIELDS = np.empty(0, np.int32), np.empty((0, kernels.N_FIELDS), np.int64)
 
 
-def node_values(
+def compute_node_values(
     fixed: FixedPointSample, counts: IntArray, rows: IntArray, fields: LongArray, total: LongArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Compute value, weight and impurity of every node from class statistics or from the rows."""
@@ -144,7 +144,7 @@ def refit_values(tree: Tree, table: Table, fixed: FixedPointSample, counts: IntA
         rows = np.flatnonzero(counts).astype(np.int32)
         rows = rows[np.argsort(leaves[rows], kind="stable")]
         fields = _fields(tree, np.bincount(leaves[rows], minlength=tree.n_nodes))
-    value, weight, impurity = node_values(fixed, counts, rows, fields, total)
+    value, weight, impurity = compute_node_values(fixed, counts, rows, fields, total)
     is_reached = weight > 0
     filled = tree.replace(
         value=np.where(is_reached[:, None], value, tree.value),
@@ -175,10 +175,10 @@ def set_observed(tree: Tree, table: Table, fixed: FixedPointSample) -> Tree:
 def _counted(tree: Tree, fixed: FixedPointSample, counts: IntArray, leaves: IntArray) -> Tree:
     if fixed.weight is None or not fixed.n_classes:  # the values tell them
         return tree
-    return set_class_counts(tree, rows_by_class(tree, leaves, fixed.label, counts, fixed.n_classes))
+    return set_class_counts(tree, count_rows_by_class(tree, leaves, fixed.label, counts, fixed.n_classes))
 
 
-def rows_by_class(
+def count_rows_by_class(
     tree: Tree, leaves: IntArray, label: LongArray, counts: IntArray, n_classes: int
 ) -> FloatArray:
     """Count rows of each class at every node from their leaves and classes."""
@@ -236,7 +236,7 @@ class HonestRows(NamedTuple):
         return self.table.subset(~self.asked)
 
 
-def honest_rows(table: Table, groups: LongArray | None, seed: int) -> HonestRows:
+def split_honest_rows(table: Table, groups: LongArray | None, seed: int) -> HonestRows:
     """Divide rows into halves for splits and for leaf values, evenly by class, groups kept whole."""
     table, marks, units = canonical(table, [] if groups is None else [groups])
     of_units = copies_as_groups(table, units) if groups is None else marks[0]

@@ -9,7 +9,7 @@ from holdfast.data.table import Table
 from holdfast.growth.constraints import place_first_splits as prescribed_paths
 from holdfast.growth.constraints import read_first_splits
 from holdfast.growth.leaf_values import refit_values
-from holdfast.growth.rules import GrowthRules, rows_needed
+from holdfast.growth.rules import GrowthRules, resolve_min_rows
 from holdfast.growth.sample import FixedPointSample
 from holdfast.tree.prune import rearrange_nodes
 from holdfast.tree.rules import number_paths
@@ -147,8 +147,8 @@ def _keeps_to(rules: GrowthRules, tree: Tree, node: int) -> bool:
     is_leaf, count, weight = tree.feature[below] == LEAF, tree.count[below], tree.weight[below]
     n_rows = tree.count[0]
     return bool(
-        count[is_leaf].min() >= max(rows_needed(rules.min_samples_leaf, n_rows), 1)
-        and count[~is_leaf].min() >= rows_needed(rules.min_samples_split, n_rows)
+        count[is_leaf].min() >= max(resolve_min_rows(rules.min_samples_leaf, n_rows), 1)
+        and count[~is_leaf].min() >= resolve_min_rows(rules.min_samples_split, n_rows)
         and weight[is_leaf].min() >= rules.min_weight_fraction_leaf * tree.weight[0]
     )
 

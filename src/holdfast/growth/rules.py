@@ -20,7 +20,7 @@ from holdfast._check import (
 )
 from holdfast.data.schema import Label
 from holdfast.errors import ParameterError
-from holdfast.growth.class_costs import LossMatrix, Priors, plain_losses, plain_priors
+from holdfast.growth.class_costs import LossMatrix, Priors, parse_loss_matrix, parse_priors
 from holdfast.kernels.growth import criteria as formulas
 from holdfast.tree.stats import ABSOLUTE_ERROR, MEDIAN, QUANTILE, format_quantile_name, parse_quantile
 
@@ -159,7 +159,7 @@ def check_groups(given: Any) -> Any:
     return tuple(tuple(_plain_number(key) for key in group) for group in groups)
 
 
-def check_forbidden(given: Any) -> Any:
+def check_excluded_features(given: Any) -> Any:
     """What forbidden says: a tuple of columns, or a dictionary from columns to depths."""
     if given is None:
         return None
@@ -202,7 +202,7 @@ def _plain_number(key: Any) -> Any:
 CONSTRAINT_FORMS: dict[str, Callable[[Any], Any]] = {
     "monotonic_cst": check_monotonic,
     "interaction_cst": check_groups,
-    "excluded_features": check_forbidden,
+    "excluded_features": check_excluded_features,
     "feature_costs": check_costs,
 }
 
@@ -286,7 +286,7 @@ class GrowthRules:
         check_number("min_impurity_decrease", self.min_impurity_decrease, is_finite=False)
         check_number("min_relative_gain", self.min_relative_gain, 0.0, 1.0)
         check_number("max_seconds", self.max_seconds, is_finite=False, none_ok=True)
-        features_drawn(self.max_features, 1)
+        count_drawn_features(self.max_features, 1)
         _check_splitter(self.splitter, self.threshold_cost)
         check_choice("categories", self.categories, get_args(Categories))
         check_fraction("pruning_confidence", self.pruning_confidence, none_ok=True)
@@ -303,8 +303,8 @@ class GrowthRules:
                 f"threshold_cost=True is for criterion={names}, and the criterion is {self.criterion!r}."
             )
         _check_class_weight(self.class_weight)
-        object.__setattr__(self, "priors", plain_priors(self.priors))
-        object.__setattr__(self, "loss_matrix", plain_losses(self.loss_matrix))
+        object.__setattr__(self, "priors", parse_priors(self.priors))
+        object.__setattr__(self, "loss_matrix", parse_loss_matrix(self.loss_matrix))
         if self.priors is not None and self.class_weight is not None:
             raise ParameterError(
                 f"priors={self.priors!r} and class_weight={self.class_weight!r} both weigh the classes: "
@@ -328,7 +328,7 @@ class GrowthRules:
         return self.criterion if self.quantile is None else format_quantile_name(self.quantile)
 
     @property
-    def says_quantiles(self) -> bool:
+    def predicts_quantiles(self) -> bool:
         """True if leaves say a median or another quantile."""
         return parse_quantile(self.criterion_name) is not None
 
@@ -344,7 +344,7 @@ class GrowthRules:
         return any(budget is not None for budget in budgets)
 
 
-def features_drawn(max_features: MaxFeatures, n_features: int) -> int:
+def count_drawn_features(max_features: MaxFeatures, n_features: int) -> int:
     """Number of features drawn at each split; 0 where all are tried."""
     if max_features is None:
         return 0
@@ -367,7 +367,7 @@ def features_drawn(max_features: MaxFeatures, n_features: int) -> int:
     return 0 if drawn >= n_features > 1 else max(drawn, 1)
 
 
-def rows_needed(value: int | float, n_rows: float) -> int:
+def resolve_min_rows(value: int | float, n_rows: float) -> int:
     """A number of rows that was given as a number or as a fraction of all rows."""
     return int(value) if is_integer(value) else math.ceil(value * n_rows)
 

@@ -21,7 +21,7 @@ from holdfast.data.schema import Label
 from holdfast.data.table import Table
 from holdfast.data.target import are_repetitions
 from holdfast.errors import DataError, ParameterError
-from holdfast.growth.class_costs import losses_of, priors_of, row_totals
+from holdfast.growth.class_costs import read_loss_matrix, read_priors, row_totals
 from holdfast.growth.rules import Criterion, GrowthRules, get_criterion
 from holdfast.kernels.growth.histogram import Sample, Samples
 
@@ -57,7 +57,7 @@ class FixedPointSample:
     unaltered: "FixedPointSample | None" = None  # with losses: the rows with the weights that values go by
 
     @property
-    def of_values(self) -> "FixedPointSample":
+    def value_sample(self) -> "FixedPointSample":
         """The rows with the weights that the values of nodes go by: growth alone may weigh by losses."""
         return self if self.unaltered is None else self.unaltered
 
@@ -97,7 +97,7 @@ class FixedPointSample:
         )
 
 
-def first_of(samples: Samples) -> Sample:
+def first_sample(samples: Samples) -> Sample:
     """The rows of the first tree."""
     weight, total, square, target, repeats, _, _ = samples
     return Sample(weight[0], total[0], square[0], target, repeats[0])
@@ -143,9 +143,9 @@ def fixed_point_sample(table: Table, rules: GrowthRules) -> FixedPointSample:
     check_table(table)
     target = table.schema.target
     criterion = get_criterion(rules.criterion_name, target.is_classes)
-    repeats, importance, exponent = weights_of(table, rules)
+    repeats, importance, exponent = scale_weights(table, rules)
     fixed = fixed_point(table.target, len(target.classes), criterion, repeats, importance, exponent)
-    losses = losses_of(rules.loss_matrix, target.classes)
+    losses = read_loss_matrix(rules.loss_matrix, target.classes)
     return fixed if losses is None else _with_losses(fixed, losses)
 
 
@@ -167,7 +167,7 @@ def _with_losses(fixed: FixedPointSample, losses: FloatArray) -> FixedPointSampl
     return replace(altered, losses=losses, unaltered=values)
 
 
-def weights_of(
+def scale_weights(
     table: Table, rules: GrowthRules, taken: IntArray | None = None
 ) -> tuple[IntArray, FloatArray, int]:
     """Repetitions of every row, the importance of one times 2 ** -exponent, and the exponent.
@@ -272,7 +272,7 @@ def _for_quantiles(
     return weight, unit, *integer_multiples(target, n_repeats * float(weight.max()), PRODUCT_BITS)
 
 
-def reweighted(fixed: FixedPointSample, importance: FloatArray) -> FixedPointSample:
+def reweight(fixed: FixedPointSample, importance: FloatArray) -> FixedPointSample:
     """The same rows of classes with other importances, scaled so that a row weighs 1 on average.
 
     What boosting needs in every round: the table is neither read nor coded again.
@@ -317,7 +317,7 @@ def split_weight(weight: FloatArray | None, n_rows: int) -> tuple[IntArray, Floa
 def class_importance(table: Table, rules: GrowthRules, weight: FloatArray) -> FloatArray:
     """The factor that class_weight, or the priors, give each row."""
     classes = table.schema.target.classes
-    priors = priors_of(rules.priors, classes)
+    priors = read_priors(rules.priors, classes)
     if priors is not None:
         return np.asarray(_with_priors(table, weight, priors)[table.target], np.float64)
     if rules.class_weight is None:
@@ -359,7 +359,7 @@ def _class_totals(table: Table, weight: FloatArray) -> FloatArray:
 def balanced_on(table: Table, rules: GrowthRules, counts: IntArray) -> GrowthRules:
     """The rules with classes weighed by some of the rows only, each repeated as often as `counts` says."""
     classes = table.schema.target.classes
-    priors = priors_of(rules.priors, classes)
+    priors = read_priors(rules.priors, classes)
     if (rules.class_weight != "balanced" and priors is None) or not classes:
         return rules
     repeats, importance = split_weight(table.weight, table.n_rows)

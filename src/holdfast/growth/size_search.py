@@ -19,7 +19,7 @@ from holdfast.data.row_keys import copies_as_groups
 from holdfast.data.row_order import canonical
 from holdfast.data.table import Table
 from holdfast.errors import ParameterError
-from holdfast.growth.class_costs import losses_of, priors_of
+from holdfast.growth.class_costs import read_loss_matrix, read_priors
 from holdfast.growth.grow import grow, grow_samples
 from holdfast.growth.pruning import (
     UNLIMITED,
@@ -30,7 +30,7 @@ from holdfast.growth.pruning import (
     merge_leaves,
     pruning_path,
 )
-from holdfast.growth.rules import CART, GrowthRules, rows_needed
+from holdfast.growth.rules import CART, GrowthRules, resolve_min_rows
 from holdfast.growth.sample import balanced_on, check_table, fixed_point_sample, split_weight
 from holdfast.parallel.tasks import check_jobs, run_all
 from holdfast.scoring.formulas import ScoredRows, auc, joint_auc
@@ -82,7 +82,7 @@ class SizeSearch:
             )
 
 
-BY_FOLDS = SizeSearch()
+DEFAULT_SEARCH = SizeSearch()
 
 
 def choose_size(
@@ -90,7 +90,7 @@ def choose_size(
     rules: GrowthRules = CART,
     parameter: SizeParameter = "ccp_alpha",
     *,
-    search: SizeSearch = BY_FOLDS,
+    search: SizeSearch = DEFAULT_SEARCH,
     groups: Any = None,
 ) -> SizeChoice:
     """Grow a tree on all rows, of the size with the best held-out score.
@@ -147,7 +147,7 @@ def choose_size(
 def _losses(table: Table, rules: GrowthRules) -> FloatArray | None:
     """Return the losses, each class weighed by its prior; None if there are none."""
     classes = table.schema.target.classes
-    losses, priors = losses_of(rules.loss_matrix, classes), priors_of(rules.priors, classes)
+    losses, priors = read_loss_matrix(rules.loss_matrix, classes), read_priors(rules.priors, classes)
     if losses is None or priors is None:
         return losses
     of_class = np.bincount(table.target, table.weight, minlength=len(classes))
@@ -168,7 +168,7 @@ class SizeLeafChoice(NamedTuple):
 
 
 def choose_size_and_leaf(
-    table: Table, rules: GrowthRules = CART, *, search: SizeSearch = BY_FOLDS, groups: Any = None
+    table: Table, rules: GrowthRules = CART, *, search: SizeSearch = DEFAULT_SEARCH, groups: Any = None
 ) -> SizeLeafChoice:
     """Grow a tree with the alpha and the smallest leaf that score best on held-out rows.
 
@@ -189,7 +189,7 @@ def choose_size_and_leaf(
     """
     check_table(table)
     n_rows = int(split_weight(table.weight, table.n_rows)[0].sum())
-    given = rows_needed(rules.min_samples_leaf, n_rows)
+    given = resolve_min_rows(rules.min_samples_leaf, n_rows)
     leaves = [given, *(least for least in LEAST_ROWS if given < least <= n_rows / LEAST_LEAVES)]
     found = {
         least: choose_size(table, rules.replace(min_samples_leaf=least), search=search, groups=groups)

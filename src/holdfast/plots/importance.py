@@ -12,7 +12,7 @@ from holdfast.ensembles.importances import Importances, Spread
 from holdfast.errors import ModelError, ParameterError
 from holdfast.explain.feature_use import FeatureUse, FeatureUses
 from holdfast.plots.display import LATER, Display, label_with_note, name_ticks
-from holdfast.tree.svg import BLUE, GREY, INK, PAPER, RED, lighter
+from holdfast.tree.svg import BLUE, GREY, INK, PAPER, RED, lighten
 from holdfast.tree.tree import Tree
 
 MOST_FEATURES = 20
@@ -111,7 +111,7 @@ class ImportanceDisplay(Display):
         order = self.order
         places = np.arange(len(order))
         with self._drawing(ax, (7.0, min(1.7 + 0.28 * len(order), 40.0))) as ax:
-            ax.barh(places, self.importances[order], height=0.7, color=lighter(BLUE, 0.75), label="mean")
+            ax.barh(places, self.importances[order], height=0.7, color=lighten(BLUE, 0.75), label="mean")
             if self.spread is not None:
                 ax.errorbar(
                     self.importances[order],

@@ -21,7 +21,7 @@ from holdfast.plots.display import Display, is_class, label, label_with_note, na
 from holdfast.tree.predict import Routes
 from holdfast.tree.rules import Condition, Rule, tree_rules
 from holdfast.tree.stats import positive_class
-from holdfast.tree.svg import BLUE, INK, PAPER, darker, lighter, nth_colour
+from holdfast.tree.svg import BLUE, INK, PAPER, darken, lighten, nth_colour
 from holdfast.tree.tree import LEAF, Tree
 
 MARGIN, GAP, BAND = 0.04, 0.03, 0.09  # beyond the values; before and of the band of missing values
@@ -215,7 +215,7 @@ MOST_HELD = 4  # told in words
 APART = (0.7548776662, 0.5698402910)  # steps across and up: multiples of both fill a square evenly
 THIN = 0.02  # of a region that an edge would cover, as a fraction of the axis
 LEAST_SIDE = 0.09  # of a region that holds words, as a fraction of the axis
-NUMBERS = LinearSegmentedColormap.from_list("numbers", [lighter(BLUE, 0.05), BLUE, darker(BLUE, 0.45)])
+NUMBERS = LinearSegmentedColormap.from_list("numbers", [lighten(BLUE, 0.05), BLUE, darken(BLUE, 0.45)])
 
 
 @dataclass(eq=False)
@@ -325,7 +325,7 @@ class PartitionDisplay(Display):
         if not self.tree.schema.target.is_classes:
             return NUMBERS(self._norm(self.tree.value[leaf, 0]))
         outcome = int(self.tree.outcome[leaf])
-        return lighter(nth_colour(outcome), 0.15 + 0.4 * float(self.tree.value[leaf, outcome]))
+        return lighten(nth_colour(outcome), 0.15 + 0.4 * float(self.tree.value[leaf, outcome]))
 
     def _words(self, leaf: int) -> str:
         if not self.tree.schema.target.is_classes:
@@ -359,7 +359,7 @@ class PartitionDisplay(Display):
         for place in np.unique(target).tolist():
             own = target == place
             name = label(label_text(classes[place]), 20) if place >= 0 else "another class"
-            colour = darker(nth_colour(place), 0.8) if place >= 0 else INK
+            colour = darken(nth_colour(place), 0.8) if place >= 0 else INK
             marker = MARKS[place % len(MARKS)] if place >= 0 else "."
             ax.scatter(x[own], y[own], color=colour, marker=marker, label=name, gid="rows", **style)
         legend = ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), borderaxespad=0.3, markerscale=1.6)

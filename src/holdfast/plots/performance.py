@@ -27,7 +27,7 @@ from holdfast.plots.display import (
 )
 from holdfast.scoring.intervals import wilson_interval
 from holdfast.scoring.metric import Metric
-from holdfast.tree.svg import BLUE, GREY, INK, PAPER, RED, lighter, nth_colour
+from holdfast.tree.svg import BLUE, GREY, INK, PAPER, RED, lighten, nth_colour
 
 
 @dataclass(eq=False)
@@ -221,7 +221,7 @@ class SpreadDisplay(Display):
         """Draw a line for every row and group, and the prediction of the tree on it."""
         with self._drawing(ax, (7.4, 3.8)) as ax:
             rows = np.arange(len(self.predicted)) + 0.5
-            colours = {"reference": lighter(GREY, 0.35), "near-best": lighter(BLUE, 0.6)}
+            colours = {"reference": lighten(GREY, 0.35), "near-best": lighten(BLUE, 0.6)}
             for name in sorted(self.bands, reverse=True):
                 told = f"nine of ten {name} trees"
                 ax.vlines(rows, *self.bands[name], color=colours.get(name, GREY), linewidth=1.6, label=told)

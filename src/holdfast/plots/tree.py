@@ -13,7 +13,7 @@ from matplotlib.path import Path
 from holdfast._text import pluralize, printable
 from holdfast.distance.diff import compare_splits, is_same_side
 from holdfast.plots.display import ON_PAPER, Display, tree_of
-from holdfast.tree.rules_text import FULL_LIST, question_text
+from holdfast.tree.rules_text import FULL_LIST, split_text
 from holdfast.tree.svg import (
     BLUE,
     EDGE,
@@ -26,7 +26,7 @@ from holdfast.tree.svg import (
     SMALL,
     TEXT,
     fitted,
-    lighter,
+    lighten,
     text_width,
     tree_svg,
 )
@@ -270,7 +270,7 @@ class StagesDisplay(Display):
         most = max(stage.distance for stage in self.stages if not isnan(stage.distance))
         height = BARS * away / most if most > 0 else 0.0
         ax.add_patch(Rectangle((x, y), room, BARS, color=SHADE, lw=0))
-        ax.add_patch(Rectangle((x, y + BARS - height), room, height, color=lighter(BLUE, 0.5), lw=0))
+        ax.add_patch(Rectangle((x, y + BARS - height), room, height, color=lighten(BLUE, 0.5), lw=0))
         _text(ax, x + room / 2, y + BARS + 8, f"{away:.2f}", bold=True, anchor="center")
 
 
@@ -287,7 +287,7 @@ def _text(
 def _legend(ax: Axes) -> None:
     x = float(MARGIN)
     for state, (colour, told) in COLOURS.items():
-        ax.add_patch(Rectangle((x, 8), 12, 12, facecolor=lighter(colour, 0.25), edgecolor=colour, lw=0.8))
+        ax.add_patch(Rectangle((x, 8), 12, 12, facecolor=lighten(colour, 0.25), edgecolor=colour, lw=0.8))
         _text(ax, x + 18, 14, _struck(told) if state == GONE else told)
         x += 18 + text_width(told, SMALL) + 10
 
@@ -301,7 +301,7 @@ def _titles(ax: Axes, stage: Stage, x: float, room: float) -> None:
 def _draw_cell(ax: Axes, cell: Cell, x: float, y: float, room: float) -> None:
     is_new = cell.state in (MOVED, OTHER)
     if cell.state in COLOURS:
-        colour = lighter(COLOURS[cell.state][0], 0.25)
+        colour = lighten(COLOURS[cell.state][0], 0.25)
         ax.add_patch(Rectangle((x, y + 1), room, LINE - 3, facecolor=colour, lw=0))
     text = fitted(cell.text, room - cell.indent - 4)
     shown = _struck(text) if cell.state == GONE else text
@@ -342,7 +342,7 @@ def _columns(sequence: StageSequence) -> list[dict[int, Cell]]:
 
 
 def _asked(tree: Tree, node: int, place: int, state: str) -> Cell:
-    return Cell(question_text(tree, node, most=FULL_LIST), state, place.bit_length() - 1)
+    return Cell(split_text(tree, node, most=FULL_LIST), state, place.bit_length() - 1)
 
 
 def _places(tree: Tree, before: tuple[Tree, dict[int, int]] | None) -> dict[int, int]:

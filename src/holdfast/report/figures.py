@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from holdfast._text import CUT
 from holdfast.data.schema import Label
-from holdfast.tree.rules_text import FULL_LIST, answer_text, node_marks
+from holdfast.tree.rules_text import FULL_LIST, branch_text, node_marks
 from holdfast.tree.svg import EDGE, GREY, INK, OUTLINE, PAPER, SHADE
 from holdfast.tree.text import NodeTexts
 from holdfast.tree.tree import LEAF, Tree
@@ -80,7 +80,7 @@ def chart(display: Any, name: str, hovers: Iterable[Hover] = (), role: str = "im
     return inline_svg(svg.replace('role="img"', f'role="{role}"', 1), name)
 
 
-def drawing(tree: Tree, name: str, room: int = MOST_BYTES, **options: Any) -> Markup | None:
+def draw_tree(tree: Tree, name: str, room: int = MOST_BYTES, **options: Any) -> Markup | None:
     """The drawing of a tree; None if it takes more bytes than there is room for."""
     if tree.n_leaves > MOST_LEAVES:
         return None
@@ -110,7 +110,7 @@ def outline(
     for node in range(1, tree.n_nodes):
         parent = int(tree.parent[node])
         is_yes, is_leaf = bool(tree.left[parent] == node), tree.feature[node] == LEAF
-        condition = answer_text(tree, parent, is_yes, counts=True, most=FULL_LIST, known=texts.known)
+        condition = branch_text(tree, parent, is_yes, counts=True, most=FULL_LIST, known=texts.known)
         condition += marks.get(node, "")
         support = [texts.said(node), *texts.support(node)] if is_leaf else [texts.inner_support(node)]
         lines.append(

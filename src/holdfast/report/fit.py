@@ -153,7 +153,7 @@ class Fitted:
         assert self.test is not None
         if isinstance(self.model, Tree):
             return self.model.outcome[self.model.apply(self.test.X)]
-        return self.model.decided(self.predicted)
+        return self.model.predict_indices(self.predicted)
 
     @property
     def drawn_trees(self) -> list[Tree]:

@@ -28,7 +28,7 @@ from holdfast.report.page import PageSection, json_for_html
 from holdfast.tree.rules import Rule, find_known_values, format_class_names, format_decision, tree_rules
 from holdfast.tree.rules_text import (
     FULL_LIST,
-    answer_text,
+    branch_text,
     condition_marks,
     condition_text,
     interval_sentence,
@@ -318,7 +318,7 @@ def tree_data(
         },
         "answers": {
             str(node): [
-                answer_text(tree, node, side, counts=True, most=FULL_LIST, known=known)
+                branch_text(tree, node, side, counts=True, most=FULL_LIST, known=known)
                 for side in (True, False)
             ]
             for node in inner

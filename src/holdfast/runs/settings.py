@@ -13,7 +13,7 @@ from holdfast.errors import ParameterError
 from holdfast.estimators.base import check_threshold
 from holdfast.evaluate.methods import FIT_METHODS, make_estimator
 from holdfast.governance.model_card import model_card_of
-from holdfast.growth.class_costs import losses_of, priors_of
+from holdfast.growth.class_costs import read_loss_matrix, read_priors
 from holdfast.tree.rules import format_class_names
 from holdfast.update.settings import HOWS, UPDATE_TOLERANCE
 
@@ -377,8 +377,8 @@ def make_run_estimator(settings: RunSettings, target: Target, *, verbose: bool =
 def _check(estimator: Any, target: Target) -> None:
     """Raise a ParameterError, before any work, for a parameter that the target has no use for."""
     rules = estimator._boosting_settings() if hasattr(estimator, "loss") else estimator._rules()
-    losses_of(rules.loss_matrix, target.classes)
-    priors_of(rules.priors, target.classes)
+    read_loss_matrix(rules.loss_matrix, target.classes)
+    read_priors(rules.priors, target.classes)
     if getattr(estimator, "threshold", None) is not None:
         check_threshold(estimator.threshold, len(target.classes))
 

@@ -375,7 +375,7 @@ def predict_for_metric(metric: Metric, model: Tree | Ensemble, X: Any) -> FloatA
         return predict_at_nodes(metric, model, model.apply(X))
     values = model.values(X)
     if metric.by_labels and model.loss_matrix is not None:
-        return np.asarray(np.eye(values.shape[1])[model.decided(values)], np.float64)
+        return np.asarray(np.eye(values.shape[1])[model.predict_indices(values)], np.float64)
     return values
 
 

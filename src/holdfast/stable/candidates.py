@@ -17,9 +17,9 @@ from holdfast.data.folds import assign_strata, random_positions, select_below, s
 from holdfast.data.resampling import Units, all_counts
 from holdfast.data.table import Table
 from holdfast.errors import DataWarning, GrowthWarning, ParameterError
-from holdfast.growth.collections import Combination, Learner, combinations_of, own_learner, paper_grid
+from holdfast.growth.collections import Combination, Learner, list_combinations, make_learner, paper_grid
 from holdfast.growth.leaf_values import refit_all_leaf_values
-from holdfast.growth.rules import CLASS_CRITERIA, GrowthRules, is_for_numbers, rows_needed
+from holdfast.growth.rules import CLASS_CRITERIA, GrowthRules, is_for_numbers, resolve_min_rows
 from holdfast.growth.sample import FixedPointSample, fixed_point_samples, split_weight
 from holdfast.growth.shrinkage import shared_strength, shrink_tree
 from holdfast.parallel.tasks import LEAST_SHARED, ROWS_PER_TASK, check_jobs, make_batches, run_all
@@ -154,10 +154,10 @@ def learner_for(rows: PreparedRows, settings: StabilitySettings) -> Learner:
             "loss_matrix and priors are for trees of our own rules, and a learner is given: leave them "
             "None, or learner=None."
         )
-    combinations = combinations_of(grid or {})
+    combinations = list_combinations(grid or {})
     if learner is None:
         rows.table.code(settings.n_jobs)
-        return own_learner(rows.table, settings.rules, combinations)
+        return make_learner(rows.table, settings.rules, combinations)
     return foreign_learner(rows.table, learner, combinations)
 
 
@@ -166,7 +166,7 @@ def _default_grid(rows: PreparedRows, settings: StabilitySettings) -> dict[str, 
     repeats, _ = split_weight(rows.table.weight, rows.table.n_rows)
     n_early = min(int(repeats[early].sum()) for early in rows.division.early_training)
     rules = settings.rules
-    return paper_grid(rules.max_depth, n_early, rows_needed(rules.min_samples_leaf, n_early))
+    return paper_grid(rules.max_depth, n_early, resolve_min_rows(rules.min_samples_leaf, n_early))
 
 
 @dataclass(frozen=True, eq=False)

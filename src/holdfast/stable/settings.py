@@ -101,7 +101,7 @@ class StabilitySettings:
 
     def __post_init__(self) -> None:
         check_jobs(self.n_jobs)
-        if self.scoring is None and self.rules.says_quantiles:  # of which an R² says nothing
+        if self.scoring is None and self.rules.predicts_quantiles:  # of which an R² says nothing
             object.__setattr__(self, "scoring", self.rules.criterion_name)
         check_integer("n_estimators", self.n_estimators, none_ok=True)
         if self.grid is not None and not isinstance(self.grid, Mapping):

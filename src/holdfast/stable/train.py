@@ -147,14 +147,14 @@ def _grown_honestly(rows: PreparedRows, settings: StabilitySettings, metric: Met
     grown = method_of(settings.method).grow(half, replace(settings, leaf_values="labels"), metric)
     others = rows.table.subset(~asked)
     rules = settings.rules
-    if not rules.says_quantiles:
+    if not rules.predicts_quantiles:
         rules = rules.replace(criterion="gini" if others.schema.target.is_classes else "squared_error")
     trees = [set_honest_values(tree, others, rules) for tree in grown.candidates.trees]
     return grown._replace(candidates=replace(grown.candidates, trees=tuple(trees)))
 
 
 def _check_leaf_values(settings: StabilitySettings) -> None:
-    if settings.leaf_values == "shrunk" and settings.rules.says_quantiles:
+    if settings.leaf_values == "shrunk" and settings.rules.predicts_quantiles:
         raise ParameterError(
             f"leaf_values='shrunk' is about probabilities and means, and "
             f"criterion={settings.rules.criterion!r} asks for quantiles: use 'labels' or 'honest'."

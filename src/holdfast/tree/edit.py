@@ -36,7 +36,7 @@ class TreeEditor:
 
     tree: Tree
     table: Table | None = None  # the rows that counts and values are fitted to; None: they stay
-    rules: Any = None  # growth rules: how `grown_at` grows, and how classes are weighted
+    rules: Any = None  # growth rules: how `grow_at` grows, and how classes are weighted
     keep_values: bool = False  # where the rows would give others
     by: str = ""
     why: str = ""
@@ -61,7 +61,7 @@ class TreeEditor:
         feature = self._feature_at(node)
         return self._asking("categories", node, Node(feature.name, categories=categories))
 
-    def with_question(
+    def with_split(
         self,
         node: int,
         feature: str | int,
@@ -89,19 +89,19 @@ class TreeEditor:
 
     # -- what stands below --------------------------------------------------------------------------------
 
-    def pruned_at(self, node: int) -> TreeEditor:
+    def prune_at(self, node: int) -> TreeEditor:
         """Make the node a leaf with the value it has."""
         self._feature_at(node)
         return self._recorded("pruned", node, prune_at(self.tree, np.arange(self.tree.n_nodes) == node))
 
-    def grown_at(self, node: int) -> TreeEditor:
+    def grow_at(self, node: int) -> TreeEditor:
         """Replace the node by a subtree grown on the rows that reach it."""
-        from holdfast.growth.editing import subtree_at
+        from holdfast.growth.editing import grow_subtree
 
         _check_node(self.tree, node)
         if self.table is None:
             raise EditError(f"Cannot grow node {node} without rows: give a table.")
-        subtree = subtree_at(self.tree, node, self.table, self.rules)
+        subtree = grow_subtree(self.tree, node, self.table, self.rules)
         if subtree.n_leaves == 1 and self.tree.feature[node] == LEAF:
             raise EditError(
                 f"Nothing grows at node {node}: the rules find no split for the rows that reach it."
@@ -155,7 +155,7 @@ class TreeEditor:
 
         Elsewhere the same rows arrive as before, and the values may be others than theirs: a teacher's.
         """
-        from holdfast.growth.editing import refitted_at
+        from holdfast.growth.editing import refit_nodes
 
         held = list(find_valid_edits(tree))
         below = np.zeros(tree.n_nodes, np.bool_)
@@ -165,7 +165,7 @@ class TreeEditor:
             if edit.kind == "value":
                 below[node] = False
         assert self.table is not None
-        fitted = refitted_at(tree, self.table, below, self.rules, self.keep_values)
+        fitted = refit_nodes(tree, self.table, below, self.rules, self.keep_values)
         edits = tuple(replace(edit, stale=False) for edit in carry_edits(tree.edits, tree, fitted))
         return update_edit_notes(fitted.replace(edits=edits))
 
@@ -425,13 +425,13 @@ def _support_elsewhere(tree: Tree, node: int) -> FloatArray | None:
 
 def _check_reach(old: Tree, new: Tree, node: int) -> None:
     """Raise an EditError if a side that known values could reach becomes unreachable."""
-    from holdfast.tree.rules_text import answer_text
+    from holdfast.tree.rules_text import branch_text
 
     dead = sorted(find_unreachable(new) - find_unreachable(old))
     if not dead:
         return
     where, side = dead[0]
-    asked, way = answer_text(new, node, True), "yes" if side else "no"
+    asked, way = branch_text(new, node, True), "yes" if side else "no"
     if where == node:
         raise EditError(
             f"Cannot ask {asked!r} at node {node}: no known value would go to {way}. What reaches the node "
@@ -439,7 +439,7 @@ def _check_reach(old: Tree, new: Tree, node: int) -> None:
         )
     raise EditError(
         f"Cannot ask {asked!r} at node {node}: node {where} below it asks "
-        f"{answer_text(old, where, True)!r}, and no known value would go to {way} there. Edit or "
+        f"{branch_text(old, where, True)!r}, and no known value would go to {way} there. Edit or "
         f"prune node {where} first."
     )
 

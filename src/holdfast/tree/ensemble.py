@@ -71,7 +71,7 @@ class Ensemble:
             self.trees, self.weights.tolist(), self.outputs.tolist(), strict=True
         ):
             scores[output : output + tree.value.shape[1]] += weight * tree.value[0]
-        fractions: FloatArray = self.linked(scores[None, :])[0]
+        fractions: FloatArray = self.apply_link(scores[None, :])[0]
         return fractions
 
     def __getstate__(self) -> dict[str, Any]:
@@ -167,13 +167,13 @@ class Ensemble:
         """The sums before the link: one row per row of X, one column per output."""
         return self._scores_of(self._packed.rows(X, handle_unknown, handle_missing), n_jobs)
 
-    def added(self, X: Any, scores: FloatArray, **policy: Any) -> FloatArray:
+    def add_scores(self, X: Any, scores: FloatArray, **policy: Any) -> FloatArray:
         """Add the values of the trees to the given scores, tree by tree.
 
         All else is as in `scores`.
         """
         rows, n_jobs = self._rows(X, **policy)
-        return self._packed.added(rows, scores, range(len(self.trees)), n_jobs)
+        return self._packed.add_scores(rows, scores, range(len(self.trees)), n_jobs)
 
     def values(self, X: Any, **policy: Any) -> FloatArray:
         """Return the scores after the link: class probabilities, or one column of numbers.
@@ -186,19 +186,19 @@ class Ensemble:
         blocks = [self._values_of(rows[part], n_jobs) for part in self._blocks(rows)]
         return blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
 
-    def linked(self, scores: FloatArray) -> FloatArray:
+    def apply_link(self, scores: FloatArray) -> FloatArray:
         """Apply the link to the scores: a column for each class, or one column of numbers."""
-        return linked(self.link, scores, float(self.weights.sum()))
+        return apply_link(self.link, scores, float(self.weights.sum()))
 
     def predict(self, X: Any, **policy: Any) -> Any:
         """Predict the most likely class, or that of least expected loss; or the number."""
         if not self.schema.target.is_classes:
             return self.values(X, **policy)[:, 0]
         rows, n_jobs = self._rows(X, **policy)
-        places = [self.decided(self._values_of(rows[part], n_jobs)) for part in self._blocks(rows)]
+        places = [self.predict_indices(self._values_of(rows[part], n_jobs)) for part in self._blocks(rows)]
         return label_array(self.schema.target.classes)[np.concatenate(places)]
 
-    def decided(self, values: FloatArray) -> IntArray:
+    def predict_indices(self, values: FloatArray) -> IntArray:
         """Return the class index for these values: the most likely, or that of least expected loss."""
         return np.asarray(score_classes(values, self.loss_matrix).argmax(axis=1), np.int32)
 
@@ -230,9 +230,9 @@ class Ensemble:
         scores, begin = self._start_of(rows), 0
         for n_rounds in range(step, self.n_rounds + 1, step):
             end = min(n_rounds * self.trees_per_round, len(self.trees))
-            scores = self._packed.added(rows, scores, range(begin, end), n_jobs)
+            scores = self._packed.add_scores(rows, scores, range(begin, end), n_jobs)
             begin = end
-            yield linked(self.link, scores, float(self.weights[:end].sum()))
+            yield apply_link(self.link, scores, float(self.weights[:end].sum()))
 
     @cached_property
     def spare_bits(self) -> int:
@@ -264,10 +264,10 @@ class Ensemble:
         return [slice(begin, begin + size) for begin in range(0, max(len(rows), 1), size)]
 
     def _values_of(self, rows: FloatArray, n_jobs: int | None) -> FloatArray:
-        return self.linked(self._scores_of(rows, n_jobs))
+        return self.apply_link(self._scores_of(rows, n_jobs))
 
     def _scores_of(self, rows: FloatArray, n_jobs: int | None) -> FloatArray:
-        return self._packed.added(rows, self._start_of(rows), range(len(self.trees)), n_jobs)
+        return self._packed.add_scores(rows, self._start_of(rows), range(len(self.trees)), n_jobs)
 
     def _start_of(self, rows: FloatArray) -> FloatArray:
         return np.tile(self.start, (len(rows), 1))
@@ -284,7 +284,7 @@ class Ensemble:
         return replace(self, **changes)
 
 
-def linked(link: Link, scores: FloatArray, total_weight: float) -> FloatArray:
+def apply_link(link: Link, scores: FloatArray, total_weight: float) -> FloatArray:
     """Apply a link to the scores; "mean" divides them by the total weight of the trees."""
     match link:
         case "mean":
@@ -357,7 +357,9 @@ class PackedEnsemble:
             )
         )
 
-    def added(self, rows: FloatArray, scores: FloatArray, trees: range, n_jobs: int | None) -> FloatArray:
+    def add_scores(
+        self, rows: FloatArray, scores: FloatArray, trees: range, n_jobs: int | None
+    ) -> FloatArray:
         """Add the values of the trees to the scores, tree by tree."""
         check_jobs(n_jobs)
         parts = _parts(len(rows), len(trees))

@@ -74,16 +74,16 @@ def frame_from(columns: dict[str, list[Any]], types: dict[str, Any], backend: st
 
 
 def _condition(tree: Tree, node: int, known: Mapping[int, Condition]) -> str | None:
-    from holdfast.tree.rules_text import answer_text
+    from holdfast.tree.rules_text import branch_text
 
     parent = int(tree.parent[node])
-    return None if parent == -1 else answer_text(tree, parent, bool(tree.left[parent] == node), known=known)
+    return None if parent == -1 else branch_text(tree, parent, bool(tree.left[parent] == node), known=known)
 
 
 def _question(tree: Tree, node: int, known: Mapping[int, Condition]) -> str:
-    from holdfast.tree.rules_text import question_text
+    from holdfast.tree.rules_text import split_text
 
-    return question_text(tree, node, known=known)
+    return split_text(tree, node, known=known)
 
 
 def _missing_goes(tree: Tree, node: int) -> str | None:

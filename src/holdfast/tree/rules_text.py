@@ -74,7 +74,7 @@ def rules_text(
     texts, support, marks = _Texts(missing, most), _Support(tree, positive, intervals), condition_marks(tree)
     blocks = [
         "\n".join(_rule_lines(rule, texts.of(rule.conditions, marks[rule.leaf]), support.text(rule), most))
-        for rule in ordered_rules(tree, order, positive)
+        for rule in sort_rules(tree, order, positive)
     ]
     notes = [
         "\n".join(_indented("NOTE ", printable(note)))
@@ -85,7 +85,7 @@ def rules_text(
     return "\n\n".join(first + blocks + notes + edits)
 
 
-def ordered_rules(tree: Tree, order: str = ORDERS[0], positive: Any = None) -> list[Rule]:
+def sort_rules(tree: Tree, order: str = ORDERS[0], positive: Any = None) -> list[Rule]:
     """The rules as they stand in the tree, or those of the highest risk first.
 
     Of three or more classes the risk is the probability of `positive`; without it they stay as they stand.
@@ -164,7 +164,7 @@ def other_classes_text(rule: Rule, most: int | None = None) -> str:
     seen = [index for index in order if fractions[index] > 0 and index != own]
     names = format_class_names(target)
     return ", ".join(
-        cut_list([f"{names[index]} {probability_text(rule.value[index])}" for index in seen], most)
+        truncate_list([f"{names[index]} {probability_text(rule.value[index])}" for index in seen], most)
     )
 
 
@@ -200,7 +200,7 @@ class _Support:
         between = self._between(rule) if self.intervals else ""
         if not rule.target.is_classes:
             return f"{between}; {rows}" if between else rows
-        probability = probability_text(told_probability(rule.value, self.place, rule.predicted))
+        probability = probability_text(select_probability(rule.value, self.place, rule.predicted))
         mark = "," if self.tree.is_posterior else ";"
         return f"{self.name} = {probability}{f'{mark} {between}' if between else ''}; {rows}"
 
@@ -289,7 +289,7 @@ def condition_text(
     return f"{text} ({count_text(condition.n_known)}) or not recorded ({count_text(n_missing)}){others}"
 
 
-def answer_text(
+def branch_text(
     tree: Tree,
     node: int,
     side: bool,
@@ -308,7 +308,7 @@ def answer_text(
     return condition_text(condition, missing=missing, counts=counts, most=most, before=before)
 
 
-def question_text(
+def split_text(
     tree: Tree,
     node: int,
     *,
@@ -337,7 +337,7 @@ def question_text(
     return f"{text} ({number}not recorded: no)"
 
 
-def shorter_answers(
+def iterate_shorter_conditions(
     tree: Tree, node: int, side: bool, known: Mapping[int, Condition], *, missing: bool = False
 ) -> Iterator[str]:
     """The condition in ever fewer words: without the numbers of rows, then with fewer of its categories."""
@@ -347,12 +347,12 @@ def shorter_answers(
         yield condition_text(condition, missing=missing, most=most, before=before)
 
 
-def shorter_branches(
+def iterate_shorter_branches(
     tree: Tree, node: int, side: bool, known: Mapping[int, Condition], *, missing: bool = False
 ) -> Iterator[str]:
     """The same without the name of the feature, for a branch below it: <= 5, in {A, B}, true."""
     name = printable(tree.schema.names[tree.feature[node]])
-    for text in shorter_answers(tree, node, side, known, missing=missing):
+    for text in iterate_shorter_conditions(tree, node, side, known, missing=missing):
         yield _without_subject(text, name, tree.schema.features[tree.feature[node]].kind == "question")
 
 
@@ -460,7 +460,7 @@ def _labels(labels: tuple[Label, ...], most: int | None) -> list[str]:
     return [*map(item_text, labels[:n_told]), *([f"{CUT} {more} more"] if more else [])]
 
 
-def cut_list(texts: list[str], most: int | None) -> list[str]:
+def truncate_list(texts: list[str], most: int | None) -> list[str]:
     """The texts, or, of more than `most`, some of them and the number of the others."""
     if most is None or len(texts) <= most:
         return texts
@@ -554,10 +554,10 @@ def support_lines(tree: Tree) -> list[str]:
 def support_sentence(tree: Tree, node: int) -> str:
     """The support of a split in words, where it is low."""
     support = find_weak_splits(tree).get(node)
-    return "" if support is None else same_rows_words(support)
+    return "" if support is None else support_text(support)
 
 
-def same_rows_words(support: float) -> str:
+def support_text(support: float) -> str:
     """The support of a split in words, marked where it is low."""
     low = f"{SIGN} only " if support < LEAST_SUPPORT else ""
     return f"{low}{rounded_percent(support)} of the reference trees split mostly the same rows on it"
@@ -594,7 +594,7 @@ def node_text(node: Node) -> str:
     labels = [item_text(label) for label in node.categories or ()]
     if len(labels) == 1:
         return f"{name} = {labels[0]}"
-    return f"{name} in {{{', '.join(cut_list(labels, FULL_LIST))}}}"
+    return f"{name} in {{{', '.join(truncate_list(labels, FULL_LIST))}}}"
 
 
 def _value_text(value: Any) -> str:
@@ -630,7 +630,7 @@ def edit_lines(tree: Tree) -> list[str]:
     ]
 
 
-def wrapped_edits(tree: Tree, width: int) -> list[str]:
+def wrap_edits(tree: Tree, width: int) -> list[str]:
     """The lines of the edits, none of them longer than the width."""
     return [line for text in edit_lines(tree) for line in wrap(text, width, subsequent_indent="    ")]
 
@@ -645,7 +645,7 @@ def probability_name(target: Target, place: int | None) -> str:
     return "p" if place is None else f"p({shorten(format_class_names(target)[place], LONGEST_NAME)})"
 
 
-def told_probability(fractions: Sequence[float], place: int | None, predicted: int) -> float:
+def select_probability(fractions: Sequence[float], place: int | None, predicted: int) -> float:
     """The fraction of the positive class; of the predicted one where there is none.
 
     Where errors cost different amounts, the predicted one need not be the most frequent.

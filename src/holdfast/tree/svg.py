@@ -36,7 +36,7 @@ from holdfast.tree.rules import (
 )
 from holdfast.tree.rules_text import (
     FULL_LIST,
-    answer_text,
+    branch_text,
     direction_lines,
     edit_lines,
     leaf_conditions,
@@ -63,7 +63,7 @@ def leaf_colours(texts: NodeTexts, node: int) -> tuple[str, str]:
         return mean_colour(texts, float(tree.value[node, 0])), OUTLINE
     colour, least = nth_colour(int(tree.outcome[node])), 1 / len(tree.schema.target.classes)
     sure = (float(tree.value[node, tree.outcome[node]]) - least) / (1 - least) if least < 1 else 1.0
-    return lighter(colour, 0.1 + 0.45 * sure), colour
+    return lighten(colour, 0.1 + 0.45 * sure), colour
 
 
 def colour_of_risk(texts: NodeTexts, risk: float) -> str:
@@ -146,12 +146,12 @@ BLUE, RED = PALETTE[0], PALETTE[5]
 
 
 def nth_colour(place: int) -> str:
-    """The colour of the class at this place: past the end of the palette they come again, darker each time.
+    """The colour of the class at this place: past the end of the palette they come again, darken each time.
 
     >>> nth_colour(0), nth_colour(8)
     ('#0072b2', '#00446b')
     """
-    return darker(PALETTE[place % len(PALETTE)], 0.6 ** (place // len(PALETTE)))
+    return darken(PALETTE[place % len(PALETTE)], 0.6 ** (place // len(PALETTE)))
 
 
 def risk_colour(fraction: float) -> str:
@@ -160,15 +160,15 @@ def risk_colour(fraction: float) -> str:
     >>> risk_colour(0.0), risk_colour(1.0)
     ('#f5f9fc', '#73b1d5')
     """
-    return lighter(BLUE, 0.04 + 0.51 * min(max(fraction, 0.0), 1.0))
+    return lighten(BLUE, 0.04 + 0.51 * min(max(fraction, 0.0), 1.0))
 
 
-def lighter(colour: str, fraction: float) -> str:
+def lighten(colour: str, fraction: float) -> str:
     """So large a fraction of the colour, the rest white."""
     return _mixed(colour, 255, fraction)
 
 
-def darker(colour: str, fraction: float) -> str:
+def darken(colour: str, fraction: float) -> str:
     """So large a fraction of the colour, the rest black."""
     return _mixed(colour, 0, fraction)
 
@@ -181,7 +181,7 @@ def _mixed(colour: str, other: int, fraction: float) -> str:
 # -- A tree as one SVG picture -------------------------------------------------------------------------------
 
 SWATCHES = 5  # of a scale of colours
-NEWS = darker(RED, 0.75)  # of letters on a light ground
+NEWS = darken(RED, 0.75)  # of letters on a light ground
 
 
 def tree_svg(
@@ -302,7 +302,7 @@ def _edge(texts: NodeTexts, boxes: list[Box], node: int, sideways: bool) -> str:
         end_y -= box.branch_height
         bend = f"{x:.1f} {(y + end_y) / 2:.1f} {end_x:.1f} {(y + end_y) / 2:.1f}"
         label = [text_at(end_x, end_y + 13 + 15 * place, line) for place, line in enumerate(box.branch)]
-    condition = answer_text(tree, parent, is_yes, missing=True, counts=True, known=texts.known)
+    condition = branch_text(tree, parent, is_yes, missing=True, counts=True, known=texts.known)
     thickness = 1.5 + 8.5 * fraction_of_rows(tree, node)
     return (
         f'<g data-edge="{node}" data-parent="{parent}" '

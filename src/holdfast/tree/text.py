@@ -42,16 +42,16 @@ from holdfast.tree.rules import (
 )
 from holdfast.tree.rules_text import (
     FULL_LIST,
-    answer_text,
+    branch_text,
     direction_lines,
     direction_signs,
+    iterate_shorter_branches,
     node_marks,
     probability_name,
-    question_text,
-    shorter_branches,
+    select_probability,
+    split_text,
     support_lines,
-    told_probability,
-    wrapped_edits,
+    wrap_edits,
 )
 from holdfast.tree.stats import positive_class
 from holdfast.tree.tree import LEAF, Tree
@@ -65,7 +65,7 @@ HANGING = "  "  # before the further lines of a condition
 _SET = r"""\{(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[^{}])*\}"""  # as a condition lists its categories
 
 
-def drawing(
+def draw_tree(
     tree: Tree, *, missing: bool = False, width: int = WIDTH, whole: str = "rules()", positive: Any = None
 ) -> str:
     """The tree as indented lines of at most `width` columns, with outcome, probability and rows of each leaf.
@@ -96,7 +96,7 @@ def drawing(
     for note in (*list_notes(tree), *direction_lines(tree), *support_lines(tree)):
         lines += wrap(f"Note: {printable(note)}", width)
     first = [line for note in list_warnings(tree) for line in wrap(printable(note), width)]
-    return "\n".join([*first, *lines, *wrapped_edits(tree, width)])
+    return "\n".join([*first, *lines, *wrap_edits(tree, width)])
 
 
 def _columns(tree: Tree, leaves: list[int], positive: int | None) -> list[str]:
@@ -109,7 +109,9 @@ def _columns(tree: Tree, leaves: list[int], positive: int | None) -> list[str]:
     for leaf in leaves:
         of_class = ""
         if is_classes:
-            of_class = probability_text(told_probability(tree.value[leaf], positive, int(tree.outcome[leaf])))
+            of_class = probability_text(
+                select_probability(tree.value[leaf], positive, int(tree.outcome[leaf]))
+            )
         support = [count_text(float(tree.count[leaf])), percent_text(fraction_of_rows(tree, leaf))]
         said = format_outcome(tree, leaf) if is_classes else format_value(tree, leaf)
         rows.append([said, of_class, *support])
@@ -155,11 +157,11 @@ def condition_lines(
 ) -> list[str]:
     """The answer to the question of a node in lines of at most `width` letters.
 
-    With `is_question` it is told as in `question_text`.
+    With `is_question` it is told as in `split_text`.
     The numbers of rows give way before a line is broken. Sets that would take more than a few lines are
     told by their numbers in `sets`, where new ones are added.
     """
-    told = partial(question_text, tree, node) if is_question else partial(answer_text, tree, node, side)
+    told = partial(split_text, tree, node) if is_question else partial(branch_text, tree, node, side)
     texts = [told(missing=missing, counts=counts, most=FULL_LIST, known=known) for counts in (True, False)]
     for text in texts:
         if len(text) <= width:
@@ -269,7 +271,7 @@ class NodeTexts:
         """The condition that leads to the node, with ever fewer of its categories."""
         parent = int(self.tree.parent[node])
         side = bool(self.tree.left[parent] == node)
-        return shorter_branches(self.tree, parent, side, self.known, missing=self.missing)
+        return iterate_shorter_branches(self.tree, parent, side, self.known, missing=self.missing)
 
     # -- leaves -----------------------------------------------------------------------------------------
 
@@ -407,7 +409,7 @@ def _rows(count: float) -> str:
 # -- A tree for those who edit it ----------------------------------------------------------------------------
 
 
-def numbered_drawing(
+def draw_numbered_tree(
     tree: Tree, *, missing: bool = False, width: int = WIDTH, whole: str = "rules()", positive: Any = None
 ) -> str:
     """The nodes in their order, indented, each with its number: an inner node asks, and a leaf says.
@@ -435,7 +437,7 @@ def numbered_drawing(
     for note in (*list_notes(tree), *direction_lines(tree), *support_lines(tree)):
         lines += wrap(f"Note: {printable(note)}", width)
     first = [line for note in list_warnings(tree) for line in wrap(printable(note), width)]
-    return "\n".join([*first, *lines, *wrapped_edits(tree, width)])
+    return "\n".join([*first, *lines, *wrap_edits(tree, width)])
 
 
 def _indents(tree: Tree) -> list[str]:
@@ -452,6 +454,8 @@ def _indents(tree: Tree) -> list[str]:
 def _leaf_text(tree: Tree, node: int, positive: int | None) -> str:
     value, target = format_outcome(tree, node), tree.schema.target
     if target.is_classes:
-        probability = probability_text(told_probability(tree.value[node], positive, int(tree.outcome[node])))
+        probability = probability_text(
+            select_probability(tree.value[node], positive, int(tree.outcome[node]))
+        )
         value = f"{value}, {probability_name(target, positive)} = {probability}"
     return f"{printable(target.name)} = {value}, {rows_text(float(tree.count[node]))}"

@@ -50,7 +50,7 @@ class EditMixin:
         weights of all nodes become those of its rows, and values and impurities those below an edited
         question; without one they stay as they are, and a note says so. `keep_values` keeps the values even
         so: those of a teacher, say, which rows alone do not give. The `rules` are growth rules: how
-        `grown_at` grows, and how classes are weighted.
+        `grow_at` grows, and how classes are weighted.
 
         >>> from holdfast import Table, grow
         >>> table = Table.from_arrays([[20.0], [30.0], [50.0], [60.0]], ["no", "no", "yes", "yes"])
@@ -79,7 +79,7 @@ class EditMixin:
         """Change the categories that go left at the node. See `with_threshold`."""
         return self.edit(table, **said).with_categories(node, categories).tree
 
-    def with_question(
+    def with_split(
         self,
         node: int,
         feature: str | int,
@@ -95,18 +95,18 @@ class EditMixin:
         Missing values go where they went, unless `missing_left` says otherwise.
         """
         question = {"threshold": threshold, "categories": categories, "missing_left": missing_left}
-        return self.edit(table, **said).with_question(node, feature, **question).tree
+        return self.edit(table, **said).with_split(node, feature, **question).tree
 
-    def pruned_at(self, node: int, table: Table | None = None, **said: Unpack[EditInfo]) -> Tree:
+    def prune_at(self, node: int, table: Table | None = None, **said: Unpack[EditInfo]) -> Tree:
         """Make the node a leaf with the value it had."""
-        return self.edit(table, **said).pruned_at(node).tree
+        return self.edit(table, **said).prune_at(node).tree
 
-    def grown_at(self, node: int, table: Table, rules: Any = None, **said: Unpack[EditInfo]) -> Tree:
+    def grow_at(self, node: int, table: Table, rules: Any = None, **said: Unpack[EditInfo]) -> Tree:
         """Replace the node by a subtree grown by the rules on the rows that reach it.
 
         The rules speak of these rows and of the subtree: max_depth counts from the node.
         """
-        return self.edit(table, rules=rules, **said).grown_at(node).tree
+        return self.edit(table, rules=rules, **said).grow_at(node).tree
 
     def with_leaf_value(
         self, node: int, value: Any, table: Table | None = None, **said: Unpack[EditInfo]
@@ -407,14 +407,14 @@ class Tree(EditMixin):
 
     def numbered(self, *, positive: Any = None) -> str:
         """One line per node, with its number, what it asks, or what it says: what an edit goes by."""
-        from holdfast.tree.text import numbered_drawing
+        from holdfast.tree.text import draw_numbered_tree
 
-        return numbered_drawing(self, positive=positive)
+        return draw_numbered_tree(self, positive=positive)
 
     def __str__(self) -> str:
-        from holdfast.tree.text import drawing
+        from holdfast.tree.text import draw_tree
 
-        return drawing(self)
+        return draw_tree(self)
 
     def __repr__(self) -> str:
         return f"<Tree: {self.n_leaves} leaves, depth {self.depth}, {self.schema.target.name!r}>"

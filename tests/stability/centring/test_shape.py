@@ -180,10 +180,10 @@ def test_support_goes_where_the_split_goes() -> None:
     assert smaller.split_support is not None
     assert smaller.split_support[0] == 0.04
     assert np.isnan(smaller.split_support[1:]).all()
-    edited = tree.pruned_at(int(tree.left[0]))
+    edited = tree.prune_at(int(tree.left[0]))
     assert find_weak_splits(edited) == {0: 0.04}
     X, y = patients(2)
-    grown = tree.grown_at(int(tree.left[0]), Table.from_arrays(X, y))
+    grown = tree.grow_at(int(tree.left[0]), Table.from_arrays(X, y))
     assert find_weak_splits(grown) == {0: 0.04}
     moved = tree.with_threshold(0, float(tree.threshold[0]) + 0.1)
     assert find_weak_splits(moved) == {}

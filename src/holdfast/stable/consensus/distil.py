@@ -14,7 +14,7 @@ from holdfast.data.resampling import Units, all_counts
 from holdfast.data.schema import Target
 from holdfast.data.table import Table
 from holdfast.distance.costs import fraction_of_range
-from holdfast.growth.constraints import make_monotone, number_rules, read_first_splits
+from holdfast.growth.constraints import make_monotone, make_regression_rules, read_first_splits
 from holdfast.growth.grow import grow_samples
 from holdfast.growth.leaf_values import refit_all_leaf_values
 from holdfast.growth.pruning import leaves_path
@@ -103,7 +103,7 @@ class Lesson:
             schema = replace(table.schema, target=Target("teacher"))
             given = None if table.weight is None and (weight == 1.0).all() else weight
             lesson = Table(schema, table.columns, target, given)
-            rules = replace(number_rules(table.schema, rules), criterion="squared_error")
+            rules = replace(make_regression_rules(table.schema, rules), criterion="squared_error")
         else:
             row = np.repeat(np.arange(table.n_rows), n_classes)
             label = np.tile(np.arange(n_classes, dtype=np.int32), table.n_rows)

@@ -13,7 +13,7 @@ from holdfast._arrays import FloatArray, IntArray
 from holdfast.data.table import Table
 from holdfast.data.target import count_effective_rows
 from holdfast.distance.costs import fraction_of_range
-from holdfast.growth.leaf_values import rows_by_class
+from holdfast.growth.leaf_values import count_rows_by_class
 from holdfast.growth.rules import class_impurity, get_criterion
 from holdfast.stable.consensus.distil import moments
 from holdfast.tree.monotone import enforce_monotonicity
@@ -100,7 +100,7 @@ class Prior(NamedTuple):
             return np.asarray(gammaln(counts).sum(axis=1) - gammaln(counts.sum(axis=1)), np.float64)
 
         classes = table.schema.target.classes
-        new = rows_by_class(self.tree, leaf, table.target, repeats, len(classes))
+        new = count_rows_by_class(self.tree, leaf, table.target, repeats, len(classes))
         old = class_counts(self.tree) * self._carried_share
         is_leaf = (self.tree.feature == LEAF)[:, None]
         old, new = np.where(is_leaf, old, 0.0), np.where(is_leaf, new, 0.0)

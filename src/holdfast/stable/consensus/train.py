@@ -20,11 +20,11 @@ from holdfast.data.resampling import Units
 from holdfast.data.table import Table
 from holdfast.distance.costs import DistanceSettings, check_outcome, fraction_of_range
 from holdfast.errors import ParameterError
-from holdfast.growth.class_costs import losses_of
-from holdfast.growth.leaf_values import refit_all_leaf_values, refit_leaf_values, rows_by_class
+from holdfast.growth.class_costs import read_loss_matrix
+from holdfast.growth.leaf_values import count_rows_by_class, refit_all_leaf_values, refit_leaf_values
 from holdfast.growth.rounding import round_exactly
-from holdfast.growth.rules import GrowthRules, rows_needed
-from holdfast.growth.sample import fixed_point_sample, weights_of
+from holdfast.growth.rules import GrowthRules, resolve_min_rows
+from holdfast.growth.sample import fixed_point_sample, scale_weights
 from holdfast.growth.shrinkage import shared_strength, shrink_tree
 from holdfast.scoring.metric import Metric, TrueValues, predict_for_metric
 from holdfast.stable.candidates import Collection, Grown, Method, Scores, Sizes
@@ -249,7 +249,7 @@ def _constant(tree: Tree, table: Table, settings: StabilitySettings) -> Tree:
     """A tree of one leaf, with the base rate, the mean or the quantile of the rows."""
     root = prune_at(tree, np.ones(tree.n_nodes, np.bool_))
     rules = settings.rules
-    if not rules.says_quantiles:
+    if not rules.predicts_quantiles:
         rules = replace(rules, criterion=_criterion(table))
     return refit_leaf_values(root, table, rules)
 
@@ -283,7 +283,7 @@ def teacher_answers(table: Table, groups: LongArray | None, settings: StabilityS
 def _teacher_data(
     table: Table, groups: LongArray | None, settings: StabilitySettings, training: BoolArray | None = None
 ) -> TeacherData:
-    repeats, importance, _ = weights_of(table, settings.rules)
+    repeats, importance, _ = scale_weights(table, settings.rules)
     return TeacherData.of(table, repeats * importance, groups, settings, training)
 
 
@@ -291,7 +291,7 @@ def lesson_of(
     table: Table, answers: FloatArray, settings: StabilitySettings, prior: Prior | None = None
 ) -> Taught:
     """The lesson of what a teacher says, weighed against what was known before."""
-    repeats, importance, exponent = weights_of(table, settings.rules)
+    repeats, importance, exponent = scale_weights(table, settings.rules)
     if prior is not None and prior.n_rows > 0:
         answers, importance = prior.blend(answers, table, repeats, importance)
     answers = rounded_answers(answers)
@@ -397,14 +397,14 @@ def _with_leaf_values(trees: list[Tree], rows: Taught, settings: StabilitySettin
     table = rows.lesson.table
     if not settings.is_taught:
         rules = settings.rules
-        if not rules.says_quantiles:
+        if not rules.predicts_quantiles:
             rules = replace(rules, criterion=_criterion(table))
         sample = fixed_point_sample(table, rules)
         labelled = refit_all_leaf_values(trees, table, [sample] * len(trees))
         strength = settings.shrinkage
         return labelled if strength is None else [shrink_tree(tree, strength) for tree in labelled]
     trees = [_with_observed(tree, rows) for tree in _with_weights(trees, rows.exponent)]
-    losses = losses_of(settings.rules.loss_matrix, table.schema.target.classes)
+    losses = read_loss_matrix(settings.rules.loss_matrix, table.schema.target.classes)
     if losses is not None:
         trees = [set_losses(tree, losses) for tree in trees]
     if settings.leaf_values == "posterior":
@@ -419,7 +419,7 @@ def _with_observed(tree: Tree, rows: Taught) -> Tree:
     if not table.schema.target.is_classes:
         return tree
     n_classes = len(table.schema.target.classes)
-    counts = rows_by_class(tree, tree.apply(table), table.target, rows.repeats, n_classes)
+    counts = count_rows_by_class(tree, tree.apply(table), table.target, rows.repeats, n_classes)
     # Of three classes or more, the lesson counts a row only for the classes that the teacher allows.
     return set_class_counts(tree.replace(count=counts.sum(axis=1)), counts)
 
@@ -437,7 +437,7 @@ def most_leaves(settings: StabilitySettings) -> int:
 def student_rules(settings: StabilitySettings, n_rows: int) -> GrowthRules:
     """How students grow: the best splits first, up to so many leaves."""
     rules = settings.rules
-    given = rows_needed(rules.min_samples_leaf, n_rows)
+    given = resolve_min_rows(rules.min_samples_leaf, n_rows)
     share = LEAST_FRACTION * min(1.0, MOST_LEAVES / most_leaves(settings))
     # Of less than 280 rows, 14 are too many.
     fewest = min(LEAST_ROWS, max(LEAST_ROWS_FOUND, round(n_rows / 20)))
@@ -503,7 +503,7 @@ def _check(settings: StabilitySettings) -> None:
             "matching='cover' is not for method='consensus', which looks for the midst of trees by the "
             "matching 'paper' or 'metric'."
         )
-    if settings.rules.says_quantiles and settings.is_taught:
+    if settings.rules.predicts_quantiles and settings.is_taught:
         raise ParameterError(
             f"criterion={settings.rules.criterion!r} asks for quantiles, and the teacher of a consensus tree "
             "predicts means: set leaf_values='labels', and the leaves say quantiles of the labels; or use "
