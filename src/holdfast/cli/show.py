@@ -89,7 +89,7 @@ def _tree_text(tree: Tree, form: str, options: ShowOptions, columns: int, on_ter
             missing=missing,
         )
     if form in (NODES, "drawing"):
-        drawn = draw_numbered_tree if form == NODES else drawing
+        drawn = draw_numbered_tree if form == NODES else draw_tree
         return drawn(tree, missing=missing, width=columns, whole=WHOLE, positive=positive)
     if not on_terminal:
         return rules_text(tree, missing=missing, positive=positive, order=options.order)

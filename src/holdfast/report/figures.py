@@ -80,7 +80,7 @@ def chart(display: Any, name: str, hovers: Iterable[Hover] = (), role: str = "im
     return inline_svg(svg.replace('role="img"', f'role="{role}"', 1), name)
 
 
-def draw_tree(tree: Tree, name: str, room: int = MOST_BYTES, **options: Any) -> Markup | None:
+def drawing(tree: Tree, name: str, room: int = MOST_BYTES, **options: Any) -> Markup | None:
     """The drawing of a tree; None if it takes more bytes than there is room for."""
     if tree.n_leaves > MOST_LEAVES:
         return None

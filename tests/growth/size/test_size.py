@@ -215,7 +215,7 @@ def test_the_table_says_how_the_choice_came_about(table: Table, rule: str) -> No
     frame = sizes.to_frame("pandas")
     assert frame.columns.tolist() == list(columns)
     assert frame["n_leaves"].tolist() == columns["n_leaves"]
-    assert sizes.reason in repr(sizes)
+    assert sizes.reason in repr(sizes).replace("\n", " ")
     assert len(sizes) == len(columns["score"])
 
 
