@@ -19,7 +19,7 @@ from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.frame import node_columns
 from holdfast.tree.rules_text import FULL_LIST, rules_text
 from holdfast.tree.rules_text import WIDTH as RULES_WIDTH
-from holdfast.tree.text import WIDTH, draw_numbered_tree
+from holdfast.tree.text import WIDTH, draw_numbered_tree, draw_tree
 from holdfast.tree.tree import Tree
 
 WHOLE = "holdfast show --format rules -o rules.txt"  # what leaves nothing out
