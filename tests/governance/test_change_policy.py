@@ -116,7 +116,7 @@ def test_toml_gives_the_policy_back(policy: ChangePolicy) -> None:
     [
         ("max_chrun = 0.05", r"no line 'max_chrun' \(= 0\.05\): did you mean 'max_churn'\?"),
         ("Max_Flips = 0.05", r"no line 'Max_Flips' .* did you mean 'max_flips'"),
-        ("colour = 1", r"no line 'colour' \(= 1\): choose of 'leaf_values', 'thresholds'"),
+        ("colour = 1", r"no line 'colour' \(= 1\): choose one of 'leaf_values', 'thresholds'"),
         ('max_churn = "0.05"', r"line max_churn must be a number of at least 0, got '0\.05'"),
         ("max_churn = true", "line max_churn must be a number of at least 0, got True"),
         ("max_churn = -0.1", r"line max_churn must be a number of at least 0, got -0\.1"),
@@ -134,7 +134,7 @@ def test_toml_gives_the_policy_back(policy: ChangePolicy) -> None:
         ('subgroups = ["sex", "sex"]', "none of them twice"),
         ("subgroups = [1]", r"line subgroups must be .*, got \[1\]"),
         ('subgroups = ["sex"]', "subgroup_margin, or score_margin"),
-        ("scoring = 1", "line scoring must be a name in quotes, got 1"),
+        ("scoring = 1", "line scoring must be a text in quotes, got 1"),
         ("calibration_slope = 1", "line calibration_slope must be two numbers.*, got 1"),
         ("calibration_slope = [1.25, 0.8]", "the lower one first"),
         ("calibration_slope = [0.8]", "two numbers"),
@@ -157,7 +157,7 @@ def test_a_wrong_line_is_one_clear_error(lines: str | bytes, message: str, tmp_p
 
 @pytest.mark.parametrize(
     "lines",
-    [{"max_churn": 2j}, {"max_churn": None}, {"subgroups": {"sex"}}, {"threshold_intervals": {1: (0, 1)}}],
+    [{"max_churn": 2j}, {"confidence": None}, {"subgroups": {"sex"}}, {"threshold_intervals": {1: (0, 1)}}],
 )
 def test_python_can_give_no_more_than_toml(lines: dict[str, Any]) -> None:
     with pytest.raises(PolicyError, match="line"):

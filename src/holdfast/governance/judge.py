@@ -19,7 +19,8 @@ from holdfast.data.table import Table
 from holdfast.distance.diff import RuleChange, SplitChange, TreeDiff, is_same_threshold, tree_diff
 from holdfast.distance.diff_rows import RowChanges, find_table_leaves, measure_row_changes, read_true_values
 from holdfast.errors import DataError, ParameterError, PolicyError
-from holdfast.governance.policy import ChangePolicy, Interval, nearest
+from holdfast.governance.policy import ChangePolicy
+from holdfast.governance.toml_form import suggest_name
 from holdfast.governance.verdict import PolicyLine, PolicyVerdict
 from holdfast.scoring.calibration import overall_shift
 from holdfast.scoring.metric import make_metric
@@ -79,7 +80,7 @@ def _column(name: str, table: Table, given: Mapping[str, Any]) -> Column:
     if name not in known:
         raise PolicyError(
             f"The line subgroups names the column {name!r}, which the rows do not have: "
-            f"{nearest(name, [*known, *given])} A column that is no feature can be given by subgroups=."
+            f"{suggest_name(name, [*known, *given])} A column that is no feature can be given by subgroups=."
         )
     feature, values = known[name]
     kind = "nominal" if feature.kind == "question" else feature.kind
@@ -264,7 +265,7 @@ def threshold_intervals(name: str, change: Change) -> Iterator[PolicyLine]:
         yield within(name, farthest, interval, _outside_text(column, added, interval), printable(column))
 
 
-def _outside_text(column: str, added: list[float], interval: Interval) -> str:
+def _outside_text(column: str, added: list[float], interval: tuple[float, float]) -> str:
     texts = join_parts([number_text(each) for each in added], MOST_NAMED)
     n_outside = sum(not interval[0] <= each <= interval[1] for each in added)
     outside = "" if len(added) == 1 else f", {n_outside} of them outside"
@@ -277,7 +278,7 @@ def _thresholds(tree: Tree, column: str) -> list[float]:
     if column not in features:
         raise PolicyError(
             f"The line threshold_intervals names the column {column!r}, which the trees do not know: "
-            f"{nearest(column, features)}"
+            f"{suggest_name(column, features)}"
         )
     feature = tree.schema.features[features[column]]
     if feature.kind != "numeric":
@@ -480,7 +481,7 @@ def at_least(name: str, figure: float, limit: float, words: str, subject: str = 
     return _judged(PolicyLine(name, subject, rounded, limit, "at least", "passed", words), rounded >= limit)
 
 
-def within(name: str, figure: float, limit: Interval, words: str, subject: str = "") -> PolicyLine:
+def within(name: str, figure: float, limit: tuple[float, float], words: str, subject: str = "") -> PolicyLine:
     """The line of a figure that has to be in an interval, whose ends belong to it."""
     rounded = decided(figure)
     is_met = limit[0] <= rounded <= limit[1]

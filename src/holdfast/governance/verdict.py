@@ -14,7 +14,7 @@ from holdfast._text import (
     wrap_lines,
 )
 from holdfast._view import filled, format_columns
-from holdfast.governance.policy import ChangePolicy, Interval
+from holdfast.governance.policy import ChangePolicy
 
 WIDTH = 100  # columns of sentences
 MOST_SUBGROUPS = 4  # that pass, and are told one by one
@@ -33,7 +33,7 @@ class PolicyLine:
     name: str  # of the line
     subject: str  # the subgroup, column or class that it is about; empty if it is about the whole
     figure: float | None  # None where it cannot be told, or nothing has one
-    limit: float | Interval | str  # what it is held against
+    limit: float | tuple[float, float] | str  # what it is held against
     sense: Sense  # how: the figure may be at most, or at least, the limit; within it; or permitted or not
     status: Status
     words: str  # what the figure means

@@ -20,7 +20,7 @@ from holdfast._version import __version__
 from holdfast._view import TextTable
 from holdfast.data.schema import Label
 from holdfast.errors import DataError, ParameterError
-from holdfast.governance.model_card import model_card_of
+from holdfast.governance.model_card import make_model_card
 from holdfast.report.figures import Drawing, Figure, colour_rules
 from holdfast.runs.files import finite, write_json
 
@@ -179,7 +179,7 @@ def write_report(
         known, other = ("y", "X") if X is None else ("X", "y")
         raise ParameterError(f"The report is given {known} without {other}: give both, or neither.")
     page = page_of(
-        subject, ReportOptions(X, y, model_card_of(model_card).to_dict(), positive, title, replications)
+        subject, ReportOptions(X, y, make_model_card(model_card).to_dict(), positive, title, replications)
     )
     replace_file(target, page.html.encode())
     write_json(page.all_facts, target.with_suffix(".json"))

@@ -31,7 +31,7 @@ from holdfast.data.row_order import fixed_order, unit_numbers
 from holdfast.data.table import Table
 from holdfast.data.target import Task, attach_name, read_weight
 from holdfast.errors import DataError, DataWarning, ParameterError
-from holdfast.governance.model_card import model_card_of
+from holdfast.governance.model_card import make_model_card
 from holdfast.runs.files import find_earlier_run
 from holdfast.runs.settings import DataSettings, RunSettings, make_run_estimator
 from holdfast.scoring.metric import (
@@ -557,7 +557,7 @@ def assign_roles(rows: Rows, settings: RunSettings) -> RowRoles:
     """The rows in their roles, as the settings want them."""
     positive = settings.parameters.get("positive")
     rows = replace(
-        rows, positive=model_card_of(settings.model_card).positive if positive is None else positive
+        rows, positive=make_model_card(settings.model_card).positive if positive is None else positive
     )
     with warnings.catch_warnings():
         if settings.test > 0:

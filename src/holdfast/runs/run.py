@@ -17,7 +17,7 @@ from holdfast.errors import DataError
 from holdfast.explain.row import RowExplanation, explain_row
 from holdfast.explain.split_support import SplitSupports, split_support
 from holdfast.governance.change_summary import rows_profile
-from holdfast.governance.model_card import model_card_of
+from holdfast.governance.model_card import make_model_card
 from holdfast.runs.compile import Ready, fit_smallest, ready_kernels
 from holdfast.runs.dataset import RowRoles, Rows, assign_roles, read_rows
 from holdfast.runs.facts import fit_facts
@@ -228,7 +228,7 @@ class PreparedRun:
             found, fitting = timed(lambda: fit(self.roles, self.settings, verbose=verbose))
         facts = {
             **fit_facts(found),
-            "model_card": model_card_of(self.settings.model_card).to_dict(),
+            "model_card": make_model_card(self.settings.model_card).to_dict(),
             "profile": rows_profile(self.roles.whole).to_dict(),
             "seconds": {**self.seconds, "compiling": ready.seconds, "fitting": fitting},
             "notes": list(dict.fromkeys([*self.notes, *ready.notes, *notes])),
@@ -242,7 +242,7 @@ class PreparedRun:
 
 def prepare_run(data: Any, settings: RunSettings) -> PreparedRun:
     """The rows of a frame or a file in their roles."""
-    model_card_of(settings.model_card)  # before any work
+    make_model_card(settings.model_card)  # before any work
     with collect_notes() as notes:
         rows, reading = timed(lambda: read_rows(data, settings.data))
         roles = assign_roles(rows, settings)

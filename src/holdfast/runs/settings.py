@@ -12,7 +12,7 @@ from holdfast.data.target import Task
 from holdfast.errors import ParameterError
 from holdfast.estimators.base import check_threshold
 from holdfast.evaluate.methods import FIT_METHODS, make_estimator
-from holdfast.governance.model_card import model_card_of
+from holdfast.governance.model_card import make_model_card
 from holdfast.growth.class_costs import read_loss_matrix, read_priors
 from holdfast.tree.rules import format_class_names
 from holdfast.update.settings import HOWS, UPDATE_TOLERANCE
@@ -366,7 +366,7 @@ def make_run_estimator(settings: RunSettings, target: Target, *, verbose: bool =
     """Make the estimator of a run for this target, not fitted."""
     task: Task = "classification" if target.is_classes else "regression"
     parameters = with_labels(settings.parameters, target)
-    stated = model_card_of(settings.model_card).positive
+    stated = make_model_card(settings.model_card).positive
     if stated is not None and parameters.get("positive") is None:
         parameters["positive"] = stated
     estimator = settings.make_estimator(task, parameters, verbose=verbose)

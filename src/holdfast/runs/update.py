@@ -34,8 +34,8 @@ from holdfast.governance.change_summary import (
     decision_of,
     rows_profile,
 )
-from holdfast.governance.model_card import ModelCard, model_card_of
-from holdfast.governance.policy import ChangePolicy, nearest
+from holdfast.governance.model_card import ModelCard, make_model_card
+from holdfast.governance.policy import ChangePolicy
 from holdfast.governance.register import (
     ChangeRecord,
     content_hash,
@@ -43,6 +43,7 @@ from holdfast.governance.register import (
     opened_register,
     software_versions,
 )
+from holdfast.governance.toml_form import suggest_name
 from holdfast.governance.verdict import PolicyVerdict
 from holdfast.io.model_file import load, load_trees, model_to_json, save_trees
 from holdfast.runs.dataset import file_hash
@@ -102,7 +103,7 @@ def prepare_update(model: Any, data: Any, given: Mapping[str, Any]) -> PreparedU
     with collect_notes() as notes:
         deployed = deployed_model(model)
         settings = UpdateRunSettings.of({**deployed.reading, **given})
-        model_card = model_card_of(
+        model_card = make_model_card(
             deployed.model_card if settings.model_card is None else settings.model_card
         )
         schema = deployed.estimator.tree_.schema
@@ -272,7 +273,7 @@ def _check_subgroups(policy: ChangePolicy | None, known: list[str]) -> None:
         if name not in known:
             raise PolicyError(
                 f"The line subgroups names the column {name!r}, which the model does not have: "
-                f"{nearest(name, known)}"
+                f"{suggest_name(name, known)}"
             )
 
 
@@ -282,7 +283,7 @@ def _check_model_card(model_card: ModelCard, tree: Tree, known: list[str]) -> No
         if name not in known:
             raise ModelCardError(
                 f"The line subgroups names the column {name!r}, which the rows do not have: "
-                f"{nearest(name, known)}"
+                f"{suggest_name(name, known)}"
             )
     decision_of(tree, model_card.positive, model_card.decision_threshold)
 
