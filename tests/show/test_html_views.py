@@ -20,7 +20,7 @@ from holdfast import (
     tree_diff,
     tree_distance,
 )
-from holdfast._view import MOST_ROWS, sentences, table, view
+from holdfast._view import MOST_ROWS, TextTable
 from holdfast.ensembles.tree_correlation import tree_correlation
 from holdfast.explain.feature_use import feature_use
 from holdfast.explain.split_support import split_support
@@ -111,13 +111,15 @@ def test_names_out_of_the_data_are_text(data: Table, trees: list[Tree]) -> None:
 
 
 def test_numbers_stand_on_the_right_and_words_on_the_left() -> None:
-    text = table([["model", "score", "size"], ["a tree", "0.9 ± 0.01", "9 of 12"], ["", "< 0.1 %", "-> 3"]])
+    rows = [["a tree", "0.9 ± 0.01", "9 of 12"], ["", "< 0.1 %", "-> 3"]]
+    text = TextTable(["model", "score", "size"], rows).to_html()
     assert "<th>model</th>" in text
     assert re.findall(r'<th style="text-align:(\w+)', text) == ["right", "right"]
 
 
 def test_a_heading_says_on_hover_what_it_means_and_the_taken_row_is_marked() -> None:
-    text = table([["tree", "instability"], ["a", "1"], ["b", "2"]], taken=[1], caption="Two <trees>")
+    table = TextTable(["tree", "instability"], [["a", "1"], ["b", "2"]], marked=[1], title="Two <trees>")
+    text = table.to_html()
     assert 'title="mean distance to the reference trees' in text
     assert re.findall(r'<tr class="holdfast-marked"><td[^>]*>(\w)', text) == ["b"]
     assert "<caption>Two &lt;trees&gt;</caption>" in text
@@ -145,11 +147,6 @@ def test_a_long_table_is_cut_and_says_how_to_have_it_all() -> None:
 
 def test_the_picture_of_the_sizes_stays() -> None:
     assert sizes().to_svg() in sizes()._repr_html_()
-
-
-def test_a_paragraph_for_each_text_that_there_is() -> None:
-    assert sentences("a < b", "", "c") == "<p>a &lt; b</p><p>c</p>"
-    assert view("x").endswith("x</div>")
 
 
 def test_an_estimator_keeps_the_view_of_scikit_learn() -> None:

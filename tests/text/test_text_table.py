@@ -5,7 +5,7 @@ from html.parser import HTMLParser
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast._view import TextTable, fitting, format_columns, format_table
+from holdfast._view import TextTable, format_columns, format_table
 
 CELL = st.text("abc 12", min_size=1, max_size=6).map(str.strip)
 ROWS = st.integers(1, 4).flatmap(
@@ -35,10 +35,10 @@ def test_a_column_without_a_cell_is_left_out() -> None:
 
 
 def test_columns_that_can_be_spared_go_in_their_order_and_no_more_than_needed() -> None:
-    rows = [["name", "first", "second"], ["x", "1", "2"]]
-    assert fitting(rows, 19, ["second", "first"]) == rows  # 4 + 2 + 5 + 2 + 6 letters
-    assert list(fitting(rows, 18, ["second", "first"])[0]) == ["name", "first"]
-    assert list(fitting(rows, 3, ["second", "first"])[0]) == ["name"]
+    table = TextTable(["name", "first", "second"], [["x", "1", "2"]])
+    assert table.fit_width(19, ["second", "first"]) == table  # 4 + 2 + 5 + 2 + 6 letters
+    assert table.fit_width(18, ["second", "first"]).headings == ["name", "first"]
+    assert table.fit_width(3, ["second", "first"]).headings == ["name"]
 
 
 class Cells(HTMLParser):

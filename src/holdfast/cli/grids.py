@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 from rich.console import Console
 from rich.text import Text
 
-from holdfast._view import fitting, format_table
+from holdfast._view import TextTable
 
 
 def show_grid(
@@ -20,8 +20,8 @@ def show_grid(
 
     The columns named by `spare`, the first of them first, are left out as far as the terminal is too narrow.
     """
-    shown = fitting([headings, *rows], console.width, spare)
-    for number, line in enumerate(format_table(shown).splitlines()):
+    shown = TextTable(headings, rows).fit_width(console.width, spare)
+    for number, line in enumerate(shown.to_text(console.width).splitlines()):
         style = "dim" if number == 0 else "bold" if number - 1 in bold else ""
         console.print(Text(line, style=style), soft_wrap=True)
-    return tuple(shown[0])
+    return tuple(shown.headings)

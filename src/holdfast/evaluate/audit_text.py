@@ -15,7 +15,7 @@ from holdfast._text import (
     printable,
     wrap_lines,
 )
-from holdfast._view import Picture, Section, TextTable, View, fitting, format_table
+from holdfast._view import Picture, Section, TextTable, View
 from holdfast.evaluate.audit import MovingRows, Record, RetrainAudit
 from holdfast.evaluate.measures import Measure
 from holdfast.evaluate.methods import SMALL_CHANGES
@@ -70,9 +70,9 @@ def audit_text(audit: RetrainAudit, *, times: bool = True, width: int | None = N
     parts, headings = [_paragraph(audit.summary, widest)], []
     for title, grid in audit_tables(audit, times):
         spare = [each for each in SPARE if each in grid[0]] if width is not None else []
-        shown = fitting(grid, width or 0, spare)
-        headings += [*shown[0], title.removeprefix("Small changes: ").removesuffix(" models")]
-        parts.append(f"{title}\n{format_table(shown)}")
+        shown = TextTable(grid[0], grid[1:]).fit_width(width or 0, spare)
+        headings += [*shown.headings, title.removeprefix("Small changes: ").removesuffix(" models")]
+        parts.append(f"{title}\n{shown.to_text()}")
     parts += [_paragraph(audit_legend(audit, headings), widest), moving_rows_text(audit.rows, widest)]
     return "\n\n".join(parts)
 

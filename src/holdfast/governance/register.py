@@ -24,7 +24,7 @@ import numpy as np
 from holdfast._files import append_to_file, aside, check_is_file, locked, resolved
 from holdfast._text import join_parts, pluralize, printable, wrap_lines
 from holdfast._version import __version__
-from holdfast._view import format_table
+from holdfast._view import TextTable, View, format_table
 from holdfast.data.row_keys import cell_bits, codebook_of
 from holdfast.data.table import Table
 from holdfast.errors import DataError, HoldfastError, ModelFileError, RegisterError
@@ -60,6 +60,7 @@ Hash = Annotated[str, msgspec.Meta(pattern="^sha256:[0-9a-f]{64}$")]
 _GIVEN = re.compile(r"(?:sha256:)?([0-9a-f]{1,64})")
 DIGITS = 12  # of a hash, which tell it from all others
 WIDTH = 100
+TONES = {"failed": "bad", "forced": "bad"}
 HEADS = ["", "time", "old model", "new model", "rows", "policy", "change"]
 
 
@@ -95,8 +96,6 @@ class ChangeRecord:
         return None if self.verdict is None else bool(self.verdict.get("passed"))
 
     def _repr_html_(self) -> str:
-        from holdfast._view import table, view
-
         known = {
             "old model": self.old_model,
             "new model": self.new_model,
@@ -113,8 +112,8 @@ class ChangeRecord:
             "hash": self.hash,
         }
         number = "A change" if self.number is None else f"Record {self.number}"
-        rows = [["", number], *([name, printable(text)] for name, text in known.items() if text)]
-        return view(table(rows, alerts=("failed", "forced")))
+        rows = [[name, printable(text)] for name, text in known.items() if text]
+        return View(TextTable(["", number], rows, tones=TONES)).to_html()
 
 
 def change_record(
@@ -189,15 +188,9 @@ class RegisterCheck:
         return f"{path}: {_sound(n_records)}, the last is {self.records[-1].hash}."
 
     def _repr_html_(self) -> str:
-        from holdfast._view import MOST_ROWS, sentences, table, view
-
-        told = self.records[::-1][:MOST_ROWS]
-        if not told:
-            return view(sentences(str(self)))
-        rows = [[*HEADS, "who", "why"], *([*_cells(each), *_people(each)] for each in told)]
-        cut = f"The last {len(told)} of {len(self.records)} records; .records has them all."
-        more = cut if len(told) < len(self.records) else ""
-        return view(sentences(str(self)), table(rows, more=more, alerts=("failed", "forced")))
+        rows = [[*_cells(each), *_people(each)] for each in self.records[::-1]]
+        table = TextTable([*HEADS, "who", "why"], rows, tones=TONES, whole=".records")
+        return View(str(self), table if rows else "").to_html()
 
 
 def append_record(path: str | os.PathLike[str], record: ChangeRecord) -> ChangeRecord:

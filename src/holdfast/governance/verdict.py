@@ -1,27 +1,17 @@
 """The verdict on a change: every line of the policy with its figure, its limit, and whether it passed."""
 
-from dataclasses import asdict, dataclass, replace
-from math import inf
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from holdfast._text import (
-    NO_BREAK,
-    distinct_texts,
-    fixed_text,
-    number_text,
-    percent_text,
-    pluralize,
-    wrap_lines,
-)
-from holdfast._view import filled, format_columns
+from holdfast._text import distinct_texts, fixed_text, number_text, percent_text, pluralize
+from holdfast._view import TextTable, View, ViewMixin
 from holdfast.governance.policy import ChangePolicy
 
-WIDTH = 100  # columns of sentences
-MOST_SUBGROUPS = 4  # that pass, and are told one by one
 MOST_NAMED = 4  # lines that the summary names
 FRACTIONS = {"max_threshold_shift", "max_flips", "max_negative_flips"}  # shown in percent
 DIFFERENCES = {"score_margin", "subgroups"}  # shown with their sign
 MARKS = {"passed": "pass", "failed": "FAIL", "not judged": "not judged"}
+TONES = {"pass": "good", "FAIL": "bad", "not judged": "warn"}
 Status = Literal["passed", "failed", "not judged"]
 Sense = Literal["at most", "at least", "within", "permission"]
 
@@ -40,7 +30,7 @@ class PolicyLine:
 
 
 @dataclass(frozen=True)
-class PolicyVerdict:
+class PolicyVerdict(ViewMixin):
     """How a change stands to a policy, line by line."""
 
     policy: ChangePolicy
@@ -79,40 +69,30 @@ class PolicyVerdict:
         named = "; ".join(failed[:MOST_NAMED])
         return f"The change breaks the policy: {fail}, {by_rows}: {named}{more}.{rest}"
 
-    def __str__(self) -> str:
-        return "\n\n".join(["\n".join(_wrapped(self.summary)), *self.text_blocks()])
+    def table(self, *, words: bool = False) -> TextTable | str:
+        """Return the lines with figure, limit and verdict, or "" without lines.
 
-    def text_blocks(self, *, brief: bool = False) -> list[str]:
-        """The lines with figure and limit, and more on those that did not pass: what is below the summary.
-
-        If it is to be brief, of many subgroups that pass only the one with the least figure is told.
+        `words` adds the meaning of each figure; without it a note explains the lines that did not pass.
         """
-        blocks = []
-        if self.lines:
-            told = replace(self, lines=_brief(self.lines)) if brief else self
-            grid = filled(_grid(told))
-            sides = "".join(">" if heading == "figure" else "<" for heading in grid[0])
-            blocks.append("\n".join(format_columns(grid, sides=sides)))
-        if notes := [note for line in self.lines if line.status != "passed" for note in _note(line)]:
-            blocks.append("\n".join(notes))
-        return blocks
+        if not self.lines:
+            return ""
+        headings = ["line", "of", "figure", "limit", "verdict", "meaning"]
+        rows = [
+            [
+                line.name,
+                line.subject,
+                *figure_and_limit(line),
+                MARKS[line.status],
+                line.words if words else "",
+            ]
+            for line in self.lines
+        ]
+        notes = [f"{_title(line)}: {line.words}." for line in self.lines if line.status != "passed"]
+        note = "" if words else "\n".join(notes)
+        return TextTable(headings, rows, title="Change policy", note=note, sides="<<><<<", tones=TONES)
 
-    def _repr_html_(self) -> str:
-        from holdfast._view import view
-
-        return view(self.html())
-
-    def html(self) -> str:
-        """The sentence and the table, for a larger view."""
-        from holdfast._view import sentences
-
-        return f"{sentences(self.summary, strong=True)}{self.html_table()}"
-
-    def html_table(self) -> str:
-        """The lines as a table of HTML, with what each figure means; nothing if there are none."""
-        from holdfast._view import table
-
-        return table(_grid(self, words=True), alerts=("FAIL",)) if self.lines else ""
+    def _view(self) -> View:
+        return View(self.summary, self.table())
 
     def to_dict(self) -> dict[str, Any]:
         """All of it but the policy, as JSON has it."""
@@ -145,33 +125,6 @@ def _failure_text(line: PolicyLine) -> str:
 
 def _title(line: PolicyLine) -> str:
     return f"{line.name} ({line.subject})" if line.subject else line.name
-
-
-def _brief(lines: tuple[PolicyLine, ...]) -> tuple[PolicyLine, ...]:
-    passed = [line for line in lines if line.name == "subgroups" and line.status == "passed"]
-    if len(passed) <= MOST_SUBGROUPS:
-        return lines
-    least = min(passed, key=lambda line: inf if line.figure is None else line.figure)
-    told = replace(least, subject=f"{least.subject} (the least of {len(passed)})")
-    return tuple(told if line is least else line for line in lines if line is least or line not in passed)
-
-
-def _grid(verdict: PolicyVerdict, *, words: bool = False) -> list[list[str]]:
-    head = ["line", "of", "figure", "limit", "verdict"] + ["what it says"] * words
-    return [head, *([*_cells(line), *[line.words] * words] for line in verdict.lines)]
-
-
-def _cells(line: PolicyLine) -> list[str]:
-    return [line.name, line.subject, *figure_and_limit(line), MARKS[line.status]]
-
-
-def _note(line: PolicyLine) -> list[str]:
-    return _wrapped(f"{_title(line)}: {line.words}.", "  ")
-
-
-def _wrapped(text: str, rest: str = "") -> list[str]:
-    """The sentences in lines, none of which begins with a percent sign."""
-    return wrap_lines(text.replace(" %", f"{NO_BREAK}%"), WIDTH, "", rest)
 
 
 # -- numbers ----------------------------------------------------------------------------------------------

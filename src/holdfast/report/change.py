@@ -41,7 +41,7 @@ from holdfast.tree.rules import Condition, Rule
 from holdfast.tree.rules_text import FULL_LIST, condition_text, rule_outcome_text
 from holdfast.tree.stats import positive_class
 from holdfast.tree.tree import LEAF, Tree
-from holdfast.update.update import path_table, taken_sentence, verdict_table
+from holdfast.update.update import path_table, taken_sentence
 
 CHANGE, RECORD = "change", "risk manager"
 LONGEST_MARK, MOST_MARKED = 32, 3  # letters of a mark in a drawing, and categories in it
@@ -628,7 +628,7 @@ def _changed_text(changed: Mapping[str, Any]) -> str:
 def _policy_section(run: UpdateRun) -> PageSection:
     parts: list[Part] = ["No policy was given: nothing limits what the update may change."]
     if run.verdict is not None:
-        parts = [run.verdict.summary, verdict_table(run.verdict, words=True)]
+        parts = [run.verdict.summary, run.verdict.table(words=True)]
     return PageSection("policy", "The change policy, line by line", RECORD, parts)
 
 

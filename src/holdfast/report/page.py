@@ -269,7 +269,7 @@ def json_for_html(content: Any) -> Markup:
 def _cut(table: TextTable) -> tuple[TextTable, list[str]]:
     """The table with at most so many rows as a page shows, and the notes below it."""
     whole = "the file of facts beside the page"
-    shown, note = replace(table.filled, whole=table.whole or whole).cut(MOST_ROWS)
+    shown, note = replace(table.drop_empty_columns(), whole=table.whole or whole).truncate(MOST_ROWS)
     return shown, [*([note] if note else []), *table.note.splitlines()]
 
 

@@ -71,7 +71,7 @@ from holdfast.scoring.calibration import UNKNOWN, ObservedExpected
 from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.tree import Tree
 from holdfast.update.path import KEEP
-from holdfast.update.update import TreeUpdate, path_parts, update_summary, verdict_table
+from holdfast.update.update import TreeUpdate, path_parts, update_summary
 
 
 def update_run(
@@ -542,7 +542,7 @@ def _updating(model: Any, name: str) -> tuple[Updating, str]:
 
 def update_run_view(run: UpdateRun) -> View:
     """The decision, whom it affects and the verdict; then the path, what changes, and the policy."""
-    policy = "" if run.verdict is None else verdict_table(run.verdict)
+    policy = "" if run.verdict is None else run.verdict.table()
     return View(*words(run), *path_parts(run.update), *brief_sections(run.diff), policy)
 
 

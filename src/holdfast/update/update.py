@@ -24,7 +24,7 @@ from holdfast.distance.diff import TreeDiff, tree_diff
 from holdfast.distance.diff_text import split_texts
 from holdfast.errors import ParameterError
 from holdfast.governance.policy import ChangePolicy
-from holdfast.governance.verdict import MARKS, PolicyLine, PolicyVerdict, figure_and_limit
+from holdfast.governance.verdict import PolicyLine, PolicyVerdict
 from holdfast.scoring.calibration import ObservedExpected, observed_expected
 from holdfast.scoring.metric import (
     Metric,
@@ -370,7 +370,7 @@ SENTENCES = {
 
 def update_view(update: TreeUpdate) -> View:
     """A few sentences, the steps as a table, what each changes, and the verdict."""
-    verdict = [] if update.verdict is None else [update.verdict.summary, verdict_table(update.verdict)]
+    verdict = [] if update.verdict is None else [update.verdict.summary, update.verdict.table()]
     return View(update_summary(update), *path_parts(update), *verdict)
 
 
@@ -386,25 +386,6 @@ def path_parts(update: TreeUpdate) -> list[str | TextTable | Section]:
         lines.append(f"{_steps_text(without)} {verb} no score: {NO_TREE_ALIKE}.")
     table = path_table(update)
     return [table, Section("What each step changes", lines), explain_headings(table.headings)]
-
-
-def verdict_table(verdict: PolicyVerdict, *, words: bool = False) -> TextTable | str:
-    """The lines of a policy with figure, limit and verdict, and more on those that did not pass."""
-    if not verdict.lines:
-        return ""
-    rows = [
-        [each.name, each.subject, *figure_and_limit(each), MARKS[each.status], each.words if words else ""]
-        for each in verdict.lines
-    ]
-    notes = [f"{each.name}: {each.words}." for each in verdict.lines if each.status != "passed"]
-    return TextTable(
-        ["line", "of", "figure", "limit", "verdict", "meaning"],
-        rows,
-        title="Change policy",
-        note="" if words else "\n".join(notes),
-        sides="<<><<<",
-        tones={"pass": "good", "FAIL": "bad", "not judged": "warn"},
-    )
 
 
 def update_summary(update: TreeUpdate) -> str:
