@@ -23,9 +23,9 @@ from sklearn.tree import DecisionTreeClassifier
 from benchmarks.peers import Boxes, assigned_distance, collection_boxes, dt_seconds, stacked_costs
 from holdfast import GrowthRules, Table, as_tree, pareto_frontier
 from holdfast.growth.collections import list_combinations, paper_grid
-from holdfast.stable.rows import Division, divide
+from holdfast.stable.rows import RowSplit, split_rows
 from holdfast.stable.settings import StabilitySettings
-from holdfast.stable.train import StableTrees, train_divided
+from holdfast.stable.train import StableTrees, train_on_split
 
 DEPTH = 7
 console = Console(width=160)
@@ -56,7 +56,7 @@ def data_sets() -> dict[str, Table]:
 # -- scikit-learn and scipy -----------------------------------------------------------------------------
 
 
-def by_hand(table: Table, division: Division, n_estimators: int, n_jobs: int) -> tuple[Times, np.ndarray]:
+def by_hand(table: Table, division: RowSplit, n_estimators: int, n_jobs: int) -> tuple[Times, np.ndarray]:
     """The protocol as a careful user would write it; the time of each step, and the instabilities."""
     X, y, held_out = table.rows(range(table.n_features)), table.target, division.validation[0]
     grid = list_combinations(paper_grid(DEPTH, int(division.early_training[0].sum())))
@@ -95,13 +95,13 @@ def by_hand(table: Table, division: Division, n_estimators: int, n_jobs: int) ->
 # -- side by side -----------------------------------------------------------------------------------------
 
 
-def ours(table: Table, division: Division, n_estimators: int, n_jobs: int) -> tuple[float, StableTrees]:
+def ours(table: Table, division: RowSplit, n_estimators: int, n_jobs: int) -> tuple[float, StableTrees]:
     settings = StabilitySettings(
         method="bootstrap", rules=GrowthRules(max_depth=DEPTH), n_estimators=n_estimators, n_jobs=n_jobs
     )
     fresh = Table(table.schema, table.columns, table.target)  # not coded yet: that is part of the work
     start = time.perf_counter()
-    trained = train_divided(fresh, division, settings)
+    trained = train_on_split(fresh, division, settings)
     return time.perf_counter() - start, trained
 
 
@@ -128,7 +128,7 @@ def main() -> None:
     for column in columns:
         grid.add_column(column, justify="right")
     for name, table in data_sets().items():
-        division = divide(table, StabilitySettings(method="bootstrap", validation=1 / 3))
+        division = split_rows(table, StabilitySettings(method="bootstrap", validation=1 / 3))
         ours(table, division, 10, options.jobs)  # compiles, or loads from disk
         n_runs = 3 if table.n_rows < 1_000 else 1  # of each, and the best counts
         runs = [

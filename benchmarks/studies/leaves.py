@@ -30,7 +30,7 @@ from holdfast.growth.leaf_values import set_honest_values, split_honest_rows
 from holdfast.growth.shrinkage import choose_strength, shrink_tree
 from holdfast.scoring.calibration import calibration
 from holdfast.scoring.metric import TrueValues, make_metric
-from holdfast.stable.rows import hold_out
+from holdfast.stable.rows import draw_test_rows
 from holdfast.stable.selection import SelectionRule, choose
 from holdfast.stable.settings import StabilitySettings
 from holdfast.stable.train import train
@@ -122,7 +122,7 @@ def figures(table: Table, kind: str, n_replications: int) -> FloatArray:
     """Log loss, calibration error and slope, AUC on the rows held out."""
     found = []
     for number in range(n_replications):
-        test = hold_out(table, 0.3, stage=None, groups=None, seed=number)
+        test = draw_test_rows(table, 0.3, stage=None, groups=None, seed=number)
         settings = StabilitySettings(leaf_values=kind, n_estimators=20, teacher="forest", seed=number)
         trained = train(table.subset(~test), settings)
         tree = trained.candidates.trees[choose(trained.frontier, trained.metric, SelectionRule()).candidate]
@@ -160,7 +160,7 @@ def show_promise(folder: Path, n_replications: int) -> None:
     for name in SMALL:
         table, found = load_case(name, folder).table, []
         for number in range(n_replications):
-            test = hold_out(table, 0.3, stage=None, groups=None, seed=number)
+            test = draw_test_rows(table, 0.3, stage=None, groups=None, seed=number)
             found.append(
                 [
                     figure
@@ -197,7 +197,7 @@ def show_tolerance(folder: Path, n_replications: int) -> None:
     for name in SMALL:
         table, found = load_case(name, folder).table, []
         for number in range(n_replications):
-            test = hold_out(table, 0.3, stage=None, groups=None, seed=number)
+            test = draw_test_rows(table, 0.3, stage=None, groups=None, seed=number)
             trained = train(
                 table.subset(~test), StabilitySettings(method="bootstrap", n_estimators=60, seed=number)
             )

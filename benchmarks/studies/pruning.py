@@ -23,7 +23,7 @@ from holdfast import C45, CART, GrowthRules, SizeSearch, Table, Tree, choose_siz
 from holdfast.errors import DataWarning
 from holdfast.growth.holdout_pruning import grow_reduced_error
 from holdfast.scoring.metric import TrueValues, make_metric
-from holdfast.stable.rows import hold_out
+from holdfast.stable.rows import draw_test_rows
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 NAMES = (
@@ -176,7 +176,7 @@ def study(case: Case, n_replications: int, n_jobs: int) -> Study:
 
 def replication(table: Table, names: Sequence[str], seed: int) -> dict[str, Outcome]:
     warnings.simplefilter("ignore", DataWarning)
-    test = hold_out(table, 1 / 3, stage=None, groups=None, seed=seed)
+    test = draw_test_rows(table, 1 / 3, stage=None, groups=None, seed=seed)
     training, held_out = table.subset(~test), table.subset(test)
     return {name: outcome_of(WAYS[name], training, held_out) for name in names}
 

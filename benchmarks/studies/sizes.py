@@ -18,7 +18,7 @@ from holdfast import CART, GrowthRules, SizeSearch, choose_size, grow
 from holdfast.data.table import Table
 from holdfast.growth.size_search import choose_size_and_leaf
 from holdfast.scoring.metric import TrueValues, make_metric
-from holdfast.stable.rows import hold_out
+from holdfast.stable.rows import draw_test_rows
 from holdfast.tree.tree import Tree
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
@@ -46,7 +46,7 @@ def figures(table: Table, n_replications: int) -> np.ndarray:
     found = []
     metric = make_metric(None, table.schema.target)
     for number in range(n_replications):
-        test = hold_out(table, 0.3, stage=None, groups=None, seed=number)
+        test = draw_test_rows(table, 0.3, stage=None, groups=None, seed=number)
         held_out = table.subset(test)
         truth = TrueValues.of(held_out)
         grown = trees(table.subset(~test), number)

@@ -17,7 +17,7 @@ from rich.table import Table as Grid
 
 from holdfast import Table, distance_matrix
 from holdfast.scoring.metric import TrueValues
-from holdfast.stable.rows import hold_out
+from holdfast.stable.rows import draw_test_rows
 from holdfast.stable.selection import SelectionRule, choose
 from holdfast.stable.settings import StabilitySettings
 from holdfast.stable.train import train
@@ -49,7 +49,7 @@ def figures(table: Table, way: StabilitySettings, n_replications: int) -> np.nda
     """For each rule: score chosen by, score on the rows held out, instability, leaves; then between trees."""
     rows, trees, reliabilities = [], [], []
     for number in range(n_replications):
-        test = hold_out(table, 0.3, stage=None, groups=None, seed=number)
+        test = draw_test_rows(table, 0.3, stage=None, groups=None, seed=number)
         settings = StabilitySettings(**{**vars(way), "seed": number, "n_jobs": 2})
         trained = train(table.subset(~test), settings)
         held_out = table.subset(test)

@@ -496,14 +496,14 @@ def test_a_step_that_was_named_is_said_to_be_asked_for(model: StableTreeClassifi
 def test_a_change_that_no_held_out_tree_makes_has_no_score_and_is_not_taken(
     model: StableTreeClassifier,
 ) -> None:
-    from holdfast.update.path import Point
+    from holdfast.update.path import UpdateOption
     from holdfast.update.update import _alike
 
     tree = model.tree_
-    like = [Point("keep", tree, 0.1, 0.0), Point("refit", tree, 0.05, 0.0)]
-    assert _alike(Point("change", tree, 0.01, 2.0), like) is None
-    assert _alike(Point("fresh", tree, 0.0, 2.0), like) is None
-    assert _alike(Point("refit", tree, 0.0, 2.0), like) is like[1]
+    like = [UpdateOption("keep", tree, 0.1, 0.0), UpdateOption("refit", tree, 0.05, 0.0)]
+    assert _alike(UpdateOption("change", tree, 0.01, 2.0), like) is None
+    assert _alike(UpdateOption("fresh", tree, 0.0, 2.0), like) is None
+    assert _alike(UpdateOption("refit", tree, 0.0, 2.0), like) is like[1]
 
     policy = ChangePolicy(score_margin=0.02, max_flips=0.5)
     update = model.update(*frame(1, n_rows=300, shift=0.8), prior_rows=0, policy=policy, force=True).update_
@@ -523,17 +523,17 @@ def test_a_change_that_no_held_out_tree_makes_has_no_score_and_is_not_taken(
 def test_a_tree_that_fits_is_kept_or_gets_new_leaf_values(model: StableTreeClassifier) -> None:
     from holdfast.stable.consensus.train import distance_settings
     from holdfast.stable.settings import StabilitySettings
-    from holdfast.update.path import Context, Point, UpdatePath, taken_point
+    from holdfast.update.path import UpdateContext, UpdateOption, UpdatePath, choose_option
     from holdfast.update.settings import UpdateSettings
 
     tree = model.tree_
     kinds = ("keep", "refit", "change", "fresh")
-    points = [Point(kind, tree, 0.01 - place / 1000, place) for place, kind in enumerate(kinds)]
+    points = [UpdateOption(kind, tree, 0.01 - place / 1000, place) for place, kind in enumerate(kinds)]
     settings = StabilitySettings()
-    context = Context(settings, UpdateSettings(), distance_settings(settings, [tree]), (), 0.0)
+    context = UpdateContext(settings, UpdateSettings(), distance_settings(settings, [tree]), (), 0.0)
     moved = UpdatePath(points, points, has_drift=True, n_behind=0.0)
-    assert taken_point(moved, context, [True, True, True, True]) == 1
-    assert taken_point(moved, context, [True, False, True, True]) == 0
-    assert taken_point(moved._replace(has_drift=False), context, [True, True, True, True]) == 0
+    assert choose_option(moved, context, [True, True, True, True]) == 1
+    assert choose_option(moved, context, [True, False, True, True]) == 0
+    assert choose_option(moved._replace(has_drift=False), context, [True, True, True, True]) == 0
     unfit = moved._replace(points=[points[0]._replace(loss=0.5), *points[1:]])
-    assert taken_point(unfit, context, [True, False, True, True]) == 2
+    assert choose_option(unfit, context, [True, False, True, True]) == 2

@@ -9,7 +9,7 @@ from holdfast._arrays import FloatArray
 from holdfast.data.resampling import Units
 from holdfast.distance.costs import DistanceSettings
 from holdfast.kernels.consensus.problem import LEAF, Nodes
-from holdfast.stable.consensus.distil import Lesson, rounded_answers
+from holdfast.stable.consensus.distil import DistillationTask, quantize_predictions
 from holdfast.stable.consensus.search import ConsensusSearch
 from holdfast.tree.tree import Tree
 
@@ -32,7 +32,9 @@ class SmallSearch:
     ) -> None:
         self.table, self.answers = small_lesson(np.random.default_rng(seed), n_rows, n_classes)
         rules = GrowthRules(max_leaf_nodes=4, min_samples_leaf=4)
-        self.lesson = Lesson.of(self.table, self.answers, np.ones(n_rows, np.int32), np.ones(n_rows), rules)
+        self.lesson = DistillationTask.of(
+            self.table, self.answers, np.ones(n_rows, np.int32), np.ones(n_rows), rules
+        )
         ones = np.ones(n_rows, np.int32)
         self.student = self.lesson.grow(ones)
         self.references = self.lesson.grow_many(ones, Units.of(self.table), (seed, 10), 5, 1, "")
@@ -115,13 +117,13 @@ def small_lesson(rng: np.random.Generator, n_rows: int, n_classes: int) -> tuple
     frame = pd.DataFrame({"x": x, "z": z, "kind": pd.Categorical(np.array(["a", "b", "c", "d"])[kind])})
     if n_classes == 0:
         answers = (score - score.min()) / np.ptp(score)
-        return Table.from_frame(frame.assign(y=score), target="y", task="regression"), rounded_answers(
+        return Table.from_frame(frame.assign(y=score), target="y", task="regression"), quantize_predictions(
             answers[:, None]
         )
     powers = np.exp(np.outer(score - score.mean(), np.arange(n_classes) - (n_classes - 1) / 2))
     answers = powers / powers.sum(axis=1, keepdims=True)
     names = np.array([f"class {i}" for i in range(n_classes)])[np.arange(n_rows) % n_classes]
-    return Table.from_frame(frame.assign(y=names), target="y"), rounded_answers(answers)
+    return Table.from_frame(frame.assign(y=names), target="y"), quantize_predictions(answers)
 
 
 def nodes_of(shape: Shape) -> Nodes:

@@ -7,7 +7,7 @@ import pytest
 
 from holdfast import StableTreeClassifier, Table, grow
 from holdfast.tree.tree import Tree
-from holdfast.update.sequence import StageSequence, kind_of
+from holdfast.update.sequence import StageSequence, classify_change
 from reference.staged_rows import QUICK, split, years
 from snapshots import check_snapshot
 
@@ -29,10 +29,10 @@ def stump(threshold: float = 40.0, column: int = 0) -> Tree:
 
 def test_kinds_say_how_far_a_tree_changed() -> None:
     tree = stump()
-    assert kind_of(tree, tree) == "same"
-    assert kind_of(tree, tree.replace(value=tree.value[::-1])) == "refit"
-    assert kind_of(tree, stump(50.0)) == "moved"
-    assert kind_of(tree, stump(column=1)) == "new root"
+    assert classify_change(tree, tree) == "same"
+    assert classify_change(tree, tree.replace(value=tree.value[::-1])) == "refit"
+    assert classify_change(tree, stump(50.0)) == "moved"
+    assert classify_change(tree, stump(column=1)) == "new root"
 
 
 def test_the_table_has_a_line_for_every_stage_and_the_text_every_split_that_moved() -> None:

@@ -13,7 +13,7 @@ from holdfast.data.table import Table
 from holdfast.growth.collections import list_combinations, make_learner
 from holdfast.growth.grow import grow
 from holdfast.growth.rules import CART, GrowthRules
-from holdfast.stable.candidates import foreign_learner, grow_collection
+from holdfast.stable.candidates import grow_collection, make_foreign_learner
 from holdfast.tree.tree import Tree
 
 ONE = ({},)
@@ -45,7 +45,7 @@ def test_the_number_of_jobs_changes_no_bit_of_a_collection(estimator: Any, n_job
     learner = (
         make_learner(TABLE, CART, combinations)
         if estimator is None
-        else foreign_learner(TABLE, estimator, combinations)
+        else make_foreign_learner(TABLE, estimator, combinations)
     )
     rows = [np.arange(80) % 3 != part for part in range(3)]
     alone, together = (

@@ -12,14 +12,14 @@ from holdfast.data.row_order import canonical
 from holdfast.data.table import Table
 from holdfast.errors import DataError, ParameterError
 from holdfast.stable import rows as roles
-from holdfast.stable.rows import FOLDS, MOST_CROSS_FITTED, REPEATS, Division, RowInfo, hold_out
+from holdfast.stable.rows import FOLDS, MOST_CROSS_FITTED, REPEATS, RowMetadata, RowSplit, draw_test_rows
 from holdfast.stable.settings import StabilitySettings
 
 FRACTIONS = (0.1, 0.25, 1 / 3, 0.5, 0.67, 0.9)
 
 
-def divide(table: Table, *, stage: Any = None, groups: Any = None, **options: Any) -> Division:
-    return roles.divide(table, StabilitySettings(**options), RowInfo(stage, groups))
+def divide(table: Table, *, stage: Any = None, groups: Any = None, **options: Any) -> RowSplit:
+    return roles.split_rows(table, StabilitySettings(**options), RowMetadata(stage, groups))
 
 
 def numbered(sizes_of: list[int]) -> np.ndarray:
@@ -140,22 +140,22 @@ def test_a_stage_for_every_day_leaves_the_classes_divided_evenly():
     # 18 of 400 rows are of the rare class; a third of them are 6, give or take one for each of five pools.
     table = classes_table("a" * 382 + "b" * 18)
     for seed in range(20):
-        flags = hold_out(table, 1 / 3, stage=np.arange(400) * 7 % 400, groups=None, seed=seed)
+        flags = draw_test_rows(table, 1 / 3, stage=np.arange(400) * 7 % 400, groups=None, seed=seed)
         assert 3 <= flags[-18:].sum() <= 9
 
 
 def test_early_rows_serve_even_if_all_of_them_are_held_out():
     flags = np.array([True, False, False])
-    division = Division(early=flags, validation=(flags,))
+    division = RowSplit(early=flags, validation=(flags,))
     assert division.early_training[0].tolist() == [True, False, False]
 
 
 def test_rows_to_test_by_hold_the_fraction_of_every_class_and_whole_groups():
     y = np.array([0] * 30 + [1] * 60)
-    held_out = hold_out(classes_table(y), 1 / 3, stage=None, groups=None, seed=2)
+    held_out = draw_test_rows(classes_table(y), 1 / 3, stage=None, groups=None, seed=2)
     assert (held_out[:30].sum(), held_out[30:].sum()) == (10, 20)
     groups = np.arange(90) // 3
-    held_out = hold_out(classes_table(y), 0.3, stage=None, groups=groups, seed=2)
+    held_out = draw_test_rows(classes_table(y), 0.3, stage=None, groups=groups, seed=2)
     assert (held_out[:30].sum(), held_out[30:].sum()) == (9, 18)  # 3 of 10 groups and 6 of 20
     assert set(balance(held_out, groups).values()) == {0.0, 1.0}
 
@@ -166,7 +166,7 @@ def test_a_fraction_that_is_none_raises_an_error_by_name(fraction: Any):
     with pytest.raises(ParameterError, match=r"early_fraction=.*between 0 and 1"):
         divide(table, early_fraction=fraction)
     with pytest.raises(ParameterError, match=r"test=.*between 0 and 1"):
-        hold_out(table, fraction, stage=None, groups=None, seed=0)
+        draw_test_rows(table, fraction, stage=None, groups=None, seed=0)
 
 
 @pytest.mark.parametrize("validation", [0.0, 1.0, 1, 0, -3, True, "half", None, 2.5, float("nan")])

@@ -17,7 +17,7 @@ from holdfast.data.table import Table
 from holdfast.errors import ParameterError
 from holdfast.growth.collections import list_combinations
 from holdfast.growth.grow import grow
-from holdfast.stable.candidates import foreign_learner
+from holdfast.stable.candidates import make_foreign_learner
 from holdfast.tree.tree import Tree
 
 ONE = ({},)
@@ -51,7 +51,7 @@ REGRESSORS = [DecisionTreeRegressor(max_depth=3), ExtraTreeRegressor(max_depth=3
 def test_an_estimator_is_fitted_on_the_repeated_rows_with_the_seed(estimator: Any):
     is_classes = estimator in CLASSIFIERS
     table, y = (TABLE, LABELS) if is_classes else (NUMBER_TABLE, NUMBERS)
-    learner = foreign_learner(table, estimator, list_combinations({"min_samples_leaf": [1, 6]}))
+    learner = make_foreign_learner(table, estimator, list_combinations({"min_samples_leaf": [1, 6]}))
     samples = samples_of(learner, 3)
     for place, leaf in enumerate((1, 6)):
         trees = learner.trees(place, samples, [11, 12, 13])
@@ -67,7 +67,7 @@ def test_an_estimator_is_fitted_on_the_repeated_rows_with_the_seed(estimator: An
 
 
 def test_a_class_that_a_sample_lacks_keeps_its_place():
-    learner = foreign_learner(TABLE, DecisionTreeClassifier(), ONE)
+    learner = make_foreign_learner(TABLE, DecisionTreeClassifier(), ONE)
     counts = (LABELS != "mid").astype(np.int32)
     (tree,) = learner.trees(0, [counts], [0])
     assert tree.schema.target.classes == ("low", "mid", "top")
@@ -80,14 +80,14 @@ def test_a_class_that_a_sample_lacks_keeps_its_place():
 
 def test_whole_weights_are_repetitions_for_an_estimator():
     table = Table.from_arrays(X, LABELS, np.arange(80) % 3)
-    learner = foreign_learner(table, DecisionTreeClassifier(max_depth=2), ONE)
+    learner = make_foreign_learner(table, DecisionTreeClassifier(max_depth=2), ONE)
     assert learner.repeats.tolist() == (np.arange(80) % 3).tolist()
     assert learner.importance is None
 
 
 def test_fractional_weights_are_given_to_an_estimator():
     table = Table.from_arrays(X, LABELS, WEIGHT)
-    learner = foreign_learner(table, DecisionTreeClassifier(max_depth=3), ONE)
+    learner = make_foreign_learner(table, DecisionTreeClassifier(max_depth=3), ONE)
     (counts,) = samples_of(learner, 1)
     rows = np.repeat(np.arange(80), counts)
     model = DecisionTreeClassifier(max_depth=3, random_state=4).fit(X[rows], LABELS[rows], WEIGHT[rows])
@@ -98,7 +98,7 @@ def test_fractional_weights_are_given_to_an_estimator():
 def test_missing_values_reach_an_estimator():
     gaps = X.copy()
     gaps[::7, 0] = np.nan
-    learner = foreign_learner(Table.from_arrays(gaps, LABELS), DecisionTreeClassifier(max_depth=3), ONE)
+    learner = make_foreign_learner(Table.from_arrays(gaps, LABELS), DecisionTreeClassifier(max_depth=3), ONE)
     (tree,) = learner.trees(0, [learner.repeats], [0])
     model = DecisionTreeClassifier(max_depth=3, random_state=0).fit(gaps, LABELS)
     assert tree.predict(gaps).tolist() == model.predict(gaps).tolist()
@@ -107,12 +107,12 @@ def test_missing_values_reach_an_estimator():
 def test_categories_are_not_given_to_an_estimator_as_numbers():
     rows = [[1.0, "icu"], [2.0, "er"], [3.0, "icu"]]
     with pytest.raises(ParameterError, match=r"DecisionTreeClassifier would take the categories of 'x1'"):
-        foreign_learner(Table.from_arrays(rows, ["a", "b", "a"]), DecisionTreeClassifier(), ONE)
+        make_foreign_learner(Table.from_arrays(rows, ["a", "b", "a"]), DecisionTreeClassifier(), ONE)
 
 
 def test_questions_of_the_user_do_not_disturb_an_estimator():
     table = Table.from_arrays(X, LABELS, custom_features=["x0 > x1"])
-    learner = foreign_learner(table, DecisionTreeClassifier(max_depth=2), ONE)
+    learner = make_foreign_learner(table, DecisionTreeClassifier(max_depth=2), ONE)
     (tree,) = learner.trees(0, [learner.repeats], [0])
     assert tree.schema is table.schema
     assert tree.predict(X).tolist() == DecisionTreeClassifier(max_depth=2).fit(X, LABELS).predict(X).tolist()
@@ -122,7 +122,9 @@ def test_questions_of_the_user_do_not_disturb_an_estimator():
 def test_optimal_trees_of_pystreed_can_stand_in():
     pystreed = pytest.importorskip("pystreed")
     binary = Table.from_arrays(X, X[:, 0] > 5)
-    learner = foreign_learner(binary, pystreed.STreeDClassifier(), list_combinations({"max_depth": [1, 2]}))
+    learner = make_foreign_learner(
+        binary, pystreed.STreeDClassifier(), list_combinations({"max_depth": [1, 2]})
+    )
     samples = samples_of(learner, 2)
     for place, depth in enumerate((1, 2)):
         for tree, counts in zip(learner.trees(place, samples, [0, 1]), samples, strict=True):
@@ -134,12 +136,12 @@ def test_optimal_trees_of_pystreed_can_stand_in():
 @pytest.mark.parametrize("learner", [3, "tree", None])
 def test_what_cannot_grow_trees_is_no_learner(learner: Any):
     with pytest.raises(TypeError, match="learner is a"):
-        foreign_learner(TABLE, learner, ONE)
+        make_foreign_learner(TABLE, learner, ONE)
 
 
 def test_a_class_of_estimators_is_no_learner_but_an_instance_is():
     with pytest.raises(TypeError, match="learner"):
-        foreign_learner(TABLE, DecisionTreeClassifier, ONE)
+        make_foreign_learner(TABLE, DecisionTreeClassifier, ONE)
 
 
 # -- functions --------------------------------------------------------------------------------------------
@@ -152,7 +154,7 @@ def test_a_function_gets_rows_labels_seed_and_combination():
         asked.append((rows.shape, y.shape, seed, depth))
         return DecisionTreeClassifier(max_depth=depth, random_state=seed).fit(rows, y)
 
-    learner = foreign_learner(TABLE, stump, list_combinations({"depth": [1, 2]}))
+    learner = make_foreign_learner(TABLE, stump, list_combinations({"depth": [1, 2]}))
     counts = samples_of(learner, 1)[0]
     trees = [learner.trees(place, [counts], [9])[0] for place in range(2)]
     n_drawn = int(counts.sum())
@@ -169,7 +171,7 @@ def test_a_function_may_return_a_tree_and_gets_categories_as_numbers():
         seen.append((matrix.tolist(), y.tolist()))
         return grow(table)
 
-    learner = foreign_learner(table, same_tree, ONE)
+    learner = make_foreign_learner(table, same_tree, ONE)
     (tree,) = learner.trees(0, [np.array([2, 1, 0, 0], np.int32)], [0])
     assert seen == [([[1.0, 1.0], [1.0, 1.0], [2.0, 0.0]], ["a", "a", "b"])]
     assert tree.n_leaves == 2
@@ -183,13 +185,13 @@ def test_a_function_gets_fractional_weights():
         return DecisionTreeClassifier(max_depth=1).fit(rows, y, sample_weight)
 
     table = Table.from_arrays(X, LABELS, WEIGHT)
-    learner = foreign_learner(table, weighed, ONE)
+    learner = make_foreign_learner(table, weighed, ONE)
     learner.trees(0, [np.full(80, 2, np.int32)], [0])
     assert seen[0].tolist() == np.repeat(WEIGHT, 2).tolist()
 
 
 def test_models_of_others_become_trees_on_the_schema_of_the_table():
-    learner = foreign_learner(NUMBER_TABLE, DecisionTreeRegressor(max_depth=2), ONE)
+    learner = make_foreign_learner(NUMBER_TABLE, DecisionTreeRegressor(max_depth=2), ONE)
     (tree,) = learner.trees(0, [learner.repeats], [0])
     model = DecisionTreeRegressor(max_depth=2, random_state=0).fit(X, NUMBERS)
     assert drawing(tree) == drawing(as_tree(model, schema=NUMBER_TABLE.schema))

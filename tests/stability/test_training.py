@@ -25,10 +25,15 @@ from holdfast.growth.collections import list_combinations, make_learner
 from holdfast.growth.grow import grow
 from holdfast.growth.leaf_values import refit_leaf_values
 from holdfast.growth.rules import GrowthRules
-from holdfast.stable.candidates import Collection, grow_collection, reliability_of, without_division_effects
-from holdfast.stable.rows import Division, RowInfo, divide
+from holdfast.stable.candidates import (
+    TreeCollection,
+    estimate_reliability,
+    grow_collection,
+    remove_split_effects,
+)
+from holdfast.stable.rows import RowMetadata, RowSplit, split_rows
 from holdfast.stable.settings import StabilitySettings
-from holdfast.stable.train import StableTrees, train, train_divided
+from holdfast.stable.train import StableTrees, train, train_on_split
 from holdfast.tree.tree import Tree
 
 RULES = GrowthRules(max_depth=3)
@@ -136,8 +141,8 @@ def test_the_pipeline_is_what_plain_loops_would_do(name: str, validation: Any):
     table, settled, units = canonical(table, list(marks.values()))
     roles = {"groups": copies_as_groups(table, units), **dict(zip(marks, settled, strict=True))}
     groups = roles["groups"]
-    division = divide(
-        table, StabilitySettings(method="bootstrap", validation=validation, seed=4), RowInfo(**roles)
+    division = split_rows(
+        table, StabilitySettings(method="bootstrap", validation=validation, seed=4), RowMetadata(**roles)
     )
     references, candidates, scores = [], [], []
     for place in range(9):
@@ -159,7 +164,7 @@ def test_the_pipeline_is_what_plain_loops_would_do(name: str, validation: Any):
     assert trained.frontier.measured_score == pytest.approx(np.array(scores))
     if validation == 3:
         place = np.arange(9)
-        adjusted = without_division_effects(np.array(scores), place % 4, (place % 4 + place // 4) % 9)
+        adjusted = remove_split_effects(np.array(scores), place % 4, (place % 4 + place // 4) % 9)
         scores = np.clip(adjusted, min(scores), max(scores))
     assert trained.frontier.score == pytest.approx(np.array(scores))
 
@@ -178,12 +183,12 @@ def with_other_targets(table: Table, rows: np.ndarray) -> Table:
 @pytest.mark.parametrize("class_weight", [None, {"ill": 3.0}], ids=str)
 def test_targets_of_validation_rows_change_no_bit_of_a_candidate(class_weight: Any):
     table = Table.from_arrays(X, BINARY)
-    division = divide(table, StabilitySettings(method="bootstrap", validation=4, seed=1))
+    division = split_rows(table, StabilitySettings(method="bootstrap", validation=4, seed=1))
     rules = GrowthRules(class_weight=class_weight)
     settings = replace(SMALL, rules=rules, n_estimators=24, refit_leaves=False)
-    plain = train_divided(table, division, settings)
+    plain = train_on_split(table, division, settings)
     for way in (0, 5):
-        turned = train_divided(with_other_targets(table, division.validation[way]), division, settings)
+        turned = train_on_split(with_other_targets(table, division.validation[way]), division, settings)
         for place in np.flatnonzero(plain.candidates.division == way):
             assert tree_bits(plain.candidates.trees[place]) == tree_bits(turned.candidates.trees[place])
             assert tree_bits(plain.references.trees[place]) == tree_bits(turned.references.trees[place])
@@ -193,10 +198,10 @@ def test_targets_of_validation_rows_change_no_bit_of_a_candidate(class_weight: A
 
 def test_numbers_of_validation_rows_do_not_change_a_candidate():
     table = Table.from_arrays(X, NUMBERS)
-    division = divide(table, StabilitySettings(method="bootstrap", validation=0.4, seed=1))
+    division = split_rows(table, StabilitySettings(method="bootstrap", validation=0.4, seed=1))
     settings = replace(SMALL, rules=SQUARES, refit_leaves=False)
-    plain = train_divided(table, division, settings)
-    turned = train_divided(with_other_targets(table, division.validation[0]), division, settings)
+    plain = train_on_split(table, division, settings)
+    turned = train_on_split(with_other_targets(table, division.validation[0]), division, settings)
     for one, other in zip(plain.candidates.trees, turned.candidates.trees, strict=True):
         assert one.threshold.tobytes() == other.threshold.tobytes()
         assert one.value == pytest.approx(other.value, rel=1e-9)
@@ -204,9 +209,9 @@ def test_numbers_of_validation_rows_do_not_change_a_candidate():
 
 def test_values_of_all_rows_come_last_and_change_no_question():
     table = Table.from_arrays(X, BINARY)
-    division = divide(table, StabilitySettings(method="bootstrap", validation=0.4, seed=1))
-    plain = train_divided(table, division, SMALL)
-    turned = train_divided(with_other_targets(table, division.validation[0]), division, SMALL)
+    division = split_rows(table, StabilitySettings(method="bootstrap", validation=0.4, seed=1))
+    plain = train_on_split(table, division, SMALL)
+    turned = train_on_split(with_other_targets(table, division.validation[0]), division, SMALL)
     for one, other in zip(plain.candidates.trees, turned.candidates.trees, strict=True):
         assert one.threshold.tobytes() == other.threshold.tobytes()
         assert one.feature.tolist() == other.feature.tolist()
@@ -215,14 +220,16 @@ def test_values_of_all_rows_come_last_and_change_no_question():
 
 def test_late_rows_change_no_bit_of_a_reference_tree():
     table = Table.from_arrays(X, BINARY)
-    division = divide(table, StabilitySettings(method="bootstrap", validation=0.3, seed=2), RowInfo(STAGE))
-    plain = train_divided(table, division, SMALL)
-    turned = train_divided(with_other_targets(table, ~division.early), division, SMALL)
+    division = split_rows(
+        table, StabilitySettings(method="bootstrap", validation=0.3, seed=2), RowMetadata(STAGE)
+    )
+    plain = train_on_split(table, division, SMALL)
+    turned = train_on_split(with_other_targets(table, ~division.early), division, SMALL)
     assert list(map(tree_bits, plain.references.trees)) == list(map(tree_bits, turned.references.trees))
     assert list(map(tree_bits, plain.candidates.trees)) != list(map(tree_bits, turned.candidates.trees))
 
 
-def root_weights(grown: Collection) -> list[float]:
+def root_weights(grown: TreeCollection) -> list[float]:
     return [float(tree.weight[0]) for tree in grown.trees]
 
 
@@ -237,9 +244,9 @@ def drawn_sizes(table: Table, rows: np.ndarray, branch: int, n_trees: int) -> li
 
 def test_trees_weigh_the_rows_of_their_division():
     table = Table.from_arrays(X, BINARY)
-    division = divide(table, StabilitySettings(method="bootstrap", validation=0.25, seed=2))
-    grown = train_divided(table, division, replace(SMALL, refit_leaves=False))
-    trained = train_divided(table, division, SMALL)
+    division = split_rows(table, StabilitySettings(method="bootstrap", validation=0.25, seed=2))
+    grown = train_on_split(table, division, replace(SMALL, refit_leaves=False))
+    trained = train_on_split(table, division, SMALL)
     assert root_weights(grown.candidates) == drawn_sizes(
         table, division.training[0], Branch.CANDIDATE_TREES, len(grown.candidates)
     )
@@ -356,7 +363,7 @@ def test_what_a_division_adds_is_taken_out(n_combinations: int, n_divisions: int
     combination, division = place % n_combinations, place // n_combinations
     merit = np.array([draw.random() for _ in range(n_combinations)])
     ease = np.array([draw.random() for _ in range(n_divisions)])
-    adjusted = without_division_effects(merit[combination] + ease[division], combination, division)
+    adjusted = remove_split_effects(merit[combination] + ease[division], combination, division)
     assert adjusted == pytest.approx(merit[combination] + ease.mean())
 
 
@@ -365,7 +372,7 @@ def test_without_division_effects_the_mean_and_the_order_inside_a_division_stay(
     score = np.array([draw.random() for _ in range(n_estimators)])
     combination = np.array([draw.randrange(4) for _ in range(n_estimators)])
     division = np.array([draw.randrange(3) for _ in range(n_estimators)])
-    adjusted = without_division_effects(score, combination, division)
+    adjusted = remove_split_effects(score, combination, division)
     assert adjusted.mean() == pytest.approx(score.mean())
     for way in range(3):
         inside = division == way
@@ -375,7 +382,7 @@ def test_without_division_effects_the_mean_and_the_order_inside_a_division_stay(
 
 def test_a_single_division_has_no_effect():
     score = np.array([0.2, 0.9, 0.4])
-    assert without_division_effects(score, np.array([0, 1, 0]), np.zeros(3, int)) == pytest.approx(score)
+    assert remove_split_effects(score, np.array([0, 1, 0]), np.zeros(3, int)) == pytest.approx(score)
 
 
 # -- scores that are chance -------------------------------------------------------------------------------
@@ -400,7 +407,7 @@ def test_reliability_is_what_two_halves_agree_on(n_estimators: int):
     one_way = np.zeros(n_estimators, np.int64)
 
     def found(first: np.ndarray, second: np.ndarray) -> float:
-        return reliability_of(whole, np.column_stack([first, second]), kind, one_way)
+        return estimate_reliability(whole, np.column_stack([first, second]), kind, one_way)
 
     assert found(one, other) == pytest.approx(slow_reliability(whole, one, other, kind))
     # Halves of independent rows that agree in all: nothing is chance.
@@ -411,8 +418,8 @@ def test_reliability_is_what_two_halves_agree_on(n_estimators: int):
 def test_reliability_rests_on_the_candidates_whose_rows_could_be_halved():
     halves = np.array([[0.8, 0.8], [0.6, 0.6], [np.nan, np.nan], [0.7, np.nan]])
     kind = one_way = np.zeros(4, np.int64)
-    assert reliability_of(np.array([0.8, 0.6, 0.1, 0.9]), halves, kind, one_way) == pytest.approx(1.0)
-    assert reliability_of(np.array([0.8, 0.6]), np.full((2, 2), np.nan), kind[:2], one_way[:2]) == 1.0
+    assert estimate_reliability(np.array([0.8, 0.6, 0.1, 0.9]), halves, kind, one_way) == pytest.approx(1.0)
+    assert estimate_reliability(np.array([0.8, 0.6]), np.full((2, 2), np.nan), kind[:2], one_way[:2]) == 1.0
 
 
 @pytest.mark.parametrize("n_combinations", [1, 4, 5, 9, 14, 15, 20, 50])
@@ -430,7 +437,7 @@ def test_every_combination_meets_every_division(n_combinations: int, n_ways: int
 def test_with_one_tree_a_combination_the_effects_are_the_means_of_the_divisions():
     score, division = np.array([0.9, 0.8, 0.6, 0.7]), np.array([0, 0, 1, 1])
     # The divisions have means of 0.85 and 0.65: one loses 0.1, the other gains it.
-    assert without_division_effects(score, np.arange(4), division) == pytest.approx([0.8, 0.7, 0.7, 0.8])
+    assert remove_split_effects(score, np.arange(4), division) == pytest.approx([0.8, 0.7, 0.7, 0.8])
 
 
 def test_the_error_of_a_guess_rests_on_all_folds_and_that_of_a_measured_score_on_one():
@@ -442,7 +449,7 @@ def test_the_error_of_a_guess_rests_on_all_folds_and_that_of_a_measured_score_on
     for number in range(4):
         inside = frontier.combination == number
         of_mean = (frontier.measured_error[inside] ** 2).mean() / 3
-        adjusted = without_division_effects(frontier.measured_score, frontier.combination, frontier.division)
+        adjusted = remove_split_effects(frontier.measured_score, frontier.combination, frontier.division)
         spread = np.mean(
             [
                 (adjusted[i] - adjusted[frontier.combination == frontier.combination[i]].mean()) ** 2
@@ -459,7 +466,7 @@ def test_shrunken_scores_keep_their_combination_and_come_nearer_to_its_mean():
     )
     assert 0.0 <= shrunk.reliability <= 1.0
     frontier, measured = shrunk.frontier, shrunk.frontier.measured_score
-    value = without_division_effects(measured, frontier.combination, frontier.division)
+    value = remove_split_effects(measured, frontier.combination, frontier.division)
     for number in range(4):
         inside = frontier.combination == number
         mean = value[inside].mean()
@@ -562,7 +569,7 @@ def test_a_learner_of_another_library_goes_the_same_way():
     trained = train(table, replace(settings, refit_leaves=False))
     settled = canonical(table).table
     matrix, labels = np.column_stack(settled.columns), np.array(["ill", "well"])[settled.target]
-    training = divide(settled, StabilitySettings(method="bootstrap", validation=0.4)).training[0]
+    training = split_rows(settled, StabilitySettings(method="bootstrap", validation=0.4)).training[0]
     for place, tree in enumerate(trained.candidates.trees):
         counts = bootstrap_counts(
             training.astype(np.int32), Units.of(settled), (0, Branch.CANDIDATE_TREES, place)
@@ -647,10 +654,10 @@ def test_bad_terms_are_refused_before_any_tree_is_grown(setting: dict[str, Any])
 
 def test_a_division_by_hand_can_be_given():
     held_out = np.arange(80) % 4 == 0
-    division = Division(early=np.arange(80) < 40, validation=(held_out,))
+    division = RowSplit(early=np.arange(80) < 40, validation=(held_out,))
     settings = replace(SMALL, refit_leaves=False)
     table = Table.from_arrays(X, BINARY)
-    trained = train_divided(table, division, settings)
+    trained = train_on_split(table, division, settings)
     early = division.early & ~held_out
     assert root_weights(trained.references) == drawn_sizes(table, early, Branch.REFERENCE_TREES, 9)
     assert root_weights(trained.candidates) == drawn_sizes(table, ~held_out, Branch.CANDIDATE_TREES, 9)

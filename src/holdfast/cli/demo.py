@@ -25,7 +25,7 @@ from holdfast.runs.run import PreparedRun, prepare_rows
 from holdfast.runs.settings import DataSettings, RunSettings
 from holdfast.scoring.metric import make_metric
 from holdfast.stable.consensus.train import LEAST_ROWS, most_leaves
-from holdfast.stable.rows import hold_out
+from holdfast.stable.rows import draw_test_rows
 from holdfast.stable.selection import choose
 from holdfast.stable.settings import DEPTH_5, StabilitySettings
 from holdfast.stable.train import train
@@ -240,7 +240,7 @@ def _trees_before(fit: Fit) -> dict[str, Tree]:
 def _moves(fit: Fit, before: dict[str, Tree], seed: int) -> dict[str, list[float]]:
     """What becomes of a plain and a consensus tree without some of their rows."""
     table = fit.roles.divided.table
-    kept = table.subset(~hold_out(table, LEFT_OUT, stage=None, groups=None, seed=seed))
+    kept = table.subset(~draw_test_rows(table, LEFT_OUT, stage=None, groups=None, seed=seed))
     trained = train(kept, _settings(fit))
     choice = choose(trained.frontier, trained.metric, fit.estimator._selection_rule())
     after = {PLAIN: grow(kept, _plain_rules(fit)), CONSENSUS: trained.candidates.trees[choice.candidate]}

@@ -23,8 +23,8 @@ from holdfast.evaluate.methods import AUDITED_METHODS, CHANGE_NAMES, COMPARED_ME
 from holdfast.runs.settings import MODELS as FIT_MODELS
 from holdfast.runs.settings import TASKS, TEST_ROWS, DataSettings
 from holdfast.stable.settings import TEACHER_NAMES
-from holdfast.update.sequence import MEMORIES, MIN_ROWS, STAGE_HOWS
-from holdfast.update.settings import HOWS, UPDATE_TOLERANCE
+from holdfast.update.sequence import MEMORIES, MIN_ROWS, SEQUENCE_STRATEGIES
+from holdfast.update.settings import STRATEGIES, UPDATE_TOLERANCE
 
 RAW = "In CSV, leave text as it is even where a spreadsheet would take it for a formula."
 ARGUMENTS = "holdfast.arguments"  # of the command, in what click keeps with its context
@@ -359,8 +359,8 @@ def stages_options(command: Command) -> Command:
         ),
         click.option(
             "--strategy",
-            type=click.Choice(STAGE_HOWS, case_sensitive=False),
-            default=STAGE_HOWS[0],
+            type=click.Choice(SEQUENCE_STRATEGIES, case_sensitive=False),
+            default=SEQUENCE_STRATEGIES[0],
             help="update: each tree as near to the last as the rows allow; shortest-path: of all that the "
             "stages suggest, the sequence that loses and moves least.",
         ),
@@ -430,9 +430,9 @@ def update_options(command: Command) -> Command:
         ),
         click.option(
             "--strategy",
-            type=click.Choice(HOWS, case_sensitive=False),
+            type=click.Choice(STRATEGIES, case_sensitive=False),
             help="The nearest tree that fits; the tree as it is; new values of its leaves alone; a tree "
-            f"trained anew; or the nearest of bootstrap trees that score well.  [default: {HOWS[0]}]",
+            f"trained anew; or the nearest of bootstrap trees that score well.  [default: {STRATEGIES[0]}]",
         ),
         click.option(
             "--tolerance",

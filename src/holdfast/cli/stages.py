@@ -24,7 +24,7 @@ from holdfast.report.page import write_report
 from holdfast.runs.dataset import Rows, read_rows
 from holdfast.runs.files import timed, write_json
 from holdfast.runs.folder import check_output
-from holdfast.update.sequence import StageSequence, StageSettings, stages_view
+from holdfast.update.sequence import StageSequence, StageSettings, sequence_view
 
 CARRIED = (
     *("strategy", "memory", "half_life", "tolerance", "movement_weight", "hindsight", "compare", "min_rows"),
@@ -51,7 +51,7 @@ def run(
             sequence, seconds = timed(lambda: _carried(rows, table, settings, console))
             if output is not None:
                 write_stages(sequence, output)
-    verbatim(console, stages_view(sequence).to_text(min(WIDTH, console.width)))
+    verbatim(console, sequence_view(sequence).to_text(min(WIDTH, console.width)))
     paragraph(console, f"\nFitted in {duration_text(seconds)}.", style="dim")
 
 

@@ -29,13 +29,13 @@ from holdfast.stable.consensus.size import SizeChoice
 from holdfast.stable.frontier import Frontier
 from holdfast.stable.selection import Choice, SelectionRule, choose
 from holdfast.stable.settings import DEPTH_5, MOST_LEAVES, StabilityRules, StabilitySettings
-from holdfast.stable.train import StableTrees, train, with_leaf_evidence
+from holdfast.stable.train import StableTrees, add_leaf_evidence, train
 from holdfast.tree.rules import WARNING, list_warnings
 from holdfast.tree.stats import set_positive
 from holdfast.tree.tree import Tree, label_array
 from holdfast.update.path import CANDIDATE, KEEP, RETRAIN
 from holdfast.update.sequence import MIN_ROWS, StageRows, StageSequence, StageSettings
-from holdfast.update.sequence_fit import carry_through
+from holdfast.update.sequence_fit import fit_sequence
 from holdfast.update.settings import UPDATE_TOLERANCE
 from holdfast.update.update import TreeUpdate
 
@@ -157,7 +157,7 @@ class StableTreeEstimator(StableTreeParameters, TreeEstimator):
             warnings.warn(few, DataWarning, stacklevel=3)
         settings = self._settings()
         trained = train(table, settings, stage=rows.stage, groups=rows.groups, holdout=rows.holdout)
-        return self._set_trained(rows, table, with_leaf_evidence(trained, table, rows.groups, settings))
+        return self._set_trained(rows, table, add_leaf_evidence(trained, table, rows.groups, settings))
 
     def _set_trained(self, rows: TrainingRows, table: Table, trained: StableTrees) -> Self:
         """Set the collections, and the tree that the parameters choose."""
@@ -471,7 +471,7 @@ class StableTreeEstimator(StableTreeParameters, TreeEstimator):
         table = self._table(rows.X, rows.y, rows.weight)
         assert rows.stage is not None
         staged = StageRows.of(table, rows.stage, rows.groups, tuple(labels.tolist()), settings)
-        found = carry_through(staged, self._settings(), settings, self._selection_rule())
+        found = fit_sequence(staged, self._settings(), settings, self._selection_rule())
         self._set_trained(rows, table, found.trained)
         if len(found.sequence) > 1:  # of one stage all that an ordinary fit leaves stays
             self._forget_training()

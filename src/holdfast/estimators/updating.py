@@ -27,8 +27,8 @@ from holdfast.distance.reference_schema import list_split_features, project_to_r
 from holdfast.errors import DataError, DataWarning, ParameterError, SchemaMismatch
 from holdfast.governance.policy import ChangePolicy
 from holdfast.tree.tree import Tree
-from holdfast.update.settings import UpdateSettings, frozen_nodes, usual_prior
-from holdfast.update.update import NewRows, TreeUpdate, update_tree
+from holdfast.update.settings import UpdateSettings, default_prior_rows, parse_frozen
+from holdfast.update.update import TreeUpdate, UpdateData, update_tree
 
 Pair = tuple[Any, Any]  # rows and their target as the user hands them over; None and None if there are none
 NO_ROWS: Pair = (None, None)
@@ -146,7 +146,7 @@ class Reading:
     allow_new_values: bool
 
 
-def update_rows(rows: TrainingRows, tree: Tree, reading: Reading) -> NewRows:
+def update_rows(rows: TrainingRows, tree: Tree, reading: Reading) -> UpdateData:
     """The rows on the schema of the tree, whose ranges hold theirs too; on request also what is new to it.
 
     New categories of a column that the tree does not split on are taken in anyway. Those of other columns
@@ -155,7 +155,7 @@ def update_rows(rows: TrainingRows, tree: Tree, reading: Reading) -> NewRows:
     is_new = np.ones(rows.X.n_rows, np.bool_) if rows.stage is None else rows.stage > 0
     asked = list_split_features([tree])
     if reading.allow_new_values:
-        return NewRows(
+        return UpdateData(
             _read(rows, _schema_with_new_values(rows, tree, reading, asked), reading), rows.groups, is_new
         )
     try:
@@ -170,7 +170,7 @@ def update_rows(rows: TrainingRows, tree: Tree, reading: Reading) -> NewRows:
             table = _read(rows, Schema(features, tree.schema.target), reading, handle_unknown="missing")
         except SchemaMismatch:
             raise offer_new_values(error) from error
-    return NewRows(table, rows.groups, is_new)
+    return UpdateData(table, rows.groups, is_new)
 
 
 def offer_new_values(error: SchemaMismatch) -> SchemaMismatch:
@@ -182,7 +182,7 @@ def offer_new_values(error: SchemaMismatch) -> SchemaMismatch:
     return SchemaMismatch("\n".join(lines))
 
 
-def check_enough(rows: NewRows) -> None:
+def check_enough(rows: UpdateData) -> None:
     """Raise a DataError if the new rows are too few, or too much alike, to update a tree by.
 
     Of classes, at least two must be there, and at least `FEWEST_EVENTS` rows must not be of the most
@@ -374,7 +374,7 @@ def find_update(
     n_again = max(_estimate_overlap(model, hashes), min(n_effective, n_old))
     n_again = min(n_again, count_effective_rows(new.table.weight, new.table.n_rows))
     carried = max(n_effective - n_again, 0.0) if prior_rows is None else None
-    prior_rows = usual_prior(n_effective, n_again) if prior_rows is None else prior_rows
+    prior_rows = default_prior_rows(n_effective, n_again) if prior_rows is None else prior_rows
     schema, reference_trees = new.table.schema, []
     for tree in vars(model).get("reference_trees_", ()):
         with suppress(SchemaMismatch):  # it splits on a column that is of another kind now
@@ -384,7 +384,7 @@ def find_update(
         new,
         model._update_settings(),
         UpdateSettings(
-            strategy, tolerance, frozen_nodes(frozen, model.tree_), validation, prior_rows, carried
+            strategy, tolerance, parse_frozen(frozen, model.tree_), validation, prior_rows, carried
         ),
         own_loss=vars(model).get("teacher_loss_", 0.0),
         more=tuple(reference_trees),

@@ -26,10 +26,10 @@ from holdfast.explain.feature_use import first_features, importance_spread
 from holdfast.parallel.tasks import run_all
 from holdfast.scoring.metric import Metric, TrueValues, make_metric, predict_for_metric
 from holdfast.stable.frontier import distance_per_rule
-from holdfast.stable.rows import RowInfo, hold_out
+from holdfast.stable.rows import RowMetadata, draw_test_rows
 from holdfast.stable.selection import SelectionRule, choose
 from holdfast.stable.settings import StabilitySettings
-from holdfast.stable.train import StableTrees, method_of, train, train_divided
+from holdfast.stable.train import StableTrees, get_method, train, train_on_split
 from holdfast.tree.tree import Tree
 
 WIDTH = 80  # columns of the text
@@ -106,7 +106,7 @@ def replicate(
 # -- one replication ------------------------------------------------------------------------------------
 
 
-def _in_fixed_order(table: Table, stage: Any, groups: Any) -> tuple[Table, RowInfo]:
+def _in_fixed_order(table: Table, stage: Any, groups: Any) -> tuple[Table, RowMetadata]:
     """The rows in one order, with their stages and groups; without groups, copies of a row are one."""
     stage = None if stage is None else read_stage(stage, table.n_rows)
     groups = None if groups is None else read_groups(groups, table.n_rows)
@@ -114,14 +114,14 @@ def _in_fixed_order(table: Table, stage: Any, groups: Any) -> tuple[Table, RowIn
     table = table.subset(order)
     stage = None if stage is None else stage[order]
     if groups is not None:
-        return table, RowInfo(stage, groups[order])
+        return table, RowMetadata(stage, groups[order])
     copies = unit_numbers(table, [] if stage is None else [stage])
-    return table, RowInfo(stage, copies_as_groups(table, copies))
+    return table, RowMetadata(stage, copies_as_groups(table, copies))
 
 
 def _replication(
     table: Table,
-    info: RowInfo,
+    info: RowMetadata,
     settings: StabilitySettings,
     selection_rule: SelectionRule,
     test_fraction: float,
@@ -158,15 +158,15 @@ def _replication(
 
 
 def _train_and_hold_out(
-    table: Table, info: RowInfo, settings: StabilitySettings, test_fraction: float
+    table: Table, info: RowMetadata, settings: StabilitySettings, test_fraction: float
 ) -> tuple[StableTrees, BoolArray]:
     """Stable trees, and the rows to test on: unseen ones, or, as in the paper, those they were chosen by."""
-    if method_of(settings.method).reports_on_holdout:
+    if get_method(settings.method).reports_on_holdout:
         settings = replace(settings, validation=test_fraction)
-        division = method_of(settings.method).divide(table, settings, info)
+        division = get_method(settings.method).split_rows(table, settings, info)
         (test,) = division.validation
-        return train_divided(table, division, settings, groups=info.groups), test
-    test = hold_out(table, test_fraction, stage=info.stage, groups=info.groups, seed=settings.seed)
+        return train_on_split(table, division, settings, groups=info.groups), test
+    test = draw_test_rows(table, test_fraction, stage=info.stage, groups=info.groups, seed=settings.seed)
     stage, groups = renumber_groups(info.stage, ~test), subset_groups(info.groups, ~test)
     return train(table.subset(~test), settings, stage=stage, groups=groups), test
 

@@ -24,7 +24,7 @@ from holdfast.kernels.jit import Kernel
 from holdfast.runs.files import collect_notes, timed
 from holdfast.runs.settings import MODELS, DataSettings, RunSettings, make_run_estimator
 from holdfast.stable.consensus.search import ConsensusSearch
-from holdfast.stable.consensus.train import distance_settings, lesson_of
+from holdfast.stable.consensus.train import distance_settings, make_task
 from holdfast.stable.settings import StabilitySettings
 from holdfast.stable.train import train
 from holdfast.tree.tree import Tree
@@ -102,7 +102,7 @@ def centre_smallest() -> None:
     table = _smallest_table()
     settings = StabilitySettings(n_estimators=2)
     answers = np.eye(2)[np.asarray(table.target, np.int64)]
-    rows = lesson_of(table, answers, settings)
+    rows = make_task(table, answers, settings)
     trees = [Tree.from_nodes(table.schema, _stump(threshold)) for threshold in (5.5, 6.5)]
     distances = distance_settings(settings, trees)
     distances_between(trees, trees, distances)

@@ -43,8 +43,8 @@ from holdfast.scoring.metric import (
     has_enough_rows,
     predict_for_metric,
 )
-from holdfast.stable.rows import PreparedRows, hold_out
-from holdfast.stable.train import prepare
+from holdfast.stable.rows import TrainingSet, draw_test_rows
+from holdfast.stable.train import prepare_training_set
 from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.rules import format_class_names
 from holdfast.tree.tree import Tree
@@ -435,7 +435,7 @@ def _draw(whole: Table, rows: Rows, fraction: float, seed: int) -> BoolArray:
     order = fixed_order(whole, labels)
     ordered, labels = whole.subset(order), [label[order] for label in labels]
     copies = None if rows.groups is not None else unit_numbers(ordered, labels)
-    flags = hold_out(
+    flags = draw_test_rows(
         ordered,
         fraction,
         stage=None if rows.stage is None else labels[0],
@@ -486,7 +486,7 @@ class RowRoles:
     rows: Rows  # those to train on
     training: Table  # those to train on, as they stand in the data, on a schema of their own
     stage: LongArray | None  # of each of these; None if none of them are earlier than others
-    prepared: PreparedRows | None  # the same, sorted and divided, for a stable tree; None for other models
+    prepared: TrainingSet | None  # the same, sorted and divided, for a stable tree; None for other models
     test: TestRows | None  # later than all that is learnt from, if there are test stages
     earlier_test: TestRows | None = None  # random rows of the stages before those of `test`
     test_stages: tuple[str, ...] = ()  # held out as a whole; empty if test rows are drawn at random
@@ -518,7 +518,7 @@ class RowRoles:
         return test, earlier
 
     @property
-    def divided(self) -> PreparedRows:
+    def divided(self) -> TrainingSet:
         """The training rows, sorted and divided, of a stable tree."""
         if self.prepared is None:
             raise ValueError("Only the rows of a stable tree are divided into early and late ones.")
@@ -578,7 +578,7 @@ def assign_roles(rows: Rows, settings: RunSettings) -> RowRoles:
     stage = None if needless and len(training.stages) == 1 else training.stage
     prepared, early = None, []
     if settings.is_stable:
-        prepared = prepare(table, estimator._settings(), stage=stage, groups=training.groups)
+        prepared = prepare_training_set(table, estimator._settings(), stage=stage, groups=training.groups)
         if prepared.stage is not None and not is_consensus:
             early = np.unique(prepared.stage[prepared.division.early]).tolist()
     groups = rows.groups

@@ -15,7 +15,7 @@ from holdfast.evaluate.methods import FIT_METHODS, make_estimator
 from holdfast.governance.model_card import make_model_card
 from holdfast.growth.class_costs import read_loss_matrix, read_priors
 from holdfast.tree.rules import format_class_names
-from holdfast.update.settings import HOWS, UPDATE_TOLERANCE
+from holdfast.update.settings import STRATEGIES, UPDATE_TOLERANCE
 
 if TYPE_CHECKING:
     from holdfast.data.read_options import ReadingOptions
@@ -262,7 +262,7 @@ class UpdateRunSettings(CellSettings):
     """What an update depends on, but for the model and the new rows: see `StableTreeClassifier.update`."""
 
     target: str | None = None
-    strategy: str = HOWS[0]
+    strategy: str = STRATEGIES[0]
     tolerance: float = UPDATE_TOLERANCE
     take: int | None = None
     frozen: Any = ()

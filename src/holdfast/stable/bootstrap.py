@@ -16,40 +16,40 @@ from holdfast.growth.shrinkage import shrink_tree
 from holdfast.growth.size_search import Folds, SizeSearch, path_scores, sizes_to_score, values_between
 from holdfast.scoring.metric import Metric
 from holdfast.stable.candidates import (
-    Collection,
-    Grown,
     Method,
     Scores,
     Scoring,
+    TrainedCandidates,
+    TreeCollection,
+    choose_learner,
+    choose_shrinkage,
     grow_candidates,
     grow_references,
-    learner_for,
     score_candidates,
-    strength_of,
 )
-from holdfast.stable.rows import PreparedRows, baseline_test
+from holdfast.stable.rows import TrainingSet, baseline_test
 from holdfast.stable.settings import StabilitySettings
 
 
-def bootstrap_candidates(rows: PreparedRows, settings: StabilitySettings, metric: Metric) -> Grown:
+def bootstrap_candidates(rows: TrainingSet, settings: StabilitySettings, metric: Metric) -> TrainedCandidates:
     """One candidate for each sample of training rows, scored on the rows that its division holds out."""
-    learner = learner_for(rows, settings)
+    learner = choose_learner(rows, settings)
     references = grow_references(learner, rows, settings)
     grown = grow_candidates(learner, rows, settings)
     candidates, scores, strength = _scored(grown, learner, rows, settings, metric)
     baseline = baseline_test(rows, metric, grown.by_division(rows.division))
-    return Grown(references, candidates, scores, strength=strength, baseline=baseline)
+    return TrainedCandidates(references, candidates, scores, strength=strength, baseline=baseline)
 
 
 def _scored(
-    grown: Collection, learner: Learner, rows: PreparedRows, settings: StabilitySettings, metric: Metric
-) -> tuple[Collection, Scores, float | None]:
+    grown: TreeCollection, learner: Learner, rows: TrainingSet, settings: StabilitySettings, metric: Metric
+) -> tuple[TreeCollection, Scores, float | None]:
     """The candidates as they would be delivered, their scores, and how strongly their leaves are shrunk."""
     samples = [learner.leaf_sample(place) for place in grown.combination.tolist()]
     refit = samples if settings.refit_leaves else ()
     scoring = Scoring(metric, refit, settings.shrink_scores, settings.seed, settings.n_jobs)
     if settings.leaf_values == "shrunk":
-        scoring = replace(scoring, strength=strength_of(grown, rows, scoring))
+        scoring = replace(scoring, strength=choose_shrinkage(grown, rows, scoring))
     scores = score_candidates(grown, rows, scoring)
     trees = list(grown.trees)
     if settings.refit_leaves:
@@ -65,7 +65,7 @@ BOOTSTRAP = Method(bootstrap_candidates)
 # -- Candidates from one pruning path ------------------------------------------------------------------------
 
 
-def pruned_candidates(rows: PreparedRows, settings: StabilitySettings, metric: Metric) -> Grown:
+def pruned_candidates(rows: TrainingSet, settings: StabilitySettings, metric: Metric) -> TrainedCandidates:
     """The subtrees of the tree that is grown on all rows, and the scores of their sizes on rows held out.
 
     A size is scored by trees grown without the rows that they are scored on, each cut back at the same alpha;
@@ -73,13 +73,13 @@ def pruned_candidates(rows: PreparedRows, settings: StabilitySettings, metric: M
     """
     if settings.learner is not None:
         raise ParameterError("method='pruned' prunes a tree of our own: leave learner=None.")
-    references = grow_references(learner_for(rows, settings), rows, settings)
+    references = grow_references(choose_learner(rows, settings), rows, settings)
     rules = replace(settings.rules, ccp_alpha=0.0)
     sample = fixed_point_sample(rows.table, rules)
     whole = grow_samples(rows.table, rules, sample, [sample.repeats], [settings.seed])[0]
     path = pruning_path(whole, rules.ccp_risk)
     sizes = sizes_to_score(path, settings.n_trees)
-    candidates = Collection(
+    candidates = TreeCollection(
         trees=tuple(path[size] for size in sizes.tolist()),
         combinations=tuple({"ccp_alpha": float(path.alphas[size])} for size in sizes),
         combination=np.arange(len(sizes)),
@@ -92,11 +92,11 @@ def pruned_candidates(rows: PreparedRows, settings: StabilitySettings, metric: M
     paths = [pruning_path(tree, rules.ccp_risk) for tree in grown]
     trees = [[each[size] for size in sizes_to_score(each, settings.n_trees).tolist()] for each in paths]
     baseline = baseline_test(rows, metric, zip(rows.division.validation, trees, strict=True))
-    return Grown(references, candidates, scores, baseline=baseline)
+    return TrainedCandidates(references, candidates, scores, baseline=baseline)
 
 
 def _scores(
-    alphas: FloatArray, rules: GrowthRules, rows: PreparedRows, settings: StabilitySettings, metric: Metric
+    alphas: FloatArray, rules: GrowthRules, rows: TrainingSet, settings: StabilitySettings, metric: Metric
 ) -> Scores:
     """The score of each alpha, by trees grown without the rows that they are scored on."""
     division = rows.division

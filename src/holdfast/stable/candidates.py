@@ -25,13 +25,13 @@ from holdfast.growth.shrinkage import shared_strength, shrink_tree
 from holdfast.parallel.tasks import LEAST_SHARED, ROWS_PER_TASK, check_jobs, make_batches, run_all
 from holdfast.scoring.metric import Metric, Score, TrueValues, predict_for_metric
 from holdfast.stable.consensus.size import SizeChoice
-from holdfast.stable.rows import BaselineTest, Division, PreparedRows, RowInfo, divide
+from holdfast.stable.rows import BaselineTest, RowMetadata, RowSplit, TrainingSet, split_rows
 from holdfast.stable.settings import StabilitySettings
 from holdfast.tree.tree import Tree, label_array
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Collection:
+class TreeCollection:
     """Trees grown by every combination of a grid, each on a bootstrap sample of its own."""
 
     trees: tuple[Tree, ...]
@@ -42,7 +42,7 @@ class Collection:
     def __len__(self) -> int:
         return len(self.trees)
 
-    def by_division(self, division: Division) -> list[tuple[BoolArray, list[Tree]]]:
+    def by_division(self, division: RowSplit) -> list[tuple[BoolArray, list[Tree]]]:
         """The rows that each division holds out, and the trees grown without them."""
         return [
             (held_out, [self.trees[place] for place in np.flatnonzero(self.division == number).tolist()])
@@ -53,7 +53,7 @@ class Collection:
         return f"<Collection: {len(self)} trees, {len(self.combinations)} combinations>"
 
 
-def grow_references(learner: Learner, rows: PreparedRows, settings: StabilitySettings) -> Collection:
+def grow_references(learner: Learner, rows: TrainingSet, settings: StabilitySettings) -> TreeCollection:
     """The reference trees: on samples of the early rows that are learnt from."""
     return grow_collection(
         learner,
@@ -66,7 +66,7 @@ def grow_references(learner: Learner, rows: PreparedRows, settings: StabilitySet
     )
 
 
-def grow_candidates(learner: Learner, rows: PreparedRows, settings: StabilitySettings) -> Collection:
+def grow_candidates(learner: Learner, rows: TrainingSet, settings: StabilitySettings) -> TreeCollection:
     """The candidate trees: on samples of all rows that are learnt from."""
     return grow_collection(
         learner,
@@ -88,7 +88,7 @@ def grow_collection(
     seed: tuple[int, int] = (0, 0),
     n_jobs: int | None = None,
     progress: str = "",
-) -> Collection:
+) -> TreeCollection:
     """Trees on bootstrap samples of the rows that each division of them allows.
 
     Combinations and divisions take turns, so that all of them serve about equally often. Tree i depends on
@@ -116,7 +116,7 @@ def grow_collection(
     trees = tuple(grown[index] for index in range(n_estimators))
     for note in dict.fromkeys(note for tree in trees for note in tree.notes):
         warnings.warn(note, GrowthWarning, stacklevel=2)
-    return Collection(trees, tuple(learner.combinations), combination, division)
+    return TreeCollection(trees, tuple(learner.combinations), combination, division)
 
 
 def _grown(
@@ -141,7 +141,7 @@ def _grown(
 # -- What grows the trees of a collection --------------------------------------------------------------------
 
 
-def learner_for(rows: PreparedRows, settings: StabilitySettings) -> Learner:
+def choose_learner(rows: TrainingSet, settings: StabilitySettings) -> Learner:
     """The learner that the settings ask for, with all combinations of the grid."""
     grid, learner = settings.grid, settings.learner
     if grid is None and (learner is None or hasattr(learner, "get_params")):
@@ -158,10 +158,10 @@ def learner_for(rows: PreparedRows, settings: StabilitySettings) -> Learner:
     if learner is None:
         rows.table.code(settings.n_jobs)
         return make_learner(rows.table, settings.rules, combinations)
-    return foreign_learner(rows.table, learner, combinations)
+    return make_foreign_learner(rows.table, learner, combinations)
 
 
-def _default_grid(rows: PreparedRows, settings: StabilitySettings) -> dict[str, list[Any]]:
+def _default_grid(rows: TrainingSet, settings: StabilitySettings) -> dict[str, list[Any]]:
     """The paper's grid, as far as the fewest early rows of any division leave room for it."""
     repeats, _ = split_weight(rows.table.weight, rows.table.n_rows)
     n_early = min(int(repeats[early].sum()) for early in rows.division.early_training)
@@ -218,7 +218,7 @@ class ForeignLearner:
         return as_tree(model, schema=self.table.schema, classes=classes)
 
 
-def foreign_learner(table: Table, learner: Any, combinations: Sequence[Combination]) -> ForeignLearner:
+def make_foreign_learner(table: Table, learner: Any, combinations: Sequence[Combination]) -> ForeignLearner:
     """A learner that fits clones of an estimator, or calls a function `learner(X, y, seed, **combination)`.
 
     X is a matrix of the columns, drawn rows repeated, with categories as their numbers in the schema; y are
@@ -297,7 +297,7 @@ class Scores:
     reliability: float  # fraction of the variance between candidates grown alike that is more than chance
 
 
-def score_candidates(candidates: Collection, rows: PreparedRows, scoring: Scoring) -> Scores:
+def score_candidates(candidates: TreeCollection, rows: TrainingSet, scoring: Scoring) -> Scores:
     """The score of every candidate on its validation rows, and the best guess that follows from all of them.
 
     With several divisions, what their rows make easier or harder is taken out. Then each score moves towards
@@ -308,10 +308,10 @@ def score_candidates(candidates: Collection, rows: PreparedRows, scoring: Scorin
     measured, error = np.array([each.whole for each in found]).T
     measured = without_last_digits(measured)
     halves = np.array([each.halves for each in found])
-    value = without_division_effects(measured, candidates.combination, candidates.division)
+    value = remove_split_effects(measured, candidates.combination, candidates.division)
     reliability = 1.0
     if scoring.shrink:
-        reliability = reliability_of(value, halves, candidates.combination, candidates.division)
+        reliability = estimate_reliability(value, halves, candidates.combination, candidates.division)
     deviation = _deviations(value, candidates.combination)
     # A tree that did well on hard rows is as good as the best that was seen, and no better.
     guess = np.clip(value - (1 - reliability) * deviation, measured.min(), measured.max())
@@ -324,7 +324,7 @@ def score_candidates(candidates: Collection, rows: PreparedRows, scoring: Scorin
     )
 
 
-def _warn_of_one_class(table: Table, division: Division, metric: Metric) -> None:
+def _warn_of_one_class(table: Table, division: RowSplit, metric: Metric) -> None:
     is_one = [len(np.unique(table.target[rows])) < 2 for rows in division.validation]
     if metric.name == "auc" and any(is_one) and len(np.unique(table.target)) > 1:
         warnings.warn(
@@ -352,7 +352,7 @@ class _Part(NamedTuple):
     halves: tuple[TrueValues, TrueValues] | None
 
 
-def _measure_all(candidates: Collection, rows: PreparedRows, scoring: Scoring) -> list[_Measured]:
+def _measure_all(candidates: TreeCollection, rows: TrainingSet, scoring: Scoring) -> list[_Measured]:
     """Each candidate on the rows that its division holds out."""
     found: dict[int, _Measured] = {}
     for number, own, trees in _by_division(candidates, rows, scoring):
@@ -363,7 +363,7 @@ def _measure_all(candidates: Collection, rows: PreparedRows, scoring: Scoring) -
 
 
 def _by_division(
-    candidates: Collection, rows: PreparedRows, scoring: Scoring
+    candidates: TreeCollection, rows: TrainingSet, scoring: Scoring
 ) -> Iterator[tuple[int, list[int], list[Tree]]]:
     """Of every division its number, and the places and trees of its candidates, leaves refitted."""
     for number in range(len(rows.division.validation)):
@@ -378,7 +378,7 @@ def _by_division(
         yield number, own, trees
 
 
-def strength_of(candidates: Collection, rows: PreparedRows, scoring: Scoring) -> float:
+def choose_shrinkage(candidates: TreeCollection, rows: TrainingSet, scoring: Scoring) -> float:
     """The strength of shrinkage that the rows held out speak for, of all candidates together."""
     pairs = [
         (tree, rows.division.validation[number])
@@ -388,9 +388,7 @@ def strength_of(candidates: Collection, rows: PreparedRows, scoring: Scoring) ->
     return shared_strength(rows.table, pairs)
 
 
-def _measure_division(
-    trees: list[Tree], rows: PreparedRows, number: int, scoring: Scoring
-) -> list[_Measured]:
+def _measure_division(trees: list[Tree], rows: TrainingSet, number: int, scoring: Scoring) -> list[_Measured]:
     """The scores of the trees that belong to one division."""
     held_out = rows.division.validation[number]
     table, groups = rows.table.subset(held_out), subset_groups(rows.groups, held_out)
@@ -425,7 +423,11 @@ def _measured(part: _Part, metric: Metric, tree: Tree) -> _Measured:
 
 
 def _guess_error(
-    error: FloatArray, deviation: FloatArray, reliability: float, candidates: Collection, division: Division
+    error: FloatArray,
+    deviation: FloatArray,
+    reliability: float,
+    candidates: TreeCollection,
+    division: RowSplit,
 ) -> FloatArray:
     """The standard error of the best guess.
 
@@ -441,7 +443,7 @@ def _guess_error(
     return np.asarray(np.sqrt(of_mean + reliability * (1 - reliability) * spread), np.float64)
 
 
-def without_division_effects(score: FloatArray, combination: LongArray, division: LongArray) -> FloatArray:
+def remove_split_effects(score: FloatArray, combination: LongArray, division: LongArray) -> FloatArray:
     """The scores with what the rows of each division make easier or harder taken out.
 
     Trees that were scored on different rows can be compared only if easy rows are no merit. Each score is
@@ -450,7 +452,7 @@ def without_division_effects(score: FloatArray, combination: LongArray, division
     be told apart: the scores then promise too much.
 
     >>> combination, division = np.array([0, 1, 0, 1]), np.array([0, 0, 1, 1])
-    >>> without_division_effects(np.array([0.8, 0.9, 0.6, 0.7]), combination, division)
+    >>> remove_split_effects(np.array([0.8, 0.9, 0.6, 0.7]), combination, division)
     array([0.7, 0.8, 0.7, 0.8])
     """
     if not division.any():
@@ -463,7 +465,7 @@ def without_division_effects(score: FloatArray, combination: LongArray, division
     return np.asarray(score - effects + effects.mean(), np.float64)
 
 
-def reliability_of(
+def estimate_reliability(
     value: FloatArray, halves: FloatArray, combination: LongArray, division: LongArray
 ) -> float:
     """Fraction of the variance of scores among candidates with the same parameters that is more than chance.
@@ -476,7 +478,7 @@ def reliability_of(
         return 1.0
     kinds = combination[known]
     a, b = (
-        _deviations(without_division_effects(half[known], kinds, division[known]), kinds) for half in halves.T
+        _deviations(remove_split_effects(half[known], kinds, division[known]), kinds) for half in halves.T
     )
     both = _deviations(value[known], kinds)
     variance, agreed = float((both * both).sum()), float((a * b).sum())
@@ -502,31 +504,31 @@ class Sizes(NamedTuple):
 
     max_leaf_nodes: LongArray  # of each candidate: the most leaves that it may have
     student_loss: FloatArray  # of each candidate: see Frontier
-    smaller_references: Mapping[int, Collection]  # by the most leaves; the others are those of the most
+    smaller_references: Mapping[int, TreeCollection]  # by the most leaves; the others are those of the most
     choice: SizeChoice | None = None  # where rows held out chose the most leaves
     teacher: Mapping[str, float] | None = None  # the weights of its parts, where rows held out chose these
 
-    def references_of(self, candidate: int, largest: Collection) -> Collection:
+    def references_of(self, candidate: int, largest: TreeCollection) -> TreeCollection:
         """The references of the candidate's size, the largest of which are given."""
         return self.smaller_references.get(int(self.max_leaf_nodes[candidate]), largest)
 
 
-class Grown(NamedTuple):
+class TrainedCandidates(NamedTuple):
     """The candidates with their scores, and the reference trees that their distances are measured to."""
 
-    references: Collection
-    candidates: Collection
+    references: TreeCollection
+    candidates: TreeCollection
     scores: Scores
     teacher_loss: FloatArray | None = None  # of each candidate, for "consensus": see Frontier
     sizes: Sizes | None = None  # for "consensus"
     strength: float | None = None  # of shrinkage, in rows, where leaf values are shrunk
     baseline: BaselineTest | None = None  # against a constant; None where no rows are held out
 
-    def references_of(self, candidate: int) -> Collection:
+    def references_of(self, candidate: int) -> TreeCollection:
         """The reference trees that a candidate is measured to: of consensus trees, those of its own size."""
         return self.references if self.sizes is None else self.sizes.references_of(candidate, self.references)
 
-    def by_references(self) -> list[tuple[Collection, LongArray]]:
+    def by_references(self) -> list[tuple[TreeCollection, LongArray]]:
         """Every collection of references, and the places of the candidates that are measured to it."""
         own = [self.references_of(place) for place in range(len(self.candidates))]
         collections = {id(each): each for each in own}
@@ -540,6 +542,6 @@ class Grown(NamedTuple):
 class Method:
     """One way to make candidates."""
 
-    grow: Callable[[PreparedRows, StabilitySettings, Metric], Grown]
-    divide: Callable[[Table, StabilitySettings, RowInfo], Division] = divide
+    grow: Callable[[TrainingSet, StabilitySettings, Metric], TrainedCandidates]
+    split_rows: Callable[[Table, StabilitySettings, RowMetadata], RowSplit] = split_rows
     reports_on_holdout: bool = False  # replications report the rows that a tree was chosen by

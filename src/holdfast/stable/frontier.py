@@ -11,7 +11,7 @@ from holdfast._view import View, ViewMixin
 from holdfast.distance.costs import DistanceSettings
 from holdfast.errors import DataError
 from holdfast.scoring.metric import Metric
-from holdfast.stable.candidates import Grown
+from holdfast.stable.candidates import TrainedCandidates
 from holdfast.stable.rows import BaselineTest
 from holdfast.tree.tree import Tree
 
@@ -169,8 +169,11 @@ class Frontier(ViewMixin):
         return frontier_view(self)
 
 
-def frontier_of(
-    grown: Grown, distances: FloatArray, distance_settings: DistanceSettings, metric: Metric | None = None
+def make_frontier(
+    grown: TrainedCandidates,
+    distances: FloatArray,
+    distance_settings: DistanceSettings,
+    metric: Metric | None = None,
 ) -> Frontier:
     """The frontier of candidates with these distances to the references, (candidates, references)."""
     candidates, scores, sizes = grown.candidates, grown.scores, grown.sizes
@@ -202,7 +205,7 @@ def frontier_of(
     )
 
 
-def _per_rule(grown: Grown, distances: FloatArray) -> FloatArray:
+def _per_rule(grown: TrainedCandidates, distances: FloatArray) -> FloatArray:
     per_rule = np.empty(len(grown.candidates))
     for references, places in grown.by_references():
         trees = [grown.candidates.trees[place] for place in places.tolist()]

@@ -16,19 +16,19 @@ from holdfast.data.table import Table
 from holdfast.errors import ParameterError
 from holdfast.scoring.metric import Metric
 from holdfast.stable.candidates import (
-    Grown,
     Method,
     Scoring,
+    TrainedCandidates,
+    choose_learner,
     grow_candidates,
     grow_references,
-    learner_for,
     score_candidates,
 )
-from holdfast.stable.rows import FRACTION_HELD_OUT, Division, PreparedRows, RowInfo, baseline_test
+from holdfast.stable.rows import FRACTION_HELD_OUT, RowMetadata, RowSplit, TrainingSet, baseline_test
 from holdfast.stable.settings import StabilitySettings
 
 
-def hold_out_once(table: Table, settings: StabilitySettings, info: RowInfo) -> Division:
+def split_rows_for_paper(table: Table, settings: StabilitySettings, info: RowMetadata) -> RowSplit:
     """One holdout, the user's own or a plainly random part of the rows, and early rows among the others.
 
     The stages say which rows are early; without them, a plainly random part of the rows not held out is.
@@ -43,26 +43,28 @@ def hold_out_once(table: Table, settings: StabilitySettings, info: RowInfo) -> D
     early = np.zeros(table.n_rows, np.bool_)
     training = holdout if holdout.all() else ~holdout  # a table of a single row has nothing to hold out
     if info.stage is not None and info.holdout is None:
-        return Division(early_stages(info.stage, settings.early_fraction), (holdout,))
+        return RowSplit(early_stages(info.stage, settings.early_fraction), (holdout,))
     if (stage := renumber_groups(info.stage, training)) is not None:
         early[training] = early_stages(stage, settings.early_fraction)
-        return Division(early, (holdout,))
+        return RowSplit(early, (holdout,))
     position = random_positions(alike[training], keys[training], (seed, Branch.PAPER_EARLY_ROWS))
     early[training] = select_below(position, settings.early_fraction)
-    return Division(early, (holdout,))
+    return RowSplit(early, (holdout,))
 
 
-def paper_candidates(rows: PreparedRows, settings: StabilitySettings, metric: Metric) -> Grown:
+def paper_candidates(rows: TrainingSet, settings: StabilitySettings, metric: Metric) -> TrainedCandidates:
     """One candidate for each sample of the training rows, as it was grown, and its score on the holdout."""
-    learner = learner_for(rows, settings)
+    learner = choose_learner(rows, settings)
     references = grow_references(learner, rows, settings)
     candidates = grow_candidates(learner, rows, settings)
     as_measured = Scoring(metric, refit=(), shrink=False, seed=settings.seed, n_jobs=settings.n_jobs)
     baseline = baseline_test(rows, metric, candidates.by_division(rows.division))
-    return Grown(references, candidates, score_candidates(candidates, rows, as_measured), baseline=baseline)
+    return TrainedCandidates(
+        references, candidates, score_candidates(candidates, rows, as_measured), baseline=baseline
+    )
 
 
-def _fraction(validation: Any, info: RowInfo) -> float:
+def _fraction(validation: Any, info: RowMetadata) -> float:
     """The fraction of the rows to hold out; a ParameterError for folds or two holdouts."""
     if isinstance(validation, str) and validation == "auto":
         return FRACTION_HELD_OUT
@@ -79,4 +81,4 @@ def _fraction(validation: Any, info: RowInfo) -> float:
     )
 
 
-PAPER = Method(paper_candidates, hold_out_once, reports_on_holdout=True)
+PAPER = Method(paper_candidates, split_rows_for_paper, reports_on_holdout=True)

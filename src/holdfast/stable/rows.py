@@ -37,7 +37,7 @@ FOLDS, REPEATS = 5, 3
 
 
 @dataclass(frozen=True, eq=False)
-class Division:
+class RowSplit:
     """Which rows are early, and one or several ways to hold rows out.
 
     A candidate is grown on the training rows of one of them and scored on its validation rows; with several
@@ -65,7 +65,7 @@ class Division:
         return len(self.validation) > 1
 
 
-class RowInfo(NamedTuple):
+class RowMetadata(NamedTuple):
     """What is known of every row besides its columns. What is not known is None."""
 
     stage: LongArray | None = None
@@ -73,10 +73,10 @@ class RowInfo(NamedTuple):
     holdout: BoolArray | None = None  # True for the rows that the user holds out to score on
 
 
-NOTHING_KNOWN = RowInfo()
+NOTHING_KNOWN = RowMetadata()
 
 
-def divide(table: Table, settings: StabilitySettings, info: RowInfo = NOTHING_KNOWN) -> Division:
+def split_rows(table: Table, settings: StabilitySettings, info: RowMetadata = NOTHING_KNOWN) -> RowSplit:
     """The roles of the rows of a table. Groups stay together; classes and stages are divided evenly.
 
     `settings.validation` is the fraction of rows held out, or a number of folds, each of them held out in
@@ -98,9 +98,9 @@ def divide(table: Table, settings: StabilitySettings, info: RowInfo = NOTHING_KN
             "each row, such as the patient, leave groups out, or keep no rows back to test by (test=0)."
         )
     if n_units < 2:
-        return Division(early, (np.ones(table.n_rows, np.bool_),))
+        return RowSplit(early, (np.ones(table.n_rows, np.bool_),))
     if not n_folds:
-        return Division(
+        return RowSplit(
             early,
             (
                 select_below(
@@ -112,7 +112,7 @@ def divide(table: Table, settings: StabilitySettings, info: RowInfo = NOTHING_KN
     asked = settings.validation
     if groups is not None and isinstance(asked, Integral) and min(n_made) < int(asked):
         warn_fewer_folds(int(asked), n_made, groups)
-    return Division(early, flags)
+    return RowSplit(early, flags)
 
 
 def _early(
@@ -139,7 +139,7 @@ def _folds_in_turn(
     return tuple(flags), n_made
 
 
-def hold_out(
+def draw_test_rows(
     table: Table, fraction: float, *, stage: LongArray | None, groups: LongArray | None, seed: int
 ) -> BoolArray:
     """The rows to test by: nothing that chooses a tree may see them."""
@@ -168,11 +168,11 @@ def _validation(validation: Any, n_rows: int, n_units: int) -> tuple[int, float]
 
 
 @dataclass(frozen=True, eq=False)
-class PreparedRows:
+class TrainingSet:
     """Rows in one fixed order, what is known of them besides, and their roles."""
 
     table: Table
-    division: Division
+    division: RowSplit
     groups: LongArray | None = None  # the key of each group, as given, or else of the copies of one row
     stage: LongArray | None = None
 
@@ -224,7 +224,7 @@ class BaselineTest(NamedTuple):
         return "" if self.is_better else f"{WARNING}{self.finding}"
 
 
-def baseline_test(rows: PreparedRows, metric: Metric, parts: Parts) -> BaselineTest | None:
+def baseline_test(rows: TrainingSet, metric: Metric, parts: Parts) -> BaselineTest | None:
     """Test the mean of the trees on the rows that they have not seen.
 
     None if each tree has seen all rows, or the target has one value.

@@ -119,7 +119,7 @@ class StabilitySettings:
     @property
     def is_taught(self) -> bool:
         """True if a teacher has a say in the leaf values."""
-        return self.method == "consensus" and self.leaf_values in TAUGHT
+        return self.method == "consensus" and self.leaf_values in TEACHER_VALUES
 
     @property
     def n_trees(self) -> int:
@@ -145,7 +145,7 @@ TEACHER_TOLERANCE = 0.06  # as a fraction of what the student explains of the te
 # What teachers are called: first those of several parts, then the parts. `teacher.py` has what they are.
 TEACHER_NAMES = ("blend", "forest", "extra-trees", "boosting", "linear", "kernel")
 LEAF_VALUES = ("posterior", "teacher", "labels", "shrunk", "honest")
-TAUGHT = ("posterior", "teacher")  # leaf values in which a teacher has a say
+TEACHER_VALUES = ("posterior", "teacher")  # leaf values in which a teacher has a say
 THRESHOLDS = ("round", "exact")
 MOST_LEAVES = 12  # of a consensus tree, unless held-out rows support more or another number is asked for
 DEFAULT_TEACHER = TEACHER_NAMES[0]

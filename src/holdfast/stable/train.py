@@ -17,11 +17,11 @@ from holdfast.explain.leaf_evidence import with_evidence
 from holdfast.growth.leaf_values import draw_structure_rows, set_honest_values
 from holdfast.scoring.metric import Metric, make_metric
 from holdfast.stable.bootstrap import BOOTSTRAP, PRUNED
-from holdfast.stable.candidates import Collection, Grown, Method, Sizes
+from holdfast.stable.candidates import Method, Sizes, TrainedCandidates, TreeCollection
 from holdfast.stable.consensus.train import CONSENSUS
-from holdfast.stable.frontier import Frontier, frontier_of
+from holdfast.stable.frontier import Frontier, make_frontier
 from holdfast.stable.paper import PAPER
-from holdfast.stable.rows import Division, PreparedRows, RowInfo
+from holdfast.stable.rows import RowMetadata, RowSplit, TrainingSet
 from holdfast.stable.settings import METHODS, MOST_LEAVES, StabilitySettings
 from holdfast.tree.tree import Tree
 
@@ -35,8 +35,8 @@ _METHODS = dict(zip(METHODS, (CONSENSUS, BOOTSTRAP, PRUNED, PAPER), strict=True)
 class StableTrees:
     """Both collections, and what is known of every candidate. The candidates are as they are delivered."""
 
-    references: Collection
-    candidates: Collection
+    references: TreeCollection
+    candidates: TreeCollection
     frontier: Frontier
     metric: Metric
     distance_settings: DistanceSettings
@@ -58,7 +58,7 @@ class StableTrees:
         """The candidates as far as each has a sample of its own: none of method="consensus"."""
         return () if self.frontier.has_teacher else self.candidates.trees
 
-    def references_of(self, candidate: int) -> Collection:
+    def references_of(self, candidate: int) -> TreeCollection:
         """The reference trees that a candidate is measured to: of consensus trees, those of its own size."""
         return self.references if self.sizes is None else self.sizes.references_of(candidate, self.references)
 
@@ -80,20 +80,20 @@ def train(
     The order of the rows does not matter, a row with the weight 2 is the same as two rows, and copies of a
     row are never divided. `holdout` flags the rows that the user holds out to score on, for method="paper".
     """
-    rows = prepare(table, settings, stage=stage, groups=groups, holdout=holdout)
-    return train_divided(rows.table, rows.division, settings, groups=rows.groups)
+    rows = prepare_training_set(table, settings, stage=stage, groups=groups, holdout=holdout)
+    return train_on_split(rows.table, rows.division, settings, groups=rows.groups)
 
 
-def prepare(
+def prepare_training_set(
     table: Table,
     settings: StabilitySettings,
     *,
     stage: LongArray | None = None,
     groups: LongArray | None = None,
     holdout: BoolArray | None = None,
-) -> PreparedRows:
+) -> TrainingSet:
     """The rows in one order, copies of a row as one, and divided as the method does it."""
-    method = method_of(settings.method)
+    method = get_method(settings.method)
     flags = None if holdout is None else holdout.astype(np.int64)
     given = {"stage": stage, "groups": groups, "holdout": flags}
     known = {name: values for name, values in given.items() if values is not None}
@@ -101,20 +101,20 @@ def prepare(
     known = dict(zip(known, in_order, strict=True))
     groups = known["groups"] if "groups" in known else copies_as_groups(table, copies)
     stage, flags = known.get("stage"), known.get("holdout")
-    info = RowInfo(stage, groups, None if flags is None else flags == 1)
-    return PreparedRows(table, method.divide(table, settings, info), groups, stage)
+    info = RowMetadata(stage, groups, None if flags is None else flags == 1)
+    return TrainingSet(table, method.split_rows(table, settings, info), groups, stage)
 
 
-def train_divided(
-    table: Table, division: Division, settings: StabilitySettings, *, groups: LongArray | None = None
+def train_on_split(
+    table: Table, division: RowSplit, settings: StabilitySettings, *, groups: LongArray | None = None
 ) -> StableTrees:
     """Stable trees on rows whose roles are given."""
     target = table.schema.target
-    method, metric = method_of(settings.method), make_metric(settings.scoring, target)
+    method, metric = get_method(settings.method), make_metric(settings.scoring, target)
     # Before the work: what is out of range should not show after minutes of growing.
     outcome = check_outcome(target, settings.matching, settings.label_weight, settings.outcome)
     _check_leaf_values(settings)
-    rows = PreparedRows(table, division, groups)
+    rows = TrainingSet(table, division, groups)
     honest = settings.leaf_values == "honest"
     grown = _grown_honestly(rows, settings, metric) if honest else method.grow(rows, settings, metric)
     distance_settings = DistanceSettings.of_depth(
@@ -125,7 +125,7 @@ def train_divided(
         noted = [tree.replace(notes=(*tree.notes, note)) for tree in grown.candidates.trees]
         grown = grown._replace(candidates=replace(grown.candidates, trees=tuple(noted)))
     distances = _distances(grown, distance_settings, settings)
-    frontier = frontier_of(grown, distances, distance_settings, metric)
+    frontier = make_frontier(grown, distances, distance_settings, metric)
     reliability = grown.scores.reliability
     return StableTrees(
         grown.references,
@@ -139,12 +139,12 @@ def train_divided(
     )
 
 
-def _grown_honestly(rows: PreparedRows, settings: StabilitySettings, metric: Metric) -> Grown:
+def _grown_honestly(rows: TrainingSet, settings: StabilitySettings, metric: Metric) -> TrainedCandidates:
     """All of it on half of the rows; then the leaves of the candidates say what the other half was."""
     asked = draw_structure_rows(rows.table, rows.groups, settings.seed)
-    division = Division(rows.division.early[asked], tuple(each[asked] for each in rows.division.validation))
-    half = PreparedRows(rows.table.subset(asked), division, subset_groups(rows.groups, asked))
-    grown = method_of(settings.method).grow(half, replace(settings, leaf_values="labels"), metric)
+    division = RowSplit(rows.division.early[asked], tuple(each[asked] for each in rows.division.validation))
+    half = TrainingSet(rows.table.subset(asked), division, subset_groups(rows.groups, asked))
+    grown = get_method(settings.method).grow(half, replace(settings, leaf_values="labels"), metric)
     others = rows.table.subset(~asked)
     rules = settings.rules
     if not rules.predicts_quantiles:
@@ -166,7 +166,9 @@ def _check_leaf_values(settings: StabilitySettings) -> None:
         )
 
 
-def _distances(grown: Grown, distance_settings: DistanceSettings, settings: StabilitySettings) -> FloatArray:
+def _distances(
+    grown: TrainedCandidates, distance_settings: DistanceSettings, settings: StabilitySettings
+) -> FloatArray:
     """The distance of every candidate to each of its references, (candidates, references)."""
     distances = np.empty((len(grown.candidates), len(grown.references)))
     for references, places in grown.by_references():
@@ -181,7 +183,7 @@ def _distances(grown: Grown, distance_settings: DistanceSettings, settings: Stab
     return distances
 
 
-def _greatest_depth(grown: Grown) -> int:
+def _greatest_depth(grown: TrainedCandidates) -> int:
     """The greatest depth that the grid allows, or that of the deepest tree where the grid does not say."""
     trees = (*grown.references.trees, *grown.candidates.trees)
     deepest = max(1, *(tree.depth for tree in trees))
@@ -189,7 +191,7 @@ def _greatest_depth(grown: Grown) -> int:
     return max([deepest, *(int(depth) for depth in allowed if depth is not None)])
 
 
-def method_of(name: str) -> Method:
+def get_method(name: str) -> Method:
     """The method of that name; a ParameterError with the names there are if there is none."""
     if name not in _METHODS:
         raise ParameterError(f"method={name!r} is unknown: choose one of {', '.join(map(repr, METHODS))}.")
@@ -199,7 +201,7 @@ def method_of(name: str) -> Method:
 # -- What the leaves of stable trees rest on -----------------------------------------------------------------
 
 
-def with_leaf_evidence(
+def add_leaf_evidence(
     trained: StableTrees, table: Table, groups: LongArray | None, settings: StabilitySettings
 ) -> StableTrees:
     """The same, every candidate with what its leaves rest on, where it does not tell by itself.

@@ -14,15 +14,15 @@ from holdfast.distance.distance import distances_between
 from holdfast.growth.rounding import round_exactly
 from holdfast.kernels.consensus.problem import MOST_PATH
 from holdfast.parallel.tasks import run_cached
-from holdfast.stable.consensus.distil import Lesson
+from holdfast.stable.consensus.distil import DistillationTask
 from holdfast.stable.consensus.prior import Prior
 from holdfast.stable.consensus.train import (
     Taught,
-    delivered,
     distance_settings,
-    lesson_of,
+    fit_leaf_values,
+    make_task,
     most_leaves,
-    teacher_answers,
+    predict_teacher,
 )
 from holdfast.stable.selection import SelectionRule, choose
 from holdfast.stable.settings import StabilitySettings
@@ -41,7 +41,7 @@ SLACK = 1e-9  # of a loss: the same tree on the same rows must fit
 KEEP, REFIT, CHANGE, FRESH, RETRAIN, CANDIDATE = "keep", "refit", "change", "fresh", "retrain", "candidate"
 
 
-class Point(NamedTuple):
+class UpdateOption(NamedTuple):
     """A tree that could be deployed next, and how well it fits."""
 
     kind: str
@@ -59,13 +59,13 @@ def allowed_loss(own_loss: float, n_rows: float, prior: float) -> float:
 class UpdatePath(NamedTuple):
     """The trees that could be deployed next, nearest first."""
 
-    points: list[Point]
-    found: list[Point]  # all that were found, those that others beat in both distance and fit included
+    points: list[UpdateOption]
+    found: list[UpdateOption]  # all that were found, those that others beat in both distance and fit included
     has_drift: bool  # rates of leaves have clearly moved
     n_behind: float  # rows that an updated tree stands for
 
 
-class Context(NamedTuple):
+class UpdateContext(NamedTuple):
     """What the path depends on besides the tree and the rows."""
 
     settings: StabilitySettings
@@ -80,25 +80,27 @@ class Context(NamedTuple):
         """What a point of this kind may lose."""
         return max(self.update.tolerance, self.own_loss if kind in (KEEP, REFIT) else 0.0)
 
-    def fits(self, point: Point) -> bool:
+    def fits(self, point: UpdateOption) -> bool:
         """True if the point fits well enough to be deployed."""
         return point.loss <= self.most_loss(point.kind) + SLACK
 
 
-def update_path(deployed: Tree, table: Table, groups: LongArray | None, context: Context) -> UpdatePath:
+def fit_update_path(
+    deployed: Tree, table: Table, groups: LongArray | None, context: UpdateContext
+) -> UpdatePath:
     """The points of the path, nearest first, without those that others beat in both distance and fit."""
-    settings = with_room(context.settings, deployed)
-    answers = teacher_answers(table, groups, settings)
-    return path_by(deployed, table, groups, answers, context._replace(settings=settings))
+    settings = raise_limits(context.settings, deployed)
+    answers = predict_teacher(table, groups, settings)
+    return make_update_path(deployed, table, groups, answers, context._replace(settings=settings))
 
 
-def path_by(
-    deployed: Tree, table: Table, groups: LongArray | None, answers: FloatArray, context: Context
+def make_update_path(
+    deployed: Tree, table: Table, groups: LongArray | None, answers: FloatArray, context: UpdateContext
 ) -> UpdatePath:
     """The same, from the predictions of a teacher of the rows."""
     update, settings = context.update, context.settings
     prior = Prior(deployed, update.prior_rows, update.n_carried)
-    rows = lesson_of(table, answers, settings, prior)
+    rows = make_task(table, answers, settings, prior)
     frozen = (*update.frozen, *prior.leaves_to_keep(table, rows.repeats))
     search = UpdateSearch(
         rows,
@@ -109,7 +111,7 @@ def path_by(
         frozenset(path for path in find_paths_above(deployed, frozen) if path <= MOST_PATH),
         is_least_given=settings.rules.min_samples_leaf != 1,
     )
-    leaves = LeafValues(lesson_of(table, answers, settings), prior, prior.discounts(table, rows.repeats))
+    leaves = LeafValues(make_task(table, answers, settings), prior, prior.discounts(table, rows.repeats))
     found = run_cached("Update", partial(_points, leaves=leaves, groups=groups, context=context), search)
     has_drift = bool((leaves.discounts < 1).any())
     n_behind = prior.n_behind(table, rows.repeats, leaves.discounts)
@@ -129,13 +131,13 @@ class LeafValues(NamedTuple):
         by_teacher = settings.is_taught
         return [
             self.prior.add_to(tree, table, repeats, self.discounts, by_teacher=by_teacher)
-            for tree in delivered(trees, self.rows, settings)
+            for tree in fit_leaf_values(trees, self.rows, settings)
         ]
 
 
 def _points(
-    search: UpdateSearch, *, leaves: LeafValues, groups: LongArray | None, context: Context
-) -> list[Point]:
+    search: UpdateSearch, *, leaves: LeafValues, groups: LongArray | None, context: UpdateContext
+) -> list[UpdateOption]:
     settings, update, rows, deployed = context.settings, context.update, search.rows, search.deployed
     table = rows.lesson.table
     found: list[tuple[str, Tree]] = [(KEEP, deployed), (REFIT, search.refitted)]
@@ -154,11 +156,11 @@ def _points(
     if settings.is_taught:
         spare = [context.most_loss(kind) - loss for kind, loss in zip(kinds, losses, strict=True)]
         trees = [
-            steadied(tree, deployed, rows, room * search.learnt) if kind in (REFIT, CHANGE) else tree
+            keep_leaf_classes(tree, deployed, rows, room * search.learnt) if kind in (REFIT, CHANGE) else tree
             for kind, tree, room in zip(kinds, trees, spare, strict=True)
         ]
     away = distances_between(trees, [deployed], context.distances)[:, 0].tolist()
-    return [Point(*each) for each in zip(kinds, trees, losses, away, strict=True)]
+    return [UpdateOption(*each) for each in zip(kinds, trees, losses, away, strict=True)]
 
 
 def _changed(
@@ -205,7 +207,7 @@ def _candidate(
     return trees[int(near[int(away.argmin())])]
 
 
-def _efficient(points: list[Point], context: Context) -> list[Point]:
+def _efficient(points: list[UpdateOption], context: UpdateContext) -> list[UpdateOption]:
     """The points by distance, without those that another beats in both distance and fit.
 
     The deployed tree as it is comes first. What was asked for, and the fresh tree, always stay; so does the
@@ -214,7 +216,7 @@ def _efficient(points: list[Point], context: Context) -> list[Point]:
     always = {KEEP, FRESH, context.update.strategy}
     if any(point.kind == KEEP and context.fits(point) for point in points):
         always.add(REFIT)
-    kept: list[Point] = []
+    kept: list[UpdateOption] = []
     for point in sorted(points, key=lambda point: (point.distance, point.loss, point.kind == CHANGE)):
         is_better = all(point.loss < other.loss for other in kept if other.kind != KEEP)
         if is_better or point.kind in always:
@@ -222,7 +224,7 @@ def _efficient(points: list[Point], context: Context) -> list[Point]:
     return sorted(kept, key=lambda point: point.kind != KEEP)
 
 
-def taken_point(path: UpdatePath, context: Context, helps: Sequence[bool] | None = None) -> int:
+def choose_option(path: UpdatePath, context: UpdateContext, helps: Sequence[bool] | None = None) -> int:
     """The place of the point to take: the nearest that fits, and is no worse than keeping the tree.
 
     `helps` tells of every point whether it is no worse than the tree as it is on rows held out; None: there
@@ -245,7 +247,7 @@ def taken_point(path: UpdatePath, context: Context, helps: Sequence[bool] | None
     return min(able, key=lambda i: points[i].loss, default=0)
 
 
-def with_room(settings: StabilitySettings, deployed: Tree) -> StabilitySettings:
+def raise_limits(settings: StabilitySettings, deployed: Tree) -> StabilitySettings:
     """The settings, with as many leaves and questions on a path as the deployed tree has."""
     rules = settings.rules
     depth = None if rules.max_depth is None else max(rules.max_depth, deployed.depth)
@@ -288,7 +290,7 @@ def _kept(tree: Tree, deployed: Tree, frozen: tuple[int, ...]) -> Tree:
     return update_edit_notes(enforce_monotonicity(kept, find_common_leaves(kept, deployed)))
 
 
-def _readable(tree: Tree, deployed: Tree, lesson: Lesson) -> Tree:
+def _readable(tree: Tree, deployed: Tree, lesson: DistillationTask) -> Tree:
     """The tree with round thresholds and questions whether values are recorded, but for splits of before."""
     known = set(zip(deployed.feature.tolist(), deployed.threshold.tolist(), strict=True))
     is_known = [each in known for each in zip(tree.feature.tolist(), tree.threshold.tolist(), strict=True)]
@@ -311,7 +313,7 @@ def _readable(tree: Tree, deployed: Tree, lesson: Lesson) -> Tree:
 CLEAR = 0.9  # of the rows of a leaf that had one class before: that is the class of the leaf
 
 
-def steadied(tree: Tree, deployed: Tree, rows: Taught, budget: float) -> Tree:
+def keep_leaf_classes(tree: Tree, deployed: Tree, rows: Taught, budget: float) -> Tree:
     """The tree with the classes of the deployed one, in as many leaves as the budget of squared error allows.
 
     For two classes; the cheapest leaves come first. Of other targets the tree is as it was.

@@ -14,8 +14,8 @@ import numpy as np
 from holdfast._arrays import FloatArray
 from holdfast.distance.costs import DistanceSettings, fraction_of_range
 from holdfast.kernels.consensus.problem import MOST_PATH
-from holdfast.stable.consensus.prior import teacher_means
-from holdfast.stable.consensus.search import LEAST_SHARE, ConsensusProblem, ConsensusSearch, Found
+from holdfast.stable.consensus.prior import get_teacher_means
+from holdfast.stable.consensus.search import LEAST_SHARE, ConsensusProblem, ConsensusSearch, SearchResult
 from holdfast.stable.consensus.train import Taught
 from holdfast.tree.rules import is_same_split, number_paths, subtree_sizes
 from holdfast.tree.tree import Tree
@@ -70,7 +70,7 @@ class UpdateSearch:
 
     def _squared_error(self, tree: Tree) -> float:
         lesson, target = self.rows.lesson, tree.schema.target
-        said = teacher_means(tree)[tree.apply(lesson.table)]
+        said = get_teacher_means(tree)[tree.apply(lesson.table)]
         if not target.is_classes:
             is_spread = target.low < target.high
             said = fraction_of_range(said, target.low, target.low, target.high) if is_spread else 0.0 * said
@@ -125,7 +125,7 @@ class UpdateSearch:
         least_rows = share * self.rows.lesson.least_rows
         return ConsensusSearch(problem, least_rows, problem.measured(self.student), ())
 
-    def _tree(self, problem: ConsensusProblem, found: Found) -> Tree:
+    def _tree(self, problem: ConsensusProblem, found: SearchResult) -> Tree:
         return self.rows.lesson.refit([problem.questions.tree_of(found.nodes, found.n_leaves)])[0]
 
     def _has_held(self, tree: Tree) -> bool:

@@ -173,7 +173,7 @@ class StageSequence(ViewMixin):
     @property
     def summary(self) -> str:
         """What happened, in a few sentences."""
-        return stages_summary(self)
+        return summarize_sequence(self)
 
     def to_svg(self) -> str:
         """A picture: what is asked at each place of the tree, stage by stage."""
@@ -193,7 +193,7 @@ class StageSequence(ViewMixin):
 
     def _view(self) -> View:
 
-        return stages_view(self)
+        return sequence_view(self)
 
 
 def total_distance(stages: Sequence[Stage]) -> float:
@@ -207,7 +207,7 @@ def mean_known(values: Sequence[float]) -> float:
     return fsum(known) / len(known) if known else nan
 
 
-def kind_of(old: Tree, new: Tree) -> str:
+def classify_change(old: Tree, new: Tree) -> str:
     """How far a tree changed: in values alone, in thresholds and categories, or in what it asks."""
     changes: tuple[SplitChange, ...] = compare_splits(old, new)
     if not changes:
@@ -224,7 +224,7 @@ def _known(value: Any) -> Any:
 # -- What sequences of stages go by, by name -----------------------------------------------------------------
 
 UPDATE, SHORTEST_PATH = "update", "shortest-path"
-STAGE_HOWS = (UPDATE, SHORTEST_PATH)
+SEQUENCE_STRATEGIES = (UPDATE, SHORTEST_PATH)
 MEMORIES = ("all", "stage")
 
 MOVEMENT_WEIGHT = 0.02  # fit that one unit of distance is worth, as a fraction of what a student explains
@@ -237,7 +237,7 @@ MIN_ROWS = 50  # of a stage; one that has fewer is joined with the next
 class StageSettings:
     """How a tree is carried through stages; None: what is usual for `strategy`."""
 
-    strategy: str = UPDATE  # one of STAGE_HOWS
+    strategy: str = UPDATE  # one of SEQUENCE_STRATEGIES
     memory: str = "all"  # rows that a stage learns from: those of "all" stages so far, or of the "stage"
     half_life: float | None = None  # in stages: the age at which a row counts half
     tolerance: float | None = None  # that the fit may fall short of a fresh student's
@@ -249,9 +249,9 @@ class StageSettings:
     strict_groups: bool = False  # forward scores are of groups that are new
 
     def __post_init__(self) -> None:
-        if self.strategy not in STAGE_HOWS:
+        if self.strategy not in SEQUENCE_STRATEGIES:
             raise ParameterError(
-                f"strategy={self.strategy!r} is unknown: choose one of {quoted(STAGE_HOWS)}."
+                f"strategy={self.strategy!r} is unknown: choose one of {quoted(SEQUENCE_STRATEGIES)}."
             )
         check_choice("memory", self.memory, MEMORIES)
         check_number("half_life", self.half_life, is_open="low", none_ok=True)
@@ -405,9 +405,9 @@ SPLIT_WORDS = {
 }
 
 
-def stages_view(sequence: StageSequence) -> View:
+def sequence_view(sequence: StageSequence) -> View:
     """A few sentences, the figures of the stages, what changed at each, and the curve of movement weights."""
-    moves, lines = dict(stage_moves(sequence)), []
+    moves, lines = dict(list_split_changes(sequence)), []
     for number, stage in enumerate(sequence.stages):
         label = printable(stage.label)
         changes = (f"  {change}" for change in moves.get(label, []))
@@ -424,7 +424,7 @@ def stages_view(sequence: StageSequence) -> View:
 # -- sentences ----------------------------------------------------------------------------------------------
 
 
-def stages_summary(sequence: StageSequence) -> str:
+def summarize_sequence(sequence: StageSequence) -> str:
     """What happened to the tree, how far it moved, and how well it predicted the stage after."""
     if len(sequence) == 1:
         return f"One stage, {printable(sequence.labels[0])}: the tree of an ordinary fit."
@@ -557,7 +557,7 @@ def curve_table(sequence: StageSequence) -> TextTable:
     return TextTable(headings, rows, title="Fit lost and total distance, by movement weight")
 
 
-def stage_moves(sequence: StageSequence) -> Iterator[tuple[str, list[str]]]:
+def list_split_changes(sequence: StageSequence) -> Iterator[tuple[str, list[str]]]:
     """For every stage at which a split changed: the split before and after."""
     for stage, diff in zip(sequence.stages[1:], sequence.diffs, strict=True):
         if changes := list(_changes(diff)):

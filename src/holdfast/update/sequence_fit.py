@@ -25,11 +25,11 @@ from holdfast.stable.consensus.train import (
     ConsensusTrees,
     Taught,
     chosen_tolerance,
-    delivered,
     distance_settings,
-    find_consensus_trees,
-    lesson_of,
-    teacher_answers,
+    fit_leaf_values,
+    make_task,
+    predict_teacher,
+    search_consensus_trees,
 )
 from holdfast.stable.selection import SelectionRule, choose
 from holdfast.stable.settings import StabilitySettings
@@ -37,7 +37,16 @@ from holdfast.stable.train import StableTrees, train
 from holdfast.tree.recorded import set_recorded
 from holdfast.tree.rules import find_paths_above, number_paths, split_key
 from holdfast.tree.tree import LEAF, Tree
-from holdfast.update.path import KEEP, SLACK, Context, Point, allowed_loss, path_by, taken_point, with_room
+from holdfast.update.path import (
+    KEEP,
+    SLACK,
+    UpdateContext,
+    UpdateOption,
+    allowed_loss,
+    choose_option,
+    make_update_path,
+    raise_limits,
+)
 from holdfast.update.search import UpdateSearch
 from holdfast.update.sequence import (
     FIRST,
@@ -48,12 +57,12 @@ from holdfast.update.sequence import (
     StageRows,
     StageSequence,
     StageSettings,
-    kind_of,
+    classify_change,
 )
-from holdfast.update.settings import UpdateSettings, usual_prior
+from holdfast.update.settings import UpdateSettings, default_prior_rows
 
 
-class Carried(NamedTuple):
+class SequenceFit(NamedTuple):
     """A sequence, what the fit of the first stage has left, and the rows that the last tree stands for."""
 
     sequence: StageSequence
@@ -64,14 +73,14 @@ class Carried(NamedTuple):
 class Step(NamedTuple):
     """One stage of a sequence of updates."""
 
-    lesson: StageLesson
-    used: InUse  # once it is updated
-    path: list[Point]  # the points that could have been taken
+    lesson: StageData
+    used: CurrentTree  # once it is updated
+    path: list[UpdateOption]  # the points that could have been taken
 
 
-def carry_through(
+def fit_sequence(
     rows: StageRows, settings: StabilitySettings, stages: StageSettings, rule: SelectionRule
-) -> Carried:
+) -> SequenceFit:
     """One tree for every stage.
 
     The first is the one that an ordinary fit to the first stage gives, by the selection rule, unless the
@@ -89,31 +98,33 @@ def carry_through(
     for step in _updates(first, rows, settings, stages):
         steps.append(step)
         if stages.strategy == SHORTEST_PATH and rows.n_stages > 1:
-            suggested.append([*(point.tree for point in step.path), *suggestions(step.lesson)])
+            suggested.append([*(point.tree for point in step.path), *suggest_structures(step.lesson)])
         if stages.compare:
             is_first = step.lesson.number == 0
             fresh.append(first.tree if is_first else retrained(step.lesson, rows, stages, rule))
     sequence = _sequence(steps, suggested, fresh, rows, stages)
     n_behind = float(rows.table.n_rows) if suggested else steps[-1].used.n_behind
-    return Carried(sequence, first.trained, n_behind)
+    return SequenceFit(sequence, first.trained, n_behind)
 
 
 def _updates(
-    first: First, rows: StageRows, settings: StabilitySettings, stages: StageSettings
+    first: InitialFit, rows: StageRows, settings: StabilitySettings, stages: StageSettings
 ) -> Iterator[Step]:
     """The first tree, and at each stage the update of the one before, as calls of `update` would give it."""
-    room = with_room(replace(settings, verbose=False), first.tree)
+    room = raise_limits(replace(settings, verbose=False), first.tree)
     numbers: Iterable[int] = range(rows.n_stages)
     if settings.verbose:
         numbers = show_progress(numbers, "Stages", rows.n_stages)
-    used = InUse(first.tree, first.loss, rows.size(0, stages))
+    used = CurrentTree(first.tree, first.loss, rows.size(0, stages))
     for number in numbers:
-        lesson = StageLesson(number, rows.learnt(number, stages), rows.size(number, stages), room)
-        path = [Point("first", first.tree, first.loss, 0.0)]
+        lesson = StageData(number, rows.learnt(number, stages), rows.size(number, stages), room)
+        path = [UpdateOption("first", first.tree, first.loss, 0.0)]
         if number:
             n_again = rows.size(number - 1, stages) if stages.memory == "all" else 0.0
             prior = (
-                usual_prior(used.n_behind, n_again) if stages.prior_rows is None else float(stages.prior_rows)
+                default_prior_rows(used.n_behind, n_again)
+                if stages.prior_rows is None
+                else float(stages.prior_rows)
             )
             more = first.references if number == 1 else ()
             carried = None if stages.prior_rows is not None else max(used.n_behind - n_again, 0.0)
@@ -134,9 +145,9 @@ def _sequence(
     """The sequence of updates, or, of what the stages suggest, the shortest path."""
     lessons, trees = [step.lesson for step in steps], [step.used.tree for step in steps]
     settings = lessons[0].settings
-    found = Candidates.of(lessons, suggested, stages.tolerance) if suggested else None
+    found = SequenceCandidates.of(lessons, suggested, stages.tolerance) if suggested else None
     distances = distance_settings(settings, [*trees, *fresh]) if found is None else found.settings
-    record = Record(rows, stages, make_metric(settings.scoring, rows.table.schema.target), distances)
+    record = StageScorer(rows, stages, make_metric(settings.scoring, rows.table.schema.target), distances)
     if found is None:
         told = then = record.stages(trees, [steps[0].used.loss, *_losses(lessons[1:], trees[1:])])
     else:
@@ -155,14 +166,14 @@ def _sequence(
     )
 
 
-def _losses(lessons: list[StageLesson], trees: list[Tree]) -> list[float]:
+def _losses(lessons: list[StageData], trees: list[Tree]) -> list[float]:
     return [float(lesson.losses([tree])[0]) for lesson, tree in zip(lessons, trees, strict=True)]
 
 
 # -- What one stage teaches ----------------------------------------------------------------------------------
 
 
-class InUse(NamedTuple):
+class CurrentTree(NamedTuple):
     """A tree in use."""
 
     tree: Tree
@@ -171,7 +182,7 @@ class InUse(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class StageLesson:
+class StageData:
     """The rows that a stage learns from, and what their teacher has to say, once it is asked."""
 
     number: int
@@ -182,12 +193,12 @@ class StageLesson:
     @cached_property
     def answers(self) -> FloatArray:
         """What the teacher says of the rows."""
-        return teacher_answers(self.learnt.table, self.learnt.groups, self.settings)
+        return predict_teacher(self.learnt.table, self.learnt.groups, self.settings)
 
     @cached_property
     def rows(self) -> Taught:
         """What is to be learnt from that."""
-        return lesson_of(self.learnt.table, self.answers, self.settings)
+        return make_task(self.learnt.table, self.answers, self.settings)
 
     @cached_property
     def student(self) -> Tree:
@@ -197,7 +208,7 @@ class StageLesson:
     @cached_property
     def consensus(self) -> ConsensusTrees:
         """The trees amid the bootstrap students, one for each tolerance."""
-        return find_consensus_trees(self.rows, self.learnt.groups, self.settings)
+        return search_consensus_trees(self.rows, self.learnt.groups, self.settings)
 
     def losses(self, trees: Sequence[Tree]) -> FloatArray:
         """What the trees lose of the teacher's variance that the student explains, with new leaf values."""
@@ -206,9 +217,9 @@ class StageLesson:
         losses = [search.loss(tree) for tree in self.rows.lesson.refit(list(trees))]
         return without_last_digits(np.array(losses))
 
-    def delivered(self, trees: Sequence[Tree]) -> list[Tree]:
+    def fit_leaf_values(self, trees: Sequence[Tree]) -> list[Tree]:
         """The trees with the leaf values of this stage."""
-        return delivered(list(trees), self.rows, self.settings)
+        return fit_leaf_values(list(trees), self.rows, self.settings)
 
     def region_without_rows(self, tree: Tree) -> tuple[object, ...]:
         """The leaves of a tree that no row of the stage reaches, with all questions above them."""
@@ -228,23 +239,23 @@ class StageLesson:
         )
 
     def update(
-        self, used: InUse, update: UpdateSettings, more: tuple[Tree, ...]
-    ) -> tuple[InUse, list[Point]]:
+        self, used: CurrentTree, update: UpdateSettings, more: tuple[Tree, ...]
+    ) -> tuple[CurrentTree, list[UpdateOption]]:
         """The tree that an update of the one in use takes, and all points of the path to it."""
         distances = distance_settings(self.settings, [used.tree])
         own_loss = allowed_loss(used.loss, self.n_rows, update.prior_rows)
-        context = Context(self.settings, update, distances, more, own_loss)
-        path = path_by(used.tree, self.learnt.table, self.learnt.groups, self.answers, context)
-        taken = path.points[taken_point(path, context)]
+        context = UpdateContext(self.settings, update, distances, more, own_loss)
+        path = make_update_path(used.tree, self.learnt.table, self.learnt.groups, self.answers, context)
+        taken = path.points[choose_option(path, context)]
         is_kept = taken.kind == KEEP
-        return InUse(taken.tree, taken.loss, used.n_behind if is_kept else path.n_behind), path.points
+        return CurrentTree(taken.tree, taken.loss, used.n_behind if is_kept else path.n_behind), path.points
 
 
 # -- trees that know nothing of other stages ----------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
-class First:
+class InitialFit:
     """The tree of the first stage, as an ordinary fit gives it."""
 
     trained: StableTrees
@@ -255,15 +266,15 @@ class First:
 
 def first_tree(
     rows: StageRows, settings: StabilitySettings, stages: StageSettings, rule: SelectionRule
-) -> First:
+) -> InitialFit:
     """The stable tree of the first stage."""
     trained, candidate = _trained(rows, 0, settings, stages, rule)
     losses, references = trained.frontier.teacher_loss, trained.references_of(candidate)
     loss = 0.0 if losses is None else float(losses[candidate])
-    return First(trained, trained.candidates.trees[candidate], loss, references.trees)
+    return InitialFit(trained, trained.candidates.trees[candidate], loss, references.trees)
 
 
-def retrained(lesson: StageLesson, rows: StageRows, stages: StageSettings, rule: SelectionRule) -> Tree:
+def retrained(lesson: StageData, rows: StageRows, stages: StageSettings, rule: SelectionRule) -> Tree:
     """The stable tree of a stage that knows nothing of the trees before it."""
     settings = lesson.settings
     is_usual = rule.selection_rule == "within-tolerance" and rule.tolerance_unit in (None, "teacher")
@@ -290,7 +301,7 @@ N_REFERENCES = 3  # of a stage: the bootstrap students that lie nearest to its c
 
 
 @dataclass(frozen=True, eq=False)
-class Candidates:
+class SequenceCandidates:
     """Every structure with the values of every stage, what it loses there, and all distances."""
 
     trees: tuple[tuple[Tree, ...], ...]  # of each stage, all structures
@@ -300,20 +311,20 @@ class Candidates:
     settings: DistanceSettings
     tolerance: float | None
     regions: LongArray  # (stages, structures): those with one number ask the same where the stage has no rows
-    lessons: tuple[StageLesson, ...] = ()
+    lessons: tuple[StageData, ...] = ()
 
     @classmethod
     def of(
         cls,
-        lessons: Sequence[StageLesson],
+        lessons: Sequence[StageData],
         suggested: Sequence[Sequence[Tree]],
         tolerance: float | None,
-    ) -> Candidates:
+    ) -> SequenceCandidates:
         """The structures that the stages suggest, each once."""
         structures, origin = _distinct(suggested)
         settings = lessons[0].settings
         distances = distance_settings(settings, structures)
-        trees = [tuple(lesson.delivered(structures)) for lesson in lessons]
+        trees = [tuple(lesson.fit_leaf_values(structures)) for lesson in lessons]
         regions = [[lesson.region_without_rows(tree) for tree in structures] for lesson in lessons]
         return cls(
             tuple(trees),
@@ -384,7 +395,7 @@ class Candidates:
         return trees, [float(self.losses[stage, place]) for stage, place in enumerate(structures)]
 
 
-def suggestions(lesson: StageLesson) -> list[Tree]:
+def suggest_structures(lesson: StageData) -> list[Tree]:
     """The structures of one stage: the student, the trees amid the references, and the nearest of these."""
     consensus = lesson.consensus
     middle = consensus.trees[-1]
@@ -395,7 +406,7 @@ def suggestions(lesson: StageLesson) -> list[Tree]:
     return [*consensus.trees, *(round_exactly(tree, lesson.learnt.table) for tree in others)]
 
 
-def _carried(trees: Sequence[Sequence[Tree]], lessons: Sequence[StageLesson]) -> Iterator[tuple[Tree, ...]]:
+def _carried(trees: Sequence[Sequence[Tree]], lessons: Sequence[StageData]) -> Iterator[tuple[Tree, ...]]:
     """The trees of each stage; where it has no rows, with the values of the same structure a stage before."""
     before: tuple[Tree, ...] = ()
     for lesson, own in zip(lessons, trees, strict=True):
@@ -485,7 +496,7 @@ def _whole(values: FloatArray, unit: float) -> LongArray:
 
 
 @dataclass(frozen=True, eq=False)
-class Record:
+class StageScorer:
     """The rows that the trees of a sequence are tried on, and how."""
 
     rows: StageRows
@@ -514,9 +525,9 @@ class Record:
         kind, away, churn, flips = FIRST, nan, nan, nan
         if number:
             before = trees[number - 1]
-            kind = kind_of(before, tree)
+            kind = classify_change(before, tree)
             away = float(distances_between([before], [tree], self.distances)[0, 0])
-            churn, flips = changed_answers(before, tree, self.rows.own(number).table)
+            churn, flips = measure_change(before, tree, self.rows.own(number).table)
         score, error, n_forward = self._forward(number, tree)
         return Stage(
             label=self.rows.labels[number],
@@ -543,7 +554,7 @@ class Record:
         return score.value, score.error, found.table.n_rows
 
 
-def changed_answers(before: Tree, after: Tree, table: Table) -> tuple[float, float]:
+def measure_change(before: Tree, after: Tree, table: Table) -> tuple[float, float]:
     """The mean change of the answers, of numbers in standard deviations of the target, and the flips."""
     crossings = Crossings.of(before, after, table)
     if before.schema.target.is_classes:

@@ -10,7 +10,7 @@ from holdfast.errors import ParameterError
 from holdfast.tree.edit import edited_nodes
 from holdfast.tree.tree import Tree
 
-HOWS = ("nearest", "keep", "refit", "retrain", "candidate")
+STRATEGIES = ("nearest", "keep", "refit", "retrain", "candidate")
 
 LEAST_PRIOR = 1 / 3  # of the rows that a tree was trained on: people know it, even if all rows are given
 UPDATE_TOLERANCE = 0.02  # of what a fresh tree explains of the teacher's variance
@@ -22,7 +22,7 @@ UPDATE_TOLERANCE = 0.02  # of what a fresh tree explains of the teacher's varian
 class UpdateSettings:
     """How a deployed tree is updated: which way, how far from the best fit, and what must stay."""
 
-    strategy: str = "nearest"  # one of HOWS
+    strategy: str = "nearest"  # one of STRATEGIES
     tolerance: float = UPDATE_TOLERANCE  # that the fit may fall short of a fresh tree's
     frozen: tuple[int, ...] = ()  # nodes of the deployed tree that must ask, or say, what they do
     validation: float | None = 1 / 3  # of the new rows: held out to score by; None: none are
@@ -30,7 +30,7 @@ class UpdateSettings:
     carried: float | None = None  # of these, rows that leaf values and counts take over; None: all
 
     def __post_init__(self) -> None:
-        check_choice("strategy", self.strategy, HOWS)
+        check_choice("strategy", self.strategy, STRATEGIES)
         check_number("tolerance", self.tolerance)
         check_number("prior_rows", self.prior_rows)
         check_fraction("validation", self.validation, none_ok=True)
@@ -55,12 +55,12 @@ class UpdateSettings:
             )
 
 
-def usual_prior(n_behind: float, n_again: float) -> float:
+def default_prior_rows(n_behind: float, n_again: float) -> float:
     """The rows that a deployed tree stands for, of which so many are given again."""
     return max(n_behind - n_again, LEAST_PRIOR * n_behind)
 
 
-def frozen_nodes(frozen: int | str | Sequence[int], tree: Tree) -> tuple[int, ...]:
+def parse_frozen(frozen: int | str | Sequence[int], tree: Tree) -> tuple[int, ...]:
     """One node of the tree, or several, as numbers; "edited" are those that a person made what they are."""
     if isinstance(frozen, str):
         if frozen != "edited":

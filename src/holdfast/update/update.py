@@ -48,11 +48,11 @@ from holdfast.update.path import (
     REFIT,
     RETRAIN,
     SLACK,
-    Context,
-    Point,
+    UpdateContext,
+    UpdateOption,
     allowed_loss,
-    taken_point,
-    update_path,
+    choose_option,
+    fit_update_path,
 )
 from holdfast.update.settings import UpdateSettings
 
@@ -95,7 +95,7 @@ class TreeUpdate(ViewMixin):
     n_rows: int  # learnt from
     n_behind: float  # rows that an updated tree stands for, those of before included
     n_scored: int  # held out to score by; 0: the scores are those on the rows that were learnt from
-    rows: JudgedRows | None  # None in another process, or after it was pickled
+    rows: PolicyData | None  # None in another process, or after it was pickled
     verdict: PolicyVerdict | None = None  # on the step that is taken, if there is a policy
     is_forced: bool = False  # it is taken although the policy forbids it
     is_asked: bool = False  # the step was named by `take`, not chosen by the rule
@@ -137,7 +137,7 @@ class TreeUpdate(ViewMixin):
         return update_view(self)
 
 
-class NewRows(NamedTuple):
+class UpdateData(NamedTuple):
     """The rows that an update learns from: the new ones, and perhaps old ones."""
 
     table: Table
@@ -147,7 +147,7 @@ class NewRows(NamedTuple):
 
 def update_tree(
     deployed: Tree,
-    rows: NewRows,
+    rows: UpdateData,
     settings: StabilitySettings,
     update: UpdateSettings,
     *,
@@ -178,8 +178,8 @@ def update_tree(
     own_loss = allowed_loss(
         own_loss, count_effective_rows(given.table.weight, given.table.n_rows), update.prior_rows
     )
-    context = Context(settings, update, distances, tuple(more), own_loss, rule or SelectionRule())
-    path = update_path(deployed, rows.table, rows.groups, context)
+    context = UpdateContext(settings, update, distances, tuple(more), own_loss, rule or SelectionRule())
+    path = fit_update_path(deployed, rows.table, rows.groups, context)
     held_out = _held_out(rows, settings, update)
     like = path
     if held_out.any():
@@ -187,14 +187,14 @@ def update_tree(
         # A change is judged by a change: they are searched even if fewer rows do not ask for any.
         changes = [point.loss for point in path.points if point.kind == CHANGE]
         alike = context._replace(loss_to_reach=max(min(changes), 0.0) if changes else None)
-        like = update_path(deployed, rows.table.subset(learnt), subset_groups(rows.groups, learnt), alike)
+        like = fit_update_path(deployed, rows.table.subset(learnt), subset_groups(rows.groups, learnt), alike)
     scored_rows = held_out if held_out.any() else rows.is_new
     steps = _steps(path.points, like.found, rows, scored_rows, metric)
     helps = [is_no_worse(step, deployed) for step in steps] if held_out.any() else None
     return TreeUpdate(
         deployed,
         steps,
-        taken_point(path, context, helps),
+        choose_option(path, context, helps),
         update,
         metric,
         distances,
@@ -202,27 +202,27 @@ def update_tree(
         n_rows=given.table.n_rows,
         n_behind=path.n_behind,
         n_scored=n_scored(rows.table.subset(held_out)),
-        rows=JudgedRows(_new_rows(given), rows.table.subset(scored_rows)),
+        rows=PolicyData(_new_rows(given), rows.table.subset(scored_rows)),
     )
 
 
 # -- scores ---------------------------------------------------------------------------------------------
 
 
-def _in_order(rows: NewRows) -> NewRows:
+def _in_order(rows: UpdateData) -> UpdateData:
     """The rows in one order, whatever order they came in; copies of a row as one group."""
     given = [rows.is_new.astype(np.int64), *([] if rows.groups is None else [rows.groups])]
     table, in_order, copies = canonical(rows.table, given)
     groups = in_order[1] if rows.groups is not None else copies_as_groups(table, copies)
-    return NewRows(table, groups, in_order[0] == 1)
+    return UpdateData(table, groups, in_order[0] == 1)
 
 
-def _new_rows(rows: NewRows) -> Table:
+def _new_rows(rows: UpdateData) -> Table:
     new = rows.table.subset(rows.is_new)
     return new.subset(fixed_order(new))
 
 
-def _held_out(rows: NewRows, settings: StabilitySettings, update: UpdateSettings) -> BoolArray:
+def _held_out(rows: UpdateData, settings: StabilitySettings, update: UpdateSettings) -> BoolArray:
     """The new rows that scores are measured on; none if there are too few to hold out."""
     if update.validation is None:
         return np.zeros(rows.table.n_rows, np.bool_)
@@ -233,7 +233,7 @@ def _held_out(rows: NewRows, settings: StabilitySettings, update: UpdateSettings
 
 
 def _steps(
-    path: list[Point], like: list[Point], rows: NewRows, scored: BoolArray, metric: Metric
+    path: list[UpdateOption], like: list[UpdateOption], rows: UpdateData, scored: BoolArray, metric: Metric
 ) -> tuple[UpdateStep, ...]:
     """The steps of the path, each with the scores of the tree made alike, against keeping the tree."""
     part = rows.table.subset(scored)
@@ -294,7 +294,7 @@ def is_no_worse(step: UpdateStep, deployed: Tree) -> bool:
     return is_by_chance and likelihood > error
 
 
-def _alike(point: Point, like: list[Point]) -> Point | None:
+def _alike(point: UpdateOption, like: list[UpdateOption]) -> UpdateOption | None:
     """The point of another path that was made the same way, and fits about as well; None if there is none.
 
     A tree of another kind would lend its score to a change that it does not make.
@@ -316,7 +316,7 @@ def n_scored(held_out: Table) -> int:
 
 
 @dataclass(frozen=True, eq=False)
-class JudgedRows:
+class PolicyData:
     """The rows that an update is judged by."""
 
     new: Table  # all new rows

@@ -6,7 +6,7 @@ import pytest
 from holdfast import DataWarning, Table
 from holdfast._arrays import LongArray
 from holdfast.data.folds import Fold, draw_folds, draw_stable_folds, read_folds
-from holdfast.stable.rows import RowInfo, divide
+from holdfast.stable.rows import RowMetadata, split_rows
 from holdfast.stable.settings import StabilitySettings
 
 SEED = (0, 1)
@@ -73,13 +73,15 @@ def test_as_many_folds_as_asked_for_need_no_word() -> None:
         assert len(draw_folds(table, groups, 5, SEED)) == 5
         assert len(draw_folds(table, None, 5, SEED)) == 5
         assert len(draw_folds(table, groups, 0.2, SEED)) == 1
-        divide(table, StabilitySettings(method="bootstrap", validation=5), RowInfo(groups=groups))
+        split_rows(table, StabilitySettings(method="bootstrap", validation=5), RowMetadata(groups=groups))
         table, groups = rows_of([80, 5, 5, 5, 5])
-        divide(table, StabilitySettings(method="bootstrap"), RowInfo(groups=groups))  # none were asked for
+        split_rows(
+            table, StabilitySettings(method="bootstrap"), RowMetadata(groups=groups)
+        )  # none were asked for
 
 
 def test_fewer_validation_folds_than_asked_for_are_reported_once() -> None:
     table, groups = rows_of([80, 5, 5, 5, 5])
     with pytest.warns(DataWarning, match="5 folds were asked for") as said:
-        divide(table, StabilitySettings(method="bootstrap", validation=5), RowInfo(groups=groups))
+        split_rows(table, StabilitySettings(method="bootstrap", validation=5), RowMetadata(groups=groups))
     assert len(said) == 1

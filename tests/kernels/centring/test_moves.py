@@ -22,7 +22,7 @@ from holdfast.kernels.consensus.moves import (
 from holdfast.kernels.consensus.problem import Bounds, Problem, fill_histograms, split_stats
 from holdfast.kernels.consensus.search import settle
 from holdfast.kernels.jit import kernel
-from holdfast.stable.consensus.search import memory_for
+from holdfast.stable.consensus.search import make_work
 from reference.centring import SmallSearch, below, paths_of, replaced
 
 pytestmark = pytest.mark.kernel
@@ -63,7 +63,7 @@ def test_every_question_is_priced_by_its_rows_and_never_bounded_from_above(kind:
     bounds = Bounds(4, 0.0, np.inf, 0.0, 1.0)
     given = parts.questions.packed, parts.rows, parts.points, parts.grafts
     problem = Problem(*given, bounds, parts.held, parts.guide)
-    work = memory_for(parts, small.search.student.nodes)
+    work = make_work(parts, small.search.student.nodes)
     settled(problem, work)
     assert work.current.total.sum() / 5 == pytest.approx(small.distances([small.student])[0], abs=1e-6)
     for v, path in enumerate(paths_of(shape)):

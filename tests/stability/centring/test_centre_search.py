@@ -9,7 +9,7 @@ from holdfast import GrowthRules, Table
 from holdfast._arrays import FloatArray
 from holdfast.data.resampling import Units
 from holdfast.distance.costs import DistanceSettings
-from holdfast.stable.consensus.distil import Lesson
+from holdfast.stable.consensus.distil import DistillationTask
 from holdfast.stable.consensus.search import ConsensusSearch
 from holdfast.tree.tree import Tree
 from reference.centring import SmallSearch, shape_of, small_lesson
@@ -83,7 +83,7 @@ def central_tree(table: Table, answers: FloatArray) -> Tree:
     """The central tree of a table."""
     ones = np.ones(table.n_rows, np.int32)
     rules = GrowthRules(max_leaf_nodes=4, min_samples_leaf=4)
-    lesson = Lesson.of(table, answers, ones, np.ones(table.n_rows), rules)
+    lesson = DistillationTask.of(table, answers, ones, np.ones(table.n_rows), rules)
     student = lesson.grow(ones)
     references = lesson.grow_many(ones, Units.of(table), (0, 10), 5, 1, "")
     settings = DistanceSettings.of_depth(3, "paper", "label", 3.0)

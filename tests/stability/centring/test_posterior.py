@@ -12,7 +12,7 @@ from holdfast._arrays import FloatArray
 from holdfast.explain.leaf_evidence import node_interval
 from holdfast.growth.rules import GrowthRules
 from holdfast.scoring.intervals import wilson_interval
-from holdfast.stable.consensus.distil import with_posterior_values
+from holdfast.stable.consensus.distil import set_posterior_values
 from holdfast.tree.monotone import make_threshold_losses, set_losses
 from holdfast.tree.tree import LEAF, Tree
 
@@ -32,7 +32,7 @@ def stump(target: Any, teacher: list[list[float]]) -> tuple[Tree, Table]:
 def leaves_of(tree: Tree, table: Table, repeats: Any = None, weight: Any = None) -> FloatArray:
     repeats = np.ones(70, np.int32) if repeats is None else repeats
     weight = repeats.astype(float) if weight is None else weight
-    return with_posterior_values(tree, table, repeats, weight).value[1:]
+    return set_posterior_values(tree, table, repeats, weight).value[1:]
 
 
 def labels(*counts: tuple[str, int]) -> list[str]:

@@ -6,7 +6,7 @@ import pytest
 from holdfast import CART, SizeChoice, Table, grow
 from holdfast.stable.consensus.size import SIZES, choose_size
 from holdfast.stable.settings import StabilitySettings
-from holdfast.stable.train import prepare
+from holdfast.stable.train import prepare_training_set
 
 
 def choice_of(explained: list[float], error: list[float]) -> SizeChoice:
@@ -48,7 +48,7 @@ def test_what_is_explained_and_its_paired_error_are_those_of_rows_not_seen(weigh
     X = chance.normal(size=(300, 2)).round(2)
     y = np.where(X[:, 0] + chance.normal(size=300) > 0, "yes", "no")
     weight = np.where(X[:, 1] > 0, 2.0, 1.0) if weighted else None
-    rows = prepare(Table.from_arrays(X, y, weight), StabilitySettings())
+    rows = prepare_training_set(Table.from_arrays(X, y, weight), StabilitySettings())
     held_out = rows.division.validation[0]
     trees = [grow(rows.table.subset(~held_out), CART.replace(max_leaf_nodes=size)) for size in SIZES]
     choice = choose_size(rows, [(held_out, trees)])

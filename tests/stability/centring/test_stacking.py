@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from holdfast.stable.consensus.teacher import HeldOutPredictions, stacked_weights
+from holdfast.stable.consensus.teacher import HeldOutPredictions, choose_part_weights
 
 USUAL = np.array([0.25, 0.25, 0.5])
 
@@ -23,7 +23,7 @@ def error_of(rows: HeldOutPredictions, weights: np.ndarray) -> float:
 def test_the_weights_minimise_the_error_drawn_to_the_usual_ones():
     """Against a fine grid of all weights of sum 1."""
     rows = made([0.1, 0.2, 0.6])
-    found = stacked_weights([rows], USUAL)
+    found = choose_part_weights([rows], USUAL)
     before = error_of(rows, USUAL)
     grid = [np.array([a, b, 100 - a - b]) / 100 for a in range(101) for b in range(101 - a)]
     best = min(grid, key=lambda w: error_of(rows, w) / before + 0.1 * ((w - USUAL) ** 2).sum())
@@ -31,9 +31,9 @@ def test_the_weights_minimise_the_error_drawn_to_the_usual_ones():
 
 
 def test_the_usual_weights_stay_unless_the_error_falls_by_a_tenth():
-    assert stacked_weights([made([0.2, 0.2, 0.15])], USUAL) is USUAL
-    assert stacked_weights([made([0.0, 0.0, 0.0])], USUAL) is USUAL  # nothing is left to gain
-    assert stacked_weights([made([1e-9, 1e-9, 1e-9])], USUAL) is USUAL
+    assert choose_part_weights([made([0.2, 0.2, 0.15])], USUAL) is USUAL
+    assert choose_part_weights([made([0.0, 0.0, 0.0])], USUAL) is USUAL  # nothing is left to gain
+    assert choose_part_weights([made([1e-9, 1e-9, 1e-9])], USUAL) is USUAL
 
 
 def test_a_row_of_weight_two_counts_as_two_rows():
@@ -42,5 +42,5 @@ def test_a_row_of_weight_two_counts_as_two_rows():
         [np.tile(p, (2, 1)) for p in rows.predictions], np.tile(rows.truth, (2, 1)), None
     )
     weighted = rows._replace(weight=np.full(50, 2.0))
-    assert stacked_weights([twice], USUAL).tolist() == stacked_weights([weighted], USUAL).tolist()
-    assert stacked_weights([rows, rows], USUAL).tolist() == stacked_weights([twice], USUAL).tolist()
+    assert choose_part_weights([twice], USUAL).tolist() == choose_part_weights([weighted], USUAL).tolist()
+    assert choose_part_weights([rows, rows], USUAL).tolist() == choose_part_weights([twice], USUAL).tolist()

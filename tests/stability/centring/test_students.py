@@ -5,7 +5,7 @@ import pytest
 
 from holdfast import GrowthRules
 from holdfast.data.resampling import Units
-from holdfast.stable.consensus.distil import Lesson
+from holdfast.stable.consensus.distil import DistillationTask
 from reference.centring import small_lesson
 
 pytestmark = pytest.mark.kernel
@@ -18,7 +18,7 @@ def test_a_student_cut_to_fewer_leaves_is_the_one_that_grows_no_further(n_classe
 
     def grown(most_leaves: int):
         rules = GrowthRules(max_leaf_nodes=most_leaves, min_samples_leaf=3)
-        lesson = Lesson.of(table, answers, np.ones(120, np.int32), np.ones(120), rules)
+        lesson = DistillationTask.of(table, answers, np.ones(120, np.int32), np.ones(120), rules)
         return [lesson.student(ones), *lesson.students(ones, Units.of(table), (0, 10), 12, 1, "")]
 
     largest = grown(12)
@@ -34,7 +34,9 @@ def test_a_student_cut_to_fewer_leaves_is_the_one_that_grows_no_further(n_classe
 
 def test_a_student_is_cut_to_no_more_than_it_has() -> None:
     table, answers = small_lesson(np.random.default_rng(1), 60, 2)
-    lesson = Lesson.of(table, answers, np.ones(60, np.int32), np.ones(60), GrowthRules(max_leaf_nodes=4))
+    lesson = DistillationTask.of(
+        table, answers, np.ones(60, np.int32), np.ones(60), GrowthRules(max_leaf_nodes=4)
+    )
     student = lesson.student(np.ones(60, np.int32))
     assert student.cut_to(9) is student.tree
     assert student.cut_to(1).n_leaves == 1

@@ -7,13 +7,13 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from holdfast import StableTreeClassifier, Table, grow
-from holdfast.stable.consensus.distil import coarse_table, on_cuts, round_cuts
+from holdfast.stable.consensus.distil import choose_round_cuts, coarsen_table, move_to_cuts
 from holdfast.stable.settings import StabilityRules
 
 
 def cuts(values: object, least_share: float = 1 / 32) -> list[float]:
     column = np.asarray(values, np.float64)
-    return round_cuts(column, np.ones(len(column), np.int32), least_share).tolist()
+    return choose_round_cuts(column, np.ones(len(column), np.int32), least_share).tolist()
 
 
 def test_cuts_are_round_numbers_in_the_middle_of_the_values():
@@ -69,7 +69,7 @@ def test_a_row_of_weight_two_counts_as_two_rows():
     column = np.array([1.0, 2.0, 4.0, 8.0, 16.0, 31.0])
     repeats = np.array([1, 2, 3, 1, 2, 1], np.int32)
     twice = np.repeat(column, repeats)
-    assert round_cuts(column, repeats, 1 / 4).tolist() == cuts(twice, 1 / 4)
+    assert choose_round_cuts(column, repeats, 1 / 4).tolist() == cuts(twice, 1 / 4)
 
 
 def test_trees_of_coarse_rows_send_the_rows_the_same_way():
@@ -77,9 +77,9 @@ def test_trees_of_coarse_rows_send_the_rows_the_same_way():
     X = rng.normal(50, 20, (300, 3))
     X[::7, 1] = np.nan
     table = Table.from_arrays(X, X[:, 0] + np.nan_to_num(X[:, 1]) > 90)
-    coarse, found = coarse_table(table, np.ones(300, np.int32))
+    coarse, found = coarsen_table(table, np.ones(300, np.int32))
     tree = grow(coarse)
-    moved = on_cuts(tree, found)
+    moved = move_to_cuts(tree, found)
     assert np.array_equal(moved.apply(table), tree.apply(coarse))
     assert all(
         moved.threshold[node] in found[moved.feature[node]]

@@ -10,7 +10,7 @@ from holdfast.errors import ParameterError
 from holdfast.growth.rules import GrowthRules
 from holdfast.scoring.metric import make_metric
 from holdfast.stable.settings import METHODS, StabilitySettings
-from holdfast.stable.train import method_of, prepare, train
+from holdfast.stable.train import get_method, prepare_training_set, train
 
 random = np.random.default_rng(2)
 X = random.normal(size=(90, 2))
@@ -24,8 +24,8 @@ TARGETS = {"classes": (CLASSES, "gini"), "numbers": (NUMBERS, "squared_error")}
 def test_a_method_gives_reference_trees_and_candidates_that_each_have_a_score(name: str, target: str):
     table, criterion = TARGETS[target]
     settings = StabilitySettings(GrowthRules(criterion, max_depth=3), method=name, n_estimators=7)
-    rows = prepare(table, settings)
-    grown = method_of(name).grow(rows, settings, make_metric(None, table.schema.target))
+    rows = prepare_training_set(table, settings)
+    grown = get_method(name).grow(rows, settings, make_metric(None, table.schema.target))
     assert len(grown.references) == 7
     n_sizes = 1 if grown.sizes is None else len(np.unique(grown.sizes.max_leaf_nodes))
     assert 1 <= len(grown.candidates) <= 7 * n_sizes
@@ -38,7 +38,7 @@ def test_a_method_gives_reference_trees_and_candidates_that_each_have_a_score(na
 
 @pytest.mark.parametrize("name", METHODS)
 def test_candidates_are_scored_on_rows_that_their_division_holds_out(name: str):
-    division = prepare(CLASSES, StabilitySettings(method=name)).division
+    division = prepare_training_set(CLASSES, StabilitySettings(method=name)).division
     for training, held_out in zip(division.training, division.validation, strict=True):
         assert held_out.any()
         assert not (training & held_out).any()

@@ -16,7 +16,7 @@ from holdfast.errors import ParameterError
 from holdfast.growth.grow import grow
 from holdfast.growth.rules import GrowthRules
 from holdfast.stable.settings import StabilitySettings
-from holdfast.stable.train import StableTrees, prepare, train
+from holdfast.stable.train import StableTrees, prepare_training_set, train
 from holdfast.tree.tree import Tree
 
 N_ROWS = 120
@@ -59,7 +59,7 @@ def in_order(holdout: np.ndarray) -> tuple[Table, np.ndarray]:
 def test_trees_distances_and_scores_are_the_seed_s_on_a_holdout_of_one_s_own():
     trained = train(TABLE, PAPER, holdout=HOLDOUT)
     table, holdout = in_order(HOLDOUT)
-    early = prepare(TABLE, PAPER, holdout=HOLDOUT).division.early
+    early = prepare_training_set(TABLE, PAPER, holdout=HOLDOUT).division.early
     references = [by_hand(table, early, Branch.REFERENCE_TREES, number) for number in range(6)]
     candidates = [by_hand(table, ~holdout, Branch.CANDIDATE_TREES, number) for number in range(6)]
     assert list(map(tree_bits, trained.references.trees)) == list(map(tree_bits, references))
@@ -96,7 +96,7 @@ def test_refitting_and_shrinking_are_not_the_paper_s_business():
 
 @pytest.mark.parametrize(("validation", "n_held_out"), [("auto", 40), (0.25, 30)])
 def test_one_part_of_the_rows_is_held_out_and_half_of_the_others_are_early(validation: Any, n_held_out: int):
-    division = prepare(TABLE, replace(PAPER, validation=validation)).division
+    division = prepare_training_set(TABLE, replace(PAPER, validation=validation)).division
     (holdout,) = division.validation
     assert holdout.sum() == n_held_out
     assert not (holdout & division.early).any()
@@ -106,20 +106,20 @@ def test_one_part_of_the_rows_is_held_out_and_half_of_the_others_are_early(valid
 def test_the_holdout_is_plainly_random_so_that_shares_of_the_classes_vary():
     shares = set()
     for seed in range(10):
-        rows = prepare(TABLE, replace(PAPER, seed=seed))
+        rows = prepare_training_set(TABLE, replace(PAPER, seed=seed))
         shares.add(int(rows.table.target[rows.division.validation[0]].sum()))
     assert len(shares) > 2
 
 
 def test_groups_are_held_out_as_a_whole():
-    rows = prepare(TABLE, PAPER, groups=np.arange(N_ROWS) // 4)
+    rows = prepare_training_set(TABLE, PAPER, groups=np.arange(N_ROWS) // 4)
     (holdout,) = rows.division.validation
     assert rows.groups is not None
     assert not set(rows.groups[holdout]) & set(rows.groups[~holdout])
 
 
 def test_stages_say_which_rows_are_early():
-    rows = prepare(TABLE, PAPER, stage=np.arange(N_ROWS) // 40)
+    rows = prepare_training_set(TABLE, PAPER, stage=np.arange(N_ROWS) // 40)
     assert rows.stage is not None
     assert np.array_equal(rows.division.early, rows.stage < 2)  # two of three equal stages hold a half
 

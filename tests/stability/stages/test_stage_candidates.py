@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from holdfast.distance.costs import DistanceSettings
-from holdfast.update.sequence_fit import Candidates
+from holdfast.update.sequence_fit import SequenceCandidates
 
 
 def made(
@@ -12,11 +12,11 @@ def made(
     origin: list[int],
     tolerance: float | None = None,
     regions: list[list[int]] | None = None,
-) -> Candidates:
+) -> SequenceCandidates:
     """Structures without trees, each 1 away from every other."""
     table = np.array(losses)
     links = 1.0 - np.eye(table.shape[1])
-    return Candidates(
+    return SequenceCandidates(
         trees=(),
         origin=np.array(origin),
         losses=table,

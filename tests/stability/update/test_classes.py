@@ -6,9 +6,9 @@ import pytest
 from holdfast import Table, Tree
 from holdfast.data.schema import Feature, Schema, Target
 from holdfast.growth.rules import GrowthRules
-from holdfast.stable.consensus.distil import Lesson, rounded_answers
+from holdfast.stable.consensus.distil import DistillationTask, quantize_predictions
 from holdfast.stable.consensus.train import Taught
-from holdfast.update.path import steadied
+from holdfast.update.path import keep_leaf_classes
 
 SCHEMA = Schema((Feature("x", low=0.0, high=3.0),), Target("y", classes=("no", "yes")))
 
@@ -27,8 +27,10 @@ def rows_of(*chances: float) -> Taught:
     x = np.repeat([0.5, 1.5, 2.5], 10)
     table = Table(SCHEMA, (x,), (np.arange(30) % 2).astype(np.int32))
     said = np.repeat(chances, 10)
-    answers = rounded_answers(np.stack([1 - said, said], axis=1))
-    lesson = Lesson.of(table, answers, np.ones(30, np.int32), np.ones(30), GrowthRules(min_samples_leaf=1))
+    answers = quantize_predictions(np.stack([1 - said, said], axis=1))
+    lesson = DistillationTask.of(
+        table, answers, np.ones(30, np.int32), np.ones(30), GrowthRules(min_samples_leaf=1)
+    )
     return Taught(lesson, np.ones(30, np.int32), 0)
 
 
@@ -45,13 +47,13 @@ def test_the_cheapest_leaves_keep_their_class_as_far_as_the_budget_goes() -> Non
     assert classes(DEPLOYED) == ["no", "no", "yes"]
     assert classes(UPDATED) == ["no", "yes", "no"]
     # Ten rows times 0.05 squared are 0.025, and times 0.1 squared 0.1.
-    assert classes(steadied(UPDATED, DEPLOYED, ROWS, 0.024)) == ["no", "yes", "no"]
-    assert classes(steadied(UPDATED, DEPLOYED, ROWS, 0.026)) == ["no", "no", "no"]
-    assert classes(steadied(UPDATED, DEPLOYED, ROWS, 0.126)) == ["no", "no", "yes"]
+    assert classes(keep_leaf_classes(UPDATED, DEPLOYED, ROWS, 0.024)) == ["no", "yes", "no"]
+    assert classes(keep_leaf_classes(UPDATED, DEPLOYED, ROWS, 0.026)) == ["no", "no", "no"]
+    assert classes(keep_leaf_classes(UPDATED, DEPLOYED, ROWS, 0.126)) == ["no", "no", "yes"]
 
 
 def test_a_leaf_that_keeps_its_class_says_one_half() -> None:
-    kept = steadied(UPDATED, DEPLOYED, ROWS, 1.0)
+    kept = keep_leaf_classes(UPDATED, DEPLOYED, ROWS, 1.0)
     assert kept.predict_proba([[0.5], [1.5], [2.5]])[:, 1].tolist() == pytest.approx([0.2, 0.5, 0.5])
 
 
@@ -64,9 +66,9 @@ def test_a_leaf_whose_rows_had_both_classes_has_none_to_keep() -> None:
             {"value": [0.52, 0.48], "count": 20},
         ],
     )
-    assert classes(steadied(merged, DEPLOYED, ROWS, 1.0)) == ["no", "no", "no"]
+    assert classes(keep_leaf_classes(merged, DEPLOYED, ROWS, 1.0)) == ["no", "no", "no"]
 
 
 def test_nothing_changes_where_no_class_does_or_nothing_may_be_spent() -> None:
-    assert steadied(DEPLOYED, DEPLOYED, ROWS, 1.0) is DEPLOYED
-    assert steadied(UPDATED, DEPLOYED, ROWS, -0.1) is UPDATED
+    assert keep_leaf_classes(DEPLOYED, DEPLOYED, ROWS, 1.0) is DEPLOYED
+    assert keep_leaf_classes(UPDATED, DEPLOYED, ROWS, -0.1) is UPDATED

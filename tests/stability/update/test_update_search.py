@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from holdfast import Table, tree_distance
-from holdfast.stable.consensus.train import consensus_trees, distance_settings, taught_by
+from holdfast.stable.consensus.train import distance_settings, taught_by, train_consensus_trees
 from holdfast.stable.settings import StabilitySettings
 from holdfast.tree.check import check_tree
 from holdfast.tree.rules import find_paths_above, is_same_split, number_paths, subtree_sizes
@@ -33,7 +33,7 @@ def search_of(
 ) -> UpdateSearch:
     before, after = rows(seed, task=task), rows(seed + 100, shift=shift, task=task)
     schema = before.schema.widened(after.schema)
-    old = consensus_trees(before, None, SETTINGS).trees[-1].with_schema(schema)
+    old = train_consensus_trees(before, None, SETTINGS).trees[-1].with_schema(schema)
     after = Table(schema, after.columns, after.target)
     taught = taught_by(after, None, SETTINGS)
     student = taught.lesson.grow(taught.repeats)

@@ -32,14 +32,14 @@ from holdfast.tree.tree import KNOWN, Tree
 UNIT = 2.0**-14  # of the teacher's answers: rounding hides the last digits, which no two machines agree on
 
 
-def rounded_answers(answers: FloatArray) -> FloatArray:
+def quantize_predictions(answers: FloatArray) -> FloatArray:
     """Answers from 0 to 1 as multiples of the unit; fractions of more than two classes are never 0.
 
     What rounding adds or takes from a row of such fractions, the greatest of them makes up for.
 
-    >>> rounded_answers(np.array([[0.25, 0.75]])).tolist()
+    >>> quantize_predictions(np.array([[0.25, 0.75]])).tolist()
     [[0.25, 0.75]]
-    >>> rounded_answers(np.array([[1 / 3, 2 / 3, 0.0]])).sum().item()
+    >>> quantize_predictions(np.array([[1 / 3, 2 / 3, 0.0]])).sum().item()
     1.0
     """
     units = np.rint(np.clip(answers, 0.0, 1.0) / UNIT)
@@ -63,7 +63,7 @@ class Student(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Lesson:
+class DistillationTask:
     """A table whose target is what the teacher says, and the way back to trees of the real target.
 
     Of two classes the fraction of the second is learnt, of a number the number itself. Of more classes every
@@ -89,7 +89,7 @@ class Lesson:
         importance: FloatArray,
         rules: GrowthRules,
         thresholds: str = "round",
-    ) -> "Lesson":
+    ) -> "DistillationTask":
         """The lesson of a teacher's answers, for trees that keep to the rules.
 
         `repeats` are the rows that each row stands for, `importance` is the weight of one of them. With
@@ -127,7 +127,7 @@ class Lesson:
         as_written = [] if rules.first_splits is None else read_first_splits(table.schema, rules.first_splits)
         if thresholds == "exact":
             return cls(table, answers, weight, lesson, rules, fixed, lesson, (None,) * len(table.columns))
-        coarse, cuts = coarse_table(
+        coarse, cuts = coarsen_table(
             table, n_rows, [(split.feature.name, split.threshold) for split in as_written]
         )
         columns = coarse.columns
@@ -135,7 +135,7 @@ class Lesson:
             columns = tuple(column[row] for column in columns)
         return cls(table, answers, weight, lesson, rules, fixed, replace(lesson, columns=columns), cuts)
 
-    def limited(self, rules: GrowthRules) -> "Lesson":
+    def limited(self, rules: GrowthRules) -> "DistillationTask":
         """The lesson for students with the size, the depth and the rows in a leaf of these rules."""
         limited = self.rules.replace(
             max_leaf_nodes=rules.max_leaf_nodes,
@@ -202,7 +202,7 @@ class Lesson:
         copies = [np.repeat(counts, self.n_copies).astype(np.int32) for counts in samples]
         allowed = [counts * (self.fixed.repeats > 0) for counts in copies]
         grown = grow_samples(self.coarse, self.rules, self.fixed, allowed, [0] * len(samples))
-        return [on_cuts(tree, self.cuts) for tree in grown]
+        return [move_to_cuts(tree, self.cuts) for tree in grown]
 
     def refit(self, trees: list[Tree], *, n_jobs: int | None = None) -> list[Tree]:
         """The trees with the teacher's answers for all rows at their nodes, as trees of the real target."""
@@ -246,14 +246,14 @@ MOST_POWER = 290  # of ten: beyond, multiples overflow or lose digits
 MOST_TRIED = 65  # multiples of one step in one gap
 
 
-def round_cuts(values: FloatArray, repeats: IntArray, least_share: float = LEAST_SHARE) -> FloatArray:
+def choose_round_cuts(values: FloatArray, repeats: IntArray, least_share: float = LEAST_SHARE) -> FloatArray:
     """Choose round numbers with at least a share of the values below, between and above them.
 
     Round numbers come first: as long as a gap between two cuts holds twice the share, it is cut at the
     multiple of 10, then of 5, 2 and 1, and so on down, that is nearest to the middle of its values. Missing
     values do not count; `repeats` is how often each value counts.
 
-    >>> round_cuts(np.arange(1.0, 201.0), np.ones(200, np.int32), 1 / 8)
+    >>> choose_round_cuts(np.arange(1.0, 201.0), np.ones(200, np.int32), 1 / 8)
     array([ 25.,  50.,  75., 100., 125., 150., 175.])
     """
     known = ~np.isnan(values) & (repeats > 0)
@@ -343,15 +343,15 @@ def _multiples(low: float, high: float, near: float, factor: int, power: int) ->
     return [cut for cut in cuts if low <= cut < high]
 
 
-def coarse_table(
+def coarsen_table(
     table: Table, repeats: IntArray, as_written: Sequence[tuple[str, float]] = ()
 ) -> tuple[Table, tuple[FloatArray | None, ...]]:
     """Replace every number by the smallest cut that is not below it; and the cuts of each feature.
 
     `as_written` are features and thresholds that a tree must have, round or not.
 
-    Trees grown on the coarse rows have thresholds between two cuts, which `on_cuts` makes the lower one: all
-    rows go the same way. None for features that are not numbers.
+    Trees grown on the coarse rows have thresholds between two cuts; `move_to_cuts` moves these to the lower
+    cut, so that all rows go the same way. The cuts are None for features that are not numbers.
     """
     columns: list[FloatArray] = []
     cuts: list[FloatArray | None] = []
@@ -360,7 +360,7 @@ def coarse_table(
             columns.append(column)
             cuts.append(None)
             continue
-        own = round_cuts(column, repeats)
+        own = choose_round_cuts(column, repeats)
         own = np.union1d(own, [threshold for name, threshold in as_written if name == feature.name])
         coarse = np.append(own, feature.high)[np.searchsorted(own, column, "left").clip(max=len(own))]
         columns.append(np.where(np.isnan(column), np.nan, coarse))
@@ -368,7 +368,7 @@ def coarse_table(
     return replace(table, columns=tuple(columns)), tuple(cuts)
 
 
-def on_cuts(tree: Tree, cuts: tuple[FloatArray | None, ...]) -> Tree:
+def move_to_cuts(tree: Tree, cuts: tuple[FloatArray | None, ...]) -> Tree:
     """Move every threshold of a tree of coarse rows to the largest cut that is not above it."""
     threshold = tree.threshold.copy()
     for node in np.flatnonzero(tree.feature >= 0).tolist():
@@ -384,7 +384,7 @@ PRIOR_ROWS = 40  # the weight of the teacher in every node, in rows
 MARGIN = 0.005  # between a probability and the decision threshold, where a class is kept
 
 
-def with_posterior_values(tree: Tree, table: Table, repeats: IntArray, weight: FloatArray) -> Tree:
+def set_posterior_values(tree: Tree, table: Table, repeats: IntArray, weight: FloatArray) -> Tree:
     """Average the teacher's predictions in a tree with the target of the training rows, node by node.
 
     The value of n rows is `(n * mean of the rows + 40 * teacher) / (n + 40)`: the mean of a Beta or normal
@@ -393,7 +393,7 @@ def with_posterior_values(tree: Tree, table: Table, repeats: IntArray, weight: F
     """
     leaf, target = tree.apply(table), table.schema.target
     is_classes = target.is_classes
-    rows_mean = _fractions(moments(tree, table, weight, leaf)[0], target)
+    rows_mean = _fractions(compute_moments(tree, table, weight, leaf)[0], target)
     n_rows = _effective_rows(tree, repeats, weight, leaf)
     share = (n_rows / (n_rows + PRIOR_ROWS))[:, None]
     value = share * rows_mean + (1.0 - share) * _fractions(tree.value, target)
@@ -457,7 +457,9 @@ def _rows_interval(rows_mean: FloatArray, n_rows: FloatArray) -> tuple[FloatArra
     return low, high
 
 
-def moments(tree: Tree, table: Table, weight: FloatArray, leaf: IntArray) -> tuple[FloatArray, FloatArray]:
+def compute_moments(
+    tree: Tree, table: Table, weight: FloatArray, leaf: IntArray
+) -> tuple[FloatArray, FloatArray]:
     """Mean and standard deviation of the target at every node; a node without rows has its value as mean."""
     target = table.schema.target
     if target.is_classes:

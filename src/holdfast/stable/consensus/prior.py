@@ -15,7 +15,7 @@ from holdfast.data.target import count_effective_rows
 from holdfast.distance.costs import fraction_of_range
 from holdfast.growth.leaf_values import count_rows_by_class
 from holdfast.growth.rules import class_impurity, get_criterion
-from holdfast.stable.consensus.distil import moments
+from holdfast.stable.consensus.distil import compute_moments
 from holdfast.tree.monotone import enforce_monotonicity
 from holdfast.tree.rules import find_shared_paths, number_paths
 from holdfast.tree.stats import add_to_ancestors, class_counts, set_class_counts, set_outcome
@@ -42,7 +42,7 @@ class Prior(NamedTuple):
         the teacher's and the tree's with the weights n and m.
         """
         leaf, target = self.tree.apply(table), table.schema.target
-        predicted = teacher_means(self.tree)[leaf]
+        predicted = get_teacher_means(self.tree)[leaf]
         if not target.is_classes:
             is_spread = target.low < target.high
             predicted = (
@@ -146,10 +146,10 @@ class Prior(NamedTuple):
         share[list(kept.values())] = 0.0
         lent = weight * share[old_leaf]  # to each new row, of all that its leaf in the deployed tree has
         if by_teacher and not tree.schema.target.is_classes:
-            mean, deviation = moments(tree, table, weight, leaf)
+            mean, deviation = compute_moments(tree, table, weight, leaf)
             tree = tree.replace(deviation=deviation, rows_mean=mean)
         elif table.weight is not None:
-            tree = tree.replace(rows_mean=moments(tree, table, weight, leaf)[0])
+            tree = tree.replace(rows_mean=compute_moments(tree, table, weight, leaf)[0])
         if not kept and not lent.any():
             return tree
         old, own_sums = _leaf_sums(self.tree, self._weight_unit(tree, table)), _leaf_sums(tree)
@@ -178,7 +178,7 @@ class Prior(NamedTuple):
         if tree.teacher_mean is not None:
             means = sums[:, -3 * n_values : -2 * n_values] / divisor[:, None]
             means = np.where(weight[:, None] > 0, means, tree.teacher_mean)
-            means[nodes] = teacher_means(self.tree)[sources]
+            means[nodes] = get_teacher_means(self.tree)[sources]
             filled = filled.replace(teacher_mean=np.minimum(means, 1.0) if is_classes else means)
         if tree.rows_mean is not None or self.tree.rows_mean is not None:
             mean = np.where(weight[:, None] > 0, sums[:, -2 * n_values : -n_values] / divisor[:, None], value)
@@ -238,7 +238,7 @@ class Prior(NamedTuple):
         return self.n_carried / n_behind if n_behind > 0 else 0.0
 
 
-def teacher_means(tree: Tree) -> FloatArray:
+def get_teacher_means(tree: Tree) -> FloatArray:
     """What the teacher predicts at every node, on the mean; the values where a tree has no teacher."""
     return tree.value if tree.teacher_mean is None else tree.teacher_mean
 
@@ -257,7 +257,7 @@ def _leaf_sums(tree: Tree, unit: float = 1.0) -> FloatArray:
     else:
         spread = np.square(_deviation(tree)) + np.square(mean[:, 0] - _middle(tree))
         middle = (weight * spread)[:, None]
-    sums = weight[:, None] * np.hstack([teacher_means(tree), mean, tree.value])
+    sums = weight[:, None] * np.hstack([get_teacher_means(tree), mean, tree.value])
     parts = [tree.count, weight, effective, *middle.T, *sums.T]
     return np.where((tree.feature == LEAF)[:, None], np.stack(parts, axis=1), 0.0)
 

@@ -34,7 +34,7 @@ from holdfast.kernels.consensus.search import centre, take_step
 from holdfast.kernels.growth.constraints import Guide
 from holdfast.parallel.interruption import call_kernel, stop_flag
 from holdfast.parallel.tasks import run_all
-from holdfast.stable.consensus.distil import UNIT, Lesson
+from holdfast.stable.consensus.distil import UNIT, DistillationTask
 from holdfast.tree.build import Nodes as LooseNodes
 from holdfast.tree.build import build_preorder
 from holdfast.tree.stats import add_to_ancestors
@@ -66,14 +66,14 @@ class ConsensusSearch:
 
     problem: ConsensusProblem
     least_rows: float  # in a leaf
-    student: Found
-    references: tuple[Found, ...]
+    student: SearchResult
+    references: tuple[SearchResult, ...]
     prescribed: tuple[tuple[str, float], ...] = ()  # features and thresholds that stay as they are
 
     @classmethod
     def of(
         cls,
-        lesson: Lesson,
+        lesson: DistillationTask,
         student: Tree,
         references: Sequence[Tree],
         repeats: IntArray,
@@ -92,13 +92,15 @@ class ConsensusSearch:
         as_written = tuple((split.feature.name, split.threshold) for split in top)
         return cls(problem, least_rows, first, tuple(others), as_written)
 
-    def starts(self, tolerance: float, n_starts: int = STARTS) -> list[Found]:
+    def starts(self, tolerance: float, n_starts: int = STARTS) -> list[SearchResult]:
         """The student, and the nearest references within the tolerance."""
         bounds = self.bounds(tolerance)
         within = [each for each in self.references if self._keeps_to(bounds, each)]
         return [self.student, *sorted(within, key=lambda each: each.distance)[: n_starts - 1]]
 
-    def nearest(self, tolerance: float, starts: Sequence[Found], n_jobs: int | None = None) -> Found:
+    def nearest(
+        self, tolerance: float, starts: Sequence[SearchResult], n_jobs: int | None = None
+    ) -> SearchResult:
         """The nearest tree that a search from the starts finds, within the tolerance of the student's fit.
 
         The tolerance is a fraction of what the student explains of the teacher's variance. Of trees as near
@@ -108,7 +110,7 @@ class ConsensusSearch:
         found = run_all(partial(_searched, self.problem, bounds), starts, n_jobs, kept="Central trees")
         return min(found, key=lambda each: (each.distance, -each.explained))
 
-    def loss(self, found: Found) -> float:
+    def loss(self, found: SearchResult) -> float:
         """What a tree loses of the teacher's variance that the student explains, as a fraction."""
         return self.fit.loss(found.explained)
 
@@ -127,23 +129,23 @@ class ConsensusSearch:
         most_loss = square_sum - self.student.explained + allowed + 1e-12 * square_sum
         return Bounds(self.problem.most_leaves, self.least_rows, most_loss, square_sum, UNIT)
 
-    def _keeps_to(self, bounds: Bounds, found: Found) -> bool:
+    def _keeps_to(self, bounds: Bounds, found: SearchResult) -> bool:
         return (
             bounds.square_sum - found.explained <= bounds.most_loss and found.least_rows >= bounds.least_rows
         )
 
 
-def _searched(problem: ConsensusProblem, bounds: Bounds, start: Found) -> Found:
+def _searched(problem: ConsensusProblem, bounds: Bounds, start: SearchResult) -> SearchResult:
     return problem.searched(start.nodes, bounds)
 
 
 # -- One search as the kernel sees it ------------------------------------------------------------------------
 
-NOWHERE = Bounds(most_leaves=0, least_rows=np.inf, most_loss=-np.inf, square_sum=0.0, unit=UNIT)
+NO_MOVES = Bounds(most_leaves=0, least_rows=np.inf, most_loss=-np.inf, square_sum=0.0, unit=UNIT)
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class SearchResult:
     """A tree by its questions, and what is known of it."""
 
     nodes: Nodes
@@ -157,7 +159,7 @@ class Found:
 class ConsensusProblem:
     """The questions of some trees, the rows, and the trees that are to be near."""
 
-    questions: QuestionList
+    questions: SplitList
     rows: Rows
     points: Points
     grafts: Grafts
@@ -170,7 +172,7 @@ class ConsensusProblem:
     @classmethod
     def of(
         cls,
-        lesson: Lesson,
+        lesson: DistillationTask,
         near: Sequence[Tree],
         repeats: IntArray,
         settings: DistanceSettings,
@@ -186,16 +188,16 @@ class ConsensusProblem:
         """
         sources, places = zip(*([(tree, 1) for tree in near] if grafts is None else grafts), strict=True)
         trees = list({id(tree): tree for tree in (*near, *more, *sources)}.values())
-        questions = QuestionList.of(trees, lesson.table)
-        rows = packed_rows(questions.bins(), lesson.answers, lesson.weight, repeats)
-        points, everything = packed_points(near, questions, settings)
+        questions = SplitList.of(trees, lesson.table)
+        rows = pack_rows(questions.bins(), lesson.answers, lesson.weight, repeats)
+        points, everything = pack_points(near, questions, settings)
         return cls(
             questions,
             rows,
             points,
-            packed_grafts(sources, questions, places),
+            pack_grafts(sources, questions, places),
             everything,
-            square_sum(lesson.answers, lesson.weight),
+            sum_squares(lesson.answers, lesson.weight),
             max(tree.n_leaves for tree in trees),
             frozen(np.array(sorted(held), np.int64)),
             keep_interactions(make_guide(lesson.lesson, lesson.rules)),
@@ -206,20 +208,20 @@ class ConsensusProblem:
         """Room for the nodes of a tree."""
         return 2 * self.most_leaves + 1
 
-    def measured(self, tree: Tree) -> Found:
+    def measured(self, tree: Tree) -> SearchResult:
         """What is known of a tree that asks questions of the list."""
-        return self.searched(self.questions.nodes_of(tree, self.n_nodes), NOWHERE)
+        return self.searched(self.questions.nodes_of(tree, self.n_nodes), NO_MOVES)
 
-    def searched(self, start: Nodes, bounds: Bounds) -> Found:
+    def searched(self, start: Nodes, bounds: Bounds) -> SearchResult:
         """The tree that the search from a start ends at."""
         return self._moved(centre, start, bounds)
 
-    def stepped(self, start: Nodes, bounds: Bounds) -> Found:
+    def stepped(self, start: Nodes, bounds: Bounds) -> SearchResult:
         """The tree one step away that gains most fit per unit of distance; the start if none gains."""
         return self._moved(take_step, start, bounds)
 
-    def _moved(self, kernel: Callable[..., None], start: Nodes, bounds: Bounds) -> Found:
-        work = memory_for(self, start)
+    def _moved(self, kernel: Callable[..., None], start: Nodes, bounds: Bounds) -> SearchResult:
+        work = make_work(self, start)
         # Where no move is allowed, nothing is long.
         n_steps = float(self.points.at.size) * len(self.questions.asked) if bounds.most_leaves else 0.0
         with stop_flag() as stop:
@@ -230,7 +232,7 @@ class ConsensusProblem:
         n_leaves = int(current.n_leaves[0])
         stats = current.stats[:n_leaves]
         weight = np.maximum(stats[:, 1], 1.0)
-        return Found(
+        return SearchResult(
             nodes=current.nodes,
             n_leaves=n_leaves,
             distance=float(current.total.sum() / len(current.total)),
@@ -239,7 +241,7 @@ class ConsensusProblem:
         )
 
 
-def memory_for(problem: ConsensusProblem, start: Nodes) -> Work:
+def make_work(problem: ConsensusProblem, start: Nodes) -> Work:
     """Memory for a search from a tree."""
     n_nodes, n_leaves, n_rows = problem.n_nodes, problem.most_leaves + 1, len(problem.rows.weight)
     n_coordinates, n_rules = problem.points.at.shape
@@ -315,12 +317,12 @@ def memory_for(problem: ConsensusProblem, start: Nodes) -> Work:
 MOST_WEIGHT = 2.0**38  # of all rows: sums of their answers in units have no more than 53 bits
 
 
-def packed_rows(bins: IntArray, answers: FloatArray, weight: FloatArray, repeats: IntArray) -> Rows:
+def pack_rows(bins: IntArray, answers: FloatArray, weight: FloatArray, repeats: IntArray) -> Rows:
     """The rows as the kernel adds them up: those that no question tells apart are one.
 
     Weights become whole numbers, so that no sum depends on the order of the rows.
     """
-    whole = whole_weights(weight)
+    whole = round_weights(weight)
     cell = _cells(bins)
     n_cells, first = int(cell.max()) + 1, np.unique(cell, return_index=True)[1]
     units = np.rint(_learnt(answers) / UNIT) * whole[:, None]
@@ -334,17 +336,17 @@ def packed_rows(bins: IntArray, answers: FloatArray, weight: FloatArray, repeats
     )
 
 
-def square_sum(answers: FloatArray, weight: FloatArray) -> float:
+def sum_squares(answers: FloatArray, weight: FloatArray) -> float:
     """The weighted sum of the squared answers, which a perfect tree would explain."""
     units = np.rint(_learnt(answers) / UNIT)
-    return math.fsum((units**2).sum(axis=1) * whole_weights(weight)) * UNIT**2
+    return math.fsum((units**2).sum(axis=1) * round_weights(weight)) * UNIT**2
 
 
 def node_sums(
     tree: Tree, table: Table, answers: FloatArray, weight: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """The weight of the rows at every node, and the sums of their answers."""
-    whole = whole_weights(weight)
+    whole = round_weights(weight)
     units = np.rint(_learnt(answers) / UNIT) * whole[:, None]
     sums = np.zeros((tree.n_nodes, 1 + units.shape[1]))
     np.add.at(sums, tree.apply(table), np.column_stack([whole, units]))
@@ -352,7 +354,7 @@ def node_sums(
     return sums[:, 0], sums[:, 1:] * UNIT
 
 
-def whole_weights(weight: FloatArray) -> FloatArray:
+def round_weights(weight: FloatArray) -> FloatArray:
     """Weights as whole numbers, in proportion to the given ones."""
     if (weight == np.rint(weight)).all() and weight.sum() < MOST_WEIGHT:
         return weight
@@ -374,19 +376,19 @@ def _cells(bins: IntArray) -> LongArray:
     return cell
 
 
-def whole_point(questions: Questions, n_outcomes: int) -> FloatArray:
+def make_whole_point(questions: Questions, n_outcomes: int) -> FloatArray:
     """The rule that allows everything, without an outcome."""
     ends = [np.full(n, exact(1 / n)) if n else np.array([0.0, 0.5]) for n in questions.n_categories.tolist()]
     return np.concatenate([*ends, np.zeros(n_outcomes)])
 
 
-def packed_points(
-    trees: Sequence[Tree], questions: QuestionList, settings: DistanceSettings
+def pack_points(
+    trees: Sequence[Tree], questions: SplitList, settings: DistanceSettings
 ) -> tuple[Points, FloatArray]:
     """The rules of the trees that are to be near, and what the whole space costs against each rule."""
     target = questions.table.schema.target
     packed, n_outcomes = questions.packed, max(len(target.classes), 1)
-    whole = whole_point(packed, n_outcomes)
+    whole = make_whole_point(packed, n_outcomes)
     width = max(tree.n_leaves for tree in trees)
     at = np.zeros((len(trees), width, len(whole)))
     for r, tree in enumerate(trees):
@@ -414,9 +416,7 @@ def packed_points(
     return freeze_fields(points), np.abs(whole[:, None] - rules).sum(axis=0)
 
 
-def packed_grafts(
-    trees: Sequence[Tree], questions: QuestionList, places: Sequence[int] | None = None
-) -> Grafts:
+def pack_grafts(trees: Sequence[Tree], questions: SplitList, places: Sequence[int] | None = None) -> Grafts:
     """The nodes of the trees that subtrees are taken from.
 
     `places` are the paths of their roots in the tree that takes them; None: they are whole trees.
@@ -533,7 +533,7 @@ def _fill_grafts(grafts: Grafts, r: int, nodes: Nodes, tree: Tree, seen: set[tup
 # -- All questions of some trees, numbered in the order that breaks ties, and the rows as answers to  --------
 
 
-class Asked(NamedTuple):
+class SplitKey(NamedTuple):
     """A question as trees ask it. Their order breaks ties: by the name of the feature, then by the cut."""
 
     place: int  # of the feature, in the order of names
@@ -542,16 +542,16 @@ class Asked(NamedTuple):
     missing_left: bool
 
 
-def asked_at(tree: Tree, node: int, place: LongArray) -> Asked:
+def make_split_key(tree: Tree, node: int, place: LongArray) -> SplitKey:
     """The question of an inner node."""
     feature = int(tree.feature[node])
     if tree.set_start[node] >= 0:
         flags = tuple(map(bool, tree.left_categories(node)))
-        return Asked(int(place[feature]), 0.0, flags, bool(tree.missing_left[node]))
-    return Asked(int(place[feature]), float(tree.threshold[node]), (), bool(tree.missing_left[node]))
+        return SplitKey(int(place[feature]), 0.0, flags, bool(tree.missing_left[node]))
+    return SplitKey(int(place[feature]), float(tree.threshold[node]), (), bool(tree.missing_left[node]))
 
 
-def places_of(table: Table) -> LongArray:
+def rank_features(table: Table) -> LongArray:
     """For every feature its place in the order of names."""
     place = np.empty(table.n_features, np.int64)
     place[list(table.schema.name_order)] = np.arange(table.n_features)
@@ -559,22 +559,22 @@ def places_of(table: Table) -> LongArray:
 
 
 @dataclass(frozen=True, eq=False)
-class QuestionList:
+class SplitList:
     """All questions of some trees, and the table whose rows they tell apart."""
 
     table: Table
     place: LongArray
-    asked: list[Asked]
-    number: dict[Asked, int]
+    asked: list[SplitKey]
+    number: dict[SplitKey, int]
     packed: Questions
     cuts: list[FloatArray]  # of every feature, in the order of names
 
     @classmethod
-    def of(cls, trees: Sequence[Tree], table: Table) -> QuestionList:
+    def of(cls, trees: Sequence[Tree], table: Table) -> SplitList:
         """The questions of the trees, each once."""
-        place = places_of(table)
+        place = rank_features(table)
         found = {
-            asked_at(tree, int(node), place)
+            make_split_key(tree, int(node), place)
             for tree in trees
             for node in np.flatnonzero(tree.feature != LEAF)
         }
@@ -594,7 +594,7 @@ class QuestionList:
         """The tree by the numbers of its questions, with room for so many nodes."""
         ask, right = np.full(n_nodes, LEAF, np.int64), np.zeros(n_nodes, np.int64)
         for node in np.flatnonzero(tree.feature != LEAF):
-            ask[node] = self.number[asked_at(tree, int(node), self.place)]
+            ask[node] = self.number[make_split_key(tree, int(node), self.place)]
             right[node] = tree.right[node]
         return Nodes(ask, right)
 
@@ -624,7 +624,7 @@ class QuestionList:
         return build_preorder(loose, self.table.schema)
 
 
-def _packed_questions(asked: Sequence[Asked], cuts: Sequence[FloatArray], table: Table) -> Questions:
+def _packed_questions(asked: Sequence[SplitKey], cuts: Sequence[FloatArray], table: Table) -> Questions:
     """The questions for the kernel, the features in the order of names."""
     features = [table.schema.features[i] for i in table.schema.name_order]
     n_categories = np.array([len(each.categories) if each.is_subset else 0 for each in features], np.int64)

@@ -12,8 +12,8 @@ import numpy as np
 from holdfast._arrays import BoolArray, FloatArray, IntArray, LongArray, without_last_digits
 from holdfast.data.row_keys import row_hashes
 from holdfast.data.table import Table
-from holdfast.stable.consensus.distil import Lesson, moments
-from holdfast.stable.consensus.search import TeacherFit, node_sums, whole_weights
+from holdfast.stable.consensus.distil import DistillationTask, compute_moments
+from holdfast.stable.consensus.search import TeacherFit, node_sums, round_weights
 from holdfast.tree.prune import prune_at
 from holdfast.tree.rules import number_paths
 from holdfast.tree.stats import find_weak_splits
@@ -39,7 +39,7 @@ class ReferenceSplits(NamedTuple):
     def of(cls, references: Sequence[Tree], table: Table, weight: FloatArray) -> "ReferenceSplits":
         """The splits of some trees on the schema of the table."""
         rows = _drawn_rows(table, weight)
-        table, weight = table.subset(rows), whole_weights(weight[rows])
+        table, weight = table.subset(rows), round_weights(weight[rows])
         inner = [np.flatnonzero(tree.feature != LEAF) for tree in references]
         reached = [_reaching_rows(tree, nodes, table) for tree, nodes in zip(references, inner, strict=True)]
         feature = [tree.feature[nodes] for tree, nodes in zip(references, inner, strict=True)]
@@ -86,7 +86,7 @@ def _reaching_rows(tree: Tree, nodes: LongArray, table: Table) -> BoolArray:
 def undo_weak_splits(
     tree: Tree,
     references: ReferenceSplits,
-    lesson: Lesson,
+    lesson: DistillationTask,
     fit: TeacherFit,
     most_lost: float,
     held: Collection[int] = (),
@@ -101,7 +101,7 @@ def undo_weak_splits(
     tree = tree.replace(split_support=references.support(tree))
     held_nodes = [node for path, node in number_paths(tree).items() if path in held]
     is_held, explained = np.isin(np.arange(tree.n_nodes), held_nodes), explained_at(tree, lesson)
-    observed, deviation = moments(tree, lesson.table, lesson.weight, tree.apply(lesson.table))
+    observed, deviation = compute_moments(tree, lesson.table, lesson.weight, tree.apply(lesson.table))
     scale = 1.0 if tree.schema.target.is_classes else float(deviation[0])
     while True:
         ends = tree.feature == LEAF
@@ -139,7 +139,7 @@ def _added(tree: Tree, explained: FloatArray) -> FloatArray:
     return without_last_digits(np.maximum(added, 0.0))
 
 
-def explained_at(tree: Tree, lesson: Lesson) -> FloatArray:
+def explained_at(tree: Tree, lesson: DistillationTask) -> FloatArray:
     """What every node, as a leaf, explains of the sum of the teacher's squared answers."""
     weight, answers = node_sums(tree, lesson.table, lesson.answers, lesson.weight)
     return np.asarray((answers**2).sum(axis=1) / np.maximum(weight, 1.0))

@@ -11,7 +11,7 @@ from holdfast._text import estimate_text, number_text
 from holdfast._view import TextTable, View, ViewMixin
 from holdfast.data.folds import subset_groups
 from holdfast.scoring.metric import TrueValues, make_metric, score_difference
-from holdfast.stable.rows import PreparedRows
+from holdfast.stable.rows import TrainingSet
 from holdfast.stable.settings import MOST_LEAVES
 from holdfast.tree.tree import Tree
 
@@ -100,7 +100,7 @@ class SizeChoice(ViewMixin):
         return size_choice_view(self)
 
 
-def choose_size(rows: PreparedRows, held_out: Sequence[tuple[BoolArray, Sequence[Tree]]]) -> SizeChoice:
+def choose_size(rows: TrainingSet, held_out: Sequence[tuple[BoolArray, Sequence[Tree]]]) -> SizeChoice:
     """Choose among SIZES by trees of each size on rows that they have not seen.
 
     The trees are students: to search for the consensus trees of every size would take far longer, and the
@@ -128,7 +128,7 @@ def choose_size(rows: PreparedRows, held_out: Sequence[tuple[BoolArray, Sequence
     )
 
 
-def _constant(rows: PreparedRows, held_out: BoolArray) -> FloatArray:
+def _constant(rows: TrainingSet, held_out: BoolArray) -> FloatArray:
     """What the target of the other rows predicts for the rows held out: the base rate or the mean."""
     table, target = rows.table, rows.table.schema.target
     weight = np.ones(table.n_rows) if table.weight is None else table.weight
@@ -141,7 +141,7 @@ def _constant(rows: PreparedRows, held_out: BoolArray) -> FloatArray:
     return np.tile(mean, (int(held_out.sum()), 1))
 
 
-def _n_times(rows: PreparedRows, held_out: Sequence[tuple[BoolArray, Sequence[Tree]]]) -> float:
+def _n_times(rows: TrainingSet, held_out: Sequence[tuple[BoolArray, Sequence[Tree]]]) -> float:
     """How many times more rows were held out once than in one of the divisions."""
     flags = np.array([each for each, _ in held_out])
     return float(flags.any(axis=0).sum() / flags.sum(axis=1).mean())

@@ -150,10 +150,10 @@ def part_predictions(data: TeacherData, parts: Iterable[Any]) -> list[FloatArray
 def teacher_predictions(data: TeacherData, teacher: Any) -> FloatArray:
     """Predict with a teacher: the weighted mean of its parts."""
     weights = part_weights(teacher)
-    return weighted_mean(part_predictions(data, weights), weights.values())
+    return average_predictions(part_predictions(data, weights), weights.values())
 
 
-def weighted_mean(predictions: Sequence[FloatArray], weights: Iterable[float]) -> FloatArray:
+def average_predictions(predictions: Sequence[FloatArray], weights: Iterable[float]) -> FloatArray:
     """Average the predictions of parts, with weights of sum 1."""
     mean = sum(weight * each for weight, each in zip(weights, predictions, strict=True))
     return np.clip(np.asarray(mean, np.float64), 0.0, 1.0)
@@ -341,14 +341,15 @@ class HeldOutPredictions(NamedTuple):
     weight: FloatArray | None
 
 
-def stacked_weights(held_out: Sequence[HeldOutPredictions], usual: FloatArray) -> FloatArray:
+def choose_part_weights(held_out: Sequence[HeldOutPredictions], usual: FloatArray) -> FloatArray:
     """Find weights of the parts with clearly less squared error, by a tenth at least; or else the usual ones.
 
     They minimise error(w) / error(usual) + 0.1 * |w - usual|^2 over w >= 0 of sum 1, and are then rounded:
     stacking as Breiman has it, drawn towards the usual weights.
 
     >>> truth = np.array([[0.0], [1.0], [0.0], [1.0]])
-    >>> stacked_weights([HeldOutPredictions([truth, 1 - truth], truth, None)], np.array([0.5, 0.5])).tolist()
+    >>> held_out = HeldOutPredictions([truth, 1 - truth], truth, None)
+    >>> choose_part_weights([held_out], np.array([0.5, 0.5])).tolist()
     [0.98, 0.02]
     """
     from scipy.optimize import nnls

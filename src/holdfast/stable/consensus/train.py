@@ -27,22 +27,27 @@ from holdfast.growth.rules import GrowthRules, resolve_min_rows
 from holdfast.growth.sample import fixed_point_sample, scale_weights
 from holdfast.growth.shrinkage import shared_strength, shrink_tree
 from holdfast.scoring.metric import Metric, TrueValues, predict_for_metric
-from holdfast.stable.candidates import Collection, Grown, Method, Scores, Sizes
-from holdfast.stable.consensus.distil import Lesson, Student, rounded_answers, with_posterior_values
+from holdfast.stable.candidates import Method, Scores, Sizes, TrainedCandidates, TreeCollection
+from holdfast.stable.consensus.distil import (
+    DistillationTask,
+    Student,
+    quantize_predictions,
+    set_posterior_values,
+)
 from holdfast.stable.consensus.prior import Prior
-from holdfast.stable.consensus.search import STARTS, ConsensusSearch, Found, TeacherFit
+from holdfast.stable.consensus.search import STARTS, ConsensusSearch, SearchResult, TeacherFit
 from holdfast.stable.consensus.shape import ReferenceSplits, explained_at, undo_weak_splits
 from holdfast.stable.consensus.size import SIZES, SizeChoice, choose_size
 from holdfast.stable.consensus.teacher import (
     SEED,
     HeldOutPredictions,
     TeacherData,
+    average_predictions,
     check_teacher,
+    choose_part_weights,
     part_predictions,
     part_weights,
-    stacked_weights,
     teacher_predictions,
-    weighted_mean,
 )
 from holdfast.stable.rows import (
     CLEAR_AT_ONCE,
@@ -52,11 +57,11 @@ from holdfast.stable.rows import (
     OPEN,
     REPEATS,
     BaselineTest,
-    Division,
-    PreparedRows,
-    RowInfo,
+    RowMetadata,
+    RowSplit,
+    TrainingSet,
     baseline_test,
-    divide,
+    split_rows,
 )
 from holdfast.stable.settings import (
     DEFAULT_TEACHER,
@@ -78,7 +83,7 @@ TOLERANCES = (0.0, 0.06, 0.12)  # of the candidates of the most leaves, if these
 MOST_SEARCHED = 50  # references that trees of more than 24 leaves are moved towards: a search takes seconds
 
 
-def divide_for_consensus(table: Table, settings: StabilitySettings, info: RowInfo) -> Division:
+def split_rows_for_consensus(table: Table, settings: StabilitySettings, info: RowMetadata) -> RowSplit:
     """A third of the rows to score by, unless `settings.validation` says otherwise; all rows are early.
 
     The rows held out serve the scores alone: the trees that are handed out have seen all rows. None holds
@@ -87,18 +92,18 @@ def divide_for_consensus(table: Table, settings: StabilitySettings, info: RowInf
     everything = np.ones(table.n_rows, np.bool_)
     if settings.validation is None:
         if info.holdout is None:
-            return Division(everything, (everything,))
+            return RowSplit(everything, (everything,))
         settings = replace(settings, validation="auto")  # which is refused below
     if settings.validation == "auto":
         settings = replace(settings, validation=FRACTION_HELD_OUT)
     if info.stage is not None and len(np.unique(info.stage)) == 1:  # none is early, which nobody asks
         info = info._replace(stage=None)
     # Whatever the seed, the same rows: those held out choose the size.
-    division = divide(table, replace(settings, seed=SEED), info)
+    division = split_rows(table, replace(settings, seed=SEED), info)
     return replace(division, early=everything)
 
 
-def consensus_candidates(rows: PreparedRows, settings: StabilitySettings, metric: Metric) -> Grown:
+def consensus_candidates(rows: TrainingSet, settings: StabilitySettings, metric: Metric) -> TrainedCandidates:
     """The central trees for several sizes and tolerances, those of the most leaves first, and their scores.
 
     The scores are those of trees made alike without the rows held out. The references are bootstrap students
@@ -108,7 +113,7 @@ def consensus_candidates(rows: PreparedRows, settings: StabilitySettings, metric
     settings = replace(settings, shrinkage=None)  # held-out rows choose it again
     settings, taught = _teach_divisions(rows, settings)
     settings, choice = _with_size(rows, settings, taught)
-    whole, depth = consensus_trees(rows.table, rows.groups, settings), settings.rules.max_depth
+    whole, depth = train_consensus_trees(rows.table, rows.groups, settings), settings.rules.max_depth
     sizes = Sizes(
         max_leaf_nodes=whole.limits,
         student_loss=whole.student_losses,
@@ -120,7 +125,7 @@ def consensus_candidates(rows: PreparedRows, settings: StabilitySettings, metric
     if settings.leaf_values == "shrunk":
         strength = _strength(rows, learnt)
         whole, learnt = whole.shrunk(strength), [each.shrunk(strength) for each in learnt]
-    grown = Grown(
+    grown = TrainedCandidates(
         whole.reference_collection(depth),
         whole.candidates,
         _scores(rows, metric, [each.all_trees for each in learnt]),
@@ -135,7 +140,7 @@ def consensus_candidates(rows: PreparedRows, settings: StabilitySettings, metric
 
 
 def _teach_divisions(
-    rows: PreparedRows, settings: StabilitySettings
+    rows: TrainingSet, settings: StabilitySettings
 ) -> tuple[StabilitySettings, list[Taught | None]]:
     """Fit a teacher to the training rows of each division; None where a division holds nothing out.
 
@@ -150,7 +155,7 @@ def _teach_divisions(
         divisions.append(parts)
     pairs = [(flags, each) for flags, each in zip(rows.division.validation, divisions, strict=True) if each]
     if settings.teacher == DEFAULT_TEACHER and pairs:
-        weights = stacked_weights([_held_out_predictions(table, *each) for each in pairs], weights)
+        weights = choose_part_weights([_held_out_predictions(table, *each) for each in pairs], weights)
         if weights.tolist() != list(usual.values()):
             chosen = dict(zip(usual, weights.tolist(), strict=True))
             settings = replace(settings, teacher={part: share for part, share in chosen.items() if share})
@@ -158,7 +163,9 @@ def _teach_divisions(
     taught = [
         None
         if parts is None
-        else lesson_of(table.subset(training), weighted_mean(parts, weights.tolist())[training], settings)
+        else make_task(
+            table.subset(training), average_predictions(parts, weights.tolist())[training], settings
+        )
         for training, parts in zip(rows.division.training, divisions, strict=True)
     ]
     return settings, taught
@@ -175,7 +182,7 @@ def _held_out_predictions(table: Table, flags: BoolArray, parts: Sequence[FloatA
 
 
 def _with_size(
-    rows: PreparedRows, settings: StabilitySettings, taught: Sequence[Taught | None]
+    rows: TrainingSet, settings: StabilitySettings, taught: Sequence[Taught | None]
 ) -> tuple[StabilitySettings, SizeChoice | None]:
     """The settings with the number of leaves that rows held out choose, if it is left open."""
     if not settings.is_size_open:
@@ -195,7 +202,7 @@ def _student_of_size(rows: Taught, settings: StabilitySettings) -> Tree:
 
 
 def _baseline(
-    rows: PreparedRows, metric: Metric, settings: StabilitySettings, learnt: Sequence[ConsensusTrees]
+    rows: TrainingSet, metric: Metric, settings: StabilitySettings, learnt: Sequence[ConsensusTrees]
 ) -> BaselineTest | None:
     """The test against a constant: on the rows held out or, where these leave it open, on all rows by folds.
 
@@ -213,12 +220,14 @@ def _baseline(
         stream = (SEED, Branch.BASELINE_TEST_FOLDS, repeat)
         for fold in draw_folds(rows.table, rows.groups, FOLDS, stream):
             training, groups = rows.table.subset(fold.training), subset_groups(rows.groups, fold.training)
-            parts.append((fold.held_out, students_of_sizes(settings, sizes, training, groups)))
+            parts.append((fold.held_out, train_students(settings, sizes, training, groups)))
         found = baseline_test(rows, metric, parts) or found
     return found
 
 
-def _with_one_leaf(grown: Grown, rows: PreparedRows, settings: StabilitySettings, metric: Metric) -> Grown:
+def _with_one_leaf(
+    grown: TrainedCandidates, rows: TrainingSet, settings: StabilitySettings, metric: Metric
+) -> TrainedCandidates:
     """The same with one candidate more: the constant, amid references of one leaf."""
     assert grown.sizes is not None
     assert grown.teacher_loss is not None
@@ -229,7 +238,7 @@ def _with_one_leaf(grown: Grown, rows: PreparedRows, settings: StabilitySettings
     scores = {name: np.append(getattr(grown.scores, name), getattr(own, name)) for name in names}
     roots = tuple(prune_at(each, np.ones(each.n_nodes, np.bool_)) for each in grown.references.trees)
     return grown._replace(
-        candidates=Collection(
+        candidates=TreeCollection(
             (*candidates.trees, _constant(tree, rows.table, settings)),
             (*candidates.combinations, {"tolerance": 0.0, "max_leaf_nodes": 1}),
             np.arange(len(candidates) + 1),
@@ -260,22 +269,22 @@ def _constant(tree: Tree, table: Table, settings: StabilitySettings) -> Tree:
 class Taught(NamedTuple):
     """What the teacher of some rows has to say, and how often each row counts."""
 
-    lesson: Lesson
+    lesson: DistillationTask
     repeats: IntArray
     exponent: int  # weights of the lesson are the given ones times 2 ** -exponent
 
     def limited(self, settings: StabilitySettings) -> Taught:
         """The same for students of the size and the depth of the settings."""
-        rules = student_rules(settings, int(self.repeats.sum()))
+        rules = make_student_rules(settings, int(self.repeats.sum()))
         return self._replace(lesson=self.lesson.limited(rules))
 
 
 def taught_by(table: Table, groups: LongArray | None, settings: StabilitySettings) -> Taught:
     """The lesson of the rows: the teacher learns from them, and says what it thinks of each."""
-    return lesson_of(table, teacher_answers(table, groups, settings), settings)
+    return make_task(table, predict_teacher(table, groups, settings), settings)
 
 
-def teacher_answers(table: Table, groups: LongArray | None, settings: StabilitySettings) -> FloatArray:
+def predict_teacher(table: Table, groups: LongArray | None, settings: StabilitySettings) -> FloatArray:
     """What a teacher that has learnt from the rows says of each."""
     return teacher_predictions(_teacher_data(table, groups, settings), settings.teacher)
 
@@ -287,28 +296,30 @@ def _teacher_data(
     return TeacherData.of(table, repeats * importance, groups, settings, training)
 
 
-def lesson_of(
+def make_task(
     table: Table, answers: FloatArray, settings: StabilitySettings, prior: Prior | None = None
 ) -> Taught:
     """The lesson of what a teacher says, weighed against what was known before."""
     repeats, importance, exponent = scale_weights(table, settings.rules)
     if prior is not None and prior.n_rows > 0:
         answers, importance = prior.blend(answers, table, repeats, importance)
-    answers = rounded_answers(answers)
-    rules = student_rules(settings, int(repeats.sum()))
-    lesson = Lesson.of(table, answers, repeats, importance, rules, settings.thresholds)
+    answers = quantize_predictions(answers)
+    rules = make_student_rules(settings, int(repeats.sum()))
+    lesson = DistillationTask.of(table, answers, repeats, importance, rules, settings.thresholds)
     return Taught(lesson, repeats, exponent)
 
 
-def consensus_trees(table: Table, groups: LongArray | None, settings: StabilitySettings) -> ConsensusTrees:
+def train_consensus_trees(
+    table: Table, groups: LongArray | None, settings: StabilitySettings
+) -> ConsensusTrees:
     """Teacher, student, references and the trees in their midst; and the same of fewer leaves.
 
     Smaller students are the same ones, as they were when they had so many leaves.
     """
-    return find_consensus_trees(taught_by(table, groups, settings), groups, settings, SMALLER)
+    return search_consensus_trees(taught_by(table, groups, settings), groups, settings, SMALLER)
 
 
-def find_consensus_trees(
+def search_consensus_trees(
     rows: Taught, groups: LongArray | None, settings: StabilitySettings, sizes: Sequence[int] = ()
 ) -> ConsensusTrees:
     """The same of rows whose teacher has said what it thinks, and of these sizes as far as they are fewer."""
@@ -370,14 +381,14 @@ def _central(
     splits = ReferenceSplits.of(references, lesson.table, lesson.weight)
     trees = [
         undo_weak_splits(tree, splits, lesson, search.fit, tolerance, set(search.problem.held.tolist()))
-        for tree, tolerance in zip(delivered(shapes, rows, settings), tolerances, strict=True)
+        for tree, tolerance in zip(fit_leaf_values(shapes, rows, settings), tolerances, strict=True)
     ]
     explained = [float(explained_at(tree, lesson)[tree.feature == LEAF].sum()) for tree in trees]
     references = _with_weights(references, rows.exponent)
     return ConsensusTrees(size, tolerances, tuple(trees), tuple(explained), search.fit, tuple(references))
 
 
-def students_of_sizes(
+def train_students(
     settings: StabilitySettings, sizes: Sequence[int], table: Table, groups: LongArray | None
 ) -> list[Tree]:
     """The student of the rows at each of the sizes; one teacher serves them all."""
@@ -387,7 +398,7 @@ def students_of_sizes(
     return _with_leaf_values([student.cut_to(size) for size in sizes], rows, settings)
 
 
-def delivered(trees: list[Tree], rows: Taught, settings: StabilitySettings) -> list[Tree]:
+def fit_leaf_values(trees: list[Tree], rows: Taught, settings: StabilitySettings) -> list[Tree]:
     """The trees with the leaf values that the settings ask for, and the weights that the rows were given."""
     return _with_leaf_values(rows.lesson.refit(trees), rows, settings)
 
@@ -409,7 +420,7 @@ def _with_leaf_values(trees: list[Tree], rows: Taught, settings: StabilitySettin
         trees = [set_losses(tree, losses) for tree in trees]
     if settings.leaf_values == "posterior":
         weight = rows.lesson.weight
-        trees = [with_posterior_values(tree, table, rows.repeats, weight) for tree in trees]
+        trees = [set_posterior_values(tree, table, rows.repeats, weight) for tree in trees]
     return trees
 
 
@@ -434,7 +445,7 @@ def most_leaves(settings: StabilitySettings) -> int:
     return settings.rules.max_leaf_nodes or MOST_LEAVES
 
 
-def student_rules(settings: StabilitySettings, n_rows: int) -> GrowthRules:
+def make_student_rules(settings: StabilitySettings, n_rows: int) -> GrowthRules:
     """How students grow: the best splits first, up to so many leaves."""
     rules = settings.rules
     given = resolve_min_rows(rules.min_samples_leaf, n_rows)
@@ -468,12 +479,12 @@ def distance_settings(settings: StabilitySettings, trees: list[Tree]) -> Distanc
 
 def _found(
     search: ConsensusSearch, tolerances: tuple[float, ...], chosen: float, n_starts: int, n_jobs: int | None
-) -> list[Found]:
+) -> list[SearchResult]:
     """The central tree for each tolerance; a greater one never gives a tree that is farther away.
 
     The one that will be chosen is looked for from several starts, the others from the one before.
     """
-    found: list[Found] = []
+    found: list[SearchResult] = []
     for tolerance in tolerances:
         starts = found[-1:] or [search.student]
         if tolerance == chosen:
@@ -532,20 +543,20 @@ def _check(settings: StabilitySettings) -> None:
 
 
 def _learnt(
-    rows: PreparedRows, settings: StabilitySettings, whole: ConsensusTrees, taught: Sequence[Taught | None]
+    rows: TrainingSet, settings: StabilitySettings, whole: ConsensusTrees, taught: Sequence[Taught | None]
 ) -> list[ConsensusTrees]:
     """Trees made the same way without the rows that each division holds out."""
     return [
         whole
         if each is None
-        else find_consensus_trees(
+        else search_consensus_trees(
             each.limited(settings), subset_groups(rows.groups, training), settings, SMALLER
         )
         for training, each in zip(rows.division.training, taught, strict=True)
     ]
 
 
-def _strength(rows: PreparedRows, learnt: Sequence[ConsensusTrees]) -> float:
+def _strength(rows: TrainingSet, learnt: Sequence[ConsensusTrees]) -> float:
     """The strength of shrinkage that rows held out speak for, of all trees together."""
     pairs = [
         (tree, held_out)
@@ -555,7 +566,7 @@ def _strength(rows: PreparedRows, learnt: Sequence[ConsensusTrees]) -> float:
     return shared_strength(rows.table, pairs)
 
 
-def _scores(rows: PreparedRows, metric: Metric, made: Sequence[Sequence[Tree]]) -> Scores:
+def _scores(rows: TrainingSet, metric: Metric, made: Sequence[Sequence[Tree]]) -> Scores:
     """For each candidate the score of a tree made the same way without the rows that it is scored on."""
     values, errors = [], []
     for learnt, held_out in zip(made, rows.division.validation, strict=True):
@@ -573,7 +584,7 @@ def _scores(rows: PreparedRows, metric: Metric, made: Sequence[Sequence[Tree]]) 
     return Scores(value, error, value, error, reliability=1.0)
 
 
-CONSENSUS = Method(consensus_candidates, divide_for_consensus)
+CONSENSUS = Method(consensus_candidates, split_rows_for_consensus)
 
 # -- What a search for central trees comes to ----------------------------------------------------------------
 
@@ -634,7 +645,7 @@ class ConsensusTrees:
         )
 
     @property
-    def candidates(self) -> Collection:
+    def candidates(self) -> TreeCollection:
         """All trees, each with what it was looked for with."""
         combinations = tuple(
             {"tolerance": tolerance, "max_leaf_nodes": each.max_leaf_nodes}
@@ -642,10 +653,10 @@ class ConsensusTrees:
             for tolerance in each.tolerances
         )
         n_trees = len(combinations)
-        return Collection(self.all_trees, combinations, np.arange(n_trees), np.zeros(n_trees, np.int64))
+        return TreeCollection(self.all_trees, combinations, np.arange(n_trees), np.zeros(n_trees, np.int64))
 
-    def reference_collection(self, max_depth: int | None) -> Collection:
+    def reference_collection(self, max_depth: int | None) -> TreeCollection:
         """The references, students that had at most this depth."""
         combination = {"max_leaf_nodes": self.max_leaf_nodes, "max_depth": max_depth}
         zeros = np.zeros(len(self.references), np.int64)
-        return Collection(self.references, (combination,), zeros, zeros)
+        return TreeCollection(self.references, (combination,), zeros, zeros)
