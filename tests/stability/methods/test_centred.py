@@ -198,7 +198,7 @@ def test_scores_are_of_trees_that_have_not_seen_the_rows():
         ({"teacher": 3}, "teacher has a int"),
         ({"matching": "cover"}, "matching='cover'"),
         ({"leaf_values": "both"}, "leaf_values='both'"),
-        ({"grid": {"max_depth": [3]}}, "students of its own"),
+        ({"grid": {"max_depth": [3]}}, "grows its own students"),
         ({"tolerance": -0.1}, "tolerance=-0.1"),
         ({"validation": 1.5}, "validation=1.5"),
     ],
