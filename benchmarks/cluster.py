@@ -30,8 +30,7 @@ from holdfast import (
     retrain_audit,
 )
 from holdfast.evaluate.replications import replicate
-from holdfast.io.convert import ensemble_to_json
-from holdfast.io.model_file import tree_to_json
+from holdfast.io.model_file import model_to_json
 from holdfast.parallel.tasks import run_all
 from holdfast.stable.settings import StabilitySettings
 
@@ -64,10 +63,10 @@ def works(n_rows: int, share: float) -> dict[str, Work]:
     return {
         f"collection, {n_trees} trees": Work(
             lambda: grow_bootstraps(table, rules, n_trees, n_jobs=JOBS),
-            lambda grown: list(map(tree_to_json, grown)),
+            lambda grown: list(map(model_to_json, grown)),
         ),
         f"forest, {n_trees // 2} trees": Work(
-            lambda: forest.fit(X, y).ensemble_, lambda ensemble: ensemble_to_json(ensemble)
+            lambda: forest.fit(X, y).ensemble_, lambda ensemble: model_to_json(ensemble)
         ),
         f"distances, {n_measured} x {n_measured}": Work(
             lambda: distance_matrix(trees, n_jobs=JOBS), lambda distances: distances.tobytes()

@@ -32,8 +32,7 @@ from holdfast import (
 )
 from holdfast.cli.main import main
 from holdfast.evaluate.replications import replicate
-from holdfast.io.convert import ensemble_to_json
-from holdfast.io.model_file import tree_to_json
+from holdfast.io.model_file import model_to_json
 from holdfast.parallel import clusters as active
 from holdfast.parallel import clusters as tile
 from holdfast.parallel import dask_cluster, tasks
@@ -193,11 +192,9 @@ def _figures(result: Any) -> Any:
 
 
 WORK: dict[str, Callable[[], Any]] = {
-    "collection": lambda: [tree_to_json(tree) for tree in grow_bootstraps(ILL, CART, 6)],
-    "forest": lambda: ensemble_to_json(
-        ForestClassifier(6, oob_score=True, random_state=0).fit(X, Y).ensemble_
-    ),
-    "stable tree": lambda: tree_to_json(
+    "collection": lambda: [model_to_json(tree) for tree in grow_bootstraps(ILL, CART, 6)],
+    "forest": lambda: model_to_json(ForestClassifier(6, oob_score=True, random_state=0).fit(X, Y).ensemble_),
+    "stable tree": lambda: model_to_json(
         StableTreeClassifier(method="bootstrap", n_estimators=6).fit(X, Y).tree_
     ),
     "distances": lambda: distance_matrix(few_trees()).tobytes(),

@@ -9,7 +9,7 @@ from command_line import fit, holdfast, refusal, write_patients
 from holdfast import open_run
 from holdfast.cli.endings import one_line
 from holdfast.data.read import read_file
-from holdfast.io.model_file import load_model, load_trees, tree_to_json
+from holdfast.io.model_file import load_model, load_trees, model_to_json
 from holdfast.stable.settings import RULES
 
 PLAIN = ("--drop", "year", "--drop", "patient", "--drop", "weight")
@@ -56,7 +56,7 @@ def test_a_run_folder_holds_the_tree_both_collections_the_frontier_and_a_summary
 
 def test_the_model_is_the_chosen_candidate(run: Path) -> None:
     candidate = load_trees(run / "collections" / "candidates.json")[summary(run)["choice"]["candidate"]]
-    assert tree_to_json(load_model(run / "model.json")) == tree_to_json(candidate)
+    assert model_to_json(load_model(run / "model.json")) == model_to_json(candidate)
 
 
 def test_the_columns_with_another_role_are_no_features(run: Path) -> None:

@@ -15,7 +15,7 @@ from scipy.special import log_softmax, xlogy
 from holdfast._arrays import FloatArray
 from holdfast.data.table import Table
 from holdfast.ensembles.boosting import BoostingSettings, boost
-from holdfast.io.model_file import tree_to_json
+from holdfast.io.model_file import model_to_json
 from holdfast.kernels._numba import KernelCompiler
 from holdfast.kernels.boosting.leaves import SURE_STEP, shortened
 from holdfast.tree.tree import LEAF
@@ -120,9 +120,9 @@ def test_trees_made_together_are_those_made_one_by_one(monkeypatch: pytest.Monke
     for table in (rare_classes(0, [0.5, 0.3, 0.2]), rare_counts(1)):
         settings = BoostingSettings("log_loss" if table.schema.target.classes else "poisson", n_estimators=7)
         monkeypatch.setattr("holdfast.ensembles.boosting.TREES_AT_A_TIME", 100)
-        together = [tree_to_json(tree) for tree in boost(table, settings).ensemble]
+        together = [model_to_json(tree) for tree in boost(table, settings).ensemble]
         monkeypatch.setattr("holdfast.ensembles.boosting.TREES_AT_A_TIME", 1)
-        assert [tree_to_json(tree) for tree in boost(table, settings).ensemble] == together
+        assert [model_to_json(tree) for tree in boost(table, settings).ensemble] == together
 
 
 def test_no_step_is_longer_than_thirty() -> None:

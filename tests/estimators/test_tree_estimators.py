@@ -14,7 +14,7 @@ from holdfast.errors import DataError, DataWarning, GrowthWarning
 from holdfast.estimators.tree import TreeClassifier, TreeRegressor
 from holdfast.growth.grow import grow
 from holdfast.growth.rules import GrowthRules
-from holdfast.io.model_file import load, save, tree_to_json
+from holdfast.io.model_file import load, model_to_json, save
 
 FOUR = [[20.0], [30.0], [50.0], [60.0]]
 
@@ -222,7 +222,7 @@ def test_the_importance_of_a_question_is_shared_by_the_columns_it_reads():
 def test_the_same_seed_grows_the_same_tree(seed: Any):
     model = TreeClassifier(max_features=1, random_state=seed)
     first, second = (clone(model).fit(PATIENTS, STAY).tree_ for _ in range(2))
-    assert tree_to_json(first) == tree_to_json(second)
+    assert model_to_json(first) == model_to_json(second)
 
 
 def test_another_seed_grows_another_tree():

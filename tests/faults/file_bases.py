@@ -18,8 +18,7 @@ from holdfast import (
     grow_bootstraps,
 )
 from holdfast._arrays import FloatArray
-from holdfast.io.convert import ensemble_to_json
-from holdfast.io.model_file import model_to_json, tree_to_json, trees_to_json
+from holdfast.io.model_file import model_to_json, trees_to_json
 from holdfast.tree.check import Link
 from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.tree import Tree
@@ -132,9 +131,9 @@ def bases() -> dict[str, bytes]:
     }
     return {
         **_estimators(),
-        "tree of classes": tree_to_json(of_three[0]),
-        "tree of numbers": tree_to_json(of_number[0]),
-        "edited tree": tree_to_json(_edited(of_three[0])),
+        "tree of classes": model_to_json(of_three[0]),
+        "tree of numbers": model_to_json(of_number[0]),
+        "edited tree": model_to_json(_edited(of_three[0])),
         "collection": trees_to_json(of_two),
-        **{name: ensemble_to_json(ensemble) for name, ensemble in ensembles.items()},
+        **{name: model_to_json(ensemble) for name, ensemble in ensembles.items()},
     }

@@ -44,8 +44,7 @@ from holdfast.evaluate.replications import replicate
 from holdfast.growth import leaf_values
 from holdfast.growth.rules import CART, GrowthRules
 from holdfast.growth.sample import fixed_point_sample
-from holdfast.io.convert import ensemble_to_json
-from holdfast.io.model_file import tree_to_json
+from holdfast.io.model_file import model_to_json
 from holdfast.parallel.tasks import run_all
 from holdfast.stable import candidates as validation
 from holdfast.stable.settings import StabilitySettings
@@ -142,9 +141,9 @@ def _scores(result: Any) -> Any:
 def bits(result: Any) -> Any:
     """The result as bytes and texts that are equal only if every bit is."""
     if isinstance(result, Tree):
-        return tree_to_json(result)
+        return model_to_json(result)
     if isinstance(result, Ensemble):
-        return ensemble_to_json(result)
+        return model_to_json(result)
     if isinstance(result, np.ndarray):
         return result.dtype.str, result.shape, result.tolist() if result.dtype == object else result.tobytes()
     if isinstance(result, list | tuple):

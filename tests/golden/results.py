@@ -33,8 +33,7 @@ from holdfast import (
     prune,
 )
 from holdfast.growth.holdout_pruning import grow_reduced_error
-from holdfast.io.convert import ensemble_to_json
-from holdfast.io.model_file import tree_to_json, trees_to_json
+from holdfast.io.model_file import model_to_json, trees_to_json
 
 CRITERIA = {
     "gini": "outcome",
@@ -349,7 +348,7 @@ def _full_density() -> Marks:
 
 @result("model file of a tree")
 def _tree_file() -> Marks:
-    return marks.of_bytes(tree_to_json(grow(table("outcome", custom_features=QUESTIONS))))
+    return marks.of_bytes(model_to_json(grow(table("outcome", custom_features=QUESTIONS))))
 
 
 @result("model file of several trees")
@@ -361,4 +360,4 @@ def _trees_file() -> Marks:
 @result("model file of an ensemble")
 def _ensemble_file() -> Marks:
     model = ForestClassifier(5, max_depth=4, random_state=4).fit(features(), clinic()["outcome"])
-    return marks.of_bytes(ensemble_to_json(model.ensemble_))
+    return marks.of_bytes(model_to_json(model.ensemble_))

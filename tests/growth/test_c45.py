@@ -15,7 +15,7 @@ from holdfast.errors import ParameterError
 from holdfast.growth.collections import grow_bootstraps, make_learner
 from holdfast.growth.grow import grow
 from holdfast.growth.rules import C45, GrowthRules
-from holdfast.io.model_file import tree_from_json, tree_to_json
+from holdfast.io.model_file import model_from_json, model_to_json
 from holdfast.stable.candidates import grow_collection
 from holdfast.tree.check import check_tree
 from holdfast.tree.tree import Tree
@@ -360,14 +360,14 @@ def test_c45_is_smaller_than_what_it_was_grown_to_and_says_the_same_of_its_rows(
     check_tree(tree)
     assert 3 <= tree.n_leaves < bare.n_leaves
     assert tree.count[0] == table.n_rows
-    assert tree_to_json(tree_from_json(tree_to_json(tree))) == tree_to_json(tree)
+    assert model_to_json(model_from_json(model_to_json(tree))) == model_to_json(tree)
 
 
 def test_any_number_of_jobs_grows_the_same_c45_trees() -> None:
     table = patients()
     one, two = (grow_bootstraps(table, C45, 6, random_state=3, n_jobs=n_jobs) for n_jobs in (1, 2))
-    assert [tree_to_json(tree) for tree in one] == [tree_to_json(tree) for tree in two]
-    assert len({tree_to_json(tree) for tree in one}) == 6
+    assert [model_to_json(tree) for tree in one] == [model_to_json(tree) for tree in two]
+    assert len({model_to_json(tree) for tree in one}) == 6
     for index, tree in enumerate(one):
         check_tree(tree)
         counts = bootstrap_counts(np.ones(table.n_rows, np.int32), Units.of(table), (3, index))
@@ -383,7 +383,7 @@ def test_collections_are_grown_by_c45_and_by_what_a_grid_makes_of_it() -> None:
         grow_collection(learner, every, 9, units=Units.of(table), seed=(1, 0), n_jobs=n_jobs)
         for n_jobs in (1, 2)
     )
-    assert [tree_to_json(tree) for tree in one.trees] == [tree_to_json(tree) for tree in two.trees]
+    assert [model_to_json(tree) for tree in one.trees] == [model_to_json(tree) for tree in two.trees]
     leaves = np.array([tree.n_leaves for tree in one.trees])
     mean = [leaves[one.combination == place].mean() for place in range(3)]
     assert mean[0] <= mean[1] < mean[2]

@@ -17,7 +17,7 @@ from holdfast.growth.leaf_values import refit_leaf_values
 from holdfast.growth.pruning import pruning_path
 from holdfast.growth.rules import GrowthRules
 from holdfast.growth.size_search import choose_size
-from holdfast.io.model_file import model_from_json, tree_to_json
+from holdfast.io.model_file import model_from_json, model_to_json
 from holdfast.tree.check import check_tree
 from holdfast.tree.monotone import count_violations
 from holdfast.tree.stats import parse_quantile, weighted_quantile
@@ -236,7 +236,7 @@ def test_files_and_words_say_which_quantile(skewed: tuple[FloatArray, FloatArray
         grow(table, GrowthRules("quantile", quantile=0.9, max_depth=1)),
     ]
     for tree, words in zip(trees, ("median", "0.9 quantile"), strict=True):
-        again = model_from_json(tree_to_json(tree))
+        again = model_from_json(model_to_json(tree))
         assert again.criterion == tree.criterion
         assert parse_quantile(again.criterion) == parse_quantile(tree.criterion)
         assert f"THEN y = {words} " in tree.rules()

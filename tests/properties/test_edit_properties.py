@@ -13,7 +13,7 @@ from holdfast.data.table import Table
 from holdfast.errors import EditError
 from holdfast.growth.grow import grow
 from holdfast.growth.rules import GrowthRules
-from holdfast.io.model_file import tree_from_json, tree_to_json
+from holdfast.io.model_file import model_from_json, model_to_json
 from holdfast.tree.check import check_tree
 from holdfast.tree.edit import edited_nodes, find_unreachable
 from holdfast.tree.tree import LEAF, Tree
@@ -97,7 +97,7 @@ def test_edits_leave_a_sound_tree_that_predicts_as_it_reads(seed: int, target: A
     rows = any_rows(random, tree, 12)
     X = np.array([[row[each.name] for each in tree.schema.columns] for row in rows], object)
     assert tree.apply(X).tolist() == [path_of(tree, row)[-1] for row in rows]
-    again = tree_from_json(tree_to_json(tree))
+    again = model_from_json(model_to_json(tree))
     assert again.edits == tree.edits
     assert edited_nodes(again) == edited_nodes(tree)
     str(tree), tree.numbered(), tree.to_svg()

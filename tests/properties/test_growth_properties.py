@@ -19,7 +19,7 @@ from holdfast.data.table import Table
 from holdfast.errors import GrowthWarning
 from holdfast.growth.grow import grow
 from holdfast.growth.rules import GrowthRules
-from holdfast.io.model_file import tree_to_json
+from holdfast.io.model_file import model_to_json
 from holdfast.tree.check import check_tree
 from holdfast.tree.tree import LEAF, Tree
 from reference.disagreement import going_left
@@ -212,7 +212,7 @@ def test_thresholds_cost_the_same_in_depth_first_and_best_first_growth(
     table: Table, growth: GrowthRules
 ) -> None:
     best_first = replace(growth, max_leaf_nodes=10**6)
-    assert tree_to_json(grow(table, growth)) == tree_to_json(grow(table, best_first))
+    assert model_to_json(grow(table, growth)) == model_to_json(grow(table, best_first))
 
 
 @settings(max_examples=20)
@@ -223,7 +223,7 @@ def test_drawn_features_pay_for_their_thresholds_in_any_order_of_growth(
     best_first = replace(growth, max_leaf_nodes=10**6)
     tree = grow(table, growth, random_state=seed)
     check_tree(tree)
-    assert tree_to_json(tree) == tree_to_json(grow(table, best_first, random_state=seed))
+    assert model_to_json(tree) == model_to_json(grow(table, best_first, random_state=seed))
 
 
 # -- nested trees ---------------------------------------------------------------------------------------
@@ -231,7 +231,7 @@ def test_drawn_features_pay_for_their_thresholds_in_any_order_of_growth(
 
 @given(any_table, rules())
 def test_depth_first_and_best_first_grow_the_same_tree(table: Table, growth: GrowthRules) -> None:
-    assert tree_to_json(grow(table, growth)) == tree_to_json(
+    assert model_to_json(grow(table, growth)) == model_to_json(
         grow(table, replace(growth, max_leaf_nodes=10**6))
     )
 
@@ -287,7 +287,7 @@ def test_the_same_seed_draws_the_same_features(max_features: int | float | str) 
     random = np.random.default_rng(0)
     table = Table.from_arrays(random.normal(size=(3000, 9)), random.integers(0, 3, 3000))
     growth = GrowthRules(max_features=max_features, min_samples_leaf=5)  # type: ignore[arg-type]
-    one, again, other = (tree_to_json(grow(table, growth, random_state=seed)) for seed in (7, 7, 8))
+    one, again, other = (model_to_json(grow(table, growth, random_state=seed)) for seed in (7, 7, 8))
     assert one == again
     assert one != other
 
@@ -299,7 +299,7 @@ def test_drawn_features_do_not_depend_on_the_order_of_growth(
     best_first = replace(growth, max_leaf_nodes=10**6)
     tree = grow(table, growth, random_state=seed)
     check_tree(tree)
-    assert tree_to_json(tree) == tree_to_json(grow(table, best_first, random_state=seed))
+    assert model_to_json(tree) == model_to_json(grow(table, best_first, random_state=seed))
 
 
 @given(any_table, st.integers(0, 2**40))
@@ -340,7 +340,6 @@ import numpy as np
 from holdfast.data.table import Table
 from holdfast.growth.grow import grow
 from holdfast.growth.rules import C45, GrowthRules
-from holdfast.io.model_file import tree_to_json
 
 random = np.random.default_rng(0)
 X = random.normal(size=(40, 3)).round(1)
@@ -358,7 +357,7 @@ for y, weight, rules in [
     (X[:, 0] > 0.3, None, C45),
 ]:
     table = Table.from_arrays(frame, y, weight)
-    sys.stdout.buffer.write(tree_to_json(grow(table, rules, random_state=3)) + b"\\n")
+    sys.stdout.buffer.write(model_to_json(grow(table, rules, random_state=3)) + b"\\n")
 ward = random.integers(0, 14, 200)
 height = np.sin(ward) + random.normal(size=200)
 frame = np.column_stack([ward.astype(str).astype(object), random.normal(size=200).astype(object)])
@@ -368,7 +367,7 @@ for y, rules in [
     (height, GrowthRules("squared_error", max_leaf_nodes=5)),
 ]:
     table = Table.from_arrays(frame, y)
-    sys.stdout.buffer.write(tree_to_json(grow(table, rules)) + b"\\n")
+    sys.stdout.buffer.write(model_to_json(grow(table, rules)) + b"\\n")
 """
 
 

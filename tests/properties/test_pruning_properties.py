@@ -15,7 +15,7 @@ from holdfast.data.table import Table
 from holdfast.growth.grow import grow
 from holdfast.growth.pruning import depth_path, leaves_path, prune, pruning_path
 from holdfast.growth.rules import GrowthRules
-from holdfast.io.model_file import tree_from_json, tree_to_json
+from holdfast.io.model_file import model_from_json, model_to_json
 from holdfast.kernels.growth.leaf_values import weakest_links
 from holdfast.tree.check import check_tree
 from holdfast.tree.tree import LEAF, Tree
@@ -215,11 +215,11 @@ def test_each_alpha_asks_for_its_own_subtree_and_pruning_again_changes_nothing(t
     for place, alpha in enumerate(path.alphas.tolist()):
         if place and alpha > 0:
             once = prune(tree, alpha)
-            assert tree_to_json(once) == tree_to_json(path[place]) == tree_to_json(path.tree_at(alpha))
+            assert model_to_json(once) == model_to_json(path[place]) == model_to_json(path.tree_at(alpha))
             between = np.nextafter(alpha, np.inf) * 1.0000001
-            assert tree_to_json(prune(once, between)) == tree_to_json(prune(tree, between))
-            assert tree_to_json(prune(prune(tree, between), between)) == tree_to_json(prune(tree, between))
-    assert tree_to_json(prune(tree, 0.0)) == tree_to_json(tree)
+            assert model_to_json(prune(once, between)) == model_to_json(prune(tree, between))
+            assert model_to_json(prune(prune(tree, between), between)) == model_to_json(prune(tree, between))
+    assert model_to_json(prune(tree, 0.0)) == model_to_json(tree)
 
 
 @given(any_table, rules(), st.floats(0.0, 0.3))
@@ -229,7 +229,7 @@ def test_a_pruned_tree_predicts_what_the_node_says_at_which_it_now_ends(
     tree = grow(table, growth)
     part = prune(tree, alpha)
     check_tree(part)
-    assert tree_to_json(tree_from_json(tree_to_json(part))) == tree_to_json(part)
+    assert model_to_json(model_from_json(model_to_json(part))) == model_to_json(part)
     ends = twin.ends_of(part, tree)
     expected = np.full((table.n_rows, tree.value.shape[1]), np.nan)
     for node, rows in enumerate(twin.rows_at_nodes(tree, table)):
@@ -243,4 +243,4 @@ def test_growing_by_rules_with_an_alpha_is_growing_and_then_pruning(
     table: Table, growth: GrowthRules, alpha: float
 ) -> None:
     one, other = prune(grow(table, growth), alpha), grow(table, replace(growth, ccp_alpha=alpha))
-    assert tree_to_json(one) == tree_to_json(other)
+    assert model_to_json(one) == model_to_json(other)

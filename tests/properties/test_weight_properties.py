@@ -29,7 +29,7 @@ from holdfast import (
 )
 from holdfast._arrays import FloatArray
 from holdfast.growth.rules import GrowthRules
-from holdfast.io.model_file import tree_to_json
+from holdfast.io.model_file import model_to_json
 from holdfast.tree.check import check_tree
 from reference.every_estimator import CLASSIFIERS, REGRESSORS, bytes_of, trees_of
 
@@ -168,7 +168,7 @@ def test_rows_without_weight_are_checked_and_named_like_others(missing: Any) -> 
 
 
 def trees_apart_from_weight(model: Any) -> list[bytes]:
-    return [tree_to_json(tree.replace(weight=np.zeros(tree.n_nodes))) for tree in trees_of(model)]
+    return [model_to_json(tree.replace(weight=np.zeros(tree.n_nodes))) for tree in trees_of(model)]
 
 
 @every_estimator

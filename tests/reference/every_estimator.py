@@ -20,8 +20,7 @@ from holdfast import (
     TreeClassifier,
     TreeRegressor,
 )
-from holdfast.io.convert import ensemble_to_json
-from holdfast.io.model_file import tree_to_json
+from holdfast.io.model_file import model_to_json
 
 FEW: dict[str, Any] = {"n_estimators": 3, "random_state": 0}
 TOLD: dict[str, Any] = FEW | {"n_estimators": 12, "oob_score": True, "permutation_importance": True}
@@ -85,4 +84,4 @@ def trees_of(fitted: Any) -> list[Tree]:
 def bytes_of(fitted: Any) -> bytes:
     """The model file, apart from the notes."""
     model = model_of(fitted)
-    return tree_to_json(model) if isinstance(model, Tree) else ensemble_to_json(model)
+    return model_to_json(model)

@@ -14,7 +14,7 @@ from sklearn.metrics import roc_auc_score
 
 from cli.command_line import holdfast, write_patients
 from holdfast import DataError, DataWarning, Ensemble, ParameterError, Run, TreeClassifier, fit_run, load
-from holdfast.io.model_file import tree_to_json
+from holdfast.io.model_file import model_to_json
 
 FEW: dict[str, Any] = {"n_estimators": 10, "max_depth": 3, "teacher": "linear", "n_jobs": 1}
 ROLES = {"stage": "year", "groups": "patient", "weight": "weight"}
@@ -67,14 +67,14 @@ def test_a_frame_and_a_file_give_the_same_run(
     other.write_parquet(tmp_path / "patients.parquet")
     for data in (frame, other, other.lazy(), str(tmp_path / "patients.parquet")):
         same = fit_run(data, "outcome", **FEW, **ROLES)
-        assert tree_to_json(same.model) == tree_to_json(run.model)
+        assert model_to_json(same.model) == model_to_json(run.model)
         assert same.frontier_columns == run.frontier_columns
         assert without_seconds(same) == without_seconds(run)
 
 
 def test_rows_in_another_order_give_the_same_tree(run: Run, frame: pandas.DataFrame) -> None:
     turned = fit_run(frame.iloc[::-1], "outcome", **FEW, **ROLES)
-    assert tree_to_json(turned.model) == tree_to_json(run.model)
+    assert model_to_json(turned.model) == model_to_json(run.model)
 
 
 def test_a_run_of_all_rows_is_the_fit_of_the_estimator(frame: pandas.DataFrame) -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from holdfast.data.table import Table
 from holdfast.growth.grow import grow
 from holdfast.growth.pruning import prune, pruning_path
-from holdfast.io.model_file import load, save, tree_to_json
+from holdfast.io.model_file import load, model_to_json, save
 from holdfast.tree.check import check_tree
 from holdfast.tree.prune import prune_at, rearrange_nodes
 from holdfast.tree.tree import LEAF, Tree
@@ -105,10 +105,10 @@ def path_to(tree: Tree, node: int) -> list[int]:
 
 def test_notes_criterion_and_schema_stay_and_the_tree_itself_is_untouched() -> None:
     tree = NUMERIC.replace(notes=("Growth ended at 5 nodes.",), criterion="entropy")
-    before = tree_to_json(tree)
+    before = model_to_json(tree)
     part = prune_at(tree, flags(tree, 1))
     assert (part.notes, part.criterion, part.schema) == (tree.notes, "entropy", tree.schema)
-    assert tree_to_json(tree) == before
+    assert model_to_json(tree) == before
     with pytest.raises(ValueError, match="read-only"):
         part.value[0, 0] = 0.5
 
@@ -166,7 +166,7 @@ def test_a_cut_tree_survives_its_file(tmp_path_factory: Any, seed: int) -> None:
     part = prune_at(tree, np.array([random.random() < 0.3 for _ in range(tree.n_nodes)]))
     file = tmp_path_factory.mktemp("cut") / "tree.json"
     save(part, file)
-    assert tree_to_json(load(file)) == tree_to_json(part)
+    assert model_to_json(load(file)) == model_to_json(part)
 
 
 def test_a_pruned_tree_still_asks_the_users_question_and_knows_sets_and_missing_sides() -> None:

@@ -23,7 +23,7 @@ from holdfast import (
 )
 from holdfast.data.schema import Schema, Target
 from holdfast.errors import BrokenTreeError, ModelFileError
-from holdfast.io.model_file import tree_from_json, tree_to_json
+from holdfast.io.model_file import model_from_json, model_to_json
 from holdfast.tree.check import check_tree
 from reference.rules import boxes
 from reference.trees import AGE, FARE, SURVIVED, leaf, split, tree_of
@@ -69,7 +69,7 @@ def test_on_another_schema_the_tree_predicts_what_it_did() -> None:
     assert moved.value.tolist() == tree.value.tolist()  # no bit more for any class
     assert tree_distance(moved, tree.with_schema(turned)).total == 0.0
     assert moved.with_schema(tree.schema).given_outcome is None
-    again = tree_from_json(tree_to_json(moved))
+    again = model_from_json(model_to_json(moved))
     assert again.outcome.tolist() == [1, 1, 1]
 
 
@@ -83,14 +83,14 @@ def test_the_file_says_what_every_node_predicts(tmp_path: Any) -> None:
     assert '"outcome": [1, 1, 1, 1, 1]' in text
     assert load(tmp_path / "tree.json").given_outcome is None
     other = text.replace('"outcome": [1, 1, 1, 1, 1]', '"outcome": [1, 1, 0, 1, 1]')
-    assert tree_from_json(other.encode(), edited=True).outcome.tolist() == [1, 1, 0, 1, 1]
+    assert model_from_json(other.encode(), edited=True).outcome.tolist() == [1, 1, 0, 1, 1]
     for broken, problem in (
         ("[1, 1, 1, 1, 0]", r"outcome\[4\] is 0: another class"),
         ("[1, 1, 2, 1, 1]", "outcome.*2 classes"),
     ):
         edited = text.replace('"outcome": [1, 1, 1, 1, 1]', f'"outcome": {broken}').encode()
         with pytest.raises(ModelFileError, match=problem):
-            tree_from_json(edited, edited=True)
+            model_from_json(edited, edited=True)
 
 
 def test_a_class_that_is_not_the_most_frequent_is_no_outcome() -> None:

@@ -24,7 +24,7 @@ from holdfast import (
 )
 from holdfast.data.schema import Schema, Target
 from holdfast.errors import ParameterError
-from holdfast.io.model_file import tree_from_json, tree_to_json
+from holdfast.io.model_file import model_from_json, model_to_json
 from holdfast.tree.rules import tree_rules
 from holdfast.tree.rules_text import sort_rules
 from holdfast.tree.stats import class_counts, positive_class, risk
@@ -71,11 +71,11 @@ def test_it_is_chosen_once_and_samples_edits_and_files_keep_it() -> None:
             tree.with_schema(
                 tree.schema.widened(Schema(tree.schema.features, Target("outcome", ("dead", "lived"))))
             ),
-            tree_from_json(tree_to_json(tree.replace(observed=others))),
+            model_from_json(model_to_json(tree.replace(observed=others))),
             pickle.loads(pickle.dumps(tree.replace(observed=others))),
         ):
             assert later.schema.target.positive == first
-        shown = tree_from_json(tree_to_json(tree.replace(observed=others)))
+        shown = model_from_json(model_to_json(tree.replace(observed=others)))
         assert f"p({first})" in str(shown)
         assert f"p({first})" in shown.rules()
         assert f"probability of {first}" in shown.to_svg()

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from holdfast import Feature, GrowthRules, StableTreeClassifier, StableTreeRegressor, Table, Tree, grow
-from holdfast.io.model_file import tree_from_json, tree_to_json
+from holdfast.io.model_file import model_from_json, model_to_json
 from holdfast.tree.prune import prune_at
 from holdfast.tree.recorded import set_recorded
 from holdfast.tree.rules import split_condition, tree_rules
@@ -98,7 +98,7 @@ def test_counts_are_those_of_the_rows_when_grown_saved_and_pruned(seed: int, n_c
         GrowthRules("gini" if n_classes else "squared_error", max_leaf_nodes=8, min_samples_leaf=3),
     )
     check_told(tree, frame)
-    check_told(tree_from_json(tree_to_json(tree)), frame)
+    check_told(model_from_json(model_to_json(tree)), frame)
     generator = np.random.default_rng(seed)
     for _ in range(3):
         check_told(prune_at(tree, generator.random(tree.n_nodes) < 0.3), frame)

@@ -12,7 +12,7 @@ from holdfast.errors import ParameterError
 from holdfast.growth.grow import grow
 from holdfast.growth.pruning import merge_leaves
 from holdfast.growth.rules import GrowthRules
-from holdfast.io.model_file import tree_to_json
+from holdfast.io.model_file import model_to_json
 from holdfast.tree.check import check_tree
 from holdfast.tree.tree import LEAF, Tree
 from reference.pruning import all_subtrees, ends_of, rows_at_nodes
@@ -52,7 +52,7 @@ def test_leaves_of_one_class_that_are_not_siblings_stay_apart() -> None:
     tree = tree_of(
         split("x", 6.0, split("x", 3.0, leaf(5, 0.9, 0.1), leaf(5, 0.2, 0.8)), leaf(5, 0.7, 0.3)), (X,), SIDES
     )
-    assert tree_to_json(merge_leaves(tree)) == tree_to_json(tree)
+    assert model_to_json(merge_leaves(tree)) == model_to_json(tree)
 
 
 def test_where_two_classes_are_as_frequent_the_first_counts_as_predicted() -> None:
@@ -67,7 +67,7 @@ def test_one_leaf_that_takes_the_place_of_two_predicts_what_both_did() -> None:
 
 @pytest.mark.parametrize("tree", [LONE_LEAF, SUBSET, SPECIES])
 def test_a_tree_whose_siblings_differ_is_left_alone(tree: Tree) -> None:
-    assert tree_to_json(merge_leaves(tree)) == tree_to_json(tree)
+    assert model_to_json(merge_leaves(tree)) == model_to_json(tree)
 
 
 # -- numbers ----------------------------------------------------------------------------------------------
@@ -100,7 +100,7 @@ def test_no_predicted_class_changes_and_no_two_siblings_agree(table: Table, grow
     ends_of(merged, tree)
     assert twins_of(merged) == []
     assert np.array_equal(tree.predict(table), merged.predict(table))
-    assert tree_to_json(merge_leaves(merged)) == tree_to_json(merged)
+    assert model_to_json(merge_leaves(merged)) == model_to_json(merged)
 
 
 @given(any_table, rules(max_depth=4, min_samples_leaf=1, min_weight_fraction_leaf=0.0))
@@ -124,5 +124,5 @@ def test_it_is_the_smallest_subtree_that_predicts_the_same_at_every_leaf(
 def test_growing_by_the_rule_is_growing_pruning_and_then_merging(table: Table, growth: GrowthRules) -> None:
     pruned = replace(growth, ccp_alpha=0.02)
     one, other = merge_leaves(grow(table, pruned)), grow(table, replace(pruned, merge_leaves=True))
-    assert tree_to_json(one) == tree_to_json(other)
+    assert model_to_json(one) == model_to_json(other)
     assert twins_of(other) == []

@@ -18,7 +18,7 @@ from holdfast.growth.collections import grow_bootstraps
 from holdfast.growth.grow import grow
 from holdfast.growth.pruning import error_bound, prune_pessimistic
 from holdfast.growth.rules import C45, GrowthRules
-from holdfast.io.model_file import load, save, tree_to_json
+from holdfast.io.model_file import load, model_to_json, save
 from holdfast.tree.build import Nodes, build_preorder
 from holdfast.tree.check import check_tree
 from holdfast.tree.tree import LEAF, Tree
@@ -329,22 +329,22 @@ def test_without_raising_no_data_are_needed(table: Table, growth: GrowthRules) -
     bare = grow(table, replace(growth, pruning_confidence=None))
     confidence = growth.pruning_confidence or 0.0
     tree = grow(table, replace(growth, subtree_raising=False))
-    assert tree_to_json(prune_pessimistic(bare, confidence)) == tree_to_json(tree)
+    assert model_to_json(prune_pessimistic(bare, confidence)) == model_to_json(tree)
     alone = prune_pessimistic(bare, confidence, table=table, subtree_raising=False)
-    assert tree_to_json(alone) == tree_to_json(tree)
+    assert model_to_json(alone) == model_to_json(tree)
 
 
 @given(any_table, prunings(class_weight=None))
 def test_pruning_a_grown_tree_is_growing_a_pruned_one(table: Table, growth: GrowthRules) -> None:
     bare = grow(table, replace(growth, pruning_confidence=None))
     pruned = prune_pessimistic(bare, growth.pruning_confidence or 0.0, table=table)
-    assert tree_to_json(pruned) == tree_to_json(grow(table, growth))
+    assert model_to_json(pruned) == model_to_json(grow(table, growth))
 
 
 @given(any_table, prunings(max_depth=1))
 def test_raising_makes_no_difference_to_a_tree_of_one_question(table: Table, growth: GrowthRules) -> None:
     one, other = (grow(table, replace(growth, subtree_raising=raising)) for raising in (True, False))
-    assert tree_to_json(one) == tree_to_json(other)
+    assert model_to_json(one) == model_to_json(other)
 
 
 def test_a_weighted_leaf_counts_for_its_weight_with_and_without_raising() -> None:
@@ -398,7 +398,7 @@ def shuffled(table: Table, order: Any) -> Table:
 def test_the_order_of_the_rows_does_not_matter(table: Table, growth: GrowthRules, random: Any) -> None:
     order = list(range(table.n_rows))
     random.shuffle(order)
-    assert tree_to_json(grow(table, growth)) == tree_to_json(grow(shuffled(table, order), growth))
+    assert model_to_json(grow(table, growth)) == model_to_json(grow(shuffled(table, order), growth))
 
 
 def test_rounding_of_weights_does_not_choose_the_branch_that_is_raised() -> None:
@@ -412,7 +412,7 @@ def test_rounding_of_weights_does_not_choose_the_branch_that_is_raised() -> None
     growth = GrowthRules("gini", pruning_confidence=0.75)
     order = [2, 4, 5, 8, 6, 3, 7, 9, 1, 0, 11, 10]
     one, other = grow(table, growth), grow(shuffled(table, order), growth)
-    assert tree_to_json(one) == tree_to_json(other)
+    assert model_to_json(one) == model_to_json(other)
 
 
 @given(class_tables(of_a_row=whole_weights), prunings(), st.integers(0, 2**20))
@@ -474,7 +474,7 @@ def test_a_tree_of_many_leaves_is_raised_as_by_the_twin() -> None:
     pruning = twin(table, growth)
     tree, replaced = grow(table, growth), grow(table, replace(growth, subtree_raising=False))
     assert pruning.tree.n_leaves > 40
-    assert tree_to_json(tree) != tree_to_json(replaced)
+    assert model_to_json(tree) != model_to_json(replaced)
     assert_pruned_alike(tree, pruning)
 
 
@@ -482,7 +482,7 @@ def test_a_raised_tree_is_saved_and_loaded(tmp_path: Any) -> None:
     tree = grow(noisy(0), C45)
     save(tree, tmp_path / "tree.json")
     again = load(tmp_path / "tree.json")
-    assert tree_to_json(again) == tree_to_json(tree)
+    assert model_to_json(again) == model_to_json(tree)
     assert again.apply(noisy(0)).tolist() == tree.apply(noisy(0)).tolist()
 
 

@@ -15,7 +15,7 @@ from holdfast.estimators.tree import TreeClassifier
 from holdfast.growth.grow import grow
 from holdfast.growth.pruning import depth_path, leaves_path, node_risk, prune, pruning_path
 from holdfast.growth.rules import GrowthRules
-from holdfast.io.model_file import tree_to_json
+from holdfast.io.model_file import model_to_json
 from holdfast.tree.tree import LEAF, Tree
 from reference.pruning import ends_of
 from reference.trees import LONE_LEAF, NUMERIC, PRICE, SPECIES, leaf, split, tree_of
@@ -187,7 +187,7 @@ def test_cut_to_so_many_leaves_saves_as_much_as_growth_to_them(criterion: str) -
 
 def test_a_path_is_a_sequence_of_trees_and_a_table() -> None:
     path = pruning_path(grow(table_for("gini")))
-    assert tree_to_json(path[-1]) == tree_to_json(path[len(path) - 1])
+    assert model_to_json(path[-1]) == model_to_json(path[len(path) - 1])
     assert path[-1].n_nodes == 1
     with pytest.raises(IndexError):
         path[len(path)]
@@ -246,7 +246,7 @@ def test_growing_with_an_alpha_is_pruning_the_grown_tree(criterion: str) -> None
     path = pruning_path(grow(table, growth))
     for place in (1, len(path) // 2, len(path) - 1):
         alpha = float(path.alphas[place])
-        assert tree_to_json(grow(table, replace(growth, ccp_alpha=alpha))) == tree_to_json(path[place])
+        assert model_to_json(grow(table, replace(growth, ccp_alpha=alpha))) == model_to_json(path[place])
 
 
 @pytest.mark.parametrize("alpha", [-0.1, float("nan"), True, "cv", None, [0.1]])

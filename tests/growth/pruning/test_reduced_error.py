@@ -13,7 +13,7 @@ from holdfast.errors import HoldfastError, SchemaMismatch
 from holdfast.growth.grow import grow
 from holdfast.growth.holdout_pruning import prune_reduced_error
 from holdfast.growth.rules import GrowthRules
-from holdfast.io.model_file import tree_to_json
+from holdfast.io.model_file import model_to_json
 from holdfast.tree.check import check_tree
 from holdfast.tree.tree import Tree
 from reference import pruning as twin
@@ -44,7 +44,7 @@ def test_a_split_that_new_rows_do_not_confirm_is_undone_and_one_that_they_do_sta
     assert part.n_leaves == 2
     assert np.array_equal(part.value[1], tree.value[1])  # the values of the nodes stay as they are
     confirmed = prune_reduced_error(tree, new_rows(tree, [1, 2, 4], ["a", "b", "c"]))
-    assert tree_to_json(confirmed) == tree_to_json(tree)
+    assert model_to_json(confirmed) == model_to_json(tree)
 
 
 @pytest.mark.parametrize("criterion", ["squared_error", "poisson"])
@@ -172,7 +172,7 @@ def test_pruning_by_the_same_rows_again_changes_nothing(
     tables: tuple[Table, Table], growth: GrowthRules
 ) -> None:
     once = prune_reduced_error(grow(tables[0], growth), tables[1])
-    assert tree_to_json(prune_reduced_error(once, tables[1])) == tree_to_json(once)
+    assert model_to_json(prune_reduced_error(once, tables[1])) == model_to_json(once)
 
 
 def test_weight_two_is_a_row_twice() -> None:
@@ -186,7 +186,7 @@ def test_weight_two_is_a_row_twice() -> None:
     )
     often = table.subset(150 + np.repeat(np.arange(150), weight))
     one, other = prune_reduced_error(tree, once), prune_reduced_error(tree, often)
-    assert tree_to_json(one) == tree_to_json(other)
+    assert model_to_json(one) == model_to_json(other)
     assert 1 < one.n_leaves < tree.n_leaves
 
 

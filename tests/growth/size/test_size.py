@@ -27,7 +27,7 @@ from holdfast.growth.size_search import (
     subtree_scores,
     values_between,
 )
-from holdfast.io.model_file import tree_to_json
+from holdfast.io.model_file import model_to_json
 from holdfast.scoring.metric import TrueValues, make_metric
 from holdfast.tree.tree import LEAF, Tree
 
@@ -119,7 +119,7 @@ def test_the_tree_is_a_part_of_what_the_rules_grow_on_all_rows(parameter: str) -
     assert sizes.values.tolist() == path.values.tolist()
     assert sizes.n_leaves.tolist() == path.n_leaves.tolist()
     assert sizes.risks.tolist() == path.risks.tolist()
-    assert tree_to_json(tree) == tree_to_json(path[sizes.chosen])
+    assert model_to_json(tree) == model_to_json(path[sizes.chosen])
     assert sizes.chosen_value == path.values[sizes.chosen]
 
 
@@ -346,7 +346,7 @@ def test_the_number_of_jobs_and_the_scale_of_the_weights_change_nothing(seed: in
     table = classes(60, seed)
     one = sized(table, parameter=parameter, cv=4, n_jobs=1)
     two = sized(table, parameter=parameter, cv=4, n_jobs=2)
-    assert tree_to_json(one.tree) == tree_to_json(two.tree)
+    assert model_to_json(one.tree) == model_to_json(two.tree)
     assert np.array_equal(one.sizes.scores, two.sizes.scores)
     heavy = Table(table.schema, table.columns, table.target, np.full(60, 0.25))
     pairs = pairs_of(60)

@@ -29,7 +29,7 @@ from holdfast import (
 )
 from holdfast.errors import ModelFileError, ModelFileWarning
 from holdfast.io.estimator import ESTIMATORS
-from holdfast.io.model_file import model_from_json, model_to_json, tree_to_json
+from holdfast.io.model_file import model_from_json, model_to_json
 from reference.every_estimator import CLASSIFIERS, REGRESSORS, bytes_of
 
 DICE = np.random.default_rng(0)
@@ -315,8 +315,10 @@ def test_the_losses_of_boosting_are_kept() -> None:
 def test_the_tree_or_ensemble_in_the_file_is_there_without_the_estimator(tmp_path: Path) -> None:
     model = TreeClassifier(max_depth=2).fit(PATIENTS, STAY)
     save(model, tmp_path / "tree.json")
-    assert tree_to_json(load_model(tmp_path / "tree.json")) == tree_to_json(model.tree_)
-    assert [tree_to_json(tree) for tree in load_trees(tmp_path / "tree.json")] == [tree_to_json(model.tree_)]
+    assert model_to_json(load_model(tmp_path / "tree.json")) == model_to_json(model.tree_)
+    assert [model_to_json(tree) for tree in load_trees(tmp_path / "tree.json")] == [
+        model_to_json(model.tree_)
+    ]
     forest = ForestClassifier(3, random_state=0).fit(PATIENTS, STAY)
     save(forest, tmp_path / "forest.json")
     assert len(load_model(tmp_path / "forest.json")) == len(load_trees(tmp_path / "forest.json")) == 3
@@ -326,7 +328,7 @@ def test_a_tree_alone_comes_back_as_a_tree(tmp_path: Path) -> None:
     tree = TreeClassifier(max_depth=2).fit(PATIENTS, STAY).tree_
     save(tree, tmp_path / "tree.json")
     assert "estimator" not in json.loads((tmp_path / "tree.json").read_text())
-    assert tree_to_json(load(tmp_path / "tree.json")) == tree_to_json(tree)
+    assert model_to_json(load(tmp_path / "tree.json")) == model_to_json(tree)
 
 
 def test_a_tree_alone_is_loaded_without_scikit_learn(tmp_path: Path) -> None:

@@ -17,10 +17,10 @@ from holdfast.errors import BrokenTreeError, DataError, ModelFileError, SchemaMi
 from holdfast.io.model_file import (
     load,
     load_trees,
+    model_from_json,
+    model_to_json,
     save,
     save_trees,
-    tree_from_json,
-    tree_to_json,
     trees_from_json,
     trees_to_json,
 )
@@ -81,7 +81,7 @@ def test_random_and_grown_trees_come_back_as_they_were(seed: int, target: Target
         data = trees_to_json(trees)
         loaded = trees_from_json(data)
         for after, before in zip(loaded, trees, strict=True):
-            assert tree_to_json(after) == tree_to_json(before)
+            assert model_to_json(after) == model_to_json(before)
         assert trees_to_json(loaded) == data
 
 
@@ -112,7 +112,7 @@ def test_a_file_with_several_trees_is_not_taken_for_one(tmp_path: Path) -> None:
     ):
         load(tmp_path / "trees.json")
     with pytest.raises(ModelFileError, match="it holds 2 trees"):
-        tree_from_json(trees_to_json(PAIR))
+        model_from_json(trees_to_json(PAIR))
 
 
 # -- the text -----------------------------------------------------------------------------------------

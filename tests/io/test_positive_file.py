@@ -10,7 +10,7 @@ import pytest
 from holdfast.data.schema import Schema
 from holdfast.errors import ModelFileError
 from holdfast.io.document import TreeDocument, checksum_of
-from holdfast.io.model_file import tree_from_json, tree_to_json, trees_from_json, trees_to_json
+from holdfast.io.model_file import model_from_json, model_to_json, trees_from_json, trees_to_json
 from reference.trees import NUMERIC
 
 SEEN = np.array([[72.0, 28.0], [32.0, 28.0], [30.0, 10.0], [2.0, 18.0], [40.0, 0.0]])
@@ -24,7 +24,7 @@ SAID = NUMERIC.replace(
 
 def edited(part, **changes):
     """The file with something else in it, and a checksum that fits as far as there can be one."""
-    document = json.loads(tree_to_json(SAID))
+    document = json.loads(model_to_json(SAID))
     (document["schema"]["target"] if part == "target" else document[part]).update(changes)
     with contextlib.suppress(msgspec.DecodeError, ModelFileError):
         document["checksum"] = checksum_of(msgspec.json.decode(json.dumps(document), type=TreeDocument))
@@ -32,20 +32,20 @@ def edited(part, **changes):
 
 
 def test_both_come_back() -> None:
-    again = tree_from_json(tree_to_json(SAID))
-    assert tree_from_json(edited("nodes", observed=SEEN.tolist())).observed.tolist() == SEEN.tolist()
+    again = model_from_json(model_to_json(SAID))
+    assert model_from_json(edited("nodes", observed=SEEN.tolist())).observed.tolist() == SEEN.tolist()
     assert again.schema.target.positive == "no"
     assert again.observed.tolist() == SEEN.tolist()
 
 
 def test_an_old_file_without_a_positive_class_gets_the_rarer_one_once() -> None:
-    document = json.loads(tree_to_json(NUMERIC))
+    document = json.loads(model_to_json(NUMERIC))
     del document["schema"]["target"]["positive"]
     assert "observed" not in document["nodes"]
-    again = tree_from_json(json.dumps(document).encode(), edited=True)
+    again = model_from_json(json.dumps(document).encode(), edited=True)
     assert again.observed is None
     assert again.schema.target.positive == "yes"  # 28 of 100
-    assert json.loads(tree_to_json(again))["schema"]["target"]["positive"] == "yes"
+    assert json.loads(model_to_json(again))["schema"]["target"]["positive"] == "yes"
 
 
 def test_the_trees_of_an_old_file_share_one_positive_class() -> None:
@@ -59,7 +59,7 @@ def test_the_trees_of_an_old_file_share_one_positive_class() -> None:
 @pytest.mark.parametrize("positive", ["perhaps", 1, True, None, ["no"]])
 def test_another_class_in_a_file_is_refused(positive) -> None:
     with pytest.raises(ModelFileError, match="positive"):
-        tree_from_json(edited("target", positive=positive))
+        model_from_json(edited("target", positive=positive))
 
 
 @pytest.mark.parametrize(
@@ -68,4 +68,4 @@ def test_another_class_in_a_file_is_refused(positive) -> None:
 )
 def test_other_rows_in_a_file_are_refused(observed) -> None:
     with pytest.raises(ModelFileError, match="observed"):
-        tree_from_json(edited("nodes", observed=observed))
+        model_from_json(edited("nodes", observed=observed))

@@ -15,10 +15,9 @@ import pytest
 from holdfast.data.schema import Schema, Target
 from holdfast.data.table import Table
 from holdfast.errors import BrokenTreeError, ModelFileError, ModelFileWarning
-from holdfast.io.convert import ensemble_from_json, ensemble_to_json
-from holdfast.io.model_file import load, load_trees, save, tree_from_json, tree_to_json, trees_from_json
+from holdfast.io.model_file import load, load_trees, model_from_json, model_to_json, save, trees_from_json
 from holdfast.tree.ensemble import Ensemble
-from reference.trees import AGE, NUMERIC, PAIN, SEX, SUBSET, SURVIVED, leaf, split, tree_of
+from reference.trees import AGE, PAIN, SEX, SUBSET, SURVIVED, leaf, split, tree_of
 
 FEATURES = (AGE, PAIN, SEX)
 LEFT_OVER = Target("left over", low=-1.0, high=1.0)
@@ -48,7 +47,7 @@ FOREST = Ensemble(
     "mean",
 )
 VOTES = Ensemble(SUBSET.schema, (SUBSET,), [2.5], [0], [0.0, 0.0], "softmax", votes=True)
-SOUND = ensemble_to_json(BOOSTED)
+SOUND = model_to_json(BOOSTED)
 
 
 def edited(change: Callable[[dict[str, Any]], None]) -> bytes:
@@ -79,8 +78,8 @@ def test_an_ensemble_comes_back_as_it_was(ensemble: Ensemble, tmp_path: Path) ->
     for name in ("weights", "outputs", "start"):
         assert np.array_equal(getattr(loaded, name), getattr(ensemble, name))
     assert (loaded.link, loaded.votes, loaded.notes) == (ensemble.link, ensemble.votes, ensemble.notes)
-    assert list(map(tree_to_json, loaded)) == list(map(tree_to_json, ensemble))
-    assert ensemble_to_json(loaded) == (tmp_path / "ensemble.json").read_bytes()
+    assert list(map(model_to_json, loaded)) == list(map(model_to_json, ensemble))
+    assert model_to_json(loaded) == (tmp_path / "ensemble.json").read_bytes()
     table = random_table(ensemble.schema, dice_module.Random(0))
     assert np.array_equal(loaded.values(table), ensemble.values(table))
 
@@ -88,13 +87,13 @@ def test_an_ensemble_comes_back_as_it_was(ensemble: Ensemble, tmp_path: Path) ->
 def test_an_estimator_of_others_is_saved_as_its_ensemble(tmp_path: Path) -> None:
     with pytest.warns(ModelFileWarning, match="A SimpleNamespace is no estimator of holdfast"):
         save(SimpleNamespace(ensemble_=FOREST), tmp_path / "forest.json")
-    assert (tmp_path / "forest.json").read_bytes() == ensemble_to_json(FOREST)
+    assert (tmp_path / "forest.json").read_bytes() == model_to_json(FOREST)
 
 
 def test_the_trees_of_an_ensemble_are_loaded_as_trees(tmp_path: Path) -> None:
     save(BOOSTED, tmp_path / "boosted.json")
     trees = load_trees(tmp_path / "boosted.json")
-    assert list(map(tree_to_json, trees)) == list(map(tree_to_json, BOOSTED))
+    assert list(map(model_to_json, trees)) == list(map(model_to_json, BOOSTED))
 
 
 def test_one_line_holds_one_tree_and_another_its_weights() -> None:
@@ -105,27 +104,18 @@ def test_one_line_holds_one_tree_and_another_its_weights() -> None:
 
 
 def test_the_target_of_the_ensemble_is_written_once() -> None:
-    assert [tree["target"] for tree in json.loads(ensemble_to_json(FOREST))["trees"]] == [None, None]
+    assert [tree["target"] for tree in json.loads(model_to_json(FOREST))["trees"]] == [None, None]
     assert json.loads(SOUND)["trees"][0]["target"]["name"] == "left over"
 
 
 # -- refusals -----------------------------------------------------------------------------------------
 
 
-def test_an_ensemble_is_not_one_tree_and_a_tree_no_ensemble(tmp_path: Path) -> None:
-    save(BOOSTED, tmp_path / "boosted.json")
-    with pytest.raises(ModelFileError, match=r"an ensemble of 2 trees, not one tree: use load\(path\)"):
-        tree_from_json((tmp_path / "boosted.json").read_bytes())
-    save(NUMERIC, tmp_path / "tree.json")
-    with pytest.raises(ModelFileError, match="its kind is 'tree', not 'ensemble'"):
-        ensemble_from_json((tmp_path / "tree.json").read_bytes())
-
-
 def test_a_changed_file_is_loaded_only_on_request() -> None:
     data = SOUND.replace(b"[0.1, 0.3]", b"[0.1, 0.4]")
     with pytest.raises(ModelFileError, match="checksum does not match"):
-        ensemble_from_json(data)
-    assert ensemble_from_json(data, edited=True).weights.tolist() == [0.1, 0.4]
+        model_from_json(data)
+    assert model_from_json(data, edited=True).weights.tolist() == [0.1, 0.4]
 
 
 @pytest.mark.parametrize(
@@ -148,13 +138,13 @@ def test_a_changed_file_is_loaded_only_on_request() -> None:
 )
 def test_what_is_wrong_is_said(change: Callable[[dict[str, Any]], None], message: str) -> None:
     with pytest.raises(ModelFileError, match=message):
-        ensemble_from_json(edited(change), edited=True)
+        model_from_json(edited(change), edited=True)
 
 
 def test_a_broken_tree_is_not_saved() -> None:
     broken = BOOSTED[1].replace(right=BOOSTED[1].left)
     with pytest.raises(BrokenTreeError, match=r"trees\[1\]: right\[0\]"):
-        ensemble_to_json(BOOSTED.replace(trees=(BOOSTED[0], broken)))
+        model_to_json(BOOSTED.replace(trees=(BOOSTED[0], broken)))
 
 
 # -- damage -------------------------------------------------------------------------------------------
@@ -229,14 +219,14 @@ def test_a_damaged_file_is_refused_or_a_sound_ensemble(
 def outcome(data: bytes, dice: dice_module.Random) -> str:
     """Whether the file was refused or loaded; nothing else may happen."""
     try:
-        ensemble = ensemble_from_json(data, edited=True)
+        ensemble = model_from_json(data, edited=True)
     except ModelFileError:
         return "refused"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # numbers near the largest overflow when added
         values = ensemble.values(random_table(ensemble.schema, dice))
     assert values.shape == (10, max(len(ensemble.schema.target.classes), 1))
-    saved = ensemble_to_json(ensemble)
-    assert ensemble_to_json(ensemble_from_json(saved)) == saved
+    saved = model_to_json(ensemble)
+    assert model_to_json(model_from_json(saved)) == saved
     assert len(trees_from_json(saved)) == len(ensemble)
     return "loaded"

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from holdfast.data.schema import Feature, Label, Schema, Target
 from holdfast.errors import BrokenTreeError, ModelFileError, ModelFileWarning
-from holdfast.io.model_file import load, save, tree_from_json, tree_to_json
+from holdfast.io.model_file import load, model_from_json, model_to_json, save
 from holdfast.tree.check import check_tree
 from holdfast.tree.tree import Tree
 from reference.trees import (
@@ -154,10 +154,10 @@ def trees(draw: st.DrawFn) -> Tree:
 @given(trees())
 def test_any_sound_tree_comes_back_as_it_was(tree: Tree) -> None:
     check_tree(tree)
-    data = tree_to_json(tree)
-    loaded = tree_from_json(data)
+    data = model_to_json(tree)
+    loaded = model_from_json(data)
     assert_same(loaded, tree)
-    assert tree_to_json(loaded) == data
+    assert model_to_json(loaded) == data
 
 
 def test_an_estimator_of_others_is_saved_as_its_tree(tmp_path: Path) -> None:
@@ -182,7 +182,7 @@ def test_a_broken_tree_is_not_saved(tmp_path: Path) -> None:
 
 
 def test_the_file_has_a_line_for_each_entry_feature_and_array() -> None:
-    lines = tree_to_json(SUBSET).decode().splitlines()
+    lines = model_to_json(SUBSET).decode().splitlines()
     assert lines[:4] == ["{", '  "format": "holdfast-model",', '  "version": 1,', '  "kind": "tree",']
     assert lines[7:9] == ['  "schema": {', '    "features": [']
     assert lines[10].strip() == (
@@ -194,7 +194,7 @@ def test_the_file_has_a_line_for_each_entry_feature_and_array() -> None:
 
 
 def test_the_checksum_is_that_of_the_file_without_its_line() -> None:
-    lines = tree_to_json(MIXED).splitlines(keepends=True)
+    lines = model_to_json(MIXED).splitlines(keepends=True)
     rest = b"".join(line for line in lines if b'"checksum"' not in line)
     assert f'"sha256:{hashlib.sha256(rest).hexdigest()}"'.encode() in lines[4]
 
@@ -209,8 +209,8 @@ def test_the_checksum_is_that_of_the_file_without_its_line() -> None:
     ids=["windows line ends", "one line", "one number per line"],
 )
 def test_another_layout_of_the_same_content_loads(reformatted: Callable[[bytes], bytes]) -> None:
-    data = tree_to_json(MIXED)
-    assert tree_to_json(tree_from_json(reformatted(data))) == data
+    data = model_to_json(MIXED)
+    assert model_to_json(model_from_json(reformatted(data))) == data
 
 
 # -- saving -------------------------------------------------------------------------------------------

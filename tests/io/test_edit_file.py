@@ -9,7 +9,7 @@ import pytest
 from holdfast import Edit, Node, edited_nodes, load, load_trees, save, save_trees
 from holdfast.errors import BrokenTreeError, ModelFileError
 from holdfast.estimators.tree import TreeClassifier
-from holdfast.io.model_file import tree_from_json, tree_to_json
+from holdfast.io.model_file import model_from_json, model_to_json
 from holdfast.tree.check import check_tree
 from holdfast.tree.tree import Tree
 from reference.trees import FARE_KNOWN, NUMERIC, ORDERED, PRICE, SUBSET
@@ -28,20 +28,20 @@ def edited_in_some_way(tree: Tree) -> Tree:
 
 @pytest.mark.parametrize("tree", [EDITED, *map(edited_in_some_way, (SUBSET, ORDERED, FARE_KNOWN, PRICE))])
 def test_edits_come_back_to_the_letter(tree: Tree) -> None:
-    data = tree_to_json(tree)
-    loaded = tree_from_json(data)
+    data = model_to_json(tree)
+    loaded = model_from_json(data)
     assert loaded.edits == tree.edits
     assert edited_nodes(loaded) == edited_nodes(tree)
-    assert tree_to_json(loaded) == data
+    assert model_to_json(loaded) == data
 
 
 def test_a_tree_without_edits_has_the_file_that_it_had() -> None:
-    assert b"edits" not in tree_to_json(NUMERIC)
+    assert b"edits" not in model_to_json(NUMERIC)
 
 
 def test_an_edit_is_one_line_of_the_file() -> None:
-    before = set(tree_to_json(NUMERIC).splitlines())
-    lines = [line for line in tree_to_json(EDITED).splitlines() if line not in before]
+    before = set(model_to_json(NUMERIC).splitlines())
+    lines = [line for line in model_to_json(EDITED).splitlines() if line not in before]
     assert sum(b'"kind": "threshold"' in line for line in lines) == 1
 
 
@@ -58,7 +58,7 @@ def test_collections_and_estimators_keep_edits(tmp_path: Any) -> None:
 
 def with_edit(**changes: Any) -> bytes:
     """The file of an edited tree whose first edit says something else."""
-    document = json.loads(tree_to_json(EDITED))
+    document = json.loads(model_to_json(EDITED))
     edit = document["edits"][0]
     for name, entry in changes.items():
         part, _, field = name.partition("__")
@@ -89,12 +89,12 @@ def with_edit(**changes: Any) -> bytes:
 )
 def test_an_edit_that_is_none_is_refused(changes: dict[str, Any], word: str) -> None:
     with pytest.raises(ModelFileError, match=word):
-        tree_from_json(with_edit(**changes), edited=True)
+        model_from_json(with_edit(**changes), edited=True)
 
 
 def test_an_edit_of_another_time_is_no_error() -> None:
     """The record tells what was done: the tree may have changed since."""
-    tree = tree_from_json(with_edit(path="LLLLLLLL", before__feature="gone"), edited=True)
+    tree = model_from_json(with_edit(path="LLLLLLLL", before__feature="gone"), edited=True)
     assert 0 not in edited_nodes(tree)
 
 

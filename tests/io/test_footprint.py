@@ -13,14 +13,13 @@ from holdfast.data.schema import Feature, Schema, Target
 from holdfast.errors import BrokenTreeError, ModelFileError
 from holdfast.io import document as json_array
 from holdfast.io import limits as footprint
-from holdfast.io.convert import ensemble_from_json, ensemble_to_json
-from holdfast.io.model_file import tree_from_json, tree_to_json
+from holdfast.io.model_file import model_from_json, model_to_json
 from holdfast.tree import check
 from holdfast.tree.ensemble import Ensemble
 from reference.trees import AGE, SURVIVED, leaf, split, tree_of
 
 STUMP = tree_of(split("age", 50.0, leaf(3, 1.0, 0.0), leaf(2, 0.0, 1.0)), (AGE,), SURVIVED)
-TEXT = tree_to_json(STUMP).decode()
+TEXT = model_to_json(STUMP).decode()
 
 
 def peak_of(action: Callable[[], object]) -> int:
@@ -36,7 +35,7 @@ def peak_of(action: Callable[[], object]) -> int:
 def refused(data: str, message: str) -> Callable[[], None]:
     def load() -> None:
         with pytest.raises(ModelFileError, match=message):
-            tree_from_json(data.encode(), edited=True)
+            model_from_json(data.encode(), edited=True)
 
     return load
 
@@ -56,7 +55,7 @@ def test_an_array_that_is_longer_than_the_others_is_refused_unread(name: str, ed
 
     def load() -> None:
         with pytest.raises(ModelFileError, match=r"at nodes: .* has 400000 nodes|feature has 400000"):
-            tree_from_json(data, edited=edited)
+            model_from_json(data, edited=edited)
 
     assert peak_of(load) < 4 * len(data) + 2**20
 
@@ -129,17 +128,17 @@ def test_more_things_than_bytes_can_pay_for_are_refused(
     content = json.loads(TEXT)
     change(content)
     with pytest.raises(ModelFileError, match=message):
-        tree_from_json(json.dumps(content).encode(), edited=True)
+        model_from_json(json.dumps(content).encode(), edited=True)
 
 
 def test_trees_of_one_leaf_without_end_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     lone = tree_of(leaf(1, 0.5, 0.5), (AGE,), SURVIVED)
     many = Ensemble(lone.schema, 500 * (lone,), np.ones(500), np.zeros(500), [0.0, 0.0], "mean")
-    data = ensemble_to_json(many)
-    assert len(ensemble_from_json(data)) == 500
+    data = model_to_json(many)
+    assert len(model_from_json(data)) == 500
     monkeypatch.setattr(footprint, "LEAST", 0)
     with pytest.raises(ModelFileError, match="it holds 500 trees, too many for its"):
-        ensemble_from_json(data)
+        model_from_json(data)
 
 
 def test_what_could_not_be_loaded_is_not_saved(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -148,7 +147,7 @@ def test_what_could_not_be_loaded_is_not_saved(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(footprint, "LEAST", 0)
     monkeypatch.setattr(footprint, "FLAGS_FACTOR", 0)
     with pytest.raises(BrokenTreeError, match="need 3000 flags"):
-        tree_to_json(tree)
+        model_to_json(tree)
 
 
 # -- work ---------------------------------------------------------------------------------------------
@@ -164,10 +163,10 @@ def test_features_are_checked_once_however_many_trees_there_are(monkeypatch: pyt
     calls = []
     checked = check._check_feature
     monkeypatch.setattr(check, "_check_feature", lambda *given: (calls.append(given), checked(*given)))
-    data = ensemble_to_json(boosted)
+    data = model_to_json(boosted)
     assert len(calls) == 100  # of the ensemble, and of all its trees
     calls.clear()
-    assert len(ensemble_from_json(data)) == 3
+    assert len(model_from_json(data)) == 3
     assert len(calls) == 50
 
 

@@ -11,12 +11,12 @@ from test_model_file import MIXED
 
 from holdfast.data.schema import Feature
 from holdfast.errors import ModelFileError
-from holdfast.io.model_file import load, save, tree_from_json, tree_to_json
+from holdfast.io.model_file import load, model_from_json, model_to_json, save
 from reference.trees import SURVIVED, leaf, tree_of
 
 
 def edited(*changes: tuple[str, str]) -> bytes:
-    text = tree_to_json(MIXED).decode()
+    text = model_to_json(MIXED).decode()
     for old, new in changes:
         assert text.count(old) == 1
         text = text.replace(old, new)
@@ -35,13 +35,13 @@ class Bomb:
         (b" \n", "it is empty"),
         (pickle.dumps(Bomb()), "looks like a pickle, which can run code: it is never loaded"),
         (pickle.dumps(Bomb(), protocol=0), "it is not JSON at line 1, column 1, near"),
-        (gzip.compress(tree_to_json(MIXED)), "compressed with gzip: unpack it first"),
+        (gzip.compress(model_to_json(MIXED)), "compressed with gzip: unpack it first"),
         (b"PK\x03\x04...", "it is a zip archive"),
-        (b"\xef\xbb\xbf" + tree_to_json(MIXED), "starts with a byte order mark"),
+        (b"\xef\xbb\xbf" + model_to_json(MIXED), "starts with a byte order mark"),
         ("{}".encode("utf-16"), "it is UTF-16"),
         (b"age,sex\n30,male\n", "it is not JSON at line 1, column 1, near 'age,sex"),
-        (tree_to_json(MIXED)[:700], r"it is cut off at line 13, column \d+, near"),
-        (tree_to_json(MIXED) + b"}", "it is not JSON at line 31, column ., near .*: trailing characters"),
+        (model_to_json(MIXED)[:700], r"it is cut off at line 13, column \d+, near"),
+        (model_to_json(MIXED) + b"}", "it is not JSON at line 31, column ., near .*: trailing characters"),
         (b"[1, 2]", "at its top: Expected `object`, got `array`"),
         (b"3", "at its top: Expected `object`, got `int`"),
         (
@@ -104,7 +104,7 @@ def test_what_is_no_model_is_refused_with_the_place(data: bytes, message: str, t
     with pytest.raises(ModelFileError, match=f"Cannot load the model file '.*model.json': .*{message}"):
         load(tmp_path / "model.json")
     with pytest.raises(ModelFileError, match=f"Cannot load the model: .*{message}"):
-        tree_from_json(data)
+        model_from_json(data)
 
 
 @pytest.mark.parametrize(
@@ -118,7 +118,7 @@ def test_what_is_no_model_is_refused_with_the_place(data: bytes, message: str, t
 )
 def test_a_change_after_writing_is_noticed(old: str, new: str) -> None:
     with pytest.raises(ModelFileError, match=r"the file was changed after it was written.*edited=True"):
-        tree_from_json(edited((old, new)))
+        model_from_json(edited((old, new)))
 
 
 def test_a_change_that_was_meant_can_be_kept(tmp_path: Path) -> None:
@@ -127,7 +127,7 @@ def test_a_change_that_was_meant_can_be_kept(tmp_path: Path) -> None:
     tree = load(path, edited=True)
     assert tree.schema.features[0].low == 16.0
     save(tree, path)
-    assert tree_to_json(load(path)) == tree_to_json(tree)
+    assert model_to_json(load(path)) == model_to_json(tree)
 
 
 @pytest.mark.parametrize(
@@ -162,14 +162,14 @@ def test_a_change_that_was_meant_can_be_kept(tmp_path: Path) -> None:
 )
 def test_a_change_that_breaks_the_tree_is_refused(old: str, new: str, message: str) -> None:
     with pytest.raises(ModelFileError, match=message):
-        tree_from_json(edited((old, new)), edited=True)
+        model_from_json(edited((old, new)), edited=True)
 
 
 def test_few_bytes_cannot_ask_for_much_memory() -> None:
     categories = tuple(range(60_000))
     everywhere = Feature("site", "nominal", categories=categories)
     lone = tree_of(leaf(1, 1.0, 0.0), (everywhere,), SURVIVED)
-    content = json.loads(tree_to_json(lone))
+    content = json.loads(model_to_json(lone))
     n_splits = 10_000
     repeats = {
         name: n_splits * [column[0]] + (n_splits + 1) * [column[0]]
@@ -179,7 +179,7 @@ def test_few_bytes_cannot_ask_for_much_memory() -> None:
     repeats["categories_left"] = n_splits * [[]] + (n_splits + 1) * [None]
     content["nodes"] = repeats
     with pytest.raises(ModelFileError, match="categories_left needs 600000000 flags: the limit is"):
-        tree_from_json(json.dumps(content).encode(), edited=True)
+        model_from_json(json.dumps(content).encode(), edited=True)
 
 
 # -- what is no file ----------------------------------------------------------------------------------
