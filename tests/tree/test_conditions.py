@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from storage.test_model_file import MIXED
 
 from holdfast.data.schema import Feature, Schema
 from holdfast.tree.check import check_tree
@@ -11,7 +12,6 @@ from holdfast.tree.rules_text import branch_text
 from holdfast.tree.text import draw_tree
 from holdfast.tree.tree import LEAF, Tree
 from reference.trees import NUMERIC, SUBSET, SURVIVED
-from storage.test_model_file import MIXED
 
 
 def chain(n_questions: int, n_features: int) -> Tree:
