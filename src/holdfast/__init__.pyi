@@ -25,6 +25,7 @@ from holdfast.ensembles.tree_correlation import tree_correlation as tree_correla
 from holdfast.errors import BrokenTreeError as BrokenTreeError
 from holdfast.errors import CacheWarning as CacheWarning
 from holdfast.errors import ClusterError as ClusterError
+from holdfast.errors import CustomFeatureError as CustomFeatureError
 from holdfast.errors import DataError as DataError
 from holdfast.errors import DataWarning as DataWarning
 from holdfast.errors import EditError as EditError
@@ -38,7 +39,6 @@ from holdfast.errors import ModelFileError as ModelFileError
 from holdfast.errors import ModelFileWarning as ModelFileWarning
 from holdfast.errors import ParameterError as ParameterError
 from holdfast.errors import PolicyError as PolicyError
-from holdfast.errors import QuestionError as QuestionError
 from holdfast.errors import RegisterError as RegisterError
 from holdfast.errors import ReportWarning as ReportWarning
 from holdfast.errors import SchemaMismatch as SchemaMismatch

@@ -13,8 +13,8 @@ class SchemaMismatch(DataError):  # noqa: N818 (the name says what is wrong)
     """New data, or another tree, does not fit the schema it is measured against."""
 
 
-class QuestionError(HoldfastError, ValueError):
-    """A question the user wrote is not in the small language of questions."""
+class CustomFeatureError(HoldfastError, ValueError):
+    """A custom feature is not a valid expression."""
 
 
 class ParameterError(HoldfastError, ValueError):

@@ -168,7 +168,7 @@ def test_questions_of_the_schema_are_left_alone() -> None:
     table = Table.from_arrays(frame, NAMED, custom_features=["a > 4 * b"])
     model = DecisionTreeClassifier(max_depth=2, random_state=0).fit(frame.to_numpy(), NAMED)
     tree = as_tree(model, table.schema)
-    assert tree.schema.questions == ("a > 4 * b",)
+    assert tree.schema.custom_features == ("a > 4 * b",)
     assert tree.feature.max() < 2
 
 

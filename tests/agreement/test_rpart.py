@@ -19,7 +19,7 @@ from holdfast.growth.pruning import PruningPath
 from holdfast.growth.rules import C45
 from holdfast.tree.tree import LEAF
 
-pytestmark = pytest.mark.filterwarnings("ignore:no question can be asked")
+pytestmark = pytest.mark.filterwarnings("ignore:no tree can split")
 
 CP = 0.01  # where rpart stops by default, as a fraction of the root's risk
 TASK: dict[str | None, Literal["classification", "regression"]]

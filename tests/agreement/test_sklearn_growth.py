@@ -23,7 +23,7 @@ from holdfast.tree.tree import LEAF, Tree
 
 SHARED = Path(__file__).parents[2].parent / "shared" / "data"
 
-pytestmark = pytest.mark.filterwarnings("ignore:no question can be asked")
+pytestmark = pytest.mark.filterwarnings("ignore:no tree can split")
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from holdfast.growth.pruning import PruningPath, prune, pruning_path
 from holdfast.growth.rules import GrowthRules
 from holdfast.growth.size_search import SizeChoice, SizeSearch, choose_size
 
-pytestmark = pytest.mark.filterwarnings("ignore:no question can be asked")
+pytestmark = pytest.mark.filterwarnings("ignore:no tree can split")
 
 ALL = 1e9  # an alpha that undoes every split
 

@@ -95,7 +95,7 @@ def test_numbers_and_truths_are_known_by_their_values(tmp_path: Path) -> None:
     assert "column 'grade' holds numbers in the model, and here 'two' at line 4" in line
 
 
-@pytest.mark.filterwarnings("ignore:no question can be asked:holdfast.errors.DataWarning")
+@pytest.mark.filterwarnings("ignore:no tree can split:holdfast.errors.DataWarning")
 def test_a_word_that_the_model_knows_is_a_category_though_it_may_mean_missing(tmp_path: Path) -> None:
     """A tree from Python, where None is a text like any other."""
     tests = np.array(["None", "urine"] * 20, object)
@@ -106,7 +106,7 @@ def test_a_word_that_the_model_knows_is_a_category_though_it_may_mean_missing(tm
     assert [row["prediction"] for row in rows[:2]] == ["False", "True"]
 
 
-@pytest.mark.filterwarnings("ignore:no question can be asked:holdfast.errors.DataWarning")
+@pytest.mark.filterwarnings("ignore:no tree can split:holdfast.errors.DataWarning")
 def test_an_ensemble_needs_only_what_its_trees_ask_about(tmp_path: Path) -> None:
     draw = np.random.default_rng(0)
     frame = Frame(("age", "noise", "same"), [*draw.random((2, 60)), np.zeros(60)], 60)

@@ -18,7 +18,7 @@ def test_questions_stand_after_the_columns():
     schema = Schema((AGE, WARD, QUESTION), LIVED)
     assert schema.names == ("age", "ward", "age > 50")
     assert schema.columns == (AGE, WARD)
-    assert schema.questions == ("age > 50",)
+    assert schema.custom_features == ("age > 50",)
 
 
 @pytest.mark.parametrize(("feature", "subset"), [(AGE, False), (DOSE, False), (WARD, True), (QUESTION, True)])

@@ -229,7 +229,7 @@ def test_one_row_gives_one_warning():
 
 def test_constant_and_empty_columns_are_named_in_one_warning():
     frame = pl.DataFrame({"a": [1.0, 1.0], "b": [None, None], "c": ["x", "x"], "d": [1, 2], "e": [1.0, None]})
-    with pytest.warns(DataWarning, match="one value only, or none: 'a', 'b', 'c'.") as caught:
+    with pytest.warns(DataWarning, match="single value, or without any: 'a', 'b', 'c'.") as caught:
         Table.from_arrays(frame, [0, 1])
     assert len(caught) == 1
 

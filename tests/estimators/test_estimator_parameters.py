@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from patients import DAYS, NUMBERS, PATIENTS, STAY
 
-from holdfast.errors import ParameterError, QuestionError
+from holdfast.errors import CustomFeatureError, ParameterError
 from holdfast.estimators.base import build_estimator
 from holdfast.estimators.tree import TreeClassifier, TreeRegressor
 
@@ -50,7 +50,7 @@ def test_a_regressor_refuses_a_criterion_for_classes():
 
 
 def test_a_question_about_no_column_is_refused():
-    with pytest.raises(QuestionError, match="weight"):
+    with pytest.raises(CustomFeatureError, match="weight"):
         TreeClassifier(custom_features=["weight > 80"]).fit(PATIENTS, STAY)
 
 
@@ -64,7 +64,7 @@ def test_class_weights_may_speak_of_a_class_that_these_rows_do_not_hold():
     assert model.classes_.tolist() == ["long", "short"]
 
 
-@pytest.mark.filterwarnings("ignore:no question can be asked")
+@pytest.mark.filterwarnings("ignore:no tree can split")
 def test_class_weights_are_found_whatever_the_type_of_the_number():
     y = np.array([0.0, 1.0, 0.0, 0.0])
     heavy = [

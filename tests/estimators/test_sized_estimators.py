@@ -30,7 +30,7 @@ from holdfast.estimators.base import build_estimator
 
 X, Y = load_breast_cancer(return_X_y=True)
 PROGRESS, PROGRESSION = load_diabetes(return_X_y=True)
-pytestmark = pytest.mark.filterwarnings("ignore:no question can be asked")
+pytestmark = pytest.mark.filterwarnings("ignore:no tree can split")
 
 
 def same(one: Tree, other: Tree) -> bool:

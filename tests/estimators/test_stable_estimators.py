@@ -576,7 +576,7 @@ def test_jobs_do_not_matter():
 
 def test_questions_and_categories_are_read_as_the_parameters_say():
     model = classifier(custom_features=["age > bmi * 2"], categorical_features=["ward"]).fit(PATIENTS, STAY)
-    assert model.schema_.questions == ("age > bmi * 2",)
+    assert model.schema_.custom_features == ("age > bmi * 2",)
     assert model.feature_importances_.shape == (3,)
 
 

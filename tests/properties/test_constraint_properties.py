@@ -31,7 +31,7 @@ def rules_for(table: Table, **said) -> GrowthRules:
 
 def directed(table: Table, sign: int, **said) -> GrowthRules:
     """Rules with a direction for every column that can have one."""
-    read = {name for text in table.schema.questions for name in list_columns_read(table.schema, text)}
+    read = {name for text in table.schema.custom_features for name in list_columns_read(table.schema, text)}
     columns = [feature for feature in table.schema.columns if feature.name not in read]
     ordered = {feature.name: sign for feature in columns if not feature.is_subset}
     if not ordered:

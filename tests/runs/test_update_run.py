@@ -182,7 +182,7 @@ def test_old_rows_without_a_new_column_have_it_missing(folder: Path) -> None:
     assert "clinic" in run.update.tree.schema.names
 
 
-@pytest.mark.filterwarnings("ignore:no question can be asked")
+@pytest.mark.filterwarnings("ignore:no tree can split")
 def test_a_column_that_was_empty_may_hold_text_now(folder: Path, tmp_path: Path) -> None:
     first = frame_of(folder / "first.csv").assign(tv=np.nan)
     fit_run(first, "outcome", test=0, **FEW).save(tmp_path / "run", report=False)

@@ -1,4 +1,4 @@
-"""Questions a user writes, such as `bmi ** 2 < 900`: a small language, read without running any code."""
+"""Custom features such as `bmi ** 2 < 900`: a small expression language, parsed without running code."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from typing import Any, Literal, Never, Protocol
 import numpy as np
 
 from holdfast._arrays import FloatArray
-from holdfast._text import join_parts
-from holdfast.data.schema import Feature, Label
-from holdfast.errors import QuestionError
+from holdfast._text import join_parts, quoted
+from holdfast.data.schema import Feature, Label, Schema
+from holdfast.errors import CustomFeatureError, DataError, SchemaMismatch
 
 _ARITHMETIC: dict[type[ast.operator], str] = {
     ast.Add: "+",
@@ -38,7 +38,7 @@ _COMPARISONS: dict[type[ast.cmpop], str] = {
     ast.Gt: ">",
     ast.GtE: ">=",
 }
-_MEANT: dict[type, str] = {
+_SUGGESTED: dict[type, str] = {
     ast.BitAnd: "and",
     ast.BitOr: "or",
     ast.BitXor: "**",
@@ -46,25 +46,25 @@ _MEANT: dict[type, str] = {
     ast.Is: "==",
     ast.IsNot: "!=",
 }
-_KINDS = {"number": "a number", "boolean": "a yes or no", "category": "a category", "text": "text"}
+_KINDS = {"number": "a number", "boolean": "true or false", "category": "a category", "text": "text"}
 _EXAMPLE = "For example: bmi ** 2 < 900, or sex == 'female' and age > 60."
 _HINTS = {
-    "boolean": "A yes or no is not compared or counted: join it to others with and, or, not.",
+    "boolean": "True and false are not compared or added: combine conditions with and, or, not.",
     "category": "Compare the column with its categories, as in sex == 'female'.",
     "text": "Text in quotes is compared with a column of categories, as in sex == 'female'.",
 }
 
 
 @dataclass(frozen=True)
-class Question:
-    """A yes/no question about the columns, as its author wrote it."""
+class CustomFeature:
+    """A true/false feature computed from other columns, as the user wrote it."""
 
     text: str
-    columns: tuple[int, ...]  # indices of the columns it reads, in the order in which `answers` takes them
+    columns: tuple[int, ...]  # indices of the columns it reads, in the order in which `evaluate` takes them
     expression: Expression
 
-    def answers(self, columns: Sequence[FloatArray]) -> FloatArray:
-        """Evaluate to 1 for yes, 0 for no, NaN where an unknown value leaves the answer open.
+    def evaluate(self, columns: Sequence[FloatArray]) -> FloatArray:
+        """Evaluate to 1 for true, 0 for false, NaN where missing values leave it undecided.
 
         Columns are encoded as in a table: a category is its index in `Feature.categories`.
         """
@@ -72,81 +72,113 @@ class Question:
             return self.expression.values(columns)
 
 
-def parse_question(text: str, features: Sequence[Feature]) -> Question:
-    """Parse a question about these features.
+def parse_custom_feature(text: str, features: Sequence[Feature]) -> CustomFeature:
+    """Parse a custom feature over these columns.
 
-    >>> question = parse_question("bmi ** 2 < 900", [Feature("age"), Feature("bmi")])
-    >>> question.columns
+    >>> obese = parse_custom_feature("bmi ** 2 > 900", [Feature("age"), Feature("bmi")])
+    >>> obese.columns
     (1,)
-    >>> question.answers([np.array([20.0, 40.0, np.nan])])
-    array([ 1.,  0., nan])
+    >>> obese.evaluate([np.array([20.0, 40.0, np.nan])])
+    array([ 0.,  1., nan])
     """
-    return next(parse_questions([text], features))
+    return next(parse_custom_features([text], features))
 
 
-def parse_questions(texts: Iterable[str], features: Sequence[Feature]) -> Iterator[Question]:
-    """Parse several questions about the same features."""
+def parse_custom_features(texts: Iterable[str], features: Sequence[Feature]) -> Iterator[CustomFeature]:
+    """Parse several custom features over the same columns."""
     if not (texts := list(texts)):
         return
-    columns = QuestionColumns(features)
+    columns = FeatureColumns(features)
     for text in texts:
-        reading = _Reading(text, columns)
-        expression = reading.boolean(reading.text.syntax())
-        if not reading.positions:
+        parser = _Parser(text, columns)
+        expression = parser.boolean(parser.text.syntax())
+        if not parser.positions:
             names = join_parts([quote_name(name) for name in columns.indices])
-            raise reading.text.error("it asks about no column", f"The columns are {names}.")
-        yield Question(text, tuple(reading.positions), expression)
+            raise parser.text.error("it uses no column", f"The columns are {names}.")
+        yield CustomFeature(text, tuple(parser.positions), expression)
 
 
-@dataclass(frozen=True)
-class _Categories:
-    """A categorical column read by the question."""
+def read_custom_features(custom_features: Any) -> tuple[str, ...]:
+    """Return the parameter `custom_features` as a tuple of texts."""
+    if isinstance(custom_features, str):
+        raise DataError(f"custom_features must be a list of texts: write [{custom_features!r}].")
+    if not isinstance(custom_features, Iterable):
+        raise TypeError(f"custom_features is {custom_features!r}: it must be a list of texts: ['age > 60'].")
+    texts = tuple(custom_features)
+    for position, text in enumerate(texts):
+        if not isinstance(text, str):
+            raise TypeError(
+                f"custom_features[{position}] is {text!r}: it must be a text, such as 'age > 60'."
+            )
+    return tuple(map(str, texts))
 
-    feature: Feature
-    position: int
+
+def check_same_custom_features(texts: Sequence[str], schema: Schema) -> None:
+    """Raise a SchemaMismatch unless the custom features are those of the schema."""
+    if texts and texts != schema.custom_features:
+        raise SchemaMismatch(
+            f"The schema has the custom features {list(schema.custom_features)}, got {list(texts)}. "
+            "Leave custom_features out: those of the schema are computed anyway."
+        )
+
+
+def make_custom_features(texts: Sequence[str], names: Sequence[str]) -> tuple[Feature, ...]:
+    """Make the features of these texts, all different from each other and from the names of the columns."""
+    repeated = sorted({text for text in texts if [*names, *texts].count(text) > 1})
+    if repeated:
+        raise DataError(
+            f"Several custom features or columns have the same text: {quoted(repeated)}. Keep one of each."
+        )
+    return tuple(Feature(text, "question", categories=(False, True)) for text in texts)
+
+
+def evaluate_custom_features(
+    texts: Sequence[str], features: Sequence[Feature], columns: Sequence[FloatArray]
+) -> Iterator[FloatArray]:
+    """Parse all custom features, then evaluate them one by one on the columns of these features."""
+    for feature in list(parse_custom_features(texts, features)):
+        yield feature.evaluate([columns[index] for index in feature.columns])
 
 
 @dataclass(frozen=True)
 class _Term:
-    """A parsed piece of a question with its type."""
+    """A parsed part of an expression with its type."""
 
     node: ast.expr
     kind: Literal["number", "boolean", "category", "text"]
     expression: Expression
-    literal: Label | None = None  # the value, if the piece is a constant
-    column: _Categories | None = None  # if the piece is one
+    literal: Label | None = None  # the value, if the part is a constant
+    feature: Feature | None = None  # if the part is a categorical column
+    position: int = 0  # of that column among those read
 
 
-class _Reading:
-    """Parser of one question; collects the columns it reads."""
+class _Parser:
+    """Parser of one custom feature; collects the columns it reads."""
 
-    def __init__(self, text: str, columns: QuestionColumns) -> None:
-        self.text = QuestionText(text)
+    def __init__(self, text: str, columns: FeatureColumns) -> None:
+        self.text = FeatureText(text)
         self.error_at = self.text.error_at
         self.columns = columns
         self.features, self.indices = columns.features, columns.indices
-        self.positions: dict[int, int] = {}  # from the index of a column to its place among those met
-
-    # -- what is asked for ----------------------------------------------------------------------------
+        self.positions: dict[int, int] = {}  # from the index of a column to its position among those read
 
     def boolean(self, node: ast.expr) -> Expression:
-        """Parse a piece that must be true or false."""
+        """Parse a part that must be true or false."""
         term = self.term(node)
         if term.kind == "boolean":
             return term.expression
-        if term.column and all(isinstance(category, bool) for category in term.column.feature.categories):
-            booleans = (float(category) for category in term.column.feature.categories)
-            return Lookup(term.column.position, tuple(booleans))
+        if term.feature and all(isinstance(category, bool) for category in term.feature.categories):
+            return Lookup(term.position, tuple(map(float, term.feature.categories)))
         raise self.error_at(
-            node, f"is {_KINDS[term.kind]}, not a yes/no question: compare it with something", _EXAMPLE
+            node, f"is {_KINDS[term.kind]}, not true or false: compare it with something", _EXAMPLE
         )
 
     def number(self, node: ast.expr) -> Expression:
-        """Parse a piece that must be a number."""
+        """Parse a part that must be a number."""
         return self._as_number(self.term(node)).expression
 
     def term(self, node: ast.expr) -> _Term:
-        """Parse a piece of any type."""
+        """Parse a part of any type."""
         match node:
             case ast.Constant():
                 return self._constant(node)
@@ -167,7 +199,7 @@ class _Reading:
                 return _Term(node, "boolean", Operation(name, tuple(map(self.boolean, node.values))))
         return self._unsupported(node)
 
-    # -- single pieces --------------------------------------------------------------------------------
+    # -- operands -------------------------------------------------------------------------------------
 
     def _constant(self, node: ast.Constant) -> _Term:
         value = node.value
@@ -190,8 +222,9 @@ class _Reading:
         index = self.indices[name]
         position = self.positions.setdefault(index, len(self.positions))
         if self.features[index].kind == "numeric":
-            return _Term(node, "number", Column(position))
-        return _Term(node, "category", Column(position), column=_Categories(self.features[index], position))
+            return _Term(node, "number", ColumnValue(position))
+        feature = self.features[index]
+        return _Term(node, "category", ColumnValue(position), feature=feature, position=position)
 
     def _unary(self, node: ast.UnaryOp) -> _Term:
         if isinstance(node.op, ast.Not):
@@ -211,12 +244,12 @@ class _Reading:
             raise self.error_at(node.func, "is not a function of the language")
         if node.keywords:
             raise self.error_at(
-                node.keywords[0].value, f"is given to {name} by keyword, which is not allowed"
+                node.keywords[0].value, f"is a keyword argument of {name}, which is not allowed"
             )
         if name in ("max", "min") and count < 2:
-            raise self.error_at(node, f"gives {count} value(s) to {name}", "It takes two or more.")
+            raise self.error_at(node, f"has {count} argument(s) for {name}", "It takes two or more.")
         if name not in ("max", "min") and count != 1:
-            raise self.error_at(node, f"gives {count} values to {name}", "It takes exactly one.")
+            raise self.error_at(node, f"has {count} arguments for {name}", "It takes exactly one.")
         return _Term(node, "number", Operation(name, tuple(map(self.number, node.args))))
 
     # -- comparisons ----------------------------------------------------------------------------------
@@ -226,22 +259,20 @@ class _Reading:
             return self._membership(node)
         names = [_COMPARISONS.get(type(link)) or self._unsupported(node, link) for link in node.ops]
         terms = [self.term(operand) for operand in (node.left, *node.comparators)]
-        links = tuple(map(self._link, terms, names, terms[1:]))
+        links = tuple(map(self._compare, terms, names, terms[1:]))
         return links[0] if len(links) == 1 else Operation("and", links)
 
-    def _link(self, left: _Term, name: str, right: _Term) -> Expression:
-        if left.column and right.column:
-            pair = self.columns.pair(left.column.feature, right.column.feature)
-            if name not in ("==", "!=") and not pair.is_ordered:
-                problem = f"and {quote_name(right.column.feature.name)} have no order in common"
+    def _compare(self, left: _Term, name: str, right: _Term) -> Expression:
+        if left.feature and right.feature:
+            codes, other_codes, is_ordered = self.columns.pair(left.feature, right.feature)
+            if name not in ("==", "!=") and not is_ordered:
+                problem = f"and {quote_name(right.feature.name)} have no order in common"
                 raise self.error_at(left.node, problem, "Compare the two with == or !=.")
-            return Operation(
-                name, (Lookup(left.column.position, pair.left), Lookup(right.column.position, pair.right))
-            )
-        if left.column:
-            right = self._as_category(right, left.column.feature, name)
-        elif right.column:
-            left = self._as_category(left, right.column.feature, name)
+            return Operation(name, (Lookup(left.position, codes), Lookup(right.position, other_codes)))
+        if left.feature:
+            right = self._as_category(right, left.feature, name)
+        elif right.feature:
+            left = self._as_category(left, right.feature, name)
         else:
             # Never booleans: a chain of chains of them would double the work at every level.
             left, right = self._as_number(left), self._as_number(right)
@@ -256,15 +287,15 @@ class _Reading:
         terms = [self.term(choice) for choice in choices.elts]
         for term in terms:
             if term.literal is None:
-                raise self.error_at(term.node, "is not a constant", "After `in` stand numbers or text.")
-        if value.column:
-            terms = [self._as_category(term, value.column.feature, "in") for term in terms]
+                raise self.error_at(term.node, "is not a constant", "Only numbers or text can follow `in`.")
+        if value.feature:
+            terms = [self._as_category(term, value.feature, "in") for term in terms]
         else:
             value, *terms = map(self._as_number, (value, *terms))
-        found = Operation("in", (value.expression, *(term.expression for term in terms)))
-        return found if isinstance(node.ops[0], ast.In) else Operation("not", (found,))
+        is_member = Operation("in", (value.expression, *(term.expression for term in terms)))
+        return is_member if isinstance(node.ops[0], ast.In) else Operation("not", (is_member,))
 
-    # -- sorts ----------------------------------------------------------------------------------------
+    # -- types ----------------------------------------------------------------------------------------
 
     def _as_number(self, term: _Term) -> _Term:
         if term.kind != "number":
@@ -283,22 +314,22 @@ class _Reading:
             remedy = suggest_names(term.literal, "categories", feature.categories, repr)
             raise self.error_at(term.node, f"is not a category of {column}", remedy)
         if name not in ("==", "!=", "in") and feature.kind != "ordered":
-            problem = f"is compared by {name}, and the categories of {column} have no order"
+            problem = f"is compared with {name}, but the categories of {column} have no order"
             raise self.error_at(term.node, problem, "Use ==, != or in.")
         return _Term(term.node, "category", Constant(codes[term.literal]))
 
-    def _unsupported(self, node: ast.expr, sign: ast.AST | None = None) -> Never:
+    def _unsupported(self, node: ast.expr, operator: ast.AST | None = None) -> Never:
         piece = self.text.piece(node)
-        if type(sign) in _MEANT:
+        if type(operator) in _SUGGESTED:
             raise self.error_at(
-                node, "has a sign that is not allowed", f"Write `{_MEANT[type(sign)]}` instead."
+                node, "has an operator that is not allowed", f"Write `{_SUGGESTED[type(operator)]}` instead."
             )
         if piece in self.indices:
             raise self.error_at(node, "is not allowed", f"Write the column as {quote_name(piece)}.")
         raise self.error_at(node, "is not allowed")
 
 
-# -- What a question computes --------------------------------------------------------------------------------
+# -- Expressions ---------------------------------------------------------------------------------------------
 
 
 class Expression(Protocol):
@@ -309,8 +340,8 @@ class Expression(Protocol):
 
 
 @dataclass(frozen=True)
-class Column:
-    """A column, by its position among the columns that the question reads."""
+class ColumnValue:
+    """A column, by its position among the columns read."""
 
     position: int
 
@@ -358,7 +389,7 @@ class Operation:
         if self.name in _LOGIC:
             return _LOGIC[self.name](operands)
         result = _OPERATIONS[self.name](*operands)
-        # Asked of the operands too: numpy's power says that 1 ** NaN and NaN ** 0 are 1.
+        # Operands are checked too: in numpy 1 ** NaN and NaN ** 0 are 1.
         known = reduce(np.logical_and, [~np.isnan(operand) for operand in operands], np.isfinite(result))
         return np.where(known, result, np.nan)
 
@@ -418,7 +449,7 @@ _OPERATIONS: dict[str, Callable[..., Any]] = {
     "sqrt": np.sqrt,
 }
 
-# -- The text of a question ----------------------------------------------------------------------------------
+# -- The text of a custom feature ----------------------------------------------------------------------------
 
 LONGEST_TEXT = 1_000  # characters
 DEEPEST_NESTING = 64  # levels of the syntax tree
@@ -433,24 +464,24 @@ _PIECES = re.compile(r"""'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|`[^`]*`|\s|\#""", r
 
 
 @dataclass(frozen=True)
-class QuestionText:
-    """The text of a question and its syntax tree."""
+class FeatureText:
+    """The text of a custom feature and its syntax tree."""
 
     text: str
 
     def syntax(self) -> ast.expr:
-        """The syntax tree, which is never executed."""
+        """Parse the text to a syntax tree, which is never executed."""
         if len(self.text) > LONGEST_TEXT:
             raise self.error(
-                f"it has {len(self.text):,} characters and at most {LONGEST_TEXT:,} are read",
-                "Ask several shorter questions.",
+                f"it has {len(self.text):,} characters, more than {LONGEST_TEXT:,}",
+                "Divide it into several custom features.",
             )
         source = self._source.lstrip()
         if not source:
             raise self.error("it is empty")
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # Python's remarks on escapes and the like
+                warnings.simplefilter("ignore")  # about escapes and the like
                 tree = ast.parse(source, mode="eval").body
         except SyntaxError as error:
             raise self._syntax_error(error) from None
@@ -463,18 +494,19 @@ class QuestionText:
         """Return the source text of a node; Python would normalise names (micro sign to Greek mu)."""
         return self.text[self._character(node.col_offset) : self._character(node.end_col_offset)]
 
-    def error(self, problem: str, remedy: str = ALLOWED) -> QuestionError:
+    def error(self, problem: str, remedy: str = ALLOWED) -> CustomFeatureError:
         """Make an error about the whole text."""
-        return QuestionError(f"Cannot ask {clip_text(self.text)!r}: {problem}. {remedy}")
+        text = clip_text(self.text)
+        return CustomFeatureError(f"Cannot use the custom feature {text!r}: {problem}. {remedy}")
 
-    def error_at(self, node: ast.expr, problem: str, remedy: str = ALLOWED) -> QuestionError:
-        """Make an error about one piece of the text, with its place."""
+    def error_at(self, node: ast.expr, problem: str, remedy: str = ALLOWED) -> CustomFeatureError:
+        """Make an error about one part of the text, with its position."""
         return self._error_from(self._character(node.col_offset), self.piece(node), problem, remedy)
 
-    def _error_from(self, begin: int, piece: str, problem: str, remedy: str = ALLOWED) -> QuestionError:
+    def _error_from(self, begin: int, piece: str, problem: str, remedy: str = ALLOWED) -> CustomFeatureError:
         return self.error(f"{clip_text(piece)!r} at character {begin + 1} {problem}", remedy)
 
-    def _syntax_error(self, error: SyntaxError) -> QuestionError:
+    def _syntax_error(self, error: SyntaxError) -> CustomFeatureError:
         begin = min(self._indent + max(error.offset or 1, 1) - 1, len(self.text))
         piece = self.text[begin:]
         reason = "compare with ==, not with =" if re.match(r"=(?!=)", piece) else error.msg
@@ -487,7 +519,8 @@ class QuestionText:
             level = [child for node in level for child in ast.iter_child_nodes(node)]
         if level:
             raise self.error(
-                f"it is nested more than {DEEPEST_NESTING} levels deep", "Ask several simpler questions."
+                f"it is nested more than {DEEPEST_NESTING} levels deep",
+                "Divide it into several custom features.",
             )
 
     @cached_property
@@ -506,7 +539,7 @@ class QuestionText:
     def _parsable(self, match: re.Match[str]) -> str:
         piece = match[0]
         if piece == "#":
-            raise self._error_from(match.start(), piece, "begins a comment, which is not allowed")
+            raise self._error_from(match.start(), piece, "starts a comment, which is not allowed")
         if piece.startswith("`"):
             return "_" * len(piece)
         return " " if piece.isspace() else piece
@@ -518,7 +551,7 @@ def clip_text(text: str) -> str:
 
 
 def quote_name(name: str) -> str:
-    """Quote the name of a column as questions must write it."""
+    """Quote the name of a column as custom features must write it."""
     return name if name.isidentifier() and not iskeyword(name) else f"`{name}`"
 
 
@@ -531,26 +564,17 @@ def suggest_names(wrong: Label, kind: str, names: Collection[Label], spelling: C
     return f"The {kind} are {join_parts([spelling(name) for name in names])}."
 
 
-# -- The columns that questions may read ---------------------------------------------------------------------
+# -- The columns that custom features may read ---------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Pair:
-    """Numbers for the categories of two columns, equal for equal categories."""
-
-    left: tuple[float, ...]
-    right: tuple[float, ...]
-    is_ordered: bool  # both columns have the same categories in the same order
-
-
-class QuestionColumns:
-    """The columns of the data that questions may read."""
+class FeatureColumns:
+    """The columns of the data that custom features may read."""
 
     def __init__(self, features: Sequence[Feature]) -> None:
         self.features = features
         self.indices = {column.name: i for i, column in enumerate(features) if column.kind != "question"}
         self._codes: dict[str, dict[Label, float]] = {}
-        self._pairs: dict[tuple[str, str], Pair] = {}
+        self._pairs: dict[tuple[str, str], tuple[tuple[float, ...], tuple[float, ...], bool]] = {}
 
     def codes(self, feature: Feature) -> Mapping[Label, float]:
         """Return the position of each category of the feature."""
@@ -558,13 +582,13 @@ class QuestionColumns:
             self._codes[feature.name] = _positions(feature.categories)
         return self._codes[feature.name]
 
-    def pair(self, left: Feature, right: Feature) -> Pair:
-        """Number the categories of two columns so that they can be compared."""
+    def pair(self, left: Feature, right: Feature) -> tuple[tuple[float, ...], tuple[float, ...], bool]:
+        """Number the categories of two columns, equal ones alike; True if both have one order."""
         names = left.name, right.name
         if names not in self._pairs:
             codes = _positions(dict.fromkeys((*left.categories, *right.categories)))
             is_ordered = left.kind == right.kind == "ordered" and left.categories == right.categories
-            self._pairs[names] = Pair(
+            self._pairs[names] = (
                 tuple(codes[label] for label in left.categories),
                 tuple(codes[label] for label in right.categories),
                 is_ordered,

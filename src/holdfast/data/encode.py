@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from holdfast._arrays import FloatArray
 from holdfast._text import RowLabels, first_rows, join_parts, pluralize, quoted, row_name
 from holdfast.data.columns import Column, infinity_error, read_column
-from holdfast.data.custom_features import Question, parse_questions
+from holdfast.data.custom_features import CustomFeature, parse_custom_features
 from holdfast.data.frame import Frame, make_frame
 from holdfast.data.schema import Feature, Label, Schema, SchemaDifferences
 from holdfast.errors import DataError, DataWarning, SchemaMismatch
@@ -45,15 +45,15 @@ def encode_rows(
 
 
 def required_columns(schema: Schema, features: Sequence[int]) -> tuple[str, ...]:
-    """List the columns that these features, or their questions, read."""
-    read = _columns_asked(features, _questions(schema, features))
+    """List the columns that these features read."""
+    read = _list_columns(features, _parse_custom(schema, features))
     return tuple(schema.features[index].name for index in read)
 
 
-def _columns_asked(features: Sequence[int], questions: Mapping[int, Question]) -> list[int]:
-    """List the features that are columns, then the columns that questions read."""
-    read = {index for index in features if index not in questions}
-    return sorted(read.union(*(question.columns for question in questions.values())))
+def _list_columns(features: Sequence[int], custom: Mapping[int, CustomFeature]) -> list[int]:
+    """List the columns that features or custom features read."""
+    read = {index for index in features if index not in custom}
+    return sorted(read.union(*(feature.columns for feature in custom.values())))
 
 
 def _raise_for_absent(schema: Schema, read: Sequence[int], frame: Frame) -> None:
@@ -67,10 +67,10 @@ def _raise_for_absent(schema: Schema, read: Sequence[int], frame: Frame) -> None
         ).raise_if_any()
 
 
-def _questions(schema: Schema, features: Sequence[int]) -> dict[int, Question]:
-    asked = [index for index in features if schema.features[index].kind == "question"]
-    texts = [schema.features[index].name for index in asked]
-    return dict(zip(asked, parse_questions(texts, schema.columns), strict=True))
+def _parse_custom(schema: Schema, features: Sequence[int]) -> dict[int, CustomFeature]:
+    custom = [index for index in features if schema.features[index].kind == "question"]
+    texts = [schema.features[index].name for index in custom]
+    return dict(zip(custom, parse_custom_features(texts, schema.columns), strict=True))
 
 
 # -- an array of numbers ----------------------------------------------------------------------------------
@@ -110,17 +110,17 @@ def _taken(array: NDArray[Any], features: Sequence[int]) -> FloatArray:
 def _encoded_by_column(
     frame: Frame, schema: Schema, features: Sequence[int], handle_unknown: str, handle_missing: str
 ) -> FloatArray:
-    questions = _questions(schema, features)
-    read = _columns_asked(features, questions)
+    custom = _parse_custom(schema, features)
+    read = _list_columns(features, custom)
     _raise_for_absent(schema, read, frame)
     columns = _matched_columns(frame, schema, read, handle_unknown)
     if handle_missing == "error":
         _raise_for_missing(schema, columns, frame)
     matrix = np.empty((frame.n_rows, len(features)))
     for position, index in enumerate(features):
-        question = questions.get(index)
+        feature = custom.get(index)
         matrix[:, position] = (
-            question.answers([columns[read] for read in question.columns]) if question else columns[index]
+            feature.evaluate([columns[read] for read in feature.columns]) if feature else columns[index]
         )
     return matrix
 

@@ -20,9 +20,9 @@ class Feature:
     """A column and its scale, which is the unit of tree distances.
 
     A *numeric* feature has a range. A *nominal* one has categories in sorted order; an *ordered* one has
-    them in its own order and is split like a number, at positions between two categories. A *question* is
-    a column the user asked for (`bmi ** 2 < 900`): its name is the text as written and its two categories
-    are False and True.
+    them in its own order and is split like a number, at positions between two categories. A *question* is a
+    custom feature (`bmi ** 2 < 900`): its name is the text that the user wrote, its categories are False and
+    True.
     """
 
     name: str
@@ -90,7 +90,7 @@ class Target:
 
 @dataclass(frozen=True)
 class Schema:
-    """Features, in column order with questions last, and the target.
+    """Features, in column order with custom features last, and the target.
 
     >>> ages = Feature("age", low=18.0, high=90.0)
     >>> Schema((ages,), Target("outcome", classes=("died", "lived"))).names
@@ -102,22 +102,22 @@ class Schema:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the features, questions included."""
+        """Names of the features, custom ones included."""
         return tuple(feature.name for feature in self.features)
 
     @property
     def columns(self) -> tuple[Feature, ...]:
-        """Features that are columns of the data, without questions."""
+        """Features that are columns of the data."""
         return tuple(feature for feature in self.features if feature.kind != "question")
 
     @property
-    def questions(self) -> tuple[str, ...]:
-        """Questions as their author wrote them."""
+    def custom_features(self) -> tuple[str, ...]:
+        """Custom features as the user wrote them."""
         return tuple(feature.name for feature in self.features if feature.kind == "question")
 
     @cached_property
     def name_order(self) -> tuple[int, ...]:
-        """The features by name, x2 before x10, and the questions after the columns.
+        """The features by name, x2 before x10, custom features after the columns.
 
         What is drawn at random and what wins a tie goes by it, not by where a column stands in the data.
 

@@ -21,7 +21,12 @@ from holdfast._files import new_file, replace_file
 from holdfast._text import columns_text, quoted
 from holdfast.data.binning import CodeBuffers
 from holdfast.data.columns import Column, Reading, choose_readings, read_column
-from holdfast.data.custom_features import parse_questions
+from holdfast.data.custom_features import (
+    check_same_custom_features,
+    evaluate_custom_features,
+    make_custom_features,
+    read_custom_features,
+)
 from holdfast.data.frame import make_frame
 from holdfast.data.parquet import (
     check_same_columns,
@@ -34,13 +39,10 @@ from holdfast.data.row_keys import row_keys
 from holdfast.data.schema import Feature, Schema, SchemaDifferences, Target, sorted_labels
 from holdfast.data.table import (
     Table,
-    check_distinct_questions,
-    check_questions,
     define_weighted_column,
     define_weighted_target,
     match_weighted_column,
     match_weighted_target,
-    question_texts,
     warn_uninformative_data,
 )
 from holdfast.data.target import Task, check_task, define_target, find_weighted_rows, read_weight
@@ -187,7 +189,7 @@ def store_table(
     bytes. Everything else is as in `Table.from_frame`, a `schema` too, and so are the trees, to the last bit.
     """
     check_task(task)
-    custom_features = question_texts(custom_features)
+    custom_features = read_custom_features(custom_features)
     target = target or ("outcome" if schema is None else schema.target.name)
     place = _new_folder(folder)
     try:
@@ -203,7 +205,7 @@ def store_table(
                 rows, choose_readings(categorical_features, names), custom_features, columns
             )
         else:
-            check_questions(custom_features, schema)
+            check_same_custom_features(custom_features, schema)
             values = _matched(rows, schema, columns)
         schema = replace(schema, target=schema.target.with_positive(positive))
         _write_rest(place, Table(schema, tuple(columns), values, weight), parts.sizes, n_jobs)
@@ -264,24 +266,25 @@ class _Rows(NamedTuple):
 
 
 def _defined(
-    rows: _Rows, how: Sequence[Reading], questions: Sequence[str], columns: FloatArray
+    rows: _Rows, how: Sequence[Reading], custom_features: Sequence[str], columns: FloatArray
 ) -> tuple[Schema, NDArray[Any]]:
     """Define the schema and the target; features are written to the columns."""
     features = _read_columns(rows, how, columns)
-    features += _answered(questions, features, columns)
+    custom = make_custom_features(custom_features, rows.names)
+    _write_custom_features(custom_features, features, columns)
     raw = rows.parts.column(rows.target)
     if rows.weighted is None:
         values, target = define_target_in_pieces(raw, rows.target, rows.task)
     else:
         values, target = define_weighted_target(raw, rows.target, rows.task, rows.weighted)
-    return Schema(features, target), values
+    return Schema(features + custom, target), values
 
 
 def _matched(rows: _Rows, schema: Schema, columns: FloatArray) -> NDArray[Any]:
     """Encode the target by the schema; features are written to the columns likewise."""
     differences = write_matched(rows.parts, schema, rows.names, rows.weighted, columns)
     values = match_values(rows.parts.column(rows.target), schema, rows.task, rows.weighted, differences)
-    _answered(schema.questions, schema.columns, columns)
+    _write_custom_features(schema.custom_features, schema.columns, columns)
     return values
 
 
@@ -299,15 +302,11 @@ def _read_columns(rows: _Rows, how: Sequence[Reading], out: FloatArray) -> tuple
     return tuple(features)
 
 
-def _answered(
-    questions: Sequence[str], features: Sequence[Feature], columns: FloatArray
-) -> tuple[Feature, ...]:
-    """Make features of the questions; answers are written to the last columns."""
-    check_distinct_questions(questions, [feature.name for feature in features])
-    asked = parse_questions(questions, features)
-    for question, own in zip(asked, columns[len(features) :], strict=True):
-        own[:] = question.answers([columns[place] for place in question.columns])
-    return tuple(Feature(text, "question", categories=(False, True)) for text in questions)
+def _write_custom_features(texts: Sequence[str], features: Sequence[Feature], columns: FloatArray) -> None:
+    """Write the custom features to the last columns, one at a time."""
+    values = evaluate_custom_features(texts, features, columns)
+    for own, out in zip(values, columns[len(features) :], strict=True):
+        out[:] = own
 
 
 # -- what is made of them -----------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """Rows ready for growing: what numpy, pandas, polars or Arrow hold becomes one table."""
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -12,7 +12,12 @@ from numpy.typing import NDArray
 from holdfast._arrays import BoolArray, FloatArray, KeyArray, LongArray, frozen
 from holdfast._text import RowLabels, quoted
 from holdfast.data.columns import Column, Reading, choose_readings, read_column
-from holdfast.data.custom_features import parse_questions
+from holdfast.data.custom_features import (
+    check_same_custom_features,
+    evaluate_custom_features,
+    make_custom_features,
+    read_custom_features,
+)
 from holdfast.data.encode import (
     ColumnMatch,
     match_column,
@@ -33,7 +38,7 @@ from holdfast.data.target import (
     read_vector,
     read_weight,
 )
-from holdfast.errors import DataError, DataWarning, SchemaMismatch
+from holdfast.errors import DataWarning
 from holdfast.parallel.clusters import Shared
 
 if TYPE_CHECKING:
@@ -88,7 +93,7 @@ class Table(Shared):
 
     @property
     def n_features(self) -> int:
-        """Number of features, questions included."""
+        """Number of features, custom ones included."""
         return len(self.columns)
 
     @cached_property
@@ -117,8 +122,8 @@ class Table(Shared):
         return code_columns([features[i] for i in order], columns, repeats, n_jobs=n_jobs, room=room)
 
     @cached_property
-    def coded_questions(self) -> "Coded":
-        """Questions by name as small integers; there must be one."""
+    def coded_custom_features(self) -> "Coded":
+        """Custom features by name as small integers; there must be one."""
         from holdfast.data.binning import code_columns
 
         order = self.schema.name_order[len(self.schema.columns) :]
@@ -133,12 +138,12 @@ class Table(Shared):
         return list_rank_values([features[i] for i in order], [self.columns[i] for i in order], self.coded)
 
     @cached_property
-    def question_values(self) -> "RankValues":
-        """Values that the ranks of the questions stand for."""
+    def custom_feature_values(self) -> "RankValues":
+        """Values that the ranks of the custom features stand for."""
         from holdfast.data.binning import list_rank_values
 
         order, features = self.schema.name_order[len(self.schema.columns) :], self.schema.features
-        coded = self.coded_questions
+        coded = self.coded_custom_features
         return list_rank_values([features[i] for i in order], [self.columns[i] for i in order], coded)
 
     @classmethod
@@ -171,14 +176,14 @@ class Table(Shared):
         (('f', 'm'), array([1, 0], dtype=int32))
         """
         check_task(task)
-        custom_features = question_texts(custom_features)
+        custom_features = read_custom_features(custom_features)
         frame = make_frame(X)
         vector = read_vector(y, frame.n_rows)
         weight = read_weight(sample_weight, frame.n_rows, frame.rows)
         weighted = find_weighted_rows(weight)
         if schema is not None:
             columns, values = match_columns(schema, frame, vector, task, weighted, handle_unknown)
-            check_questions(custom_features, schema)
+            check_same_custom_features(custom_features, schema)
         else:
             how = choose_readings(categorical_features, frame.names)
             features, columns = define_columns(frame, how, custom_features, weighted)
@@ -321,7 +326,7 @@ def _warn_of_constant_columns(table: Table) -> None:
     ]
     if constant:
         warnings.warn(
-            f"no question can be asked of columns that hold one value only, or none: {quoted(constant)}.",
+            f"no tree can split on columns with a single value, or without any: {quoted(constant)}.",
             DataWarning,
             stacklevel=4,
         )
@@ -336,21 +341,20 @@ def _is_constant(values: FloatArray) -> bool:
     )
 
 
-# -- All columns of a frame, and its questions ---------------------------------------------------------------
+# -- All columns of a frame, and the custom features ---------------------------------------------------------
 
 
 def define_columns(
-    frame: Frame, how: Sequence[Reading], questions: Sequence[str], weighted: BoolArray | None
+    frame: Frame, how: Sequence[Reading], custom_features: Sequence[str], weighted: BoolArray | None
 ) -> tuple[tuple[Feature, ...], tuple[FloatArray, ...]]:
-    """Define features from rows of positive weight, and read the columns of all rows, questions last."""
+    """Define features from rows of positive weight, and read all rows, custom features last."""
     columns = [
         define_weighted_column(raw, name, reading, weighted, frame.rows)
         for raw, name, reading in zip(frame.columns, frame.names, how, strict=True)
     ]
     features, values = tuple(feature for feature, _ in columns), tuple(values for _, values in columns)
-    check_distinct_questions(questions, frame.names)
-    asked = tuple(Feature(text, "question", categories=(False, True)) for text in questions)
-    return features + asked, values + _answers(questions, features, values)
+    custom = make_custom_features(custom_features, frame.names)
+    return features + custom, (*values, *evaluate_custom_features(custom_features, features, values))
 
 
 def match_columns(
@@ -383,48 +387,7 @@ def match_columns(
     values = match_weighted_target(vector, schema.target, task, weighted, differences, frame.rows)
     differences.raise_if_any()
     warn_unknown_categories(unseen, " allow_new_values=True takes them in.")
-    return (*columns, *_answers(schema.questions, schema.columns, columns)), values
-
-
-def _answers(
-    questions: Sequence[str], features: Sequence[Feature], columns: Sequence[FloatArray]
-) -> tuple[FloatArray, ...]:
-    asked = list(parse_questions(questions, features))
-    return tuple(question.answers([columns[index] for index in question.columns]) for question in asked)
-
-
-def question_texts(questions: Any) -> tuple[str, ...]:
-    """Return the questions as a tuple of texts."""
-    if isinstance(questions, str):
-        raise DataError(f"custom_features must be a list of texts: write [{questions!r}].")
-    if not isinstance(questions, Iterable):
-        raise TypeError(f"custom_features is {questions!r}: it must be a list of texts: ['age > 60'].")
-    texts = tuple(questions)
-    for position, text in enumerate(texts):
-        if not isinstance(text, str):
-            raise TypeError(
-                f"custom_features[{position}] is {text!r}: it must be a text, such as 'age > 60'."
-            )
-    return tuple(map(str, texts))
-
-
-def check_questions(questions: Sequence[str], schema: Schema) -> None:
-    """Raise a SchemaMismatch unless the questions are those of the schema."""
-    if questions and questions != schema.questions:
-        raise SchemaMismatch(
-            f"The schema has the custom features {list(schema.questions)}, got {list(questions)}. "
-            "Leave custom_features out: those of the schema are computed anyway."
-        )
-
-
-def check_distinct_questions(questions: Sequence[str], names: Sequence[str]) -> None:
-    """Raise a DataError if a question repeats another, or the name of a column."""
-    texts = [*names, *questions]
-    repeated = sorted({text for text in questions if texts.count(text) > 1})
-    if repeated:
-        raise DataError(
-            f"Several custom features or columns have the same text: {quoted(repeated)}. Keep one of each."
-        )
+    return (*columns, *evaluate_custom_features(schema.custom_features, schema.columns, columns)), values
 
 
 # -- Rows of weight 0 ----------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from holdfast._arrays import FloatArray, IntArray
-from holdfast.data.custom_features import parse_question
+from holdfast.data.custom_features import parse_custom_feature
 from holdfast.data.folds import read_groups, subset_groups
 from holdfast.data.frame import Frame, make_frame
 from holdfast.data.schema import Schema, SchemaDifferences
@@ -249,8 +249,8 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
         """One number per column of X: that of a custom feature is divided evenly among its columns."""
         columns = self.schema_.columns
         importances = fractions[: len(columns)].copy()
-        for text, fraction in zip(self.schema_.questions, fractions[len(columns) :], strict=True):
-            read = list(parse_question(text, columns).columns)
+        for text, fraction in zip(self.schema_.custom_features, fractions[len(columns) :], strict=True):
+            read = list(parse_custom_feature(text, columns).columns)
             importances[read] += fraction / len(read)
         return importances
 

@@ -214,7 +214,7 @@ def _read(rows: TrainingRows, schema: Schema, reading: Reading, handle_unknown: 
     with warnings.catch_warnings():
         # Rows of one class, or columns of one value, say little, but the tree will not be a leaf.
         warnings.filterwarnings("ignore", "the target has one class", DataWarning)
-        warnings.filterwarnings("ignore", "no question can be asked of columns", DataWarning)
+        warnings.filterwarnings("ignore", "no tree can split on columns", DataWarning)
         return with_ranges(
             Table.from_arrays(
                 rows.X, rows.y, rows.weight, task=reading.task, schema=schema, handle_unknown=handle_unknown
@@ -365,7 +365,9 @@ def find_update(
     weight = weights_by_age(n_old, n_new, sample_weight, age, half_life)
     early: Any = {"early": (X_old, y_old), "early_names": ("X_old", "y_old")}
     given = training_rows((X, y), weight, stage=None, groups=groups, **early)
-    reading = Reading(model._task, model.categorical_features, model.schema_.questions, allow_new_values)
+    reading = Reading(
+        model._task, model.categorical_features, model.schema_.custom_features, allow_new_values
+    )
     new = update_rows(given, model.tree_, reading)
     if not force:
         check_enough(new)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from holdfast._text import columns_text
-from holdfast.data.custom_features import Question, parse_question
+from holdfast.data.custom_features import CustomFeature, parse_custom_feature
 from holdfast.data.encode import encode_rows, match_column, name_columns
 from holdfast.data.frame import Frame, make_frame
 from holdfast.data.schema import Feature, Label, Schema
@@ -332,7 +332,7 @@ class RowValues:
     tree: Tree
     codes: Mapping[int, float]  # by the place of the feature; NaN if it is missing, or unseen
     unseen: Mapping[int, Label]  # categories that the schema does not hold
-    questions: Mapping[int, Question]  # that the tree asks, by the place of the feature
+    questions: Mapping[int, CustomFeature]  # that the tree asks, by the place of the feature
 
     @classmethod
     def of(
@@ -342,7 +342,7 @@ class RowValues:
         schema = tree.schema
         asked = [each for each in np.unique(tree.feature).tolist() if each != LEAF]
         questions = {
-            each: parse_question(schema.features[each].name, schema.columns)
+            each: parse_custom_feature(schema.features[each].name, schema.columns)
             for each in asked
             if schema.features[each].kind == "question"
         }
@@ -367,7 +367,7 @@ class RowValues:
         question = self.questions.get(feature)
         if question is None:
             return self.codes[feature]
-        return float(question.answers([np.array([self.codes[each]]) for each in question.columns])[0])
+        return float(question.evaluate([np.array([self.codes[each]]) for each in question.columns])[0])
 
     def value(self, feature: int) -> Value:
         """The same as its owner would write it; None if it is missing."""

@@ -13,7 +13,7 @@ import numpy as np
 from holdfast._arrays import BoolArray, FloatArray, LongArray, frozen, scaled
 from holdfast._check import is_integer
 from holdfast._text import columns_text, quoted
-from holdfast.data.custom_features import parse_question
+from holdfast.data.custom_features import parse_custom_feature
 from holdfast.data.schema import Feature, Schema, Target
 from holdfast.data.table import Table
 from holdfast.errors import ParameterError
@@ -43,7 +43,7 @@ def make_monotone(schema: Schema, rules: GrowthRules) -> Monotone | None:
                 "it a number or an ordered categorical, or leave it out."
             )
     named = {feature.name for feature, sign in signs.items() if sign}
-    for text in schema.questions:
+    for text in schema.custom_features:
         read = [name for name in list_columns_read(schema, text) if name in named]
         if read:
             raise ParameterError(
@@ -120,7 +120,9 @@ def make_regression_rules(schema: Schema, rules: GrowthRules) -> GrowthRules:
 
 def list_columns_read(schema: Schema, question: str) -> list[str]:
     """The names of the columns that a question of the schema reads."""
-    return [schema.columns[position].name for position in parse_question(question, schema.columns).columns]
+    return [
+        schema.columns[position].name for position in parse_custom_feature(question, schema.columns).columns
+    ]
 
 
 # -- what may be asked ----------------------------------------------------------------------------------
@@ -140,7 +142,7 @@ def read_first_depths(schema: Schema, rules: GrowthRules) -> LongArray | None:
         depth[find_feature(schema, key, "excluded_features").name] = (
             NEVER_ASKED if least is None else int(least)
         )
-    for text in schema.questions:
+    for text in schema.custom_features:
         depth[text] = max(depth[text], *(depth[name] for name in list_columns_read(schema, text)))
     if min(depth.values()) >= NEVER_ASKED:
         raise ParameterError(
@@ -178,7 +180,7 @@ def read_feature_costs(schema: Schema, rules: GrowthRules) -> FloatArray | None:
         find_feature(schema, key, "feature_costs").name: float(c) for key, c in rules.feature_costs.items()
     }
     cost = {name: named.get(name, 1.0) for name in schema.names}
-    for text in schema.questions:
+    for text in schema.custom_features:
         if text not in named:
             cost[text] = sum(cost[name] for name in list_columns_read(schema, text))
     return np.array([cost[name] for name in schema.names])

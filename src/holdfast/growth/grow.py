@@ -209,12 +209,12 @@ def select_coded(table: Table, rules: GrowthRules) -> Coded:
     """Select the coded columns that the rules split on: all, or the questions alone."""
     if not rules.custom_features_only:
         return table.coded
-    if not table.schema.questions:
+    if not table.schema.custom_features:
         raise ParameterError(
             "custom_features_only=True splits by custom features alone, and the table has none: give "
             "some, such as custom_features=['age > 60'], or leave it False."
         )
-    return table.coded_questions
+    return table.coded_custom_features
 
 
 def has_row_limits(rules: GrowthRules) -> bool:
@@ -572,7 +572,7 @@ def get_rank_values(table: Table, rules: GrowthRules) -> RankValues:
     """Return the values of the ranks; empty where the best split is searched for."""
     if rules.splitter == "best":
         return NO_VALUES
-    return table.question_values if rules.custom_features_only else table.rank_values
+    return table.custom_feature_values if rules.custom_features_only else table.rank_values
 
 
 def read_drawn_thresholds(

@@ -12,13 +12,13 @@ import numpy as np
 from holdfast._arrays import BoolArray, FloatArray
 from holdfast._text import distinct_texts, label_text, number_text, percent_range, printable, rounded_percent
 from holdfast.data.custom_features import (
-    Column,
+    ColumnValue,
     Constant,
+    CustomFeature,
     Expression,
     Lookup,
     Operation,
-    Question,
-    parse_question,
+    parse_custom_feature,
 )
 from holdfast.data.schema import Feature, Schema, Target
 from holdfast.data.table import Table
@@ -265,7 +265,7 @@ def case_section(
     target = schema.target
     asked = {index for tree in trees for index in tree.feature.tolist() if index != LEAF}
     questions = {
-        index: parse_question(schema.features[index].name, schema.columns)
+        index: parse_custom_feature(schema.features[index].name, schema.columns)
         for index in sorted(asked)
         if schema.features[index].kind == "question"
     }
@@ -351,7 +351,7 @@ def _support(support: SplitSupport) -> dict[str, Any]:
 
 
 def _columns_asked(
-    trees: Sequence[Tree], questions: dict[int, Question], in_use: int
+    trees: Sequence[Tree], questions: dict[int, CustomFeature], in_use: int
 ) -> list[tuple[int, bool]]:
     """The columns that the trees ask about, those of the tree in use first; does that tree ask?"""
     first: dict[int, bool] = {}
@@ -397,13 +397,13 @@ def _typical(feature: Feature, column: Any) -> float | int | None:
 # -- questions that users wrote ---------------------------------------------------------------------------
 
 
-def _expression(question: Question) -> list[Any]:
+def _expression(question: CustomFeature) -> list[Any]:
     return _part(question.expression, question.columns)
 
 
 def _part(expression: Expression, columns: tuple[int, ...]) -> list[Any]:
     match expression:
-        case Column(position):
+        case ColumnValue(position):
             return ["column", int(columns[position])]
         case Constant(value):
             return ["constant", value]

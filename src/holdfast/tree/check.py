@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from holdfast._arrays import BoolArray, FloatArray, IntArray, LongArray
 from holdfast._text import quoted
-from holdfast.data.custom_features import parse_questions
+from holdfast.data.custom_features import parse_custom_features
 from holdfast.data.schema import Feature, Kind, Label, Schema, Target
-from holdfast.errors import BrokenTreeError, QuestionError
+from holdfast.errors import BrokenTreeError, CustomFeatureError
 from holdfast.tree.stats import score_classes
 from holdfast.tree.tree import LEAF, Tree
 
@@ -140,9 +140,9 @@ def _check_user_questions(schema: Schema) -> None:
         raise BrokenTreeError("schema.features has a question before a column: questions stand last.")
     position = len(schema.columns)
     try:
-        for _ in parse_questions(schema.questions, schema.columns):
+        for _ in parse_custom_features(schema.custom_features, schema.columns):
             position += 1
-    except QuestionError as error:
+    except CustomFeatureError as error:
         raise BrokenTreeError(f"schema.features[{position}] is no question: {error}") from error
 
 

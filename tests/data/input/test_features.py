@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from holdfast.data.schema import Feature, Schema
-from holdfast.data.table import Table, check_questions, question_texts
+from holdfast.data.table import Table, check_same_custom_features, read_custom_features
 from holdfast.errors import DataError, SchemaMismatch
 
 
@@ -28,7 +28,7 @@ def test_what_is_no_list_of_texts_raises_an_error(
     questions: Any, error: type[Exception], message: str
 ) -> None:
     with pytest.raises(error, match=message):
-        question_texts(questions)
+        read_custom_features(questions)
 
 
 def test_one_question_is_asked_once() -> None:
@@ -38,7 +38,7 @@ def test_one_question_is_asked_once() -> None:
 
 def test_the_questions_of_a_schema_are_asked_anyway() -> None:
     schema = Schema((Feature("age"), Feature("age > 60", "question", categories=(False, True))))
-    check_questions((), schema)
-    check_questions(("age > 60",), schema)
-    with pytest.raises(SchemaMismatch, match="Leave them out"):
-        check_questions(("age > 50",), schema)
+    check_same_custom_features((), schema)
+    check_same_custom_features(("age > 60",), schema)
+    with pytest.raises(SchemaMismatch, match="Leave custom_features out"):
+        check_same_custom_features(("age > 50",), schema)

@@ -8,7 +8,7 @@ import pytest
 from sklearn.base import clone
 
 from holdfast.data.table import Table
-from holdfast.errors import QuestionError
+from holdfast.errors import CustomFeatureError
 from holdfast.estimators.density import DensityTree
 from holdfast.growth.density import DensityRules, grow_density, prepare_rows
 from reference import density as reference
@@ -83,5 +83,5 @@ def test_the_density_is_the_same_mixture_with_and_without_the_answers() -> None:
 
 def test_a_question_that_cannot_be_read_is_named() -> None:
     frame, _ = slanted_groups(20)
-    with pytest.raises(QuestionError, match="depth"):
+    with pytest.raises(CustomFeatureError, match="depth"):
         DensityTree(custom_features=["depth > 3"]).fit(frame)

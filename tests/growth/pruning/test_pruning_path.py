@@ -298,7 +298,7 @@ def test_trees_of_scikit_learn_are_pruned_by_their_own_criterion(criterion: str)
     assert pruning_path(as_tree(model)).risks[-1] == pytest.approx(model.tree_.impurity[0])
 
 
-@pytest.mark.filterwarnings("ignore:no question can be asked")
+@pytest.mark.filterwarnings("ignore:no tree can split")
 def test_heavy_tails_do_not_break_the_nesting() -> None:
     for seed in range(60):
         random = np.random.default_rng(seed)

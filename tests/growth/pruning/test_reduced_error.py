@@ -81,7 +81,7 @@ def test_weights_say_which_rows_are_heard() -> None:
         assert prune_reduced_error(tree, table).n_leaves == leaves
 
 
-@pytest.mark.filterwarnings("ignore:no question can be asked")
+@pytest.mark.filterwarnings("ignore:no tree can split")
 def test_a_lone_leaf_stays_one() -> None:
     tree = grow(Table.from_arrays([[1.0], [1.0]], ["a", "b"]))
     assert prune_reduced_error(tree, new_rows(tree, [1, 2], ["b", "a"])).n_leaves == 1

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from holdfast.data.custom_features import Question, parse_question
+from holdfast.data.custom_features import CustomFeature, parse_custom_feature
 from holdfast.data.schema import Feature
-from holdfast.errors import QuestionError
+from holdfast.errors import CustomFeatureError
 from reference.python_answer import python_answer
 
 nan = np.nan
@@ -26,8 +26,8 @@ FEATURES = (AGE, BMI, CRP, SEX, HOME, WORK, STAGE, STAGE_BEFORE, SMOKER, CODE)
 
 def answers(text: str, **columns: list[object]) -> list[float]:
     """The answers, given values as people write them; None is missing."""
-    question = parse_question(text, FEATURES)
-    return question.answers([encoded(FEATURES[index], columns) for index in question.columns]).tolist()
+    question = parse_custom_feature(text, FEATURES)
+    return question.evaluate([encoded(FEATURES[index], columns) for index in question.columns]).tolist()
 
 
 def encoded(feature: Feature, columns: dict[str, list[object]]) -> np.ndarray:
@@ -141,8 +141,8 @@ def test_categories_are_compared_by_value(text: str, expected: list[float]) -> N
 
 
 def test_a_true_or_false_column_needs_no_comparison_even_if_only_one_value_occurred() -> None:
-    question = parse_question("smoker", [Feature("smoker", "nominal", categories=(True,))])
-    assert same(question.answers([np.array([0.0, nan])]).tolist(), [1, nan])
+    question = parse_custom_feature("smoker", [Feature("smoker", "nominal", categories=(True,))])
+    assert same(question.evaluate([np.array([0.0, nan])]).tolist(), [1, nan])
 
 
 # -- names --------------------------------------------------------------------------------------------
@@ -152,27 +152,29 @@ def test_a_true_or_false_column_needs_no_comparison_even_if_only_one_value_occur
     "name", ["resting bp", "class", "a.b", "größe (cm)", "it's", 'say "x"', "2nd", "#", "log"]
 )
 def test_any_name_can_be_asked_about_in_backticks(name: str) -> None:
-    question = parse_question(f"1 < `{name}` and `{name}` < 3", [AGE, Feature(name)])
+    question = parse_custom_feature(f"1 < `{name}` and `{name}` < 3", [AGE, Feature(name)])
     assert question.columns == (1,)
-    assert question.answers([np.array([2.0, 4.0])]).tolist() == [1, 0]
+    assert question.evaluate([np.array([2.0, 4.0])]).tolist() == [1, 0]
 
 
 @pytest.mark.parametrize("name", ["µg", "größe", "ﬁeld", "年齢"])
 def test_a_name_is_taken_letter_by_letter_as_the_data_spells_it(name: str) -> None:
-    assert parse_question(f"age > 1 and {name} > 2", [Feature(name), AGE]).columns == (1, 0)
+    assert parse_custom_feature(f"age > 1 and {name} > 2", [Feature(name), AGE]).columns == (1, 0)
 
 
 def test_columns_come_in_the_order_in_which_the_text_names_them_and_once_each() -> None:
-    assert parse_question("crp > age and age > 1 and bmi < crp", FEATURES).columns == (2, 0, 1)
+    assert parse_custom_feature("crp > age and age > 1 and bmi < crp", FEATURES).columns == (2, 0, 1)
 
 
 def test_questions_are_not_columns_that_other_questions_can_read() -> None:
-    with pytest.raises(QuestionError, match="is not a column"):
-        parse_question("`age > 60` == True", [AGE, Feature("age > 60", "question", categories=(False, True))])
+    with pytest.raises(CustomFeatureError, match="is not a column"):
+        parse_custom_feature(
+            "`age > 60` == True", [AGE, Feature("age > 60", "question", categories=(False, True))]
+        )
 
 
 def test_a_question_is_a_value_that_travels_between_processes() -> None:
-    question = parse_question(
+    question = parse_custom_feature(
         "sex == 'female' and log(age) > home == 'ghent'".replace("> home", "> 1 and home"), FEATURES
     )
     assert pickle.loads(pickle.dumps(question)) == question
@@ -192,8 +194,8 @@ def test_a_question_is_a_value_that_travels_between_processes() -> None:
         ("sex", "'sex' at character 1 is a category.*compare it with something"),
         ("'female'", "is text.*compare it with something"),
         ("age and bmi > 2", "'age' at character 1 is a number.*compare it with something"),
-        ("1 < 2", "asks about no column"),
-        ("9**9**9 > 1", "asks about no column"),
+        ("1 < 2", "uses no column"),
+        ("9**9**9 > 1", "uses no column"),
         ("age == 'old'", "'old'\" at character 8 is text, not a number"),
         ("age in (1, 'b')", "'b'\" at character 12 is text, not a number"),
         ("sex == 3", "'3' at character 8 is not a category of sex. The categories are 'female', 'male'"),
@@ -202,9 +204,9 @@ def test_a_question_is_a_value_that_travels_between_processes() -> None:
         ("sex + 1 > 2", "'sex' at character 1 is a category, not a number"),
         ("sex < 'male'", "no order"),
         ("home < work", "no order in common"),
-        ("(age > 1) == (bmi > 2)", "'age > 1' at character 2 is a yes or no"),
-        ("(age > 1) + 1 > 2", "is a yes or no"),
-        ("age > True", "'True' at character 7 is a yes or no"),
+        ("(age > 1) == (bmi > 2)", "'age > 1' at character 2 is true or false"),
+        ("(age > 1) + 1 > 2", "is true or false"),
+        ("age > True", "'True' at character 7 is true or false"),
         ("age in bmi", "is not a list of values"),
         ("age in ()", "is not a list of values"),
         ("age in (1, bmi)", "'bmi' at character 12 is not a constant"),
@@ -222,11 +224,11 @@ def test_a_question_is_a_value_that_travels_between_processes() -> None:
         ("(x := age) > 1", "'x := age' at character 2 is not allowed"),
         ("sex == f'{age}'", "at character 8 is not"),
         ("max(*age, 1) > 1", r"'\*age' at character 5 is not allowed"),
-        ("round(age, ndigits=1) > 1", "'1' at character 20 is given to round by keyword"),
-        ("log(age, 2) > 1", "gives 2 values to log. It takes exactly one"),
-        ("max(age) > 1", "gives 1 value\\(s\\) to max. It takes two or more"),
+        ("round(age, ndigits=1) > 1", "'1' at character 20 is a keyword argument of round"),
+        ("log(age, 2) > 1", "has 2 arguments for log. It takes exactly one"),
+        ("max(age) > 1", "has 1 argument\\(s\\) for max. It takes two or more"),
         ("age if smoker else bmi", "is not allowed"),
-        ("age > 1 & bmi > 2", "'1 & bmi' at character 7 has a sign that is not allowed. Write `and`"),
+        ("age > 1 & bmi > 2", "'1 & bmi' at character 7 has an operator that is not allowed. Write `and`"),
         ("age ^ 2 > 3", r"Write `\*\*`"),
         ("~smoker", "Write `not`"),
         ("age is 3", "Write `==`"),
@@ -236,23 +238,23 @@ def test_a_question_is_a_value_that_travels_between_processes() -> None:
         ("age > b'1'", "is not allowed"),
         ("age > 1e999", "'1e999' at character 7 is too large"),
         ("age > " + "9" * 400, "at character 7 is too large"),
-        ("age > 1 # old", "'#' at character 9 begins a comment"),
+        ("age > 1 # old", "'#' at character 9 starts a comment"),
         ("age > (1", "'\\(1' at character 7 cannot be read"),
         ("", "it is empty"),
-        ("age > 1" + " " * 1000, "it has 1,007 characters and at most 1,000"),
+        ("age > 1" + " " * 1000, "it has 1,007 characters, more than 1,000"),
         ("age" + " + 1" * 200 + " > 1", "nested more than 64 levels"),
         ("-" * 900 + "age > 1", "nested"),
         ("(" * 500, "cannot be read"),
     ],
 )
 def test_what_is_not_in_the_language_is_named_with_its_place_and_the_way_out(text: str, message: str) -> None:
-    with pytest.raises(QuestionError, match=message):
-        parse_question(text, FEATURES)
+    with pytest.raises(CustomFeatureError, match=message):
+        parse_custom_feature(text, FEATURES)
 
 
 def test_a_name_that_python_would_take_apart_is_offered_in_backticks() -> None:
-    with pytest.raises(QuestionError, match=r"Write the column as `blood.sugar`"):
-        parse_question("blood.sugar > 5", [Feature("blood.sugar")])
+    with pytest.raises(CustomFeatureError, match=r"Write the column as `blood.sugar`"):
+        parse_custom_feature("blood.sugar > 5", [Feature("blood.sugar")])
 
 
 # -- the language is Python's -------------------------------------------------------------------------
@@ -311,12 +313,12 @@ rows = st.fixed_dictionaries(
 @example("(age) ** 0 == 1", [{"age": None, "bmi": 0.0, "crp": 0.0, "home": None, "work": None}])
 def test_answers_equal_those_of_python_row_by_row(text: str, table: list[dict[str, object]]) -> None:
     try:
-        question = parse_question(text, FEATURES)
-    except QuestionError as error:
+        question = parse_custom_feature(text, FEATURES)
+    except CustomFeatureError as error:
         assume("no column" not in str(error))
         raise
     columns = {name: [row[name] for row in table] for name in (*NUMBERS, "home", "work")}
-    found = question.answers([encoded(FEATURES[index], columns) for index in question.columns])
+    found = question.evaluate([encoded(FEATURES[index], columns) for index in question.columns])
     assert same(found.tolist(), [python_answer(text, row) for row in table])
 
 
@@ -349,11 +351,11 @@ def test_any_text_is_a_question_or_a_question_error(text: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         try:
-            question = parse_question(text, FEATURES)
-        except QuestionError:
+            question = parse_custom_feature(text, FEATURES)
+        except CustomFeatureError:
             return
-        assert isinstance(question, Question)
-        found = question.answers([np.array([0.0, 1.0, nan])] * len(question.columns))
+        assert isinstance(question, CustomFeature)
+        found = question.evaluate([np.array([0.0, 1.0, nan])] * len(question.columns))
     assert found.shape == (3,)
     assert set(found[~np.isnan(found)]) <= {0.0, 1.0}
 
@@ -361,5 +363,5 @@ def test_any_text_is_a_question_or_a_question_error(text: str) -> None:
 @given(st.sampled_from(["age", "-age", "not age > 1", "(age", "log(age"]), st.integers(65, 200))
 def test_nesting_ends_in_an_error_before_the_stack_does(inner: str, depth: int) -> None:
     for nest in ("-", "(", "not ", "abs(", "1 - "):
-        with pytest.raises(QuestionError):
-            parse_question(nest * depth + inner, FEATURES)
+        with pytest.raises(CustomFeatureError):
+            parse_custom_feature(nest * depth + inner, FEATURES)
