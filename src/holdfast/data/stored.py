@@ -304,7 +304,7 @@ def _read_columns(rows: _Rows, how: Sequence[Reading], out: FloatArray) -> tuple
 
 def _write_custom_features(texts: Sequence[str], features: Sequence[Feature], columns: FloatArray) -> None:
     """Write the custom features to the last columns, one at a time."""
-    values = evaluate_custom_features(texts, features, columns)
+    values = evaluate_custom_features(texts, features, list(columns))
     for own, out in zip(values, columns[len(features) :], strict=True):
         out[:] = own
 
