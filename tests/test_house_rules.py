@@ -17,9 +17,7 @@ WITH_PRODUCTS = [
     "holdfast.stable.consensus.teacher",  # the weights are rounded to two digits
     "holdfast.ensembles.boosted_tree",
     "holdfast.growth.density",
-    "holdfast.growth.density",
-    "holdfast.growth.density",
-    "holdfast.growth.density",
+    "holdfast.growth.density_model",
     "holdfast.growth.grow",
     "holdfast.growth.sample",
     "holdfast.io.convert",

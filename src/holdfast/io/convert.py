@@ -16,7 +16,8 @@ from holdfast.data.schema import Feature, Schema, Target
 from holdfast.ensembles.max_features import MaxFeaturesTable
 from holdfast.ensembles.out_of_bag import Curve
 from holdfast.errors import BrokenTreeError, ModelFileError, ParameterError
-from holdfast.growth.density import Density, HeldOutGain, Model, StandardUnits
+from holdfast.growth.density import Density, HeldOutGain
+from holdfast.growth.density_model import ClusterModel, StandardUnits
 from holdfast.growth.size_search import SizeTable
 from holdfast.io.content import document_in, kind_of, refusals_of
 from holdfast.io.document import (
@@ -606,7 +607,7 @@ def _units(part: DensityPart, schema: Schema) -> StandardUnits:
     )
 
 
-def _models(part: DensityPart, units: StandardUnits, n_clusters: int) -> tuple[Model, ...]:
+def _models(part: DensityPart, units: StandardUnits, n_clusters: int) -> tuple[ClusterModel, ...]:
     n_numeric, n_codes = len(units.numeric), int(units.start[-1])
     mean = _numbers("mean", part.mean, (n_clusters, n_numeric))
     width = n_numeric**2 if part.full else n_numeric
@@ -623,7 +624,7 @@ def _models(part: DensityPart, units: StandardUnits, n_clusters: int) -> tuple[M
         totals = np.exp(np.minimum(log_frequency[:, first:last], 1.0)).sum(axis=1)
         _check(first == last or (abs(totals - 1.0) < _ROUNDING).all(), "frequencies do not sum to 1")
     return tuple(
-        Model(*parts, units.measurement_variance, part.full)
+        ClusterModel(*parts, units.measurement_variance, part.full)
         for parts in zip(mean, covariance, log_frequency, strict=True)
     )
 

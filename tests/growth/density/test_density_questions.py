@@ -10,7 +10,8 @@ from sklearn.base import clone
 from holdfast.data.table import Table
 from holdfast.errors import CustomFeatureError
 from holdfast.estimators.density import DensityTree
-from holdfast.growth.density import DensityRules, grow_density, prepare_rows
+from holdfast.growth.density import DensityRules, grow_density
+from holdfast.growth.density_model import prepare_rows
 from reference import density as reference
 
 SLANTED = "height - width > 1.5"

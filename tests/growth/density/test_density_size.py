@@ -11,7 +11,8 @@ from holdfast._arrays import BoolArray, FloatArray
 from holdfast.data.row_keys import row_keys
 from holdfast.data.table import Table
 from holdfast.estimators.density import DensityTree
-from holdfast.growth.density import STRAYS, Density, DensityRules, draw_holdout, grow_density, prepare_rows
+from holdfast.growth.density import STRAYS, Density, DensityRules, grow_density
+from holdfast.growth.density_model import draw_holdout, prepare_rows
 from holdfast.tree.tree import LEAF, Tree
 
 CENTRES = np.array([(0.0, 0.0), (800.0, 0.0), (0.0, 8.0)])

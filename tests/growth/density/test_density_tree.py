@@ -14,17 +14,8 @@ from scipy.stats import multivariate_normal, norm
 from holdfast import load, save, tree_distance
 from holdfast.data.table import Table
 from holdfast.errors import ParameterError
-from holdfast.growth.density import (
-    STRAYS,
-    Density,
-    DensityRules,
-    Family,
-    Search,
-    add_up_groups,
-    draw_holdout,
-    grow_density,
-    prepare_rows,
-)
+from holdfast.growth.density import STRAYS, Density, DensityRules, SplitSearch, grow_density
+from holdfast.growth.density_model import ModelFamily, add_up_groups, draw_holdout, prepare_rows
 from holdfast.kernels.growth.density import DensityRows, best_thresholds
 from reference import density as reference
 
@@ -100,19 +91,19 @@ def test_sets_of_few_categories_are_tried_one_and_all(seed: int) -> None:
     frame = pd.DataFrame({"x": generator.normal(size=24), "site": generator.choice(list("abcd"), 24)})
     frame.loc[generator.random(24) < 0.1, "site"] = None
     data = prepare_rows(table_of(frame))
-    search = Search(data, Family(data.units.measurement_variance, data.units.start), 2)
-    question = search._best_of_sets(1, np.arange(24, dtype=np.int32), 0.0)
+    search = SplitSearch(data, ModelFamily(data.units.measurement_variance, data.units.start), 2)
+    split = search._best_of_sets(1, np.arange(24, dtype=np.int32), 0.0)
     site = data.rows.codes[:, 0]
     best = reference.best_set(twin_of(data.rows), site, 2)
-    assert question is not None
+    assert split is not None
     assert best is not None
-    goes_left = question.answers(data.table.columns[1])
+    goes_left = split.sends_left(data.table.columns[1])
     assert reference.gain(twin_of(data.rows), goes_left) == pytest.approx(best.gain, abs=1e-9)
 
 
 def test_both_ways_of_summing_give_one_likelihood() -> None:
     rows, _ = random_rows(3)
-    family = Family(rows.measurement_variance, np.array([0, 3, 6]))
+    family = ModelFamily(rows.measurement_variance, np.array([0, 3, 6]))
     everything = np.arange(len(rows.weight), dtype=np.int32)
     group = everything.astype(np.int64) % 2
     total = family.log_likelihood(add_up_groups(rows, everything, group, 2, full=False)).sum()
@@ -126,7 +117,9 @@ def test_both_ways_of_summing_give_one_likelihood() -> None:
 def test_the_likelihood_of_correlated_rows_is_that_of_one_gaussian() -> None:
     X = np.random.default_rng(0).normal(size=(40, 3)) @ np.array([[1, 0.8, 0], [0, 1, 0.5], [0, 0, 1]])
     data = prepare_rows(table_of(X))
-    family = Family(data.units.measurement_variance * 0 + 1e-12, data.units.start, full=True, shrinkage=0.0)
+    family = ModelFamily(
+        data.units.measurement_variance * 0 + 1e-12, data.units.start, full=True, shrinkage=0.0
+    )
     everything, half = np.arange(40, dtype=np.int32), np.arange(40) % 2
     found = family.log_likelihood(add_up_groups(data.rows, everything, half, 2, full=True))
     for side in (0, 1):
@@ -147,7 +140,7 @@ def test_correlations_shrink_by_their_uncertainty() -> None:
         np.column_stack([x, y]), np.empty((5, 0), np.int32), 0, np.ones(5), np.ones(5, np.int64), np.zeros(2)
     )
     sums = add_up_groups(rows, np.arange(5, dtype=np.int32), np.zeros(5, np.int64), 1, full=True)
-    family = Family(np.zeros(2), np.zeros(1, np.int64), full=True)
+    family = ModelFamily(np.zeros(2), np.zeros(1, np.int64), full=True)
     assert family.intensity(sums, np.full((1, 2), 2.0)) == pytest.approx([0.5625])
     covariance = family.models(sums)[0].covariance
     assert covariance == pytest.approx(np.array([[2.0, 0.4375], [0.4375, 2.0]]))  # 2 * 0.5 * (1 - 0.5625)
@@ -197,11 +190,11 @@ def test_a_step_between_two_values_neither_gains_nor_loses() -> None:
     # log(1/3 / (1/12)) / 2 = log 2, just what their fractions cost.
     data = prepare_rows(table_of(np.tile([[0.0], [1.0]], (50, 1))))
     assert (data.units.measurement_variance * data.units.scale**2).tolist() == pytest.approx([1 / 12])
-    question = Search(data, Family(data.units.measurement_variance, data.units.start), 5).best_question(
-        np.argsort(data.ranks, kind="stable").astype(np.int32)
-    )
-    assert question is not None
-    assert question.gain / 100 == pytest.approx(np.log(2))
+    split = SplitSearch(
+        data, ModelFamily(data.units.measurement_variance, data.units.start), 5
+    ).find_best_split(np.argsort(data.ranks, kind="stable").astype(np.int32))
+    assert split is not None
+    assert split.gain / 100 == pytest.approx(np.log(2))
 
 
 def test_a_narrow_group_inside_a_wide_one_is_found_though_no_first_question_pays() -> None:
