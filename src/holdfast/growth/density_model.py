@@ -216,8 +216,7 @@ class GroupSums(NamedTuple):
     total: FloatArray  # (groups, numeric)
     square: FloatArray  # (groups, numeric)
     counts: FloatArray  # (groups, codes)
-    # (groups, 3, numeric, numeric): products, totals and weights where both are known; (groups, 0, ...) without
-    # correlations
+    # (groups, 3, numeric, numeric) products, totals, weights where both are known; (groups, 0, ...) if unused
     pairs: FloatArray
 
     def map(self, change: Callable[[FloatArray], FloatArray]) -> GroupSums:
