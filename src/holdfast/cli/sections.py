@@ -147,7 +147,7 @@ def show_drawing(tree: Tree, console: Console) -> None:
 
 def _caution(fit: Fit) -> str:
     """A sentence more if the scores are too uncertain for the tolerance; else nothing."""
-    frontier, metric, given = fit.trained.frontier, fit.metric, fit.estimator
+    frontier, metric, given = fit.trained.frontier, fit.metric, fit.estimator._selection_rule()
     best = fit.named("best-score").candidate
     unit = given.tolerance_unit or default_unit(frontier, metric, given.tolerance)
     tolerance = SCORE_TOLERANCE if given.tolerance is None else given.tolerance
