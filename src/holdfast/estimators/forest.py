@@ -189,6 +189,7 @@ class BaggedEstimator(BaggedParameters, EnsembleEstimator):
     # Fitted attributes; the last seven where they were asked for.
     importances_: Importances
     oob_score_: float
+    oob_score_error_: float  # its standard error
     oob_curve_: Curve
     oob_decision_function_: FloatArray  # of classes
     oob_prediction_: FloatArray  # of numbers
@@ -256,6 +257,7 @@ class BaggedEstimator(BaggedParameters, EnsembleEstimator):
             figures = replace(figures, permutation=lost, metric=metric)
         for name in (
             "oob_score_",
+            "oob_score_error_",
             "oob_curve_",
             "oob_decision_function_",
             "oob_prediction_",
@@ -264,7 +266,8 @@ class BaggedEstimator(BaggedParameters, EnsembleEstimator):
             self.__dict__.pop(name, None)  # of an earlier fit
         self.importances_ = figures
         if found is not None:
-            self.oob_score_, self.oob_curve_ = found.score.value, found.curve
+            self.oob_score_, self.oob_score_error_ = found.score.value, found.score.error
+            self.oob_curve_ = found.curve
             self.tree_correlation_ = found.correlation
             if table.schema.target.is_classes:
                 self.oob_decision_function_ = found.values
