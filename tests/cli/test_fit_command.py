@@ -415,7 +415,7 @@ def test_parquet_is_read_with_its_types(patients: Path, tmp_path: Path) -> None:
         (["--task", "regression"], "Regression needs numbers, and the target 'outcome' holds the labels"),
         (["--validation", "many"], "--validation: validation='many' is out of range"),
         (["--validation", "1"], "--validation: validation=1 is out of range"),
-        (["--selection-rule", "weighted"], "--selection-rule: selection_rule='weighted' needs gamma"),
+        (["--selection-rule", "weighted"], "--selection-rule: selection_rule='weighted' needs instability_weight"),
         (["--n-jobs", "0"], "Invalid value for '--n-jobs': '0' must be"),
     ],
 )
@@ -444,7 +444,7 @@ def test_what_cannot_be_is_refused_in_one_line(
         (b"\x80\x04 a pickle", "pickle"),
         (b"\xff\xfea\x00,", "it begins as UTF-16, and is broken"),
         (b"age,outcome\n\xe9,a\n", "not UTF-8"),
-        (b"when,outcome\n2020-01-01,a\n2020-01-02,b\n", "--date when reads them as days since"),
+        (b"when,outcome\n2020-01-01,a\n2020-01-02,b\n", "date='when' reads them as days since"),
     ],
 )
 def test_a_file_that_cannot_be_read_is_refused_in_one_line(

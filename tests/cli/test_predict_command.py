@@ -181,7 +181,7 @@ def test_the_first_cell_that_is_no_number_is_named_and_can_be_read_as_missing(mo
     new.write_text("\n".join(lines) + "\n")
     line = refusal(holdfast("predict", model, new))
     assert "column 'age' holds numbers in the model, and here 'old' at line 14" in line
-    assert "--coerce" in line
+    assert "coerce=True" in line
     result = holdfast("predict", model, new, "--coerce")
     assert "column 'age': 2 cells that are not a number are read as missing, 'old', 'young'" in result.stderr
     lines[13], lines[20] = lines[13].removeprefix("old"), lines[20].removeprefix("young")

@@ -91,7 +91,7 @@ def test_the_tree_is_that_of_the_clean_file(
 def test_a_model_of_commas_asks_for_the_option_again(tmp_path: Path) -> None:
     path = write_ugly("decimal_commas", tmp_path)
     fit(path, tmp_path / "run", "--decimal", ",")
-    assert "--decimal , reads them as numbers" in refusal(holdfast("predict", tmp_path / "run", path))
+    assert "decimal=',' reads them as numbers" in refusal(holdfast("predict", tmp_path / "run", path))
 
 
 @pytest.mark.parametrize(
@@ -173,7 +173,7 @@ def test_repeated_names_are_refused(tmp_path: Path) -> None:
 def test_a_comparison_reads_files_by_the_same_options(tmp_path: Path) -> None:
     path = write_ugly("decimal_commas", tmp_path)
     few = ("--target", "outcome", "--models", "tree", "--folds", 2, "--n-jobs", 1)
-    assert "--decimal , reads" in refusal(holdfast("compare", path, *few))
+    assert "decimal=',' reads" in refusal(holdfast("compare", path, *few))
     result = holdfast("compare", path, *few, "--decimal", ",")
     assert result.exit_code == 0, result.output
     assert "120 rows, 4 features" in result.stdout

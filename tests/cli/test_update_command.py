@@ -228,7 +228,7 @@ def test_what_cannot_be_is_one_line_and_changes_nothing(folder: Path, tmp_path: 
         (("--frozen", "1,99"), "no node of the deployed tree"),
         (("--groups", "none"), "There is no column 'none'"),
         (("--half-life", 2), "--half-life: half_life needs to know how old rows are"),
-        (("--about", tmp_path / "wrong.toml"), "There is no line 'max_churn'"),
+        (("--model-card", tmp_path / "wrong.toml"), "There is no line 'max_churn'"),
     ):
         assert message in refusal_without_notes(update(folder, run, *options))
         assert files_of(tmp_path) == before

@@ -82,7 +82,7 @@ def test_stable_trees_say_quantiles_where_no_teacher_speaks(stays: tuple[FloatAr
     assert model.trained_.metric.name == "absolute_error"
     assert model.tree_.criterion == "absolute_error"
     with pytest.raises(
-        ParameterError, match=r"the teacher of method='consensus' says means: set leaf_values"
+        ParameterError, match=r"the teacher of a consensus tree predicts means: set leaf_values"
     ):
         build_estimator(StableTreeRegressor, **given).fit(X[:N_ROWS], y[:N_ROWS])
     with pytest.raises(
@@ -141,7 +141,7 @@ def test_honest_leaves_are_the_same_for_any_order_and_number_of_threads(
     ("parameters", "said"),
     [
         ({"quantile": 0.9}, "quantile=0.9 is for loss='quantile', and the loss is 'squared_error'"),
-        ({"loss": "quantile", "quantile": 1.5}, "quantile=1.5 is out of range: it must be between 0 and 1"),
+        ({"loss": "quantile", "quantile": 1.5}, "quantile=1.5 is out of range: it must be a fraction between 0 and 1"),
         ({"leaf_values": "honest"}, "leaf_values='honest' is for losses around a middle or a quantile"),
         ({"leaf_values": "own"}, "leaf_values='own' is unknown"),
     ],

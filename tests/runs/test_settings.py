@@ -131,7 +131,7 @@ def test_growth_is_for_trees_that_learn_from_the_rows_themselves() -> None:
 
 @pytest.mark.parametrize(
     ("target", "name", "value"),
-    [("cost", "class_weight", "balanced"), ("cost", "threshold", 0.5), ("outcome", "quantile", 0.9)],
+    [("cost", "priors", {"a": 1.0}), ("cost", "threshold", 0.5), ("outcome", "quantile", 0.9)],
 )
 def test_a_parameter_for_the_other_kind_of_target_is_refused(target: str, name: str, value: Any) -> None:
     with pytest.raises(ParameterError, match=f"{name} is for a target of .*, and '{target}' is"):

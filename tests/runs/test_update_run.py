@@ -127,8 +127,8 @@ def test_an_estimator_stays_as_it_is(folder: Path, moved: UpdateRun) -> None:
 def test_another_step_can_be_taken(folder: Path, moved: UpdateRun) -> None:
     run = update_run(folder / "model.json", folder / "other.csv", target="outcome", prior_rows=0, take=1)
     assert np.array_equal(updated_tree(run).value, moved.update.steps[1].tree.value)
-    assert "Step 1 of the path is asked for" in str(run)
-    with pytest.raises(ParameterError, match=r"^take 99 is out of range: the path has the steps 0 to \d+\.$"):
+    assert "Step 1 of the path was requested" in str(run)
+    with pytest.raises(ParameterError, match=r"^take=99 is out of range: the path has the steps 0 to \d+\.$"):
         update_run(folder / "model.json", folder / "other.csv", target="outcome", prior_rows=0, take=99)
 
 
@@ -137,7 +137,7 @@ def test_a_frozen_node_goes_on_asking_what_it_asks(folder: Path) -> None:
     old, new = run.update.deployed, updated_tree(run)
     assert (new.feature[0], new.threshold[0]) == (old.feature[0], old.threshold[0])
     with pytest.raises(ParameterError, match="no node of the deployed tree"):
-        update_run(folder / "model.json", folder / "other.csv", target="outcome", frozen="99")
+        update_run(folder / "model.json", folder / "other.csv", target="outcome", frozen=[99])
 
 
 def test_old_rows_are_learnt_from_and_fade(folder: Path) -> None:
@@ -149,8 +149,8 @@ def test_old_rows_are_learnt_from_and_fade(folder: Path) -> None:
     alone = update_run(model, new, target="outcome", prior_rows=0)
     assert faded.change.data == alone.change.data  # only new rows are named
     assert faded.update.tree.schema.names[faded.update.tree.feature[0]] == "bmi"
-    with pytest.raises(ParameterError, match="half_life tells what old rows count"):
-        update_run(model, new, half_life=1.0)
+    with pytest.raises(ParameterError, match="half_life needs to know how old rows are"):
+        update_run(model, new, target="outcome", half_life=1.0)
 
 
 # -- other columns, categories and targets ------------------------------------------------------------------
@@ -393,7 +393,7 @@ def test_the_folder_has_all_of_it(moved: UpdateRun, tmp_path: Path) -> None:
     assert np.array_equal(model.tree_.value, updated_tree(moved).value)
     assert (tmp_path / "run" / "diff.txt").read_text() == f"{moved.diff}\n"
     page = json.loads((tmp_path / "run" / "report.json").read_text())
-    assert page["sections"]["identity"]["hashes"][0] == ["Model before", moved.change.old_model]
+    assert moved.change.old_model in str(page["sections"]["identity"])
     assert "<svg" in (tmp_path / "run" / "report.html").read_text()
 
 

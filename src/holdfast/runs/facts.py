@@ -9,6 +9,7 @@ import numpy as np
 
 from holdfast._arrays import without_last_digits
 from holdfast._version import __version__
+from holdfast.estimators.base import GROUPS
 from holdfast.explain.split_support import SplitSupport
 from holdfast.runs.dataset import RowRoles, file_hash
 from holdfast.runs.files import importance_columns
@@ -119,6 +120,11 @@ def settings_facts(settings: RunSettings, estimator: Any) -> dict[str, Any]:
     """
     parameters = estimator.get_params(deep=False)
     defaults = type(estimator)().get_params(deep=False)
+    for group, usual in GROUPS.items():
+        if parameters.pop(group, None) is not None:
+            explicit = estimator._explicit(group)
+            parameters = {**parameters, **explicit}
+            defaults = {**{each: getattr(usual, each) for each in explicit}, **defaults}
     method = parameters.get("method")
     kept = {
         name: plain(value)

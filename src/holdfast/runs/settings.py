@@ -29,6 +29,13 @@ METHODS_OF = {
     "thresholds": ("consensus",),
     "early_fraction": ("bootstrap", "pruned", "paper"),
 }
+# Growth rules that only one kind of target uses.
+OF_TASK = {
+    "loss_matrix": "classification",
+    "priors": "classification",
+    "monotonic_class": "classification",
+    "quantile": "regression",
+}
 # Parameters that a run sets itself: the columns are read, and the questions asked, as its data settings say.
 _OF_DATA = ("custom_features", "categorical_features", "verbose")
 _CHOICE = (
@@ -216,8 +223,8 @@ class RunSettings:
     def make_estimator(self, task: Any, parameters: Mapping[str, Any], *, verbose: bool = False) -> Any:
         """Make the estimator, not fitted; a ParameterError names a parameter that is for the other task."""
         known = parameters_of(self.model, task)
-        for name in parameters:
-            if name not in known:
+        for name, value in parameters.items():
+            if name not in known or (name in OF_TASK and value is not None and OF_TASK[name] != task):
                 kinds = ("classes", "a number") if task == "regression" else ("a number", "classes")
                 raise ParameterError(
                     f"{name} is for a target of {kinds[0]}, and {self.data.target!r} is {kinds[1]}: leave it "
