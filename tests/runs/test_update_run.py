@@ -427,7 +427,7 @@ def test_facts_tell_the_path_and_both_hashes(moved: UpdateRun, folder: Path) -> 
 def test_it_tells_words_first_then_the_path(moved: UpdateRun) -> None:
     lines = str(moved).splitlines()
     assert max(map(len, lines)) <= 100
-    titles = ["The path, from the tree as it is to a fresh one", "Splits that changed, from the top down"]
+    titles = ["What each step changes", "Splits that changed, from the top down"]
     places = [lines.index(title) for title in titles]
     assert places == sorted(places)
     assert "The first question is another: bmi instead of age." in " ".join(lines[: places[0]])
