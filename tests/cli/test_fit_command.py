@@ -415,7 +415,10 @@ def test_parquet_is_read_with_its_types(patients: Path, tmp_path: Path) -> None:
         (["--task", "regression"], "Regression needs numbers, and the target 'outcome' holds the labels"),
         (["--validation", "many"], "--validation: validation='many' is out of range"),
         (["--validation", "1"], "--validation: validation=1 is out of range"),
-        (["--selection-rule", "weighted"], "--selection-rule: selection_rule='weighted' needs instability_weight"),
+        (
+            ["--selection-rule", "weighted"],
+            "--selection-rule: selection_rule='weighted' needs instability_weight",
+        ),
         (["--n-jobs", "0"], "Invalid value for '--n-jobs': '0' must be"),
     ],
 )

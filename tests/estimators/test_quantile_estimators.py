@@ -141,7 +141,10 @@ def test_honest_leaves_are_the_same_for_any_order_and_number_of_threads(
     ("parameters", "said"),
     [
         ({"quantile": 0.9}, "quantile=0.9 is for loss='quantile', and the loss is 'squared_error'"),
-        ({"loss": "quantile", "quantile": 1.5}, "quantile=1.5 is out of range: it must be a fraction between 0 and 1"),
+        (
+            {"loss": "quantile", "quantile": 1.5},
+            "quantile=1.5 is out of range: it must be a fraction between 0 and 1",
+        ),
         ({"leaf_values": "honest"}, "leaf_values='honest' is for losses around a middle or a quantile"),
         ({"leaf_values": "own"}, "leaf_values='own' is unknown"),
     ],
