@@ -8,7 +8,8 @@ import pytest
 from holdfast import Table, grow
 from holdfast.data.schema import Feature, Schema, Target
 from holdfast.evaluate.audit import Records, mean_and_error
-from holdfast.evaluate.measures import Retraining, TrainedModel, joined_schema, measures_for
+from holdfast.evaluate.fit import FittedModel
+from holdfast.evaluate.measures import Retraining, joined_schema, measures_for
 from holdfast.scoring.metric import TrueValues
 
 TARGET = Target(classes=("no", "yes"))
@@ -17,8 +18,8 @@ AFTER = np.array([0.7, 0.2, 0.6, 0.1])
 TRUE = np.array([1, 1, 0, 0], np.int32)
 
 
-def model(yes: np.ndarray, tree: object = None, seconds: float = 1.0) -> TrainedModel:
-    return TrainedModel(np.column_stack([1 - yes, yes]), (yes > 0.5).astype(np.int32), tree, seconds)  # type: ignore[arg-type]
+def model(yes: np.ndarray, tree: object = None, seconds: float = 1.0) -> FittedModel:
+    return FittedModel(np.column_stack([1 - yes, yes]), (yes > 0.5).astype(np.int32), tree, seconds)  # type: ignore[arg-type]
 
 
 def measured(pair: Retraining) -> dict[str, float]:
@@ -60,7 +61,7 @@ def test_rows_of_one_class_have_no_auc() -> None:
 def test_numbers_move_in_standard_deviations() -> None:
     truth = TrueValues(Target(), np.array([0.0, 2.0, 4.0]))
     one, two = (
-        TrainedModel(np.array([values]).T, None, None, 1.0) for values in ([0.0, 2.0, 4.0], [1.0, 2.0, 2.0])
+        FittedModel(np.array([values]).T, None, None, 1.0) for values in ([0.0, 2.0, 4.0], [1.0, 2.0, 2.0])
     )
     found = measured(Retraining(one, two, truth, 10.0, 2.0))
     assert found["churn"] == pytest.approx((1 + 0 + 2) / 3 / 2)

@@ -21,15 +21,15 @@ from holdfast.errors import DataWarning, ModelError, ParameterError
 from holdfast.evaluate.changes import CHANGES, Pair, Sample
 from holdfast.evaluate.fit import (
     EvaluationData,
+    FittedModel,
     check_weights,
-    fit_model,
-    predict,
-    subset_rows,
+    describe_error,
+    fit_and_predict,
     task_of,
     tree_of,
 )
 from holdfast.evaluate.folds import Resample
-from holdfast.evaluate.measures import Measure, Retraining, TrainedModel, measures_for
+from holdfast.evaluate.measures import Measure, Retraining, measures_for
 from holdfast.evaluate.methods import (
     AUDITED_METHODS,
     CHANGE_NAMES,
@@ -258,9 +258,9 @@ def training_rounds(pairs: Iterable[TrainedPair]) -> list[list[Training]]:
 
 def _train(
     pairs: Sequence[TrainedPair], resamples: Sequence[Resample], n_jobs: int | None, verbose: bool
-) -> dict[Any, TrainedModel]:
+) -> dict[Any, FittedModel]:
     """All models, by the keys of their trainings."""
-    known: dict[Any, TrainedModel] = {}
+    known: dict[Any, FittedModel] = {}
     for trainings in training_rounds(pairs):
         previous = [known.get(each._replace(samples=each.samples[:-1]).key) for each in trainings]
         text = "Training again"
@@ -270,34 +270,32 @@ def _train(
     return known
 
 
-def _trained(resamples: Sequence[Resample], task: tuple[Training, TrainedModel | None]) -> TrainedModel:
+def _trained(resamples: Sequence[Resample], task: tuple[Training, FittedModel | None]) -> FittedModel:
     """One method on one sample, perhaps after another; a ModelError says which, if it fails."""
     training, previous = task
-    method, sample = training.method, training.samples[-1]
+    resample, method, sample = resamples[training.number], training.method, training.samples[-1]
+    data = resample.data
     try:
-        return _fit_and_test(resamples[training.number], method, sample, previous)
+        columns = sample.columns(data, resample.schema)
+        fitted = fit_and_predict(
+            method.make(sample.seed),
+            data,
+            sample.rows,
+            resample.test,
+            X=columns.X,
+            X_test=columns.X_test,
+            previous=None if previous is None else previous.model,
+            with_classes=True,
+        )
+        tree = tree_of(fitted.model, data, columns.schema, columns.X, resample.pool)
     except ParameterError:
         raise
     except Exception as error:
-        reason = f"{type(error).__name__}: {error}".rstrip(": ")
         raise ModelError(
             f"The method {method.name!r} failed on sample {sample.key!r} of repetition "
-            f"{training.number + 1}. {reason}"
+            f"{training.number + 1}. {describe_error(error)}"
         ) from error
-
-
-def _fit_and_test(
-    resample: Resample, method: AuditedMethod, sample: Sample, previous: TrainedModel | None
-) -> TrainedModel:
-    data, test = resample.data, resample.test
-    columns = sample.columns(data, resample.schema)
-    last = None if previous is None else previous.model
-    model, seconds = fit_model(method.make(sample.seed), data, sample.rows, X=columns.X, previous=last)
-    kept = model if method.is_updated else None
-    model = getattr(model, "best_estimator_", model)
-    found = predict(model, subset_rows(columns.X_test, test), len(test), data.target, with_classes=True)
-    tree = tree_of(model, data, columns.schema, columns.X, resample.pool)
-    return TrainedModel(found.values, found.classes, tree, seconds, kept)
+    return fitted._replace(tree=tree, model=fitted.model if method.is_updated else None)
 
 
 # The measures of a pair, the rows that it was tested on, and how far each changed and whether it flipped.
@@ -305,7 +303,7 @@ Compared = tuple["Record", LongArray, FloatArray, FloatArray]
 
 
 def _compare(
-    trained: TrainedPair, resample: Resample, models: Mapping[Any, TrainedModel], label_weight: float
+    trained: TrainedPair, resample: Resample, models: Mapping[Any, FittedModel], label_weight: float
 ) -> Compared:
     """The measures of one pair, and what it changes for each row."""
     pair, data = trained.pair, resample.data

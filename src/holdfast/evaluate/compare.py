@@ -18,17 +18,16 @@ from holdfast.data.target import Task
 from holdfast.errors import ModelError, ParameterError
 from holdfast.evaluate.fit import (
     EvaluationData,
+    FittedModel,
     check_weights,
-    fit_model,
-    predict,
-    size_of,
-    subset_rows,
+    describe_error,
+    fit_and_predict,
     task_of,
 )
 from holdfast.evaluate.folds import shared_folds
 from holdfast.evaluate.methods import model_maker, read_models
 from holdfast.parallel.tasks import check_jobs, run_all
-from holdfast.scoring.metric import Metric, Score, check_unscored_folds, make_metric
+from holdfast.scoring.metric import Metric, Score, TrueValues, check_unscored_folds, make_metric
 
 CONFIDENCE = 0.95  # with which a difference that is called more than noise is not by chance
 FEW = 2.0  # times as many standard errors as many folds would need: two folds need 6.5 times, three 2.2 times
@@ -178,11 +177,7 @@ class FoldResult(NamedTuple):
     """One model on one fold."""
 
     scores: tuple[Score, ...]  # one for each metric; NaN where it failed
-    predicted: FloatArray | None  # of the rows held out: (rows, classes) probabilities, or (rows, 1) numbers
-    fit_seconds: float = np.nan
-    predict_seconds: float = np.nan
-    leaves: float = np.nan  # of a single tree
-    trees: float = np.nan  # of several
+    fitted: FittedModel | None = None  # None if it failed
     failure: str = ""  # the error in words
 
 
@@ -200,7 +195,7 @@ def _run_folds(
     first = [(name, 0) for name in names]
     text = "First fold"
     results = dict(zip(first, run_all(run, first, n_jobs, progress=text * verbose, kept=text), strict=True))
-    seconds = {name: results[name, 0].fit_seconds + results[name, 0].predict_seconds for name in names}
+    seconds = {name: sum(fitted[3:5]) if (fitted := results[name, 0].fitted) else np.nan for name in names}
     by_speed = sorted(names, key=lambda name: np.nan_to_num(seconds[name], nan=np.inf))
     rest = [(name, place) for name in by_speed for place in range(1, n_folds)]
     if rest:
@@ -218,41 +213,33 @@ def _run_fold(
     task: tuple[str, int],
 ) -> FoldResult:
     """One model on one fold; a ModelError says which, if it fails."""
+    from sklearn.base import clone
+
     name, place = task
+    fold = folds[place]
+    training, held_out = np.repeat(np.arange(len(fold.times)), fold.times), np.flatnonzero(fold.held_out)
+    by_classes = any(metric.by_labels for metric in metrics)
     try:
-        # Of a single fold only the rows tell how far chance goes.
-        return _evaluate(models[name], data, folds[place], metrics, with_errors=len(folds) == 1)
+        fitted = fit_and_predict(
+            clone(models[name]), data, training, held_out, with_classes=by_classes
+        )._replace(model=None)
+        scores = tuple(_score(metric, fitted, data.true_values(held_out), len(folds)) for metric in metrics)
     except Exception as error:
-        reason = f"{type(error).__name__}: {error}".rstrip(": ")
+        reason = describe_error(error)
         if skips_errors:
-            return FoldResult((Score(np.nan, np.nan),) * len(metrics), None, failure=reason)
+            return FoldResult((Score(np.nan, np.nan),) * len(metrics), failure=reason)
         raise ModelError(
             f"The model {name!r} failed on fold {place + 1} of {len(folds)}. {reason}"
         ) from error
+    return FoldResult(scores, fitted)
 
 
-def _evaluate(
-    model: Any, data: EvaluationData, fold: Fold, metrics: Sequence[Metric], *, with_errors: bool
-) -> FoldResult:
-    """A clone of the model, fitted and scored; errors of the scores, by the rows, only if they are needed."""
-    from sklearn.base import clone
-
-    training = np.repeat(np.arange(len(fold.times)), fold.times)
-    own, fit_seconds = fit_model(clone(model), data, training)
-    held_out = np.flatnonzero(fold.held_out)
-    by_classes = any(metric.by_labels for metric in metrics)
-    X = subset_rows(data.X, held_out)
-    found = predict(own, X, len(held_out), data.target, with_classes=by_classes)
-    true_values = data.true_values(held_out)
-    scores = []
-    for metric in metrics:
-        predicted = found.one_hot() if metric.by_labels and found.classes is not None else found.values
-        scores.append(
-            metric.score(predicted, true_values)
-            if with_errors
-            else Score(metric.value(predicted, true_values), 0.0)
-        )
-    return FoldResult(tuple(scores), found.values, fit_seconds, found.seconds, *size_of(own))
+def _score(metric: Metric, fitted: FittedModel, true_values: TrueValues, n_folds: int) -> Score:
+    """Score the predictions of a fold; with its error by the rows, if the fold is the only one."""
+    predicted = fitted.one_hot() if metric.by_labels and fitted.classes is not None else fitted.values
+    if n_folds == 1:
+        return metric.score(predicted, true_values)
+    return Score(metric.value(predicted, true_values), 0.0)
 
 
 def _comparison(
@@ -268,7 +255,9 @@ def _comparison(
     names, places = tuple(dict.fromkeys(name for name, _ in results)), range(len(folds))
 
     def by_fold(figure: str) -> FloatArray:
-        return np.array([[getattr(results[name, place], figure) for place in places] for name in names])
+        return np.array(
+            [[getattr(results[name, place].fitted, figure, np.nan) for place in places] for name in names]
+        )
 
     scores = np.array(
         [[[s.value for s in results[name, place].scores] for place in places] for name in names]
@@ -308,8 +297,8 @@ def _out_of_fold(data: EvaluationData, folds: Sequence[Fold], results: Sequence[
     total = np.zeros((data.n_rows, max(len(data.target.classes), 1)))
     times = np.zeros((data.n_rows, 1))
     for fold, result in zip(folds, results, strict=True):
-        if result.predicted is not None:
-            total[fold.held_out] += result.predicted
+        if result.fitted is not None:
+            total[fold.held_out] += result.fitted.values
             times[fold.held_out] += 1
     return np.asarray(total / np.where(times > 0, times, np.nan), np.float64)
 

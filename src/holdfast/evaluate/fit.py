@@ -179,13 +179,40 @@ def _last_step(model: Any) -> tuple[str, Any]:
     return step
 
 
-def fit_model(
-    model: Any, data: EvaluationData, rows: LongArray, *, X: Any = None, previous: Any = None
-) -> tuple[Any, float]:
-    """Fit the model on the rows and return it with the seconds that this took.
+class FittedModel(NamedTuple):
+    """A model fitted on some rows, and its predictions for others."""
 
-    Weights, groups and stages go to models whose fit takes them. `X` has changed columns in place of those
-    of the data. With a `previous` model, the model is trained by `model.fit_again(previous, ...)`.
+    values: FloatArray  # (rows, classes) probabilities, or (rows, 1) numbers
+    classes: IntArray | None = None  # index of the predicted class, if wanted; None for numbers
+    tree: Tree | None = None  # None if the model is not a single tree
+    fit_seconds: float = np.nan
+    predict_seconds: float = np.nan  # of one call
+    leaves: float = np.nan  # of a single tree
+    trees: float = np.nan  # of an ensemble
+    model: Any = None
+
+    def one_hot(self) -> FloatArray:
+        """Return the predicted classes as (rows, classes) zeros and ones."""
+        assert self.classes is not None
+        return np.asarray(self.classes[:, np.newaxis] == np.arange(self.values.shape[1]), np.float64)
+
+
+def fit_and_predict(
+    model: Any,
+    data: EvaluationData,
+    rows: LongArray,
+    test: LongArray,
+    *,
+    X: Any = None,
+    X_test: Any = None,
+    previous: Any = None,
+    with_classes: bool = False,
+) -> FittedModel:
+    """Fit the model on some rows, and predict the test rows.
+
+    Weights, groups and stages go to models whose fit takes them. `X` and `X_test` have other columns in place
+    of those of the data. With a `previous` model, the model is trained by `model.fit_again(previous, ...)`.
+    Of a search, the best estimator is returned.
     """
     y = data.table.target if data.target.is_classes and needs_integer_classes(model) else data.y
     marks = {"sample_weight": data.table.weight, "groups": data.groups, "stage": data.stage}
@@ -196,34 +223,35 @@ def fit_model(
         if mark is not None and has_fit_argument(model, name)
     }
     if data.stage is not None and len(np.unique(data.stage[rows])) < 2:
-        options.pop(f"{prefix}stage", None)  # of a single stage there are no early rows
+        options.pop(f"{prefix}stage", None)  # a single stage has no early rows
     own_X, own_y = subset_rows(data.X if X is None else X, rows), subset_rows(y, rows)
     start = time.perf_counter()
     if previous is None:
         model.fit(own_X, own_y, **options)
     else:
         model.fit_again(previous, own_X, own_y, **options)
-    return model, time.perf_counter() - start
+    seconds = time.perf_counter() - start
+    leaves, trees = size_of(model)
+    model = getattr(model, "best_estimator_", model)
+    own_test = subset_rows(data.X if X_test is None else X_test, test)
+    values, classes, predict_seconds = predict(
+        model, own_test, len(test), data.target, with_classes=with_classes
+    )
+    return FittedModel(values, classes, None, seconds, predict_seconds, leaves, trees, model)
+
+
+def describe_error(error: Exception) -> str:
+    """Describe an error of a model: its kind and its message."""
+    return f"{type(error).__name__}: {error}".rstrip(": ")
 
 
 # -- predictions ------------------------------------------------------------------------------------------
 
 
-class Predictions(NamedTuple):
-    """What a fitted model predicts of some rows."""
-
-    values: FloatArray  # (rows, classes) probabilities, or (rows, 1) numbers
-    classes: IntArray | None  # the index of the predicted class, if it was wanted
-    seconds: float  # of one call
-
-    def one_hot(self) -> FloatArray:
-        """Return the predicted classes as (rows, classes) zeros and ones."""
-        assert self.classes is not None
-        return np.asarray(self.classes[:, np.newaxis] == np.arange(self.values.shape[1]), np.float64)
-
-
-def predict(model: Any, X: Any, n_rows: int, target: Target, *, with_classes: bool = False) -> Predictions:
-    """Return the probabilities, or numbers, and the classes if they are wanted, that the model predicts.
+def predict(
+    model: Any, X: Any, n_rows: int, target: Target, *, with_classes: bool = False
+) -> tuple[FloatArray, IntArray | None, float]:
+    """Return the probabilities or numbers that the model predicts, the classes if wanted, and the seconds.
 
     The class is that of `model.predict`: it need not be the one of the greatest probability.
     """
@@ -233,21 +261,23 @@ def predict(model: Any, X: Any, n_rows: int, target: Target, *, with_classes: bo
         numbers, seconds = _timed(model.predict, X)
         array = np.asarray(numbers, np.float64)
         array = array[:, np.newaxis] if array.ndim == 1 else array
-        return Predictions(_checked(array, (n_rows, 1)), None, seconds)
+        return _checked(array, (n_rows, 1)), None, seconds
     values, classes, seconds = None, None, 0.0
     if hasattr(model, "predict_proba"):
         own, seconds = _timed(model.predict_proba, X)
         values = _in_order(np.asarray(own, np.float64), model, target)
     if values is None or with_classes:
         labels, label_seconds = _timed(model.predict, X)
-        classes = _class_indices(labels, target)
+        plain = np.asarray(labels).ravel().tolist()
+        index = {label: _class_index(label, target) for label in set(plain)}
+        classes = np.array([index[label] for label in plain], np.int32)
         if len(classes) != n_rows:
             raise DataError(f"It predicts {len(classes)} classes, and {n_rows} were expected.")
         seconds = seconds or label_seconds
     if values is None:
         assert classes is not None
         values = np.eye(len(target.classes))[classes]
-    return Predictions(_checked(values, (n_rows, len(target.classes))), classes, seconds)
+    return _checked(values, (n_rows, len(target.classes))), classes, seconds
 
 
 def _timed(function: Any, X: Any) -> tuple[Any, float]:
@@ -267,12 +297,6 @@ def _in_order(fractions: FloatArray, model: Any, target: Target) -> FloatArray:
     ordered = np.zeros((len(fractions), len(target.classes)))
     ordered[:, [_class_index(label, target) for label in own]] = fractions
     return ordered
-
-
-def _class_indices(labels: Any, target: Target) -> IntArray:
-    plain = np.asarray(labels).ravel().tolist()
-    index = {label: _class_index(label, target) for label in set(plain)}
-    return np.array([index[label] for label in plain], np.int32)
 
 
 def _class_index(label: Any, target: Target) -> int:

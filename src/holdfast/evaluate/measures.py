@@ -3,34 +3,24 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
 
 import numpy as np
 
-from holdfast._arrays import BoolArray, FloatArray, IntArray
+from holdfast._arrays import BoolArray, FloatArray
 from holdfast.data.schema import Schema
 from holdfast.distance.distance import tree_distance
 from holdfast.errors import SchemaMismatch
+from holdfast.evaluate.fit import FittedModel
 from holdfast.scoring.metric import TrueValues, make_metric
 from holdfast.tree.tree import Tree
-
-
-class TrainedModel(NamedTuple):
-    """What is kept of a fitted model."""
-
-    values: FloatArray  # of the test rows: (rows, classes) probabilities, or (rows, 1) numbers
-    classes: IntArray | None  # the index of the predicted class; None for numbers
-    tree: Tree | None  # None if the model is no single tree
-    seconds: float  # of the fit
-    model: Any = None  # itself, if it is needed to train it again
 
 
 @dataclass(frozen=True, eq=False)
 class Retraining:
     """A method trained twice: both models on the same test rows, and what is true of these."""
 
-    before: TrainedModel
-    after: TrainedModel
+    before: FittedModel
+    after: FittedModel
     truth: TrueValues
     label_weight: float
     spread: float  # standard deviation of a numeric target
@@ -184,7 +174,7 @@ _EVERY = (
         _of_trees(lambda a, b: _first_feature(a) == _first_feature(b)),
         is_fraction=True,
     ),
-    Measure("seconds", "seconds", lambda pair: (pair.before.seconds + pair.after.seconds) / 2),
+    Measure("seconds", "seconds", lambda pair: (pair.before.fit_seconds + pair.after.fit_seconds) / 2),
 )
 
 
