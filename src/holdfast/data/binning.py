@@ -1,9 +1,9 @@
-"""Binned columns: the codes and ranks that histogram kernels read."""
+"""Columns coded as bins and ranks, which the histogram kernels read."""
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,21 +15,20 @@ from holdfast.kernels.growth.random_splits import RankValues
 from holdfast.kernels.growth.ranks import rank_bits
 from holdfast.parallel.tasks import LEAST_SHARED, ThreadPool
 
-_R = TypeVar("_R")
 _NO_TOPS = np.empty(0, np.int64)
-MOST_COUNTED = 2**17  # whole numbers in a row, which are counted in the processor's cache
-EXACT = 2.0**53  # up to here whole numbers differ by whole numbers
+MOST_COUNTED = 2**17  # range of integers that are counted within the processor's cache
+EXACT = 2.0**53  # up to here floats hold all integers
 
 
 class CodeBuffers(NamedTuple):
-    """Arrays that codes and ranks are written to."""
+    """Arrays that codes and ranks are written to, in memory or on disk."""
 
     codes: ByteArray  # (features / 4, rows, 4)
     ranks: IntArray  # (features, rows)
 
     @classmethod
     def in_memory(cls, n_features: int, n_rows: int) -> "CodeBuffers":
-        """Allocate arrays; codes of the columns that pad a block of four are 0."""
+        """Allocate arrays; columns that pad a block of four have the code 0."""
         return cls(
             np.zeros((-(-n_features // 4), n_rows, 4), np.uint8), np.empty((n_features, n_rows), np.int32)
         )
@@ -41,23 +40,23 @@ def code_columns(
     repeats: LongArray | None = None,
     *,
     n_jobs: int | None = None,
-    room: CodeBuffers | None = None,
+    buffers: CodeBuffers | None = None,
 ) -> Coded:
-    """Code columns as ranks and as bins that never divide equal values.
+    """Code columns as ranks and as bins, each with about equally many rows.
 
-    `repeats` says how many rows each row stands for: bins hold about equal numbers of these. Columns of large
-    tables are coded side by side, on the threads of this process. `room` is where the large arrays are
-    written, on disk perhaps; None: in new memory.
+    Equal values share a bin, and a row counts as often as `repeats` says. Columns of large tables are coded
+    in parallel threads. Codes and ranks are written to the buffers; None: to new memory.
 
     >>> ages = np.array([40.0, 20.0, np.nan, 40.0])
     >>> code_columns([Feature("age")], [ages]).ranks.tolist()
     [[1, 0, -1, 1]]
     """
     n_features, n_rows = len(columns), len(columns[0])
-    room = room or CodeBuffers.in_memory(n_features, n_rows)
-    task = partial(_code_column, features, columns, repeats, room)
-    coded = _all_columns(task, n_features, n_jobs if n_rows >= LEAST_SHARED else 1)
-    n_padded = 4 * len(room.codes)
+    buffers = buffers or CodeBuffers.in_memory(n_features, n_rows)
+    task = partial(_code_column, features, columns, repeats, buffers)
+    with ThreadPool(n_jobs if n_rows >= LEAST_SHARED else 1) as threads:
+        coded = threads.run(task, range(n_features))
+    n_padded = 4 * len(buffers.codes)
     n_codes, n_ranks = np.ones(n_padded, np.int32), np.ones(n_padded, np.int32)
     is_subset, is_wide = np.ones(n_padded, np.uint8), np.zeros(n_padded, np.uint8)
     top_rank = np.zeros((n_features, 256), np.int32)
@@ -66,44 +65,37 @@ def code_columns(
         top_rank[j, : len(tops)] = tops
     sizes = np.maximum(np.where(is_wide, n_ranks + 1, 0), MISSING_CODE + 1)
     start = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
-    packed = room.codes.view("<u4")[:, :, 0]
+    packed = buffers.codes.view("<u4")[:, :, 0]
     keys = np.array([hash_name(feature.name) for feature in features], np.int64)
-    arrays = (packed, room.ranks, n_codes, n_ranks, is_subset, is_wide, top_rank, start, keys)
+    arrays = (packed, buffers.ranks, n_codes, n_ranks, is_subset, is_wide, top_rank, start, keys)
     return Coded(*map(frozen, arrays))
-
-
-def _all_columns(task: Callable[[int], _R], n_features: int, n_jobs: int | None) -> list[_R]:
-    if n_jobs == 1:
-        return [task(j) for j in range(n_features)]
-    with ThreadPool(n_jobs) as threads:
-        return threads.run(task, range(n_features))
 
 
 def _code_column(
     features: Sequence[Feature],
     columns: Sequence[FloatArray],
     repeats: LongArray | None,
-    room: CodeBuffers,
+    buffers: CodeBuffers,
     j: int,
 ) -> tuple[int, int, int, bool, LongArray]:
-    """Write the codes and the ranks of column j.
+    """Write the codes and ranks of column j.
 
-    Returns the numbers of codes and ranks, the kind of subset, whether the column is too wide for codes, and
-    the highest rank in each bin (empty for categories).
+    Return the numbers of codes and of ranks, the kind of subset, whether there are more categories than codes,
+    and the highest rank in each bin (empty for categories).
     """
-    codes, kind = room.codes[j // 4, :, j % 4], _subset_kind(features[j])
-    ranks = np.empty(len(codes), np.int32)  # filled all over the place, and the room may be a file
+    codes, kind = buffers.codes[j // 4, :, j % 4], _subset_kind(features[j])
+    ranks = np.empty(len(codes), np.int32)  # written at random places, and the buffer may be a file
     if not kind:
         rows_below = write_dense_ranks(columns[j], ranks)
-        room.ranks[j] = ranks
+        buffers.ranks[j] = ranks
         bins, tops = bin_ranks(ranks, rows_below, repeats)
-        codes[:] = bins.take(ranks)  # the rank -1 reads the last; three times as fast as bins[ranks]
+        codes[:] = bins.take(ranks)  # rank -1 takes the last one; three times as fast as bins[ranks]
         return len(tops), len(rows_below) - 1, kind, False, tops
     n_categories = len(features[j].categories)
-    room.ranks[j] = ranks[:] = np.where(np.isnan(columns[j]), -1, columns[j])
+    buffers.ranks[j] = ranks[:] = np.where(np.isnan(columns[j]), -1, columns[j])
     is_wide = n_categories > MOST_BINS
     if not is_wide:
-        codes[:] = ranks.astype(np.uint8)  # -1 becomes 255, the code of missing ones
+        codes[:] = ranks.astype(np.uint8)  # -1 becomes 255, the code of missing values
     return n_categories, n_categories, kind, is_wide, _NO_TOPS
 
 
@@ -126,7 +118,7 @@ def list_rank_values(features: Sequence[Feature], columns: Sequence[FloatArray],
 
 
 def hash_name(name: str) -> int:
-    """Hash a column name to 32 bits; x3 (from an array) and 3 (from a frame without names) are equal.
+    """Hash a column name to 32 bits; x3 (of an array) and 3 (of a frame without names) are equal.
 
     >>> hash_name("x3") == hash_name("3"), hash_name("age") == hash_text("age")
     (True, True)
@@ -147,7 +139,7 @@ def hash_text(text: str) -> int:
 def write_dense_ranks(column: FloatArray, out: IntArray) -> LongArray:
     """Write the dense rank of every value, -1 if missing; return how many values lie below each rank.
 
-    After the last rank comes the number of all values. A column without values has one rank, of no row.
+    The last entry is the number of all values. A column without values has one rank, with no rows.
 
     >>> ranks = np.empty(4, np.int32)
     >>> write_dense_ranks(np.array([40.0, 20.0, np.nan, 40.0]), ranks), ranks
@@ -156,7 +148,7 @@ def write_dense_ranks(column: FloatArray, out: IntArray) -> LongArray:
     counted = _ranks_by_counting(column, out)
     if counted is not None:
         return counted
-    bits = np.array(column).view(np.uint64)  # a copy: rows are read all over the place, and it may be a file
+    bits = np.array(column).view(np.uint64)  # a copy: it is read at random places, and may be a file
     words, spare = np.empty((2, len(column) + 1), np.int64)
     n_ranks = rank_bits(bits, len(column).bit_length(), words, spare, out)
     return spare[: n_ranks + 1].copy() if n_ranks else np.zeros(2, np.int64)
@@ -190,8 +182,7 @@ def bin_ranks(
 ) -> tuple[ByteArray, LongArray]:
     """Return the bin of every rank, with MISSING_CODE at the end, and the highest rank of each bin.
 
-    Bins hold about equal numbers of rows. A value whose rows stand for none shares a bin with one that has
-    some.
+    Bins hold about equal numbers of rows. A value whose rows count 0 times shares the bin of another.
 
     >>> bin_ranks(np.array([1, 0, -1, 1]), np.array([0, 1, 3]))
     (array([  0,   1, 255], dtype=uint8), array([0, 1]))
@@ -207,7 +198,7 @@ def bin_ranks(
 
 
 def _first_ranks(ranks: IntArray, rows_below: LongArray, repeats: LongArray | None) -> LongArray | slice:
-    """Return the first rank of the second and later bins; may repeat, or be one past the last."""
+    """Return the first rank of each bin but the first; ranks may repeat, or be one past the last."""
     if repeats is None:
         return _at_borders(rows_below) if len(rows_below) > MOST_BINS + 1 else slice(None)
     known, n_ranks = ranks >= 0, len(rows_below) - 1

@@ -17,19 +17,33 @@ Kind = Literal["numeric", "ordered", "nominal", "question"]
 
 @dataclass(frozen=True)
 class Feature:
-    """A column and its scale, which is the unit of tree distances.
+    """A column and its range or categories, the unit of tree distances.
 
     A *numeric* feature has a range. A *nominal* one has categories in sorted order; an *ordered* one has
     them in its own order and is split like a number, at positions between two categories. A *question* is a
     custom feature (`bmi ** 2 < 900`): its name is the text that the user wrote, its categories are False and
     True.
+
+    Parameters
+    ----------
+    name : str
+    kind : {"numeric", "ordered", "nominal", "question"}
+    low, high : float
+        Smallest and largest value in the reference data.
+    categories : tuple of str, int, float or bool
+        Empty for a numeric feature.
+
+    Examples
+    --------
+    >>> Feature("ward", "nominal", categories=("A", "B")).is_subset
+    True
     """
 
     name: str
     kind: Kind = "numeric"
-    low: float = 0.0  # smallest value in the reference data
-    high: float = 1.0  # largest value in the reference data
-    categories: tuple[Label, ...] = ()  # empty for a numeric feature
+    low: float = 0.0
+    high: float = 1.0
+    categories: tuple[Label, ...] = ()
 
     @property
     def is_subset(self) -> bool:
@@ -39,14 +53,29 @@ class Feature:
 
 @dataclass(frozen=True)
 class Target:
-    """The target: one of `classes` or, if there are none, a number in [low, high]."""
+    """The target: one of `classes` or, without classes, a number in [low, high].
+
+    Parameters
+    ----------
+    name : str
+    classes : tuple of str, int, float or bool
+        In sorted order; empty for regression.
+    low, high : float
+        Range of a numeric target in the reference data.
+    positive : optional
+        The class whose probability is shown. Tables and trees of two classes always have one, chosen when the
+        first table was made. It affects display only: targets that differ in nothing else are equal.
+
+    Examples
+    --------
+    >>> Target("outcome", classes=("died", "lived")).is_classes
+    True
+    """
 
     name: str = "y"
     classes: tuple[Label, ...] = ()
     low: float = 0.0
     high: float = 1.0
-    # The class whose probability is shown. Tables and trees of two classes always have one, chosen when
-    # the first of them was made. It is a way to read a tree: targets that differ in it alone are equal.
     positive: Label | None = field(default=None, compare=False, repr=False)
 
     @property
@@ -61,9 +90,9 @@ class Target:
         1
         """
         if isinstance(positive, str | Real):
-            for meant in (self.classes, tuple(map(str, self.classes))):
-                if positive in meant:
-                    return meant.index(positive)
+            for classes in (self.classes, tuple(map(str, self.classes))):
+                if positive in classes:
+                    return classes.index(positive)
         if not self.is_classes:
             raise ParameterError(f"positive={positive!r}: the target {self.name!r} is a number, not a class.")
         raise ParameterError(
@@ -77,7 +106,7 @@ class Target:
     def with_rarer_positive(self, counts: Sequence[float]) -> "Target":
         """Return the target with the rarer of two classes as positive, unless one is set.
 
-        Of two classes alike in number it is the second, as in scikit-learn.
+        Of two equally frequent classes it is the second, as in scikit-learn.
 
         >>> Target("lived", classes=("no", "yes")).with_rarer_positive([10, 30]).positive
         'no'
@@ -92,6 +121,13 @@ class Target:
 class Schema:
     """Features, in column order with custom features last, and the target.
 
+    Parameters
+    ----------
+    features : tuple of Feature
+    target : Target
+
+    Examples
+    --------
     >>> ages = Feature("age", low=18.0, high=90.0)
     >>> Schema((ages,), Target("outcome", classes=("died", "lived"))).names
     ('age',)
@@ -119,7 +155,7 @@ class Schema:
     def name_order(self) -> tuple[int, ...]:
         """The features by name, x2 before x10, custom features after the columns.
 
-        What is drawn at random and what wins a tie goes by it, not by where a column stands in the data.
+        Random draws and ties use this order, so that results do not depend on the order of the columns.
 
         >>> Schema((Feature("x10"), Feature("age"), Feature("x2"))).name_order
         (1, 2, 0)
@@ -128,10 +164,24 @@ class Schema:
         return tuple(sorted(range(len(keys)), key=keys.__getitem__))
 
     def widened(self, other: "Schema") -> "Schema":
-        """Return the schema with the ranges, categories and classes of both.
+        """Combine the ranges, categories and classes of two schemas.
 
-        The only way a reference schema ever grows: distances measured on it are not comparable with those
-        measured before. Both must have the same features in the same order, of the same kinds.
+        Distances measured on the wider schema are not comparable with those measured before.
+
+        Parameters
+        ----------
+        other : Schema
+            Must have the same features in the same order, of the same kinds.
+
+        Returns
+        -------
+        Schema
+
+        Examples
+        --------
+        >>> young, old = Schema((Feature("age", high=30),)), Schema((Feature("age", low=25, high=90),))
+        >>> young.widened(old).features[0].low, young.widened(old).features[0].high
+        (0.0, 90)
         """
         if self.names != other.names:
             raise SchemaMismatch(
@@ -143,7 +193,7 @@ class Schema:
 
 
 def _natural(name: str) -> tuple[list[tuple[int, str]], str]:
-    """Sort key that compares numbers within names as numbers."""
+    """Make the sort key that compares digits within names as numbers."""
     parts = re.findall(r"[0-9]+|[^0-9]+", name)
     digits = [part.lstrip("0") if part[0] in "0123456789" else None for part in parts]
     # Numbers come before text, and those of fewer digits first.
@@ -172,7 +222,7 @@ def _widened_feature(old: Feature, new: Feature) -> Feature:
 
 
 def _widened_order(old: Feature, new: Feature) -> Feature:
-    # Indices of known categories must not move, so new ones may only follow at the end.
+    # Indices of known categories must not change, so new ones are appended.
     added = tuple(label for label in new.categories if label not in old.categories)
     categories = old.categories + added
     kept = [label for label in categories if label in new.categories]
@@ -196,7 +246,7 @@ def _widened_target(old: Target, new: Target) -> Target:
     return replace(old, low=min(old.low, new.low), high=max(old.high, new.high))
 
 
-# -- How some data differs from a schema, gathered so that one error can show all of it ----------------------
+# -- Differences of data from a schema, collected into one error ---------------------------------------------
 
 
 @dataclass(eq=False)
@@ -205,13 +255,13 @@ class SchemaDifferences:
 
     missing: list[str] = field(default_factory=list)
     extra: list[str] = field(default_factory=list)
-    kinds: dict[str, str] = field(default_factory=dict)  # from the column to what is wrong with it
-    categories: dict[str, list[Label]] = field(default_factory=dict)  # from the column to its new ones
+    kinds: dict[str, str] = field(default_factory=dict)  # by column: what is wrong with it
+    categories: dict[str, list[Label]] = field(default_factory=dict)  # by column: its new categories
     classes: list[Label] = field(default_factory=list)  # the new ones
 
     @classmethod
     def compare_names(cls, expected: Iterable[str], found: Iterable[str]) -> "SchemaDifferences":
-        """Add the columns that only one side has."""
+        """Start with the columns that only one side has."""
         expected, found = dict.fromkeys(expected), dict.fromkeys(found)
         return cls(
             missing=[name for name in expected if name not in found],
@@ -227,19 +277,16 @@ class SchemaDifferences:
             ("new categories", f"column {name!r}: {quoted(new)}") for name, new in self.categories.items()
         ]
         rows += [("new classes", quoted(self.classes))] if self.classes else []
-        lines = [f"  {title:<27}{content}" for title, content in rows]
-        if lines:
-            raise SchemaMismatch("\n".join(["The data does not fit the schema:", *lines, *self._ways_out()]))
-
-    def _ways_out(self) -> list[str]:
-        ways = []
+        if not rows:
+            return
+        lines = ["The data does not fit the schema:", *(f"  {title:<27}{content}" for title, content in rows)]
         if self.missing or self.extra:
-            ways.append("Give the data exactly the columns of the schema, in any order.")
+            lines.append("Give the data exactly the columns of the schema, in any order.")
         if self.kinds:
-            ways.append("Give these columns the type they had in the data that the schema was read from.")
+            lines.append("Give these columns the type they had in the data that the schema was read from.")
         if self.categories or self.classes:
-            ways.append(
-                "To take the new ones in, read the data without a schema and measure both on a wider one: "
+            lines.append(
+                "To accept them, read the data without a schema and measure both on a wider one: "
                 "old.schema.widened(new.schema)."
             )
-        return ways
+        raise SchemaMismatch("\n".join(lines))

@@ -1,4 +1,4 @@
-"""Rows ready for growing: what numpy, pandas, polars or Arrow hold becomes one table."""
+"""The table that trees are grown on, made from numpy arrays, pandas, polars or Arrow frames."""
 
 import warnings
 from collections.abc import Sequence
@@ -49,18 +49,37 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Table(Shared):
-    """Rows ready for growing: one column per feature, a target, weights.
+    """Immutable training data: one column per feature, a target and weights.
 
-    Nothing in it can be written to, and float64 columns of a numpy array, a frame or an Arrow table are
-    views of it, not copies. A row of weight 0 keeps its place and is otherwise no row: ranges, categories and
-    classes come from the rows of positive weight, and what such a row holds beyond them counts as missing.
+    Make one with `from_arrays` or `from_frame`. Float64 columns are views of the original data, not copies.
+    Rows of weight 0 keep their place but define nothing: ranges, categories and classes come from the rows of
+    positive weight, and values outside of them count as missing.
+
+    Parameters
+    ----------
+    schema : Schema
+        The features, custom ones last, and the target.
+    columns : tuple of array
+        One per feature: numbers, or indices of categories; NaN where missing.
+    target : array
+        The index of each row's class (int32), or numbers (float64).
+    weight : array, optional
+        The weight of each row. Default: 1.
+    identity : array, optional
+        The key of each row for random draws. Default: a hash of its values.
+
+    Examples
+    --------
+    >>> table = Table.from_arrays([[41.0, "f"], [63.0, "m"], [58.0, "f"]], ["lived", "died", "lived"])
+    >>> table.n_rows, table.schema.names, table.schema.target.classes
+    (3, ('x0', 'x1'), ('died', 'lived'))
     """
 
     schema: Schema
-    columns: tuple[FloatArray, ...]  # one per feature: numbers, or indices of categories; NaN where missing
-    target: NDArray[Any]  # int32 index of the class, or float64
-    weight: FloatArray | None = None  # None: every row counts once
-    identity: KeyArray | None = None  # keys from elsewhere, such as a teacher's rows; None: what a row says
+    columns: tuple[FloatArray, ...]
+    target: NDArray[Any]
+    weight: FloatArray | None = None
+    identity: KeyArray | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "columns", tuple(map(_read_only, self.columns)))
@@ -72,14 +91,14 @@ class Table(Shared):
             object.__setattr__(self, "identity", _read_only(self.identity))
         target = self.schema.target
         if target.positive is None and len(target.classes) == 2:
-            # Once, by all the rows: samples of the table, and trees grown on it, do not choose again.
-            target = target.with_rarer_positive(np.bincount(self.target, _repeats(self.weight), 2).tolist())
+            # Chosen once, from all rows, and kept by samples of the table and trees grown on it.
+            target = target.with_rarer_positive(np.bincount(self.target, _count_repeats(self.weight), 2).tolist())
             object.__setattr__(self, "schema", replace(self.schema, target=target))
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        # Arrays that travelled to another process can be written to, and kernels would compile once more.
+        # Unpickled arrays are writeable, and kernels would be compiled a second time for them.
         for name, entry in state.items():
-            object.__setattr__(self, name, _frozen_all(entry))
+            object.__setattr__(self, name, _freeze_all(entry))
 
     @property
     def n_rows(self) -> int:
@@ -88,7 +107,7 @@ class Table(Shared):
 
     @cached_property
     def known_keys(self) -> KeyArray | None:
-        """Keys of the rows if made with the table; None if they follow from the rows."""
+        """Stored keys of the rows; None if they are computed from the rows."""
         return None
 
     @property
@@ -98,53 +117,49 @@ class Table(Shared):
 
     @cached_property
     def coded(self) -> "Coded":
-        """Columns by name as small integers; computed once, shared by all trees."""
-        return self._coded_in(None, None)
+        """Columns in name order as small integers; computed once, shared by all trees."""
+        return self.code()
 
-    def code(self, n_jobs: int | None = None, room: "CodeBuffers | None" = None) -> "Coded":
-        """Return `coded`, computed with this many threads; call it before trees grow in threads.
+    def code(self, n_jobs: int | None = None, buffers: "CodeBuffers | None" = None) -> "Coded":
+        """Return `coded`, computed by this many threads; call it before trees grow in threads.
 
-        With a `room`, its large arrays are written there.
+        Codes and ranks are written to the buffers, if given.
 
         >>> Table.from_arrays([[20.0], [30.0], [30.0]], ["no", "yes", "yes"]).code(n_jobs=2).ranks
         array([[0, 1, 1]], dtype=int32)
         """
-        if "coded" not in self.__dict__:
-            self.__dict__["coded"] = self._coded_in(room, n_jobs)
-        return self.coded
-
-    def _coded_in(self, room: "CodeBuffers | None", n_jobs: int | None) -> "Coded":
         from holdfast.data.binning import code_columns
 
-        repeats = _repeats(self.weight)
-        order, features = self.schema.name_order, self.schema.features
-        columns = [self.columns[i] for i in order]
-        return code_columns([features[i] for i in order], columns, repeats, n_jobs=n_jobs, room=room)
+        if "coded" not in self.__dict__:
+            columns, repeats = self._columns_by_name(), _count_repeats(self.weight)
+            self.__dict__["coded"] = code_columns(*columns, repeats, n_jobs=n_jobs, buffers=buffers)
+        return self.coded
 
     @cached_property
     def coded_custom_features(self) -> "Coded":
-        """Custom features by name as small integers; there must be one."""
+        """Custom features in name order as small integers; there must be one."""
         from holdfast.data.binning import code_columns
 
-        order = self.schema.name_order[len(self.schema.columns) :]
-        return code_columns([self.schema.features[i] for i in order], [self.columns[i] for i in order])
+        return code_columns(*self._columns_by_name(len(self.schema.columns)))
 
     @cached_property
     def rank_values(self) -> "RankValues":
         """Values that the ranks of the coded columns stand for, for splits drawn at random."""
         from holdfast.data.binning import list_rank_values
 
-        order, features = self.schema.name_order, self.schema.features
-        return list_rank_values([features[i] for i in order], [self.columns[i] for i in order], self.coded)
+        return list_rank_values(*self._columns_by_name(), self.coded)
 
     @cached_property
     def custom_feature_values(self) -> "RankValues":
         """Values that the ranks of the custom features stand for."""
         from holdfast.data.binning import list_rank_values
 
-        order, features = self.schema.name_order[len(self.schema.columns) :], self.schema.features
-        coded = self.coded_custom_features
-        return list_rank_values([features[i] for i in order], [self.columns[i] for i in order], coded)
+        return list_rank_values(*self._columns_by_name(len(self.schema.columns)), self.coded_custom_features)
+
+    def _columns_by_name(self, first: int = 0) -> tuple[list[Feature], list[FloatArray]]:
+        """Return features and columns in name order; custom features come last."""
+        order = self.schema.name_order[first:]
+        return [self.schema.features[i] for i in order], [self.columns[i] for i in order]
 
     @classmethod
     def from_arrays(
@@ -161,16 +176,40 @@ class Table(Shared):
         positive: Any = None,
         handle_unknown: str = "error",
     ) -> "Table":
-        """Make a table of a 2-D array, list of rows or frame X and a target y.
+        """Make a table of features X and a target y.
 
-        Text, categoricals and True/False become nominal features by themselves; `categorical_features` names
-        further ones: names, indices, or one flag per column. `task` None takes numbers with fractions, or
-        with more than 20 values, for regression. With a `schema` the data is read on it: columns of a
-        frame are matched by name, categories and classes by value, and anything new is a SchemaMismatch;
-        with `handle_unknown="missing"` new categories count as missing values, with a warning. `positive` is
-        the class that matters, whose probability drawings and rules show; by default the one of the schema,
-        or the rarer of two in these rows. Trees and updates keep it.
+        Parameters
+        ----------
+        X : 2-D array, list of rows or data frame
+            Columns of text, categoricals and True/False are nominal features.
+        y : array-like
+            The target.
+        sample_weight : array-like or float, optional
+            The weight of each row.
+        task : {"classification", "regression"}, optional
+            Default: regression if y has fractions or more than 20 numbers.
+        categorical_features : "from_dtype", None or list
+            Further nominal features: names, indices, or one flag per column. None reads all columns as
+            numbers.
+        custom_features : list of str
+            True/false features computed from the columns, such as `"bmi ** 2 > 900"`.
+        schema : Schema, optional
+            Read the data on this schema: columns of a frame are matched by name, categories and classes by
+            value, and anything new is a SchemaMismatch.
+        target : str
+            Name of the target.
+        positive : optional
+            The class whose probability drawings and rules show. Default: that of the schema, or the rarer of
+            two. Trees and updates keep it.
+        handle_unknown : {"error", "missing"}
+            Whether categories that the schema does not have are errors, or missing values with a warning.
 
+        Returns
+        -------
+        Table
+
+        Examples
+        --------
         >>> table = Table.from_arrays([[41.0, "f"], [63.0, "m"]], ["lived", "died"])
         >>> table.schema.features[1].categories, table.target
         (('f', 'm'), array([1, 0], dtype=int32))
@@ -182,11 +221,11 @@ class Table(Shared):
         weight = read_weight(sample_weight, frame.n_rows, frame.rows)
         weighted = find_weighted_rows(weight)
         if schema is not None:
-            columns, values = match_columns(schema, frame, vector, task, weighted, handle_unknown)
+            columns, values = _match_columns(schema, frame, vector, task, weighted, handle_unknown)
             check_same_custom_features(custom_features, schema)
         else:
-            how = choose_readings(categorical_features, frame.names)
-            features, columns = define_columns(frame, how, custom_features, weighted)
+            readings = choose_readings(categorical_features, frame.names)
+            features, columns = _define_columns(frame, readings, custom_features, weighted)
             values, defined = define_weighted_target(vector, target, task, weighted, frame.rows)
             schema = Schema(features, defined)
         if positive is not None:
@@ -208,10 +247,29 @@ class Table(Shared):
         schema: Schema | None = None,
         positive: Any = None,
     ) -> "Table":
-        """Make a table of a frame with the target, and perhaps the weights, as columns.
+        """Make a table of a data frame that has the target as a column.
 
-        `target` defaults to the target of the schema, or else to "outcome"; `sample_weight` is the name of a
-        column, or one number per row. All the rest is as in `from_arrays`.
+        Parameters
+        ----------
+        frame : data frame
+            Of pandas, polars or pyarrow.
+        target : str, optional
+            Name of the target. Default: that of the schema, or "outcome".
+        sample_weight : str or array-like, optional
+            A column of weights, or one number per row.
+        task, categorical_features, custom_features, schema, positive
+            As in `from_arrays`.
+
+        Returns
+        -------
+        Table
+
+        Examples
+        --------
+        >>> import pandas
+        >>> frame = pandas.DataFrame({"age": [41, 63], "outcome": ["lived", "died"]})
+        >>> Table.from_frame(frame).schema.names
+        ('age',)
         """
         whole = make_frame(frame)
         if whole.matrix is not None:
@@ -220,12 +278,12 @@ class Table(Shared):
             )
         target = target or (schema.target.name if schema else "outcome")
         y = whole.column(target)
-        aside = [target]
+        dropped = [target]
         if isinstance(sample_weight, str):
-            aside.append(sample_weight)
+            dropped.append(sample_weight)
             sample_weight = whole.column(sample_weight)
         return cls.from_arrays(
-            whole.without(aside),
+            whole.without(dropped),
             y,
             sample_weight,
             task=task,
@@ -237,18 +295,25 @@ class Table(Shared):
         )
 
     def subset(self, rows: NDArray[Any] | slice) -> "Table":
-        """Select rows by flags, numbers or a slice, on the same schema."""
+        """Select rows by a mask, row numbers or a slice; the schema stays.
+
+        Examples
+        --------
+        >>> table = Table.from_arrays([[41.0], [63.0], [58.0]], ["lived", "died", "lived"])
+        >>> table.subset(np.array([2, 0])).columns[0]
+        array([58., 41.])
+        """
         if isinstance(rows, np.ndarray) and rows.dtype == np.bool_:
-            rows = np.flatnonzero(rows)  # once, and not for every column
+            rows = np.flatnonzero(rows)  # once, not for every column
         weight = None if self.weight is None else self.weight[rows]
         identity = None if self.identity is None else self.identity[rows]
         columns = tuple(column[rows] for column in self.columns)
         return Table(self.schema, columns, self.target[rows], weight, identity)
 
     def reordered(self, order: NDArray[Any], weight: FloatArray | None = None) -> "Table":
-        """Return the same rows in another order; codes are reordered, not recomputed.
+        """Reorder the rows and, if they are there, the codes.
 
-        Of copies of a row the order may name one, which then has the weight of all of them.
+        Of copies of a row the order may contain only one, given the weight of all.
         """
         table = self.subset(order)
         table = table if weight is None else replace(table, weight=weight)
@@ -258,7 +323,7 @@ class Table(Shared):
         return table
 
     def rows(self, features: Sequence[int]) -> FloatArray:
-        """Return a C-contiguous matrix with one column for each of these features."""
+        """Return these features as the columns of a C-contiguous matrix."""
         matrix = np.empty((self.n_rows, len(features)))
         for position, feature in enumerate(features):
             matrix[:, position] = self.columns[feature]
@@ -272,26 +337,26 @@ def _read_only(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def _reordered(lines: NDArray[Any], order: NDArray[Any]) -> NDArray[Any]:
-    """Reorder lines one by one, since numpy takes four times as long for all at once."""
+    """Reorder each line; numpy takes four times as long for all at once."""
     moved = np.empty((len(lines), len(order)), lines.dtype)
     for line, to in zip(lines, moved, strict=True):
         to[:] = line[order]
     return frozen(moved)
 
 
-def _repeats(weight: FloatArray | None) -> LongArray | None:
-    """Return row counts if weights are whole, else None: other weights are importances."""
+def _count_repeats(weight: FloatArray | None) -> LongArray | None:
+    """Return integer weights as row counts, other positive weights as 1; None without weights."""
     if weight is None:
         return None
     return (weight if are_repetitions(weight) else weight > 0).astype(np.int64)
 
 
-def _frozen_all(entry: Any) -> Any:
+def _freeze_all(entry: Any) -> Any:
     """Make an array, or a tuple of them, read-only and contiguous."""
     if isinstance(entry, np.ndarray):
         return frozen(entry)
     if isinstance(entry, tuple):
-        parts = [_frozen_all(part) for part in entry]
+        parts = [_freeze_all(part) for part in entry]
         return type(entry)(*parts) if hasattr(entry, "_fields") else tuple(parts)
     return entry
 
@@ -302,40 +367,29 @@ def _frozen_all(entry: Any) -> Any:
 def warn_uninformative_data(table: Table) -> None:
     """Warn about a single class and about constant columns."""
     weighted = find_weighted_rows(table.weight)
-    rows = table if weighted is None else table.subset(weighted)
-    _warn_of_one_class(rows)
-    _warn_of_constant_columns(rows)
-
-
-def _warn_of_one_class(table: Table) -> None:
+    table = table if weighted is None else table.subset(weighted)
     classes = table.schema.target.classes
     if classes and (table.target == table.target[0]).all():
         only = classes[table.target[0]]
         warnings.warn(
             f"the target has one class, {only!r}, so that the tree will be a single leaf.",
             DataWarning,
-            stacklevel=4,
+            stacklevel=3,
         )
-
-
-def _warn_of_constant_columns(table: Table) -> None:
-    if table.n_rows == 1:  # where every column is constant
-        return
-    constant = [
-        name for name, values in zip(table.schema.names, table.columns, strict=True) if _is_constant(values)
-    ]
-    if constant:
+    pairs = zip(table.schema.names, table.columns, strict=True)
+    constant = [name for name, values in pairs if _is_constant(values)]
+    if constant and table.n_rows > 1:
         warnings.warn(
             f"no tree can split on columns with a single value, or without any: {quoted(constant)}.",
             DataWarning,
-            stacklevel=4,
+            stacklevel=3,
         )
 
 
 def _is_constant(values: FloatArray) -> bool:
-    """Return True if the column has one value, or none, in all rows."""
+    """Return True if the column has a single value, or only missing ones."""
     first = values[0]
-    # The first rows clear almost every column; the others are read in full.
+    # Most columns differ within the first rows; only the others are read in full.
     return all(
         np.isnan(part).all() if np.isnan(first) else (part == first).all() for part in (values[:100], values)
     )
@@ -344,20 +398,20 @@ def _is_constant(values: FloatArray) -> bool:
 # -- All columns of a frame, and the custom features ---------------------------------------------------------
 
 
-def define_columns(
-    frame: Frame, how: Sequence[Reading], custom_features: Sequence[str], weighted: BoolArray | None
+def _define_columns(
+    frame: Frame, readings: Sequence[Reading], custom_features: Sequence[str], weighted: BoolArray | None
 ) -> tuple[tuple[Feature, ...], tuple[FloatArray, ...]]:
     """Define features from rows of positive weight, and read all rows, custom features last."""
     columns = [
         define_weighted_column(raw, name, reading, weighted, frame.rows)
-        for raw, name, reading in zip(frame.columns, frame.names, how, strict=True)
+        for raw, name, reading in zip(frame.columns, frame.names, readings, strict=True)
     ]
     features, values = tuple(feature for feature, _ in columns), tuple(values for _, values in columns)
     custom = make_custom_features(custom_features, frame.names)
     return features + custom, (*values, *evaluate_custom_features(custom_features, features, values))
 
 
-def match_columns(
+def _match_columns(
     schema: Schema,
     frame: Frame,
     vector: Any,
@@ -365,10 +419,7 @@ def match_columns(
     weighted: BoolArray | None,
     handle_unknown: str = "error",
 ) -> tuple[tuple[FloatArray, ...], NDArray[Any]]:
-    """Encode columns and target by the schema; a SchemaMismatch lists all that does not fit.
-
-    With `handle_unknown="missing"` categories that the schema does not hold count as missing, with a warning.
-    """
+    """Encode columns and target on the schema; a SchemaMismatch lists all differences."""
     frame = name_columns(schema, frame)
     differences = SchemaDifferences.compare_names((feature.name for feature in schema.columns), frame.names)
     columns = []
@@ -401,7 +452,9 @@ def define_weighted_column(
     column = read_column(raw, what, reading, rows)
     if weighted is None:
         return column.feature(name), column.values
-    own = _read_part(raw, what, reading, weighted)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # already given for all rows
+        own = read_column(subset_vector(raw, weighted), what, reading)
     if own.kind == column.kind == "numeric":
         return own.feature(name), column.values
     if "numeric" in (own.kind, column.kind):  # text that only rows of weight 0 hold
@@ -417,7 +470,7 @@ def match_weighted_column(
     match = match_column(raw, feature, what, rows)
     if weighted is None or not (match.unknown or match.clash):
         return match
-    own = match_column(subset_vector(raw, weighted), feature, what, _taken(rows, weighted))
+    own = match_column(subset_vector(raw, weighted), feature, what, rows and rows.subset(weighted))
     if own.clash:
         return ColumnMatch(match.values, clash=match.clash or own.clash)
     return ColumnMatch(_spread(own.values, weighted) if match.clash else match.values, own.unknown)
@@ -428,12 +481,12 @@ def define_weighted_target(
 ) -> tuple[NDArray[Any], Target]:
     """Define the target from weighted rows, and read the values of all rows.
 
-    A class that no weighted row has stands as the first one.
+    A class that no weighted row has is encoded as the first class.
     """
     values, whole = define_target(vector, name, task, rows)
     if weighted is None:
         return values, whole
-    _, target = define_target(subset_vector(vector, weighted), name, task, _taken(rows, weighted))
+    _, target = define_target(subset_vector(vector, weighted), name, task, rows and rows.subset(weighted))
     if whole.is_classes != target.is_classes:
         kind: Task = "classification" if target.is_classes else "regression"
         values, whole = define_target(vector, name, kind, rows)
@@ -455,23 +508,13 @@ def match_weighted_target(
     """Encode the target; only mismatches of weighted rows are added to the differences."""
     if weighted is None:
         return match_target(vector, target, task, differences, rows)
-    of_all = SchemaDifferences()
-    values = match_target(vector, target, task, of_all, rows)
-    if of_all.classes or of_all.kinds:
-        own = match_target(subset_vector(vector, weighted), target, task, differences, _taken(rows, weighted))
+    differences_of_all = SchemaDifferences()
+    values = match_target(vector, target, task, differences_of_all, rows)
+    if differences_of_all.classes or differences_of_all.kinds:
+        own = match_target(subset_vector(vector, weighted), target, task, differences, rows and rows.subset(weighted))
         values = np.zeros(len(weighted), own.dtype)
         values[weighted] = own
     return values
-
-
-def _taken(rows: RowLabels | None, flags: BoolArray) -> RowLabels | None:
-    return None if rows is None else rows.subset(flags)
-
-
-def _read_part(raw: Any, what: str, reading: Reading, rows: BoolArray) -> Column:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what there is to say was said of all rows
-        return read_column(subset_vector(raw, rows), what, reading)
 
 
 def _spread(values: FloatArray, rows: BoolArray) -> FloatArray:

@@ -36,7 +36,7 @@ FEWEST_ROWS = 20  # of an update
 FEWEST_EVENTS = 5  # of them, rows that are not of the most frequent class
 _FORCE = "Wait for more rows, or give force=True to update the tree all the same."
 _WIDEN = "give allow_new_values=True: the update then takes in new columns, categories and classes."
-_WIDER_SCHEMA = "To take the new ones in, read the data without a schema"  # not for updates
+_WIDER_SCHEMA = "To accept them, read the data without a schema"  # not for updates
 
 
 @dataclass(frozen=True, eq=False)

@@ -70,7 +70,7 @@ def test_all_that_differs_from_the_schema_is_shown_at_once():
         "  new classes                'moved'",
         "Give the data exactly the columns of the schema, in any order.",
         "Give these columns the type they had in the data that the schema was read from.",
-        "To take the new ones in, read the data without a schema and measure both on a wider one: "
+        "To accept them, read the data without a schema and measure both on a wider one: "
         "old.schema.widened(new.schema).",
     ]
 
