@@ -127,7 +127,7 @@ def _sequence(seed: int, key: tuple[int, ...]) -> np.random.SeedSequence:
     return np.random.SeedSequence(seed, spawn_key=tuple(map(int, key)))
 
 
-# -- many streams at once ---------------------------------------------------------------------------------
+# -- many streams at once ------------------------------------------------------------------------------------
 
 # The constants of SeedSequence, whose numbers numpy promises never to change.
 _POOL = 4  # words

@@ -71,7 +71,7 @@ def fixed_text(value: float, decimals: int, sign: str = "", huge: float = HUGE) 
     )
 
 
-# -- values with errors -----------------------------------------------------------------------------------
+# -- values with errors --------------------------------------------------------------------------------------
 
 
 def decimals_of_values(values: Iterable[float], digits: int, of_zero: int = 0) -> int:
@@ -117,7 +117,7 @@ def estimate_text(value: float, error: float, room: int = 0) -> str:
     return f"{value:.4g} ± {error:<{room}.2g}"
 
 
-# -- fractions --------------------------------------------------------------------------------------------
+# -- fractions -----------------------------------------------------------------------------------------------
 
 
 def probability_text(fraction: float) -> str:
@@ -168,7 +168,7 @@ def percent_range(low: float, high: float) -> str:
     return f"{rounded_percent(low).removesuffix(' %')} to {rounded_percent(high)}"
 
 
-# -- counts and times -------------------------------------------------------------------------------------
+# -- counts and times ----------------------------------------------------------------------------------------
 
 
 def pluralize(number: float, noun: str, plural: str = "") -> str:

@@ -193,7 +193,7 @@ def _cell_style(cell: str, end: str) -> str:
     return f'{end[:-1]};white-space:nowrap"' if end else ' style="white-space:nowrap"'
 
 
-# -- views -------------------------------------------------------------------------------------------------
+# -- views ---------------------------------------------------------------------------------------------------
 
 WIDTH = 100  # columns
 # Spaces at which no line may break: in conditions, and between a word and its number.

@@ -31,7 +31,7 @@ def bits(table: Table, metadata: Any = ()) -> tuple[bytes, ...]:
     return (*((line + 0).tobytes() for line in lines), weight)
 
 
-# -- by hand ----------------------------------------------------------------------------------------------
+# -- by hand -------------------------------------------------------------------------------------------------
 
 
 def padded(age: list[float], ward: list[float], y: list[int], weight: list[float] | None = None) -> Table:
@@ -136,7 +136,7 @@ def test_the_table_that_was_given_is_left_as_it_was():
     assert bits(table) == before
 
 
-# -- order ------------------------------------------------------------------------------------------------
+# -- order ---------------------------------------------------------------------------------------------------
 
 
 @given(class_tables(most_rows=25, of_a_row=whole_weights) | number_tables(most_rows=25), st.randoms())

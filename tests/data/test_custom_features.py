@@ -40,7 +40,7 @@ def same(found: list[float], expected: list[float]) -> bool:
     return np.array_equal(found, expected, equal_nan=True)
 
 
-# -- numbers ------------------------------------------------------------------------------------------
+# -- numbers -------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_a_constant_beside_a_column_still_answers_every_row() -> None:
     assert answers("True or age > 3", age=[1, None]) == [1, 1]
 
 
-# -- categories ---------------------------------------------------------------------------------------
+# -- categories ----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -145,7 +145,7 @@ def test_a_true_or_false_column_needs_no_comparison_even_if_only_one_value_occur
     assert same(question.evaluate([np.array([0.0, nan])]).tolist(), [1, nan])
 
 
-# -- names --------------------------------------------------------------------------------------------
+# -- names ---------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -180,7 +180,7 @@ def test_a_question_is_a_value_that_travels_between_processes() -> None:
     assert pickle.loads(pickle.dumps(question)) == question
 
 
-# -- errors -------------------------------------------------------------------------------------------
+# -- errors --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -257,7 +257,7 @@ def test_a_name_that_python_would_take_apart_is_offered_in_backticks() -> None:
         parse_custom_feature("blood.sugar > 5", [Feature("blood.sugar")])
 
 
-# -- the language is Python's -------------------------------------------------------------------------
+# -- the language is Python's --------------------------------------------------------------------------------
 
 NUMBERS = ("age", "bmi", "crp")
 small = st.integers(-4, 4).map(float)
@@ -333,7 +333,7 @@ def test_functions_equal_those_of_python(name: str, value: float, limit: float) 
     assert answers(f"{name}(age) < {limit!r}", age=[value]) == [float(result < limit)]
 
 
-# -- any text at all ----------------------------------------------------------------------------------
+# -- any text at all -----------------------------------------------------------------------------------------
 
 WORDS = """
     age bmi sex home smoker 'male' "x ` `age` ( ) [ ] , and or not in is if else lambda : := = == < > ** * /

@@ -36,7 +36,7 @@ def test_labels_have_one_order_whatever_their_types(labels):
     assert sorted_labels(set(labels)) == (0, True, 1.5, 2, "", "a", "b")
 
 
-# -- widening ---------------------------------------------------------------------------------------------
+# -- widening ------------------------------------------------------------------------------------------------
 
 
 def test_widening_joins_ranges_categories_and_classes():

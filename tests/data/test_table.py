@@ -28,7 +28,7 @@ def assert_same_table(left: Table, right: Table) -> None:
         assert_array_equal(left_column, right_column)
 
 
-# -- one table from every library ----------------------------------------------------------------------
+# -- one table from every library ----------------------------------------------------------------------------
 
 
 def test_a_frame_becomes_numbers_and_positions_of_categories(as_frame):
@@ -128,7 +128,7 @@ def test_a_list_of_rows_keeps_its_numbers_next_to_text():
     )
 
 
-# -- memory --------------------------------------------------------------------------------------------
+# -- memory --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("order", ["C", "F"])
@@ -164,7 +164,7 @@ def test_rows_are_the_asked_for_columns_side_by_side():
     assert_array_equal(matrix, [[0, 1], [0, 2], [1, 3], [1, 4]])
 
 
-# -- kinds ---------------------------------------------------------------------------------------------
+# -- kinds ---------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("choice", [["x1"], [1], [False, True], np.array([1]), np.array([False, True])])
@@ -212,7 +212,7 @@ def test_infinity_raises_an_error_by_column_name():
         Table.from_arrays(np.array([[1.0, 2.0], [2.0, inf]]), [0, 1])
 
 
-# -- warnings ------------------------------------------------------------------------------------------
+# -- warnings ------------------------------------------------------------------------------------------------
 
 
 def test_a_single_class_is_fine_with_a_warning():
@@ -245,7 +245,7 @@ def test_good_data_gives_no_warning():
         Table.from_arrays(X, Y)
 
 
-# -- questions -----------------------------------------------------------------------------------------
+# -- questions -----------------------------------------------------------------------------------------------
 
 
 def test_a_question_is_a_feature_after_the_columns():

@@ -80,8 +80,8 @@ def _code_column(
 ) -> tuple[int, int, int, bool, LongArray]:
     """Write the codes and ranks of column j.
 
-    Return the numbers of codes and of ranks, the kind of subset, whether there are more categories than codes,
-    and the highest rank in each bin (empty for categories).
+    Return the numbers of codes and of ranks, the kind of subset, whether there are too many categories for
+    codes, and the highest rank in each bin (empty for categories).
     """
     codes, kind = buffers.codes[j // 4, :, j % 4], _subset_kind(features[j])
     ranks = np.empty(len(codes), np.int32)  # written at random places, and the buffer may be a file

@@ -62,7 +62,7 @@ class Cells:
         else:
             self._codes.frombytes(np.fromiter(codes, np.int64)[which].tobytes())
 
-    # -- as what they are read ------------------------------------------------------------------------------
+    # -- as what they are read -------------------------------------------------------------------------------
 
     def as_text(self, known: Collection[Any] = ()) -> NDArray[Any]:
         """Return the cells as text, None where missing; a `known` category is never missing."""
@@ -127,7 +127,7 @@ class Cells:
         moments = [None if is_gap else parse_moment(cell, order) for cell, is_gap in cells]
         return {name: self._spread(values) for name, values in column.numbers(moments).items()}
 
-    # -- what is known of them ------------------------------------------------------------------------------
+    # -- what is known of them -------------------------------------------------------------------------------
 
     @property
     def is_empty(self) -> bool:

@@ -1,4 +1,4 @@
-"""One column, of whatever dtype, read down to float64: numbers, or positions in a list of labels."""
+"""Columns of any dtype read as float64: numbers, or positions in a list of labels."""
 
 import warnings
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -22,13 +22,13 @@ from holdfast.data.frame import OrderedText
 from holdfast.data.schema import Feature, Label, sorted_labels
 from holdfast.errors import DataError, DataWarning
 
-# How to read a column: as its dtype says; as categories, even numbers; as numbers, even True and False.
+# How to read a column: by its dtype; numbers too as categories; True and False too as numbers.
 Reading = Literal["by dtype", "categories", "numbers"]
 ValueType = Literal["missing", "text", "flag", "number", "date", "complex", "other"]
 
 FLAGS: tuple[Label, ...] = (False, True)
-EXACT = 2.0**63  # below it a whole float64 is an integer of 64 bits
-MERGING = 2**53  # beyond it, several integers are one float64
+EXACT = 2.0**63  # below it, integral floats fit into 64 bits
+MERGING = 2**53  # beyond it, different integers become equal floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,25 +55,27 @@ class Column:
 
 
 def read_column(raw: Any, what: str, reading: Reading = "by dtype", rows: RowLabels | None = None) -> Column:
-    """Read a numpy array or narwhals Series; `what` names it in errors, `rows` its rows.
+    """Read a numpy array or narwhals Series; `what` and `rows` name it and its rows in messages.
 
-    Text, categoricals and True/False are nominal, with the labels present in sorted order (True/False always
-    has both); an ordered categorical keeps its own order and all its labels; numbers are numbers. A column
-    without any value is numeric. A warning tells of integers that become one as float64.
+    Text, categoricals and True/False are nominal, with the labels that occur in sorted order (True/False
+    always has both); ordered categoricals keep their order and all labels; numbers are numeric, and so is a
+    column without any value. A warning lists integers that become equal as float64.
     """
     if isinstance(raw, OrderedText):
-        return _ordered(raw.texts.tolist(), list(raw.order), what)
+        return _read_ordered(raw.texts.tolist(), list(raw.order), what)
     rows = rows or RowLabels.of(raw)
     if isinstance(raw, np.ndarray):
-        column = _of_array(raw, what, reading, rows)
+        column = _read_array(raw, what, reading, rows)
     else:
-        column = _of_series(raw, what, reading, rows)
+        column = _read_series(raw, what, reading, rows)
     if column.kind == "numeric" and any(map(isinf, column.extent)):
         raise infinity_error(what, first_rows(np.isinf(column.values), rows))
     if any(isinstance(label, float) and isinf(label) for label in column.labels):
         raise infinity_error(what, "as a category")
     if column.kind == "numeric" and max(map(abs, column.extent)) >= MERGING:
-        _warn_of_merged(_integers(raw), what)
+        way_out = "read it as categories to keep them apart"
+        if note := note_merged_integers(_list_merging_integers(raw), what, way_out):
+            warnings.warn(note, DataWarning, stacklevel=4)
     return column if column.labels else Column("numeric", column.values)
 
 
@@ -103,27 +105,27 @@ def note_merged_integers(numbers: Iterable[int], what: str, way_out: str) -> str
         other = merged.setdefault(float(number), number)
         if other != number:
             return (
-                f"{what} has integers beyond 2**53 that run together as floats, as {other} and {number} "
-                f"do: {way_out}."
+                f"{what} has integers beyond 2**53 that become equal as floats, such as {other} and "
+                f"{number}: {way_out}."
             )
     return ""
 
 
-# -- by container -----------------------------------------------------------------------------------------
+# -- by container --------------------------------------------------------------------------------------------
 
 
-def _of_array(array: NDArray[Any], what: str, reading: Reading, rows: RowLabels | None) -> Column:
+def _read_array(array: NDArray[Any], what: str, reading: Reading, rows: RowLabels | None) -> Column:
     kind = array.dtype.kind
     if kind in "Mm":
         raise _date_error(what, "date" if kind == "M" else "duration")
     if kind == "b" and reading != "numbers":
         return Column("nominal", array.astype(np.float64), FLAGS)
     if kind in "biuf":
-        return _categories_of(array) if reading == "categories" else _numeric(array)
-    return _of_objects(array.tolist(), what, reading, rows)
+        return _read_as_categories(array) if reading == "categories" else _numeric(array)
+    return _read_objects(array.tolist(), what, reading, rows)
 
 
-def _of_series(series: Any, what: str, reading: Reading, rows: RowLabels | None) -> Column:
+def _read_series(series: Any, what: str, reading: Reading, rows: RowLabels | None) -> Column:
     import narwhals as nw
 
     dtype = series.dtype
@@ -131,20 +133,20 @@ def _of_series(series: Any, what: str, reading: Reading, rows: RowLabels | None)
         raise _date_error(what, dtype.base_type().__name__.lower())
     order = _declared_order(series, dtype)
     if order is not None and reading != "categories":
-        return _once_per_value(series, partial(_ordered, order=order, what=what))
+        return _read_distinct(series, partial(_read_ordered, order=order, what=what))
     if dtype == nw.Categorical and reading == "by dtype":
-        reading = "categories"  # also those of numbers: whoever says that zip codes are categories means it
-    # integers with gaps come as floats, and as labels large ones would run together.
+        reading = "categories"  # of numbers too, such as zip codes
+    # Integers with missing values come as floats, which merge large ones.
     gaps = reading == "categories" and dtype.is_integer() and series.null_count() > 0
     in_numpy = dtype == nw.Boolean or (
         dtype.is_numeric() and dtype not in (nw.Int128, nw.UInt128, nw.Decimal)
     )
     if in_numpy and not gaps:
-        return _of_array(series.to_numpy(), what, reading, rows)
-    return _once_per_value(series, partial(_of_objects, what=what, reading=reading, rows=rows))
+        return _read_array(series.to_numpy(), what, reading, rows)
+    return _read_distinct(series, partial(_read_objects, what=what, reading=reading, rows=rows))
 
 
-def _once_per_value(series: Any, read: Callable[[list[Any]], Column]) -> Column:
+def _read_distinct(series: Any, read: Callable[[list[Any]], Column]) -> Column:
     """Apply `read` to each distinct value once if the series has codes."""
     own = encode_series(series)
     if own is None or any(_value_type(type(value)) == "other" for value in own.values):
@@ -153,26 +155,26 @@ def _once_per_value(series: Any, read: Callable[[list[Any]], Column]) -> Column:
     return Column(column.kind, np.append(column.values, nan)[own.codes], column.labels)
 
 
-def _of_objects(values: list[Any], what: str, reading: Reading, rows: RowLabels | None) -> Column:
+def _read_objects(values: list[Any], what: str, reading: Reading, rows: RowLabels | None) -> Column:
     types = _value_types(values, what, rows)
     if types <= {"missing", "number"} and reading != "categories":
-        return _numeric(_floats(values, what))
+        return _numeric(_to_floats(values, what))
     known = {value for value in set(values) if not _is_missing(value)}
     present = {_value_type(type(value)) for value in known}
     if "text" not in present and reading != "categories" and (present != {"flag"} or reading == "numbers"):
-        return _numeric(_floats(values, what))
+        return _numeric(_to_floats(values, what))
     labels = FLAGS if present == {"flag"} else sorted_labels({to_label(value) for value in known})
-    return Column("nominal", _coded(values, known, labels), labels)
+    return Column("nominal", _encode_labels(values, known, labels), labels)
 
 
-# -- by kind ----------------------------------------------------------------------------------------------
+# -- by kind -------------------------------------------------------------------------------------------------
 
 
 def _numeric(array: NDArray[Any]) -> Column:
     return Column("numeric", array.astype(np.float64, copy=False))
 
 
-def _categories_of(numbers: NDArray[Any]) -> Column:
+def _read_as_categories(numbers: NDArray[Any]) -> Column:
     distinct = np.unique(numbers)
     distinct = distinct[~np.isnan(distinct)]
     values = np.searchsorted(distinct, numbers).astype(np.float64)
@@ -180,22 +182,22 @@ def _categories_of(numbers: NDArray[Any]) -> Column:
     return Column("nominal", values, tuple(map(to_label, distinct.tolist())))
 
 
-def _ordered(values: list[Any], order: list[Any], what: str) -> Column:
+def _read_ordered(values: list[Any], order: list[Any], what: str) -> Column:
     declared = [label for label in order if not _is_missing(label)]
     _value_types(declared, what)
     labels = tuple(map(to_label, declared))
-    return Column("ordered", _coded(values, declared, labels), labels)
+    return Column("ordered", _encode_labels(values, declared, labels), labels)
 
 
-def _coded(values: list[Any], known: Collection[Any], labels: tuple[Label, ...]) -> FloatArray:
+def _encode_labels(values: list[Any], known: Collection[Any], labels: tuple[Label, ...]) -> FloatArray:
     """Return the position of each label; NaN for an unknown one."""
     position = {label: float(index) for index, label in enumerate(labels)}
     code = {value: position[to_label(value)] for value in known}
     return np.fromiter(map(code.get, values, repeat(nan)), np.float64, len(values))
 
 
-def _floats(values: list[Any], what: str) -> FloatArray:
-    # numpy reads None as NaN by itself, but none of the missing values of pandas.
+def _to_floats(values: list[Any], what: str) -> FloatArray:
+    # numpy converts None to NaN, but not the missing values of pandas.
     missing = {kind for kind in set(map(type, values)) if _value_type(kind) == "missing"}
     try:
         return np.array([None if type(value) in missing else value for value in values], dtype=np.float64)
@@ -219,13 +221,8 @@ def _declared_order(series: Any, dtype: Any) -> list[Any] | None:
     return list(chunks[0].dictionary.to_pylist()) if chunks else []
 
 
-def _warn_of_merged(numbers: Iterable[int], what: str) -> None:
-    if note := note_merged_integers(numbers, what, "read it as categories to keep them apart"):
-        warnings.warn(note, DataWarning, stacklevel=5)
-
-
-def _integers(raw: Any) -> list[int]:
-    """Return integers beyond 2**53 as they were before conversion to float."""
+def _list_merging_integers(raw: Any) -> list[int]:
+    """List the integers beyond 2**53 that the data held before conversion to float."""
     if not isinstance(raw, np.ndarray):
         raw = np.array([] if raw.dtype.is_float() else raw.drop_nulls().unique().to_list(), object)
     if raw.dtype.kind in "iu":
@@ -236,7 +233,7 @@ def _integers(raw: Any) -> list[int]:
     return [number for number in map(int, whole) if abs(number) >= MERGING]
 
 
-# -- Python values ----------------------------------------------------------------------------------------
+# -- Python values -------------------------------------------------------------------------------------------
 
 
 def _value_type(kind: type) -> ValueType:
@@ -274,7 +271,7 @@ def _value_types(values: Iterable[Any], what: str, rows: RowLabels | None = None
 
 
 def _is_missing(value: Any) -> bool:
-    # Only a number can be unequal to itself; pandas.NA does not say.
+    # Only a number can be unequal to itself; the truth of pandas.NA is undefined.
     return _value_type(type(value)) == "missing" or (not isinstance(value, str) and bool(value != value))
 
 
@@ -283,7 +280,7 @@ def _date_error(what: str, noun: str) -> TypeError:
     return TypeError(f"{what} is a {noun}: derive a number of days (or months, years) from it.")
 
 
-# -- Text and categories as their library holds them ---------------------------------------------------------
+# -- Text and categories encoded by their library ------------------------------------------------------------
 
 
 class EncodedColumn(NamedTuple):
@@ -303,35 +300,35 @@ def encode_series(series: Any) -> EncodedColumn | None:
     """
     import narwhals as nw
 
-    dtype = series.dtype  # which takes a while to find out
+    dtype = series.dtype  # slow to access
     if dtype not in (nw.String, nw.Categorical, nw.Enum, nw.Object):
         return None
     if series.implementation.is_pandas():
-        return _of_pandas(series.to_native())
+        return _encode_pandas(series.to_native())
     if dtype == nw.Object or not find_spec("pyarrow"):
         return None
     if series.implementation.is_polars():
-        return _of_arrow(series.to_native().to_arrow())
-    return _of_arrow(series.to_native()) if series.implementation.is_pyarrow() else None
+        return _encode_arrow(series.to_native().to_arrow())
+    return _encode_arrow(series.to_native()) if series.implementation.is_pyarrow() else None
 
 
-def _of_pandas(series: Any) -> EncodedColumn | None:
+def _encode_pandas(series: Any) -> EncodedColumn | None:
     import pandas as pd
 
     dtype = series.dtype
     if isinstance(dtype, pd.CategoricalDtype):
-        return _present(series.cat.codes.to_numpy(), series.cat.categories.tolist())
+        return _drop_unused(series.cat.codes.to_numpy(), series.cat.categories.tolist())
     is_text = isinstance(dtype, pd.StringDtype)
     if isinstance(dtype, pd.ArrowDtype) or (is_text and dtype.storage != "python"):
-        return _of_arrow(series.array.__arrow_array__())
-    # Objects of one kind only: 1 and True are equal, and so would be taken for one value.
+        return _encode_arrow(series.array.__arrow_array__())
+    # Objects of one type only: factorize would merge 1 and True, which are equal.
     if is_text or (series.dtype == object and pd.api.types.infer_dtype(series) == "string"):
         codes, values = pd.factorize(series)
         return EncodedColumn(codes.astype(np.int64, copy=False), values.tolist())
     return None
 
 
-def _of_arrow(array: Any) -> EncodedColumn:
+def _encode_arrow(array: Any) -> EncodedColumn:
     import pyarrow as pa
 
     is_encoded = pa.types.is_dictionary(array.type)
@@ -341,10 +338,10 @@ def _of_arrow(array: Any) -> EncodedColumn:
         array = array.combine_chunks()
     codes = array.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
     values = array.dictionary.to_pylist()
-    return _present(codes, values) if is_encoded else EncodedColumn(codes, values)
+    return _drop_unused(codes, values) if is_encoded else EncodedColumn(codes, values)
 
 
-def _present(codes: Any, values: list[Any]) -> EncodedColumn:
+def _drop_unused(codes: Any, values: list[Any]) -> EncodedColumn:
     """Drop the values that no row has."""
     codes = codes.astype(np.int64)
     is_used = np.bincount(codes + 1, minlength=len(values) + 1)[1:] > 0
@@ -356,14 +353,14 @@ def _present(codes: Any, values: list[Any]) -> EncodedColumn:
     )
 
 
-# -- Which columns the user wants read as categories ---------------------------------------------------------
+# -- The parameter categorical_features ----------------------------------------------------------------------
 
 
 def choose_readings(categorical_features: Any, names: Sequence[str]) -> list[Reading]:
     """Choose how each column is read.
 
-    `categorical_features` is "from_dtype"; None for nothing that could be a number; or a list of names,
-    a list of indices, or one flag per column.
+    `categorical_features` is "from_dtype"; None to read everything as numbers where possible; or a list of
+    names, a list of indices, or one flag per column.
 
     >>> choose_readings(["ward"], ["age", "ward"])
     ['by dtype', 'categories']
@@ -372,21 +369,20 @@ def choose_readings(categorical_features: Any, names: Sequence[str]) -> list[Rea
         return ["numbers"] * len(names)
     if isinstance(categorical_features, str) and categorical_features == "from_dtype":
         return ["by dtype"] * len(names)
-    chosen = _indices(_choices(categorical_features), names)
+    choices: list[Any] | None = None
+    if not isinstance(categorical_features, str):  # its letters are no choices
+        with suppress(TypeError):
+            choices = list(categorical_features)
+    if choices is None:
+        raise DataError(
+            f"categorical_features is {categorical_features!r}, not 'from_dtype', None or a list. "
+            f"For one column, write [{categorical_features!r}]."
+        )
+    chosen = _find_chosen(choices, names)
     return ["categories" if index in chosen else "by dtype" for index in range(len(names))]
 
 
-def _choices(categorical_features: Any) -> list[Any]:
-    if not isinstance(categorical_features, str):  # which would be listed letter by letter
-        with suppress(TypeError):
-            return list(categorical_features)
-    raise DataError(
-        f"categorical_features is {categorical_features!r}, not 'from_dtype', None or a list. "
-        f"For one column, write [{categorical_features!r}]."
-    )
-
-
-def _indices(choices: list[Any], names: Sequence[str]) -> set[int]:
+def _find_chosen(choices: list[Any], names: Sequence[str]) -> set[int]:
     if choices and all(isinstance(choice, bool | np.bool_) for choice in choices):
         if len(choices) != len(names):
             raise DataError(f"categorical_features has {len(choices)} flags for {len(names)} columns.")

@@ -199,7 +199,7 @@ class _Parser:
                 return _Term(node, "boolean", Operation(name, tuple(map(self.boolean, node.values))))
         return self._unsupported(node)
 
-    # -- operands -------------------------------------------------------------------------------------
+    # -- operands --------------------------------------------------------------------------------------------
 
     def _constant(self, node: ast.Constant) -> _Term:
         value = node.value
@@ -252,7 +252,7 @@ class _Parser:
             raise self.error_at(node, f"has {count} arguments for {name}", "It takes exactly one.")
         return _Term(node, "number", Operation(name, tuple(map(self.number, node.args))))
 
-    # -- comparisons ----------------------------------------------------------------------------------
+    # -- comparisons -----------------------------------------------------------------------------------------
 
     def _comparison(self, node: ast.Compare) -> Expression:
         if any(isinstance(link, ast.In | ast.NotIn) for link in node.ops):
@@ -295,7 +295,7 @@ class _Parser:
         is_member = Operation("in", (value.expression, *(term.expression for term in terms)))
         return is_member if isinstance(node.ops[0], ast.In) else Operation("not", (is_member,))
 
-    # -- types ----------------------------------------------------------------------------------------
+    # -- types -----------------------------------------------------------------------------------------------
 
     def _as_number(self, term: _Term) -> _Term:
         if term.kind != "number":

@@ -1,7 +1,7 @@
-"""New rows as the matrix a tree reads: just the features it asks about, encoded by its schema."""
+"""New rows as a matrix of the features that a tree uses, encoded on its schema."""
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import nan
 from typing import Any
@@ -28,20 +28,24 @@ def encode_rows(
 ) -> FloatArray:
     """Encode X as a C-contiguous matrix with one column per requested feature.
 
-    Columns of a frame are matched by name, and it needs only those that are asked about; an array has all of
-    them, in the order of the schema. A category that the schema does not hold counts as missing, with a
-    warning, unless `handle_unknown="error"`; with `handle_missing="error"` missing values in the columns that
-    the asked-for features read raise an error. It may be X itself: do not write.
+    A frame is matched by name and needs only the columns that the features read; an array has all columns in
+    the order of the schema. Unknown categories count as missing, with a warning, unless
+    `handle_unknown="error"`; with `handle_missing="error"` missing values are an error. The result may be X
+    itself: do not write to it.
     """
-    _check_choice("handle_unknown", handle_unknown, ("missing", "error"))
-    _check_choice("handle_missing", handle_missing, ("learned", "error"))
+    for name, value, choices in (
+        ("handle_unknown", handle_unknown, ("missing", "error")),
+        ("handle_missing", handle_missing, ("learned", "error")),
+    ):
+        if value not in choices:
+            raise DataError(f"{name}={value!r} is unknown: choose one of {quoted(choices)}.")
     frame = name_columns(schema, make_frame(X))
-    matrix = _numbers_taken(frame, schema, features)
+    matrix = _select_numbers(frame, schema, features)
     if matrix is not None:
         if handle_missing == "error":
             _raise_for_missing(schema, dict(zip(features, matrix.T, strict=True)), frame)
         return matrix
-    return _encoded_by_column(frame, schema, features, handle_unknown, handle_missing)
+    return _encode_by_column(frame, schema, features, handle_unknown, handle_missing)
 
 
 def required_columns(schema: Schema, features: Sequence[int]) -> tuple[str, ...]:
@@ -73,17 +77,17 @@ def _parse_custom(schema: Schema, features: Sequence[int]) -> dict[int, CustomFe
     return dict(zip(custom, parse_custom_features(texts, schema.columns), strict=True))
 
 
-# -- an array of numbers ----------------------------------------------------------------------------------
+# -- an array of numbers -------------------------------------------------------------------------------------
 
 
-def _numbers_taken(frame: Frame, schema: Schema, features: Sequence[int]) -> FloatArray | None:
-    """Take the columns directly from a numeric array if all features are numeric; else None."""
+def _select_numbers(frame: Frame, schema: Schema, features: Sequence[int]) -> FloatArray | None:
+    """Select the columns of a numeric array if all features are numeric; else None."""
     array = frame.matrix
     if array is None or array.dtype.kind not in "fiu":
         return None
     if any(schema.features[index].kind != "numeric" for index in features):
         return None
-    matrix = _taken(array, features)
+    matrix = _select_columns(array, features)
     infinite = np.isinf(matrix)
     if infinite.any():
         position = int(infinite.any(axis=0).argmax())
@@ -92,28 +96,28 @@ def _numbers_taken(frame: Frame, schema: Schema, features: Sequence[int]) -> Flo
     return matrix
 
 
-def _taken(array: NDArray[Any], features: Sequence[int]) -> FloatArray:
+def _select_columns(array: NDArray[Any], features: Sequence[int]) -> FloatArray:
     if array.flags.c_contiguous:
-        is_whole = list(features) == list(range(array.shape[1]))
-        taken = array if is_whole else array.take(np.asarray(features, np.intp), axis=1)
-        return taken.astype(np.float64, copy=False)
-    # numpy's take would first copy all of an array in another order.
+        if list(features) != list(range(array.shape[1])):
+            array = array.take(np.asarray(features, np.intp), axis=1)
+        return array.astype(np.float64, copy=False)
+    # numpy's take would first copy an array that is not C-contiguous.
     matrix = np.empty((len(array), len(features)))
     for position, index in enumerate(features):
         matrix[:, position] = array[:, index]
     return matrix
 
 
-# -- column by column -------------------------------------------------------------------------------------
+# -- column by column ----------------------------------------------------------------------------------------
 
 
-def _encoded_by_column(
+def _encode_by_column(
     frame: Frame, schema: Schema, features: Sequence[int], handle_unknown: str, handle_missing: str
 ) -> FloatArray:
     custom = _parse_custom(schema, features)
     read = _list_columns(features, custom)
     _raise_for_absent(schema, read, frame)
-    columns = _matched_columns(frame, schema, read, handle_unknown)
+    columns = _match_columns(frame, schema, read, handle_unknown)
     if handle_missing == "error":
         _raise_for_missing(schema, columns, frame)
     matrix = np.empty((frame.n_rows, len(features)))
@@ -125,10 +129,10 @@ def _encoded_by_column(
     return matrix
 
 
-def _matched_columns(
+def _match_columns(
     frame: Frame, schema: Schema, read: Sequence[int], handle_unknown: str
 ) -> dict[int, FloatArray]:
-    """Encode these columns by the schema."""
+    """Encode these columns on the schema."""
     matches: dict[int, ColumnMatch] = {}
     differences = SchemaDifferences()
     unseen: dict[str, dict[Label, int]] = {}
@@ -158,27 +162,22 @@ def _raise_for_missing(schema: Schema, columns: Mapping[int, FloatArray], frame:
             )
 
 
-def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
-    if value not in choices:
-        raise DataError(f"{name} must be one of {quoted(choices)}, and is {value!r}.")
-
-
-# -- A column of new data in the codes of the schema, and what of it the schema does not hold ----------------
+# -- Matching columns with the features of a schema ----------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
 class ColumnMatch:
-    """Values encoded by a schema; NaN where missing or where the category is unknown."""
+    """Values encoded on a schema; NaN where missing or where the category is unknown."""
 
     values: FloatArray
-    unknown: dict[Label, int] = field(default_factory=dict)  # labels not in the schema, and their rows
+    unknown: dict[Label, int] = field(default_factory=dict)  # numbers of rows by label not in the schema
     clash: str = ""  # why the column cannot be of the feature's kind; empty if it can
 
 
 def match_column(raw: Any, feature: Feature, what: str, rows: RowLabels | None = None) -> ColumnMatch:
-    """Read the column as the feature's kind, with categories matched by value.
+    """Read a column as the kind of the feature and match categories by value.
 
-    A column without any value fits every kind. Text is never read as numbers, nor numbers as text.
+    A column without any value fits every kind. Text is never converted to numbers, nor numbers to text.
     """
     rows = rows or RowLabels.of(raw)
     if feature.kind != "numeric":
@@ -189,8 +188,8 @@ def match_column(raw: Any, feature: Feature, what: str, rows: RowLabels | None =
         return ColumnMatch(column.values)
     text = [isinstance(label, str) for label in column.labels]
     if any(text):
-        return ColumnMatch(column.values, clash=_clash(column, "numeric", text, rows))
-    return ColumnMatch(_recoded(column, [float(label) for label in column.labels]))
+        return ColumnMatch(column.values, clash=_describe_clash(column, "numeric", text, rows))
+    return ColumnMatch(_recode(column, [float(label) for label in column.labels]))
 
 
 def name_columns(schema: Schema, frame: Frame) -> Frame:
@@ -207,7 +206,7 @@ def name_columns(schema: Schema, frame: Frame) -> Frame:
 
 
 def warn_unknown_categories(unseen: Mapping[str, Mapping[Label, int]], way_out: str = "") -> None:
-    """Warn about categories that count as missing, by column, with their rows."""
+    """Warn about unknown categories, which count as missing."""
     if not unseen:
         return
     columns = [
@@ -225,20 +224,22 @@ def warn_unknown_categories(unseen: Mapping[str, Mapping[Label, int]], way_out: 
 def match_labels(
     column: Column, kind: str, labels: tuple[Label, ...], rows: RowLabels | None = None
 ) -> ColumnMatch:
-    """Encode the column by these labels; `kind` is for the reader."""
+    """Encode the column by these labels; `kind` is for messages."""
     counts = np.bincount(
         column.values[~np.isnan(column.values)].astype(np.intp), minlength=len(column.labels)
     )
     present = {label: int(count) for label, count in zip(column.labels, counts, strict=True) if count}
-    if present and labels and _are_text(present).isdisjoint(_are_text(labels)):
+    is_text = [{isinstance(label, str) for label in each} for each in (present, labels)]
+    if present and labels and is_text[0].isdisjoint(is_text[1]):
         expected = f"{kind} of {'text' if isinstance(labels[0], str) else 'numbers'}"
-        return ColumnMatch(column.values, clash=_clash(column, expected, [True] * len(column.labels), rows))
+        clash = _describe_clash(column, expected, [True] * len(column.labels), rows)
+        return ColumnMatch(column.values, clash=clash)
     position = {label: float(index) for index, label in enumerate(labels)}
-    values = _recoded(column, [position.get(label, nan) for label in column.labels])
+    values = _recode(column, [position.get(label, nan) for label in column.labels])
     return ColumnMatch(values, {label: count for label, count in present.items() if label not in position})
 
 
-def _recoded(column: Column, codes: Sequence[float]) -> FloatArray:
+def _recode(column: Column, codes: Sequence[float]) -> FloatArray:
     """Replace the positions of labels by these codes."""
     known = ~np.isnan(column.values)
     values = np.full(len(known), nan)
@@ -246,11 +247,7 @@ def _recoded(column: Column, codes: Sequence[float]) -> FloatArray:
     return values
 
 
-def _are_text(labels: Iterable[Label]) -> set[bool]:
-    return {isinstance(label, str) for label in labels}
-
-
-def _clash(column: Column, expected: str, wrong: Sequence[bool], rows: RowLabels | None) -> str:
+def _describe_clash(column: Column, expected: str, wrong: Sequence[bool], rows: RowLabels | None) -> str:
     """Describe what the schema expects and the first value that contradicts it."""
     wrong_rows = np.flatnonzero(np.isin(column.values, np.flatnonzero(wrong)))
     if not len(wrong_rows):

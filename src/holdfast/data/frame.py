@@ -1,4 +1,4 @@
-"""Any rectangular data as named columns: where numpy, pandas, polars and Arrow become one thing."""
+"""Frames: named columns made from numpy arrays, pandas, polars or Arrow data."""
 
 import sys
 import warnings
@@ -26,11 +26,11 @@ class Frame:
     """Named columns of one length, each with its own dtype."""
 
     names: tuple[str, ...]
-    columns: Sequence[Any]  # one-dimensional numpy arrays, narwhals Series, or ordered text
+    columns: Sequence[Any]  # 1-D numpy arrays, narwhals Series, or OrderedText
     n_rows: int
     matrix: NDArray[Any] | None = None  # the numpy array that the columns are views of; None for a frame
-    is_named: bool = True  # False if the names are only positions: of an array, or of numbered columns
-    rows: RowLabels | None = None  # what messages call the rows; None: by their position
+    is_named: bool = True  # False if the names are mere positions
+    rows: RowLabels | None = None  # names of the rows in messages; None: their positions
 
     @cached_property
     def _positions(self) -> dict[str, int]:
@@ -52,7 +52,7 @@ class Frame:
         return Frame(names, columns, self.n_rows, is_named=self.is_named, rows=self.rows)
 
     def subset(self, rows: BoolArray | LongArray) -> "Frame":
-        """Select rows by flags or numbers; each keeps its name."""
+        """Select rows by a mask or row numbers."""
         if self.matrix is not None:
             return replace(_frame_of_matrix(self.matrix[rows]), names=self.names)
         n_rows = int(np.count_nonzero(rows)) if rows.dtype == np.bool_ else len(rows)
@@ -62,7 +62,7 @@ class Frame:
 
 
 def subset_vector(vector: Any, rows: BoolArray | LongArray) -> Any:
-    """Select entries of a numpy array, ordered text or narwhals Series by flags or numbers."""
+    """Select entries of a column by a mask or row numbers."""
     if isinstance(vector, np.ndarray | OrderedText):
         return vector[rows]
     return vector.filter(rows.tolist()) if rows.dtype == np.bool_ else vector[rows]
@@ -87,7 +87,7 @@ def stack_vectors(first: Any, second: Any) -> Any:
         return OrderedText(np.concatenate([first.texts, second.texts]), first.order)
     if isinstance(first, np.ndarray) and isinstance(second, np.ndarray):
         is_mixed = len({array.dtype.kind in "biufc" for array in (first, second)}) > 1
-        kind = object if is_mixed else None  # as one array, numbers next to text would turn into text
+        kind = object if is_mixed else None  # else numpy would convert the numbers to text
         return np.concatenate([np.asarray(first, kind), np.asarray(second, kind)])
     if not isinstance(first, np.ndarray) and not isinstance(second, np.ndarray):
         import narwhals as nw
@@ -104,9 +104,9 @@ def stack_vectors(first: Any, second: Any) -> Any:
 
 
 def make_frame(X: Any) -> Frame:
-    """Make a frame of a 2-D array or list of rows (names x0, x1, ...), or of any data frame, without a copy.
+    """Make a frame of a 2-D array or list of rows (names x0, x1, ...) or of a data frame, without copying.
 
-    A lazy frame is collected. Columns named by integers are named by their digits.
+    Lazy frames are collected; integer column names become text.
     """
     if isinstance(X, Frame):
         return X
@@ -119,15 +119,15 @@ def make_frame(X: Any) -> Frame:
             f"Expected 2D array, got 1D array instead: X is a series of {len(native)} values. {RESHAPE}"
         )
     _check_shape(native.shape)
-    given, columns = native.columns, list(native.iter_columns())
-    names, is_named = _checked_names(given), isinstance(given[0], str)
+    names, columns = _check_names(native.columns), list(native.iter_columns())
+    is_named = isinstance(native.columns[0], str)
     return Frame(names, columns, native.shape[0], is_named=is_named, rows=RowLabels.of(native))
 
 
 def as_vector(y: Any, what: str, *, allow_column: bool = False) -> Any:
     """Return one-dimensional data as a numpy array or a narwhals Series.
 
-    With `allow_column`, data of shape (n, 1) is taken too, with scikit-learn's warning.
+    With `allow_column`, data of shape (n, 1) is accepted with scikit-learn's warning.
     """
     _raise_for_sparse(y)
     native = _as_narwhals(y)
@@ -137,7 +137,13 @@ def as_vector(y: Any, what: str, *, allow_column: bool = False) -> Any:
         return vector
     if not (allow_column and len(shape) == 2 and shape[1] == 1):
         raise DataError(f"{what} should be a 1d array, got an array of shape {shape} instead.")
-    _warn_of_column(what)
+    from sklearn.exceptions import DataConversionWarning
+
+    warnings.warn(
+        f"A column-vector {what} was passed when a 1d array was expected: use {what}.ravel().",
+        DataConversionWarning,
+        stacklevel=4,
+    )
     return vector.ravel() if native is None else next(vector.iter_columns())
 
 
@@ -161,13 +167,13 @@ def _as_narwhals(X: Any) -> Any:
 
 
 def _as_array(X: Any, what: str) -> NDArray[Any]:
-    if isinstance(X, np.ma.MaskedArray):  # numpy would show what the mask hides
+    if isinstance(X, np.ma.MaskedArray):  # numpy would expose the masked values
         mask, X = np.ma.getmaskarray(X), X.data.astype(object)
         X[mask] = None
     try:
         array = np.asarray(X)
         if array.dtype.kind in "US" and isinstance(X, list | tuple):
-            # numpy has turned the numbers of a mixed list into text.
+            # numpy has converted the numbers of a mixed list to text.
             array = np.asarray(X, dtype=object)
     except ValueError as error:
         raise DataError(f"{what} cannot be read as an array: {error}") from error
@@ -196,7 +202,7 @@ def _check_shape(shape: tuple[int, int]) -> None:
             raise DataError(f"Found array with 0 {noun}(s) (shape={shape}) while a minimum of 1 is required.")
 
 
-def _checked_names(names: Sequence[Any]) -> tuple[str, ...]:
+def _check_names(names: Sequence[Any]) -> tuple[str, ...]:
     whole = all(isinstance(name, int | np.integer) for name in names)
     other = sorted({type(name).__name__ for name in names if not isinstance(name, str)})
     if other and not whole:
@@ -223,22 +229,12 @@ def _raise_for_repeated_names(X: Any) -> None:
 
 
 def _raise_for_sparse(X: Any) -> None:
-    sparse = sys.modules.get("scipy.sparse")  # not imported means that X cannot be sparse
+    sparse = sys.modules.get("scipy.sparse")  # if not imported, X cannot be sparse
     if sparse is not None and sparse.issparse(X):
         raise TypeError("Sparse data was passed, but dense data is required: use X.toarray().")
 
 
-def _warn_of_column(what: str) -> None:
-    from sklearn.exceptions import DataConversionWarning
-
-    warnings.warn(
-        f"A column-vector {what} was passed when a 1d array was expected: use {what}.ravel().",
-        DataConversionWarning,
-        stacklevel=5,
-    )
-
-
-# -- A column of text whose categories have an order that somebody gave --------------------------------------
+# -- Text with ordered categories ----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -252,5 +248,5 @@ class OrderedText:
         return len(self.texts)
 
     def __getitem__(self, rows: NDArray[Any]) -> "OrderedText":
-        """Some of the rows, by flags or by numbers."""
+        """Select rows by a mask or row numbers."""
         return OrderedText(self.texts[rows], self.order)

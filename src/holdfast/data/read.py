@@ -104,7 +104,7 @@ def _check_choices(choices: ColumnChoices, dates: Sequence[DateColumn], names: S
         raise DataError(f"drop names all {len(names)} columns: none is left.")
 
 
-# -- one column after the other -----------------------------------------------------------------------------
+# -- one column after the other ------------------------------------------------------------------------------
 
 
 class _Reading:
@@ -175,7 +175,7 @@ class _Reading:
         return identifier_reason(column.name, values, column.n_distinct)
 
 
-# -- CSV ----------------------------------------------------------------------------------------------------
+# -- CSV -----------------------------------------------------------------------------------------------------
 
 
 class CsvSource:

@@ -165,7 +165,7 @@ def _raise_for_repeated(names: Sequence[str]) -> None:
         )
 
 
-# -- the encoding -----------------------------------------------------------------------------------------
+# -- the encoding --------------------------------------------------------------------------------------------
 
 
 def _encoding(start: bytes) -> str:
@@ -209,7 +209,7 @@ def _word_at(line: bytes, place: int) -> bytes:
     return line[begin : min(ends, default=len(line))][:60]
 
 
-# -- lines and cells --------------------------------------------------------------------------------------
+# -- lines and cells -----------------------------------------------------------------------------------------
 
 
 def _opening(text: Iterator[str]) -> list[str]:

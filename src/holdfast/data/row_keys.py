@@ -45,7 +45,7 @@ def mix(values: KeyArray) -> KeyArray:
     return mixed
 
 
-# -- keys -------------------------------------------------------------------------------------------------
+# -- keys ----------------------------------------------------------------------------------------------------
 
 
 def row_keys(table: Table) -> KeyArray:
@@ -175,7 +175,7 @@ def _repeats(weight: FloatArray | None, n_rows: int) -> LongArray:
     return (weight if are_repetitions(weight) else weight > 0).astype(np.int64)
 
 
-# -- what is drawn ----------------------------------------------------------------------------------------
+# -- what is drawn -------------------------------------------------------------------------------------------
 
 
 def random_bits(keys: KeyArray, stream: Stream) -> KeyArray:

@@ -252,7 +252,7 @@ def _feature_names(parts: Parts, aside: Sequence[str]) -> tuple[str, ...]:
     return names
 
 
-# -- columns ------------------------------------------------------------------------------------------------
+# -- columns -------------------------------------------------------------------------------------------------
 
 
 class _Rows(NamedTuple):
@@ -309,7 +309,7 @@ def _write_custom_features(texts: Sequence[str], features: Sequence[Feature], co
         out[:] = own
 
 
-# -- what is made of them -----------------------------------------------------------------------------------
+# -- what is made of them ------------------------------------------------------------------------------------
 
 
 def _write_rest(place: Path, rows: Table, sizes: Sequence[int], n_jobs: int | None) -> None:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from holdfast._arrays import BoolArray, FloatArray, KeyArray, LongArray, frozen
 from holdfast._text import RowLabels, quoted
-from holdfast.data.columns import Column, Reading, choose_readings, read_column
+from holdfast.data.columns import Reading, choose_readings, read_column
 from holdfast.data.custom_features import (
     check_same_custom_features,
     evaluate_custom_features,
@@ -92,7 +92,8 @@ class Table(Shared):
         target = self.schema.target
         if target.positive is None and len(target.classes) == 2:
             # Chosen once, from all rows, and kept by samples of the table and trees grown on it.
-            target = target.with_rarer_positive(np.bincount(self.target, _count_repeats(self.weight), 2).tolist())
+            counts = np.bincount(self.target, _count_repeats(self.weight), 2)
+            target = target.with_rarer_positive(counts.tolist())
             object.__setattr__(self, "schema", replace(self.schema, target=target))
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -361,7 +362,7 @@ def _freeze_all(entry: Any) -> Any:
     return entry
 
 
-# -- warnings ---------------------------------------------------------------------------------------------
+# -- warnings ------------------------------------------------------------------------------------------------
 
 
 def warn_uninformative_data(table: Table) -> None:
@@ -511,7 +512,8 @@ def match_weighted_target(
     differences_of_all = SchemaDifferences()
     values = match_target(vector, target, task, differences_of_all, rows)
     if differences_of_all.classes or differences_of_all.kinds:
-        own = match_target(subset_vector(vector, weighted), target, task, differences, rows and rows.subset(weighted))
+        weighted_rows = rows and rows.subset(weighted)
+        own = match_target(subset_vector(vector, weighted), target, task, differences, weighted_rows)
         values = np.zeros(len(weighted), own.dtype)
         values[weighted] = own
     return values

@@ -17,13 +17,13 @@ from holdfast.errors import DataError, SchemaMismatch
 
 Task = Literal["classification", "regression"]
 
-MOST_CLASSES = 20  # integers with more values than this are taken for a quantity
+MOST_CLASSES = 20  # integers with more distinct values are a numeric target
 
 
 def check_task(task: str | None) -> None:
     """Raise a DataError unless the task is "classification", "regression" or None."""
     if task not in ("classification", "regression", None):
-        raise DataError(f"task must be 'classification', 'regression' or None, and is {task!r}.")
+        raise DataError(f"task={task!r} is unknown: choose 'classification', 'regression' or None.")
 
 
 def read_vector(y: Any, n_rows: int, names: tuple[str, str] = ("X", "y")) -> Any:
@@ -67,12 +67,11 @@ def define_target(
     vector: Any, name: str, task: Task | None, rows: RowLabels | None = None
 ) -> tuple[NDArray[Any], Target]:
     """Define the target from its values: classes or range; `rows` is for messages."""
-    column = _complete(vector, name, rows)
-    if (task or _likely_task(column)) == "regression":
-        numbers = _numbers(vector, name)
+    column = _read_complete(vector, name, rows)
+    if (task or _guess_task(column)) == "regression":
+        numbers = _read_numbers(vector, name)
         return numbers, Target(name, low=float(numbers.min()), high=float(numbers.max()))
-    labels = _labels(vector, column, name)
-    codes, classes = _present(labels)
+    codes, classes = _drop_unused_labels(_read_labels(vector, column, name))
     return codes, Target(name, classes)
 
 
@@ -83,15 +82,15 @@ def match_target(
     differences: SchemaDifferences,
     rows: RowLabels | None = None,
 ) -> NDArray[Any]:
-    """Encode the target by a schema; mismatches are added to the differences."""
+    """Encode the target on a schema; mismatches are added to the differences."""
     if task is not None and (task == "classification") != target.is_classes:
         kind = "classes" if target.is_classes else "numbers"
         raise SchemaMismatch(
             f"The target {target.name!r} of the schema holds {kind}, and the task is {task}."
         )
-    column = _complete(vector, target.name, rows)
+    column = _read_complete(vector, target.name, rows)
     if target.is_classes:
-        match = match_labels(_labels(vector, column, target.name), "classes", target.classes, rows)
+        match = match_labels(_read_labels(vector, column, target.name), "classes", target.classes, rows)
     else:
         match = match_column(vector, Feature(target.name), f"the target {target.name!r}", rows)
     differences.classes = list(match.unknown)
@@ -102,7 +101,7 @@ def match_target(
     return values.astype(np.int32) if target.is_classes and fits else values
 
 
-def _complete(vector: Any, name: str, rows: RowLabels | None) -> Column:
+def _read_complete(vector: Any, name: str, rows: RowLabels | None) -> Column:
     """Read the target by its dtype; missing values are an error."""
     rows = RowLabels.of(vector) or rows
     column = read_column(vector, f"the target {name!r}", rows=rows)
@@ -116,7 +115,7 @@ def _complete(vector: Any, name: str, rows: RowLabels | None) -> Column:
     return column
 
 
-def _likely_task(column: Column) -> Task:
+def _guess_task(column: Column) -> Task:
     if column.kind != "numeric":
         return "classification"
     many = len(np.unique(column.values)) > MOST_CLASSES
@@ -127,7 +126,7 @@ def _is_continuous(numbers: FloatArray) -> bool:
     return bool((numbers != np.floor(numbers)).any())
 
 
-def _numbers(vector: Any, name: str) -> FloatArray:
+def _read_numbers(vector: Any, name: str) -> FloatArray:
     column = read_column(vector, f"the target {name!r}", "numbers")
     if column.kind != "numeric":
         raise DataError(
@@ -137,7 +136,7 @@ def _numbers(vector: Any, name: str) -> FloatArray:
     return column.values
 
 
-def _labels(vector: Any, column: Column, name: str) -> Column:
+def _read_labels(vector: Any, column: Column, name: str) -> Column:
     if column.kind == "numeric" and _is_continuous(column.values):
         value = column.values[column.values != np.floor(column.values)][0]
         raise DataError(
@@ -147,8 +146,8 @@ def _labels(vector: Any, column: Column, name: str) -> Column:
     return column if column.kind == "nominal" else read_column(vector, f"the target {name!r}", "categories")
 
 
-def _present(column: Column) -> tuple[IntArray, tuple[Label, ...]]:
-    """Keep the labels that some row has, with positions among them."""
+def _drop_unused_labels(column: Column) -> tuple[IntArray, tuple[Label, ...]]:
+    """Return the class of every row, and the labels that occur."""
     codes = column.values.astype(np.int32)
     used = np.bincount(codes, minlength=len(column.labels)) > 0
     if used.all():
@@ -157,13 +156,13 @@ def _present(column: Column) -> tuple[IntArray, tuple[Label, ...]]:
     return positions[codes], tuple(label for label, some in zip(column.labels, used, strict=True) if some)
 
 
-# -- The weight of every row ---------------------------------------------------------------------------------
+# -- Sample weights ------------------------------------------------------------------------------------------
 
-MOST_REPEATS = 2**31  # whole weights that add up to more are importances, not repetitions
+MOST_REPEATS = 2**31  # a greater sum of integer weights means importances, not repetitions
 
 
 def read_weight(sample_weight: Any, n_rows: int, rows: RowLabels | None = None) -> FloatArray | None:
-    """Read finite weights of at least 0, one per row; None if all rows count once.
+    """Read finite weights of at least 0, one per row; None if all are 1.
 
     A single number is the weight of every row.
     """
@@ -201,8 +200,7 @@ def are_repetitions(weight: FloatArray) -> bool:
 def count_effective_rows(weight: FloatArray | None, n_rows: int) -> float:
     """Return the effective number of rows; integer weights count as copies.
 
-    Otherwise it is Kish's effective size, the square of the sum over the sum of squares: ten rows of the
-    weight 1 and a thousand of nearly none are worth ten.
+    Otherwise it is Kish's effective sample size, the square of the sum over the sum of squares.
 
     >>> count_effective_rows(np.array([2.0, 1.0]), 2), count_effective_rows(np.array([0.5, 0.5]), 2)
     (3.0, 2.0)

@@ -416,7 +416,7 @@ def _with_story(error: Exception) -> Exception:
     return error.with_traceback(None)
 
 
-# -- values that are kept between tiles -------------------------------------------------------------------
+# -- values that are kept between tiles ----------------------------------------------------------------------
 
 _lock = threading.Lock()
 _at_hand: dict[str, Any] = {}
@@ -434,7 +434,7 @@ def _loaded(keys: Sequence[str], blobs: Sequence[ByteArray]) -> Any:
         return known[keys[-1]]
 
 
-# -- being stopped ----------------------------------------------------------------------------------------
+# -- being stopped -------------------------------------------------------------------------------------------
 
 _running: dict[str, set[TaskGroup]] = {}
 _stopped: deque[str] = deque(maxlen=100)  # runs that nobody waits for any more

@@ -235,7 +235,7 @@ def test_a_table_is_made_of_what_was_read(written: Written) -> None:
     assert table.schema.target.classes == ("died", "lived")
 
 
-# -- what raises an error ----------------------------------------------------------------------------------
+# -- what raises an error ------------------------------------------------------------------------------------
 
 
 def zipped() -> bytes:

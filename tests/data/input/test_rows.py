@@ -32,7 +32,7 @@ NEW = {"stage": ["I", None], "age": [60, 30], "smoker": [True, None], "ward": ["
 CODES = [[60, 0, 1, 1, 1], [30, 1, nan, nan, 1]]
 
 
-# -- arrays -----------------------------------------------------------------------------------------------
+# -- arrays --------------------------------------------------------------------------------------------------
 
 
 def test_a_whole_float_array_is_returned_as_it_is():
@@ -80,7 +80,7 @@ def test_new_rows_get_the_standard_messages_too(rows, message):
         encode_rows(rows, NUMBERS, [0])
 
 
-# -- frames -----------------------------------------------------------------------------------------------
+# -- frames --------------------------------------------------------------------------------------------------
 
 
 def test_columns_of_a_frame_are_matched_by_name_in_any_order(as_frame):
@@ -170,7 +170,7 @@ def test_a_column_without_any_value_fits_every_kind():
     assert np.isnan(encode_rows(frame, PATIENTS, range(5))).all()
 
 
-# -- unknown categories -----------------------------------------------------------------------------------
+# -- unknown categories --------------------------------------------------------------------------------------
 
 
 def test_unknown_categories_count_as_missing_with_one_warning(as_frame):
@@ -202,7 +202,7 @@ def test_an_unknown_category_leaves_a_question_open():
         assert_array_equal(encode_rows(frame, PATIENTS, [4]), [[1], [nan]])
 
 
-# -- missing values ---------------------------------------------------------------------------------------
+# -- missing values ------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("rows", [X, pl.DataFrame(X, schema=["a", "b", "c"])])
@@ -219,11 +219,11 @@ def test_missing_values_behind_a_question_raise_an_error_too():
 
 @pytest.mark.parametrize("policy", [{"handle_unknown": "ignore"}, {"handle_missing": "drop"}])
 def test_a_policy_that_does_not_exist_raises_an_error(policy):
-    with pytest.raises(DataError, match="must be one of"):
+    with pytest.raises(DataError, match="is unknown: choose one of"):
         encode_rows(X, NUMBERS, [0], **policy)
 
 
-# -- agreement with the table -----------------------------------------------------------------------------
+# -- agreement with the table --------------------------------------------------------------------------------
 
 cells = st.tuples(
     st.one_of(st.none(), st.floats(allow_nan=False, allow_infinity=False)),

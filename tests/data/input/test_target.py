@@ -104,5 +104,5 @@ def test_no_target_raises_an_error_as_in_scikit_learn():
 
 
 def test_an_unknown_task_raises_an_error():
-    with pytest.raises(DataError, match=r"task must be .* and is 'ranking'"):
+    with pytest.raises(DataError, match=r"task='ranking' is unknown"):
         Table.from_arrays(X, Y, task="ranking")

@@ -19,7 +19,7 @@ def rows_of(sizes: list[int]) -> tuple[Table, LongArray]:
     return Table.from_arrays(np.arange(float(n_rows))[:, None], ["no", "yes"] * (n_rows // 2)), groups
 
 
-# -- one kind ---------------------------------------------------------------------------------------------
+# -- one kind ------------------------------------------------------------------------------------------------
 
 
 def test_rows_to_learn_from_and_rows_held_out_are_flags() -> None:
@@ -50,7 +50,7 @@ def test_a_fold_of_some_rows_is_spread_over_all() -> None:
     assert fold.held_out.tolist() == [False, False, True, False, False]
 
 
-# -- fewer than asked -------------------------------------------------------------------------------------
+# -- fewer than asked ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("draw", [draw_folds, draw_stable_folds])

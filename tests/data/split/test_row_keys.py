@@ -70,7 +70,7 @@ def table_of(frame: pd.DataFrame, **kwargs: Any) -> Table:
     return Table.from_frame(frame, target="outcome", **kwargs)
 
 
-# -- hashes -----------------------------------------------------------------------------------------------
+# -- hashes --------------------------------------------------------------------------------------------------
 
 
 def test_mixing_is_the_end_of_splitmix64():
@@ -142,7 +142,7 @@ def test_the_names_of_the_classes_change_no_key():
     assert (row_keys(table_of(renamed)) == row_keys(table_of(frame))).all()
 
 
-# -- copies and groups ------------------------------------------------------------------------------------
+# -- copies and groups ---------------------------------------------------------------------------------------
 
 
 def test_copies_are_a_step_apart_and_a_weight_is_as_many_steps():
@@ -200,7 +200,7 @@ def test_labels_are_hashed_one_by_one():
     assert len(set(label_keys([str(number) for number in range(5_000)]).tolist())) == 5_000
 
 
-# -- fair draws -------------------------------------------------------------------------------------------
+# -- fair draws ----------------------------------------------------------------------------------------------
 
 # Keys that are as bad as they come: numbers one after the other, steps of copies, and hashes of rows.
 KEYS = {
@@ -259,7 +259,7 @@ def test_bits_are_those_of_the_stream():
     assert stream_key(5, 6, 7) != stream_key(5, 6) != stream_key(6, 6)
 
 
-# -- rows that stay ---------------------------------------------------------------------------------------
+# -- rows that stay ------------------------------------------------------------------------------------------
 
 
 def test_rows_that_stay_keep_their_draws():

@@ -102,7 +102,7 @@ def test_a_row_alone_in_its_stratum_keeps_its_position():
     assert (random_positions(np.arange(100)[stay], keys[stay], (0,)) == whole[stay]).all()
 
 
-# -- strata -----------------------------------------------------------------------------------------------
+# -- strata --------------------------------------------------------------------------------------------------
 
 
 def test_strata_are_classes_with_the_rarest_first():
