@@ -54,8 +54,8 @@ console = Console(width=130)
 def trees(table: Table) -> dict[str, Tree]:
     plain = grow(table, RULES)
     strength = choose_strength(table, lambda rows, groups: grow(rows, RULES)).chosen
-    rows = split_honest_rows(table, None, 0)
-    honest = set_honest_values(grow(rows.structure, RULES), rows.values, RULES)
+    rows, _, is_structure = split_honest_rows(table, None, 0)
+    honest = set_honest_values(grow(rows.subset(is_structure), RULES), rows.subset(~is_structure), RULES)
     return {"labels": plain, "shrunk": shrink_tree(plain, strength), "honest": honest}
 
 

@@ -7,7 +7,7 @@ from sklearn.datasets import load_diabetes, load_iris
 from holdfast import GrowthRules, Table
 from holdfast.data.resampling import Units, all_draws
 from holdfast.growth import grow as nodes
-from holdfast.growth.grow import SampledRows, grow_samples, prepare_tasks
+from holdfast.growth.grow import grow_samples, prepare_tasks
 from holdfast.growth.sample import fixed_point_sample
 from holdfast.tree.tree import Tree
 
@@ -94,7 +94,7 @@ def test_they_are_grown_by_one_call_unless_limits_depend_on_the_rows():
     for rules, n_calls in (({"max_depth": 3}, 1), ({"min_samples_leaf": 0.1}, 3), ({"max_seconds": 60.0}, 3)):
         own = GrowthRules(**rules)
         fixed = fixed_point_sample(table, own)
-        assert len(prepare_tasks(table, own, fixed, SampledRows([fixed.repeats] * 3, [0, 1, 2]))) == n_calls
+        assert len(prepare_tasks(table, own, fixed, [fixed.repeats] * 3, [0, 1, 2])) == n_calls
 
 
 def test_sets_that_find_no_room_change_nothing(monkeypatch):

@@ -223,7 +223,7 @@ def test_expected_losses_by_hand() -> None:
         ({"loss_matrix": {"a": 2}}, "has the key 'a': write the true class and the predicted one"),
         ({"priors": [0.5, 0.4]}, "sum to 0.9: they must sum to 1"),
         ({"priors": {"a": 1.0, "b": 0.0}}, "hold 0.0: each must be above 0"),
-        ({"priors": "balanced"}, "priors='balanced' are none"),
+        ({"priors": "balanced"}, "priors='balanced' must be"),
         ({"priors": [0.5, 0.5], "class_weight": "balanced"}, "both weigh the classes"),
     ],
 )

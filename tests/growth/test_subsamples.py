@@ -80,5 +80,5 @@ def test_a_sample_has_some_of_the_rows(stored: StoredTable, max_samples: object)
 
 
 def test_only_a_stored_table_has_parts() -> None:
-    with pytest.raises(TypeError, match="Only a stored table has parts"):
+    with pytest.raises(TypeError, match="must be a StoredTable"):
         grow_parts(Table.from_arrays([[1.0], [2.0]], ["a", "b"]))  # type: ignore[arg-type]

@@ -12,7 +12,7 @@ import numpy as np
 from holdfast._arrays import ByteArray, FloatArray, IntArray, LongArray, frozen
 from holdfast.data.schema import Schema, Target
 from holdfast.data.table import Table
-from holdfast.growth.grow import SampledRows, compute_thresholds, grow_nodes, node_features, prepare_task
+from holdfast.growth.grow import compute_thresholds, grow_nodes, node_features, prepare_task
 from holdfast.growth.rules import SQUARED_ERROR, GrowthRules
 from holdfast.growth.sample import fixed_point, relative
 from holdfast.kernels.boosting.histogram import LEARNT
@@ -226,5 +226,5 @@ class ExactSplits:
             min_weight_fraction_leaf=min(float(least), 0.5), min_impurity_decrease=float(gain)
         )
         fixed = fixed_point(-gradient / hessian, 0, SQUARED_ERROR, counts, importance)
-        task = prepare_task(self.table, rules, fixed, SampledRows([counts], [seed]))
+        task = prepare_task(self.table, rules, fixed, [counts], [seed])
         return TreeShape(grow_nodes(self.table.coded, rules, task), task.rows)

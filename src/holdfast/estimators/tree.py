@@ -165,9 +165,9 @@ class SizedTreeEstimator(TreeParameters, TreeEstimator):
         """The tree of half of the rows, with leaf values from the other half."""
         from holdfast.growth.leaf_values import set_honest_values, split_honest_rows
 
-        rows = split_honest_rows(table, groups, self._fold_seed())
-        tree = self._labelled_tree(rows.structure, subset_groups(rows.groups, rows.asked))
-        return set_honest_values(tree, rows.values, self._whole_rules())
+        table, groups, is_structure = split_honest_rows(table, groups, self._fold_seed())
+        tree = self._labelled_tree(table.subset(is_structure), subset_groups(groups, is_structure))
+        return set_honest_values(tree, table.subset(~is_structure), self._whole_rules())
 
     def _shrink(self, tree: Tree, table: Table, groups: LongArray | None) -> Tree:
         """The tree with leaf values shrunk by the strength that folds choose."""

@@ -1,7 +1,7 @@
-"""What errors cost, and how frequent classes are where the model is used: loss matrices and priors.
+"""Loss matrices and class priors, as in rpart.
 
-Both have rpart's meaning. A loss matrix says what it costs to predict one class for a row of another. Priors
-are the fractions that the classes shall have at the root.
+A loss matrix holds the cost of predicting one class for a row of another. Priors are the fractions of the
+classes at the root.
 """
 
 import math
@@ -19,15 +19,12 @@ from holdfast.errors import ParameterError
 LossMatrix = Mapping[tuple[Label, Label], float] | Sequence[Sequence[float]] | None
 Priors = Mapping[Label, float] | Sequence[float] | None
 
-USUAL = 1.0  # what an error costs that a mapping does not name
-NEAR_1 = 1e-6  # a sum of priors that is as near to 1 is 1
-
-
-# -- as the rules hold them -------------------------------------------------------------------------------
+DEFAULT_LOSS = 1.0  # of a pair of classes that a mapping does not name
+TOLERANCE = 1e-6  # of the sum of priors
 
 
 def parse_loss_matrix(loss_matrix: Any) -> LossMatrix:
-    """The losses as a mapping from pairs of classes, or as rows of numbers; a ParameterError if they are not.
+    """Convert losses to a mapping from pairs of classes or to rows of numbers.
 
     >>> parse_loss_matrix([[0, 1], [5, 0]])
     ((0.0, 1.0), (5.0, 0.0))
@@ -35,7 +32,13 @@ def parse_loss_matrix(loss_matrix: Any) -> LossMatrix:
     if loss_matrix is None:
         return None
     if isinstance(loss_matrix, Mapping):
-        return {_pair(pair): _loss(loss, f"of {pair!r}") for pair, loss in loss_matrix.items()}
+        for pair in loss_matrix:
+            if not isinstance(pair, tuple) or len(pair) != 2:
+                raise ParameterError(
+                    f"loss_matrix has the key {pair!r}: write the true class and the predicted one, as in "
+                    "{('bad', 'good'): 5}."
+                )
+        return {pair: _check_loss(loss, f"of {pair!r}") for pair, loss in loss_matrix.items()}
     try:
         rows = [list(row) for row in loss_matrix]
     except TypeError:
@@ -49,22 +52,13 @@ def parse_loss_matrix(loss_matrix: Any) -> LossMatrix:
             "mapping such as {('bad', 'good'): 5}."
         )
     matrix = tuple(
-        tuple(_loss(loss, f"at ({i}, {j})") for j, loss in enumerate(row)) for i, row in enumerate(rows)
+        tuple(_check_loss(loss, f"at ({i}, {j})") for j, loss in enumerate(row)) for i, row in enumerate(rows)
     )
     _check_diagonal(matrix)
     return matrix
 
 
-def _pair(pair: Any) -> tuple[Label, Label]:
-    if not isinstance(pair, tuple) or len(pair) != 2:
-        raise ParameterError(
-            f"loss_matrix has the key {pair!r}: write the true class and the predicted one, as in "
-            "{('bad', 'good'): 5}."
-        )
-    return pair
-
-
-def _loss(loss: Any, where: str) -> float:
+def _check_loss(loss: Any, where: str) -> float:
     if not is_number(loss) or not 0.0 <= float(loss) < math.inf:
         raise ParameterError(f"loss_matrix {where} is {loss!r}: a loss is a number of at least 0.")
     return float(loss)
@@ -85,7 +79,7 @@ def _check_diagonal(matrix: Sequence[Sequence[float]]) -> None:
 
 
 def parse_priors(priors: Any) -> Priors:
-    """The priors as a mapping from classes, or as numbers; a ParameterError if they are no fractions of 1.
+    """Convert priors to a mapping from classes or to a tuple; a ParameterError if they do not sum to 1.
 
     >>> parse_priors({"bad": 0.2, "good": 0.8})
     {'bad': 0.2, 'good': 0.8}
@@ -94,30 +88,25 @@ def parse_priors(priors: Any) -> Priors:
         return None
     if isinstance(priors, str) or not isinstance(priors, Mapping | Sequence | np.ndarray):
         raise ParameterError(
-            f"priors={priors!r} are none: give a fraction for each class, {{'bad': 0.2, 'good': 0.8}}."
+            f"priors={priors!r} must be fractions of the classes, such as {{'bad': 0.2, 'good': 0.8}}."
         )
     fractions = list(priors.values()) if isinstance(priors, Mapping) else list(priors)
     for fraction in fractions:
         if not is_number(fraction) or not 0.0 < float(fraction) <= 1.0:
             raise ParameterError(
-                f"priors hold {fraction!r}: each must be above 0 and at most 1. Leave the rows of a class "
-                "that shall not count out."
+                f"priors hold {fraction!r}: each must be above 0 and at most 1. To ignore a class, leave its "
+                "rows out."
             )
-    if not abs(math.fsum(map(float, fractions)) - 1.0) <= NEAR_1:
-        raise ParameterError(
-            f"priors sum to {math.fsum(map(float, fractions)):.6g}: they must sum to 1, as fractions of all "
-            "rows."
-        )
+    total = math.fsum(map(float, fractions))
+    if not abs(total - 1.0) <= TOLERANCE:
+        raise ParameterError(f"priors sum to {total:.6g}: they must sum to 1, as fractions of all rows.")
     if isinstance(priors, Mapping):
         return {label: float(fraction) for label, fraction in priors.items()}
     return tuple(map(float, fractions))
 
 
-# -- by the classes of a target ---------------------------------------------------------------------------
-
-
 def read_loss_matrix(loss_matrix: LossMatrix, classes: Sequence[Label]) -> FloatArray | None:
-    """The losses as an array, true classes down and predicted ones across; None if there are none.
+    """Convert losses to an array with a row per true and a column per predicted class.
 
     A pair that a mapping does not name costs 1.
 
@@ -136,7 +125,7 @@ def read_loss_matrix(loss_matrix: LossMatrix, classes: Sequence[Label]) -> Float
             )
         return np.array(loss_matrix, np.float64)
     _check_known("loss_matrix", [label for pair in loss_matrix for label in pair], classes)
-    matrix = USUAL * (1.0 - np.eye(len(classes)))
+    matrix = DEFAULT_LOSS * (1.0 - np.eye(len(classes)))
     for (true, predicted), loss in loss_matrix.items():
         matrix[classes.index(true), classes.index(predicted)] = loss
     _check_diagonal(matrix.tolist())
@@ -144,14 +133,14 @@ def read_loss_matrix(loss_matrix: LossMatrix, classes: Sequence[Label]) -> Float
 
 
 def read_priors(priors: Priors, classes: Sequence[Label]) -> FloatArray | None:
-    """The priors in the order of the classes; None if there are none."""
+    """Convert priors to an array in the order of the classes."""
     if priors is None:
         return None
     _check_classes("priors", classes)
     if isinstance(priors, Mapping):
         _check_known("priors", list(priors), classes)
         if missing := [label for label in classes if label not in priors]:
-            raise ParameterError(f"priors have none for {quoted(missing)}: give one for each class of y.")
+            raise ParameterError(f"priors lack {quoted(missing)}: give one for each class of y.")
         return np.array([priors[label] for label in classes])
     if len(priors) != len(classes):
         raise ParameterError(
@@ -175,5 +164,5 @@ def _check_known(name: str, labels: Sequence[Label], classes: Sequence[Label]) -
 
 
 def row_totals(losses: FloatArray) -> FloatArray:
-    """What a row of each class can cost, over all classes that it could be taken for: what growth goes by."""
+    """Sum the losses of each true class, by which growth weighs the classes."""
     return np.asarray(losses.sum(axis=1), np.float64)

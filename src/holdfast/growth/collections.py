@@ -77,10 +77,10 @@ def _grow_batch(
     return grow_samples(table, rules, fixed, samples, [seed + index for index in indices])
 
 
-# -- Many trees from one large table, each on rows of its own that fit in memory -----------------------------
+# -- Many trees from one large table, each on a sample that fits in memory -----------------------------------
 
-MOST_TOGETHER = 8  # trees of a task, so that there is one for every job
-BATCH_BYTES = 2**27  # of samples that are read together: a page of a file holds rows of many
+MOST_TOGETHER = 8  # trees of a task, so that there is a task for every job
+BATCH_BYTES = 2**27  # of samples that are read together, since a page of a file holds rows of several
 
 
 def grow_subsamples(
@@ -119,11 +119,10 @@ def grow_subsamples(
     [np.float64(3.0), np.float64(3.0)]
     """
     check_table(table)
-    n_rows = _n_drawn(max_samples, table.n_rows)
-    draw = partial(_drawn, table, random_state, n_rows)
-    return _run(
-        partial(_grow_samples, table, rules, draw, random_state), n_estimators, _size(table, n_rows), n_jobs
-    )
+    n_rows = _count_drawn_rows(max_samples, table.n_rows)
+    draw = partial(_draw_rows, table, random_state, n_rows)
+    size = max(1, min(BATCH_BYTES // (8 * n_rows * table.n_features), MOST_TOGETHER))
+    return _run(partial(_grow_samples, table, rules, draw, random_state), n_estimators, size, n_jobs)
 
 
 def grow_parts(
@@ -143,22 +142,13 @@ def grow_parts(
     list of Tree
     """
     if not isinstance(table, StoredTable):
-        raise TypeError(f"Only a stored table has parts, and this is a {type(table).__name__}: store_table.")
-    task = partial(_grow_samples, table, rules, partial(_of_part, table), random_state)
+        raise TypeError(f"table must be a StoredTable, got a {type(table).__name__}: see store_table.")
+    task = partial(_grow_samples, table, rules, table.part_rows, random_state)
     return _run(task, len(table.part_starts), 1, n_jobs)
 
 
-def _drawn(table: Table, seed: int, n_rows: int, index: int) -> LongArray:
+def _draw_rows(table: Table, seed: int, n_rows: int, index: int) -> LongArray:
     return subsample(row_keys(table), (seed, Branch.SUBSAMPLES, index), n_rows)
-
-
-def _of_part(table: StoredTable, index: int) -> LongArray:
-    return table.part_rows(index)
-
-
-def _size(table: Table, n_rows: int) -> int:
-    """Choose how many trees share a task, whose samples are read together."""
-    return max(1, min(BATCH_BYTES // (8 * n_rows * table.n_features), MOST_TOGETHER))
 
 
 def _run(
@@ -174,22 +164,22 @@ def _run(
 def _grow_samples(
     table: Table, rules: GrowthRules, draw: Callable[[int], LongArray], seed: int, indices: Sequence[int]
 ) -> list[Tree]:
-    samples = _taken(table, [draw(index) for index in indices])
+    samples = _select_samples(table, [draw(index) for index in indices])
     seeds = derived_seeds([(seed, Branch.SUBSAMPLES, index, 0) for index in indices])
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", GrowthWarning)  # said once for all trees
+        warnings.simplefilter("ignore", GrowthWarning)  # raised once for all trees
         return [grow(sample, rules, random_state=own) for sample, own in zip(samples, seeds, strict=True)]
 
 
-def _taken(table: Table, rows: Sequence[LongArray]) -> list[Table]:
+def _select_samples(table: Table, rows: Sequence[LongArray]) -> list[Table]:
     """Select the rows of several samples in one pass over each column."""
     columns = list(zip(*([column[own] for own in rows] for column in table.columns), strict=True))
     weights = [None if table.weight is None else table.weight[own] for own in rows]
-    made = zip(columns, rows, weights, strict=True)
-    return [Table(table.schema, own, table.target[taken], weight) for own, taken, weight in made]
+    parts = zip(columns, rows, weights, strict=True)
+    return [Table(table.schema, part, table.target[own], weight) for part, own, weight in parts]
 
 
-def _n_drawn(max_samples: Any, n_rows: int) -> int:
+def _count_drawn_rows(max_samples: Any, n_rows: int) -> int:
     if is_integer(max_samples) and 1 <= max_samples <= n_rows:
         return int(max_samples)
     if is_number(max_samples) and not is_integer(max_samples) and 0.0 < float(max_samples) <= 1.0:
@@ -198,7 +188,7 @@ def _n_drawn(max_samples: Any, n_rows: int) -> int:
     return refuse("max_samples", max_samples, words)
 
 
-# -- What grows the trees of a collection --------------------------------------------------------------------
+# -- Learners, which grow the trees of a collection ----------------------------------------------------------
 
 Combination = Mapping[str, Any]  # one value for each parameter of a grid
 
@@ -250,9 +240,6 @@ def list_combinations(grid: Mapping[str, Iterable[Any]]) -> tuple[Combination, .
     return tuple(dict(zip(choices, values, strict=True)) for values in product(*choices.values()))
 
 
-# -- our own rules --------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, eq=False)
 class RulesLearner:
     """Grows trees by growth rules."""
@@ -282,7 +269,7 @@ def make_learner(table: Table, rules: GrowthRules, combinations: Sequence[Combin
     strange = [name for name in combinations[0] if name not in known]
     if strange:
         raise ParameterError(
-            f"grid has {quoted(strange)}, which no growth rule is called: choose from {sorted(known)}."
+            f"grid has {quoted(strange)}, which are no growth rules: choose from {sorted(known)}."
         )
     all_rules = tuple(replace(rules, **combination) for combination in combinations)
     _ = table.coded  # before the threads start

@@ -1,4 +1,4 @@
-"""What rows make of a tree that is edited: values, counts and whole subtrees."""
+"""Refit an edited tree to rows, grow subtrees of it, and summarise which rows a change affects."""
 
 from dataclasses import replace
 
@@ -26,13 +26,13 @@ def refit_nodes(
 ) -> Tree:
     """Refit counts and weights everywhere, values and impurities at the flagged nodes.
 
-    A node that no row reaches keeps its value, and with `keep_values` all do. The rules say how classes are
-    weighted; impurity is measured as in the rest of the tree.
+    A node that no row reaches keeps its value; with `keep_values` all nodes do. The rules hold the class
+    weights; impurity is measured as in the rest of the tree.
     """
-    fitted = refit_leaf_values(tree, table, _measured_alike(tree, rules or CART))
+    fitted = refit_leaf_values(tree, table, _keep_criterion(tree, rules or CART))
     is_classes = tree.schema.target.is_classes
     impurity = np.where(nodes, fitted.impurity, tree.impurity)
-    counts = class_counts(fitted)  # before values are kept that are none of these rows'
+    counts = class_counts(fitted)  # before the values, which may not be those of the rows
     tree = tree.replace(
         count=fitted.count,
         weight=fitted.weight,
@@ -54,19 +54,19 @@ def grow_subtree(tree: Tree, node: int, table: Table, rules: GrowthRules | None 
         raise EditError(
             f"Nothing grows at node {node}: none of the {table.n_rows} rows of the table reaches it."
         )
-    return grow(table.subset(reaching), _measured_alike(tree, CART) if rules is None else rules)
+    return grow(table.subset(reaching), _keep_criterion(tree, CART) if rules is None else rules)
 
 
-def _measured_alike(tree: Tree, rules: GrowthRules) -> GrowthRules:
+def _keep_criterion(tree: Tree, rules: GrowthRules) -> GrowthRules:
     """Return rules with the criterion of the tree, or the default if it is another library's."""
     is_classes = tree.schema.target.is_classes
     is_known = tree.criterion in CLASS_CRITERIA if is_classes else is_for_numbers(tree.criterion)
-    usual = "gini" if is_classes else "squared_error"
-    criterion = tree.criterion if is_known else usual
+    default = "gini" if is_classes else "squared_error"
+    criterion = tree.criterion if is_known else default
     return replace(rules, criterion=criterion, quantile=None, threshold_cost=False)
 
 
-# -- Which rows are concerned --------------------------------------------------------------------------------
+# -- Summary of a change -------------------------------------------------------------------------------------
 
 MOST_LEAVES = 4
 LEAST_ROWS = 0.05  # of a leaf

@@ -24,7 +24,7 @@ from holdfast.growth.rules import CART, GrowthRules, count_drawn_features, is_gu
 from holdfast.growth.sample import FixedPointSample, first_sample, fixed_point_sample, row_weight
 from holdfast.kernels.growth import nodes as kernels
 from holdfast.kernels.growth.categories import MOST_LISTED
-from holdfast.kernels.growth.constraints import N_GUIDED, Guide, Top
+from holdfast.kernels.growth.constraints import N_GUIDED, Guide
 from holdfast.kernels.growth.criteria import Plan
 from holdfast.kernels.growth.grow import grow as grow_kernel
 from holdfast.kernels.growth.histogram import Coded, Sample, Samples
@@ -79,24 +79,18 @@ def grow_samples(
 
     With the draws behind the samples, a row that is drawn twice is one row of twice the weight.
 
-    Trees that are alike are made ready together, grown by one call of the compiled part, which releases the
-    lock of the interpreter, and finished together: so threads hardly wait for each other.
+    Trees with the same limits are prepared together, grown by one call of the kernel, which releases the
+    interpreter lock, and built together, so that threads hardly wait for each other.
     """
     coded = select_coded(table, rules)
+    grown = []
+    for task in prepare_tasks(table, rules, fixed, samples, seeds, draws):
+        grown += build_trees(table, rules, fixed, task, grow_nodes(coded, rules, task))
     trees = []
-    for task in prepare_tasks(table, rules, fixed, SampledRows(samples, seeds, draws)):
-        trees += build_trees(table, rules, fixed, task, grow_nodes(coded, rules, task))
-    return [
-        _postprocess(tree, table, rules, fixed, counts) for tree, counts in zip(trees, samples, strict=True)
-    ]
-
-
-def _postprocess(
-    tree: Tree, table: Table, rules: GrowthRules, fixed: FixedPointSample, counts: IntArray
-) -> Tree:
-    """Prune the tree, and make its values follow losses and monotone constraints."""
-    tree = set_decisions(enforce_monotonicity(tree), table, fixed, counts)
-    return enforce_monotonicity(prune_by_rules(tree, rules, table, fixed.value_sample, counts))
+    for tree, counts in zip(grown, samples, strict=True):
+        tree = set_decisions(enforce_monotonicity(tree), table, fixed, counts)
+        trees.append(enforce_monotonicity(prune_by_rules(tree, rules, table, fixed.value_sample, counts)))
+    return trees
 
 
 # -- Prepare growth tasks ------------------------------------------------------------------------------------
@@ -111,52 +105,55 @@ class Task(NamedTuple):
     limits: Limits
     counts: IntArray  # (trees, rows) how often each tree has each row of the table
     samples: Samples
-    rows: IntArray  # those of the first tree, then those of the second: those that it has
-    leaves_in_memory: int  # for which the budget has room
+    rows: IntArray  # row numbers of the first tree, then of the second, and so on
+    leaves_in_memory: int  # that fit in the memory limit
     values: RankValues  # empty unless splits are drawn at random
     guide: Guide
-    pinball: Pinball | None  # where nodes say a quantile; the rows then stand in the order of their targets
+    pinball: Pinball | None  # where nodes predict a quantile; the rows are then sorted by target
 
 
-class SampledRows(NamedTuple):
-    """Samples of the rows, one entry per tree."""
-
-    counts: Sequence[IntArray]  # how often it has each row of the table
-    seeds: Sequence[int]
-    draws: Sequence[Draws] | None = None  # behind the counts
-
-    def one_by_one(self) -> "list[SampledRows]":
-        """Return a sample object for each tree."""
-        draws = [None] * len(self.counts) if self.draws is None else [[own] for own in self.draws]
-        every = zip(self.counts, self.seeds, draws, strict=True)
-        return [SampledRows([counts], [seed], own) for counts, seed, own in every]
-
-
-def prepare_tasks(table: Table, rules: GrowthRules, fixed: FixedPointSample, rows: SampledRows) -> list[Task]:
+def prepare_tasks(
+    table: Table,
+    rules: GrowthRules,
+    fixed: FixedPointSample,
+    samples: Sequence[IntArray],
+    seeds: Sequence[int],
+    draws: Sequence[Draws] | None = None,
+) -> list[Task]:
     """Prepare growth tasks in tree order: a single one if limits do not depend on a tree's rows."""
-    if not rows.counts:
+    if not samples:
         return []
-    if len(rows.counts) > 1 and not _are_alike(table, rules, fixed):
-        return [prepare_task(table, rules, fixed, own) for own in rows.one_by_one()]
-    return [prepare_task(table, rules, fixed, rows)]
+    if len(samples) == 1 or _has_common_limits(table, rules, fixed):
+        return [prepare_task(table, rules, fixed, samples, seeds, draws)]
+    every = zip(samples, seeds, [None] * len(samples) if draws is None else draws, strict=True)
+    return [
+        prepare_task(table, rules, fixed, [counts], [seed], None if own is None else [own])
+        for counts, seed, own in every
+    ]
 
 
-def _are_alike(table: Table, rules: GrowthRules, fixed: FixedPointSample) -> bool:
-    """Return True if trees have the same limits whatever their rows."""
+def _has_common_limits(table: Table, rules: GrowthRules, fixed: FixedPointSample) -> bool:
+    """Return True if the limits of a tree do not depend on its rows."""
     fractions = not all(isinstance(n, Integral) for n in (rules.min_samples_leaf, rules.min_samples_split))
     depends = rules.min_weight_fraction_leaf or rules.min_impurity_decrease or _shrinks(table, rules)
-    own = depends or fixed.criterion.quantile is not None
     budgets = rules.max_seconds is not None or rules.memory_limit is not None
-    return not (own or budgets or fractions)
+    return not (depends or fixed.criterion.quantile is not None or budgets or fractions)
 
 
-def prepare_task(table: Table, rules: GrowthRules, fixed: FixedPointSample, sampled: SampledRows) -> Task:
+def prepare_task(
+    table: Table,
+    rules: GrowthRules,
+    fixed: FixedPointSample,
+    samples: Sequence[IntArray],
+    seeds: Sequence[int],
+    draws: Sequence[Draws] | None = None,
+) -> Task:
     """Prepare one task for trees with the same limits."""
-    counts, draws = _stack(sampled.counts), sampled.draws
+    counts = _stack(samples)
     n_rows = counts.sum(axis=1, dtype=np.int64)
     if not n_rows.all():
         raise DataError("There is nothing to grow a tree on: none of the rows counts.")
-    # Of several trees, the least: nothing depends on it but what pruning would cut from all of them.
+    # Of several trees the least: it matters only for splits that pruning would remove from all of them.
     least_rows = int(n_rows.min())
     weight = least_rows if fixed.weight is None else int((counts @ fixed.weight).min())
     coded = select_coded(table, rules)
@@ -183,7 +180,7 @@ def prepare_task(table: Table, rules: GrowthRules, fixed: FixedPointSample, samp
         plan=plan,
         limits=limits,
         counts=counts,
-        samples=fixed.samples(counts, repeats, start, np.array(sampled.seeds, np.int64) & 0xFFFFFFFF),
+        samples=fixed.samples(counts, repeats, start, np.array(seeds, np.int64) & 0xFFFFFFFF),
         rows=rows,
         leaves_in_memory=room,
         values=get_rank_values(table, rules),
@@ -206,7 +203,7 @@ def _numbers(counts: IntArray) -> IntArray:
 
 
 def select_coded(table: Table, rules: GrowthRules) -> Coded:
-    """Select the coded columns that the rules split on: all, or the questions alone."""
+    """Select the coded columns that the rules split on: all, or the custom features alone."""
     if not rules.custom_features_only:
         return table.coded
     if not table.schema.custom_features:
@@ -252,7 +249,7 @@ def _plan(rules: GrowthRules, fixed: FixedPointSample, n_rows: int, weight: int)
 
 
 def _limits(rules: GrowthRules, fixed: FixedPointSample, n_rows: int, weight: int, n_features: int) -> Limits:
-    # A gain is counted in units of weight, times those of the target as often as impurity has them.
+    # Gains are in units of weight times a power of the units of the target.
     gain_unit = (fixed.total_unit / fixed.weight_unit) ** fixed.criterion.target_power
     max_leaves = min(
         rules.max_leaf_nodes or NO_LIMIT,
@@ -275,14 +272,13 @@ def _limits(rules: GrowthRules, fixed: FixedPointSample, n_rows: int, weight: in
 def _least_risk(rules: GrowthRules, fixed: FixedPointSample) -> float:
     """Return the risk below which a node becomes a leaf, since pruning would cut all below it; else 0.
 
-    Two leaves cost twice ccp_alpha, and what they save is at most the risk of the node. The fraction of
-    errors is at most the impurity. Left to pruning where anything else than these two has a say, and with
-    numbers, the last bits of whose means come from the leaves.
+    Two leaves cost twice ccp_alpha and save at most the risk of the node, and the fraction of errors is at
+    most the impurity. With other criteria, limits or constraints, and for regression, it is left to pruning.
     """
     is_simple = fixed.criterion.name == "gini" and fixed.losses is None
     by_alpha = rules.pruning_confidence is None and rules.ccp_risk in (None, "misclassification")
     if is_simple and by_alpha and not rules.is_best_first and not is_guided(rules):
-        return rules.ccp_alpha * (1.0 - 1e-9)  # not where they are equal but for rounding
+        return rules.ccp_alpha * (1.0 - 1e-9)  # a margin for rounding
     return 0.0
 
 
@@ -302,19 +298,19 @@ SET_BYTES = 2**22  # memory for sets of categories at first
 def grow_nodes(coded: Coded, rules: GrowthRules, task: Task) -> kernels.Grown:
     """Grow the nodes of the trees; the rows of the task are left in the order of their leaves."""
     rows, n_trees = task.rows, len(task.samples.seed)
-    kernel, given = _kernel(coded, rules, task)
-    growing, grown = _rooms(coded, task)
-    as_given = rows.copy()
+    kernel, inputs = _choose_kernel(coded, rules, task)
+    growing, grown = _allocate(coded, task)
+    original = rows.copy()
     with stop_flag() as stop, _deadline(rules.max_seconds, stop):
         while True:
             n_steps = coded.ranks.size * n_trees
-            call_kernel(kernel, *given, stop, growing, grown, stop=stop, n_steps=n_steps)
+            call_kernel(kernel, *inputs, stop, growing, grown, stop=stop, n_steps=n_steps)
             if not (grown.counters[:, kernels.STATE] == kernels.NO_ROOM).any():
                 break
             growing = growing._replace(in_set=np.empty(4 * len(growing.in_set), np.int8))
             grown = grown._replace(in_set=np.empty(n_trees * len(growing.in_set), np.bool_))
             grown.counters[:] = 0
-            rows[:] = as_given
+            rows[:] = original
     n_nodes, n_set = grown.counters[:, [kernels.N_NODES, kernels.N_SET]].sum(axis=0)
     return kernels.Grown(
         grown.fields[:n_nodes].copy(),
@@ -324,12 +320,15 @@ def grow_nodes(coded: Coded, rules: GrowthRules, task: Task) -> kernels.Grown:
     )
 
 
-def _kernel(coded: Coded, rules: GrowthRules, task: Task) -> tuple[Callable[..., None], tuple[Any, ...]]:
+def _choose_kernel(
+    coded: Coded, rules: GrowthRules, task: Task
+) -> tuple[Callable[..., None], tuple[Any, ...]]:
     """Choose the kernel and its first arguments."""
     plan, limits, samples, rows, guide = task.plan, task.limits, task.samples, task.rows, task.guide
     if task.pinball is not None:
-        given = (plan, task.pinball, limits, coded, first_sample(samples), rows, int(samples.seed[0]), guide)
-        return _one_tree(grow_quantiles), given
+        seed = int(samples.seed[0])
+        inputs = (plan, task.pinball, limits, coded, first_sample(samples), rows, seed, guide)
+        return _one_tree(grow_quantiles), inputs
     most_rows = _most_rows(task)
     histograms = _histograms(coded, rules, plan, limits, most_rows)
     compact = make_compact_rows(coded, limits, most_rows)
@@ -352,13 +351,13 @@ def _most_rows(task: Task) -> int:
     return int(np.diff(task.samples.start).max())
 
 
-def _rooms(coded: Coded, task: Task) -> tuple[kernels.Growing, kernels.Grown]:
+def _allocate(coded: Coded, task: Task) -> tuple[kernels.Growing, kernels.Grown]:
     """Allocate memory for nodes; untouched pages cost nothing."""
     limits, n_trees = task.limits, len(task.samples.seed)
     n_nodes = 2 * min(_most_rows(task), limits.max_leaves)
     if limits.max_depth < 20:
         n_nodes = min(n_nodes, 2 << limits.max_depth)
-    widest = int(coded.n_codes[coded.is_subset > 0].max(initial=0))
+    widest = _widest(coded)
     n_flags = min(n_nodes * widest, max(SET_BYTES, 4 * widest))
     return (
         kernels.Growing(
@@ -410,26 +409,34 @@ def build_trees(
     table: Table, rules: GrowthRules, fixed: FixedPointSample, task: Task, grown: kernels.Grown
 ) -> list[Tree]:
     """Build the trees of the task, before pruning and monotone constraints."""
-    fields = _by_all_rows(grown.fields, task, grown)
+    fields = grown.fields
+    if len(grown.counters) > 1:  # number the rows among those of all trees
+        first = np.repeat(task.samples.start[:-1], grown.counters[:, kernels.N_NODES])
+        fields[:, kernels.START] += first
+        fields[:, kernels.END] += first
     drawn = read_drawn_thresholds(fields, task.rows, select_coded(table, rules), task.values)
-    if rules.custom_features_only:  # which stand after the columns
+    if rules.custom_features_only:  # they come after the columns
         fields[fields[:, kernels.FEATURE] >= 0, kernels.FEATURE] += len(table.schema.columns)
     value, weight, impurity = _values(fixed, task, fields, grown)
+    threshold, prescribed = compute_thresholds(table, fields, drawn), task.guide.top.threshold
+    if len(prescribed):  # exactly the numbers that the user wrote
+        places = np.flatnonzero((fields[:, kernels.SLOT] >= 0) & (fields[:, kernels.LEFT] >= 0))
+        threshold[places] = prescribed[fields[places, kernels.SLOT]]
     parts = {
         "feature": node_features(table, fields),
-        "threshold": _restore_prescribed(compute_thresholds(table, fields, drawn), fields, task.guide.top),
+        "threshold": threshold,
         "left": fields[:, kernels.LEFT].astype(np.int32),
         "right": fields[:, kernels.RIGHT].astype(np.int32),
         "missing_left": fields[:, kernels.MISSING_LEFT] == 1,
         "set_start": np.where(fields[:, kernels.LEFT] < 0, -1, fields[:, kernels.SET_START]),
         "value": value,
-        "count": _rows_at(task, fields),
+        "count": _count_rows(task, fields),
         "weight": weight,
         "impurity": impurity,
     }
     parts = {name: frozen(part) for name, part in parts.items()}
     in_set, monotone = frozen(grown.in_set), make_monotone(table.schema, rules)
-    trees, sets = [], _until(grown, kernels.N_SET)
+    trees, sets = [], _offsets(grown, kernels.N_SET)
     for index, nodes in enumerate(_nodes(grown)):
         tree = Tree(
             schema=table.schema,
@@ -443,26 +450,16 @@ def build_trees(
     return trees
 
 
-def _until(grown: kernels.Grown, counter: int) -> list[int]:
+def _offsets(grown: kernels.Grown, counter: int) -> list[int]:
     """Return where the entries of each tree begin among those of all trees, and the end."""
     return [0, *np.cumsum(grown.counters[:, counter]).tolist()]
 
 
 def _nodes(grown: kernels.Grown) -> list[slice]:
-    until = _until(grown, kernels.N_NODES)
-    return [slice(first, last) for first, last in pairwise(until)]
+    return [slice(first, last) for first, last in pairwise(_offsets(grown, kernels.N_NODES))]
 
 
-def _by_all_rows(fields: LongArray, task: Task, grown: kernels.Grown) -> LongArray:
-    """Count the rows of the nodes among the rows of all trees."""
-    if len(grown.counters) > 1:
-        first = np.repeat(task.samples.start[:-1], grown.counters[:, kernels.N_NODES])
-        fields[:, kernels.START] += first
-        fields[:, kernels.END] += first
-    return fields
-
-
-def _rows_at(task: Task, fields: LongArray) -> FloatArray:
+def _count_rows(task: Task, fields: LongArray) -> FloatArray:
     """Count the rows that reached every node."""
     counts, rows, start = task.counts, task.rows, task.samples.start
     own = (
@@ -487,14 +484,6 @@ def _values(
     ]
     value, weight, impurity = (np.concatenate(part) for part in zip(*of_trees, strict=True))
     return value, weight, impurity
-
-
-def _restore_prescribed(threshold: FloatArray, fields: LongArray, top: Top) -> FloatArray:
-    """Set prescribed thresholds to exactly the numbers that the user wrote."""
-    nodes = np.flatnonzero((fields[:, kernels.SLOT] >= 0) & (fields[:, kernels.LEFT] >= 0))
-    if len(top.threshold):
-        threshold[nodes] = top.threshold[fields[nodes, kernels.SLOT]]
-    return threshold
 
 
 def _notes(rules: GrowthRules, counters: LongArray, leaves_in_memory: int) -> tuple[str, ...]:
@@ -527,12 +516,12 @@ def compute_thresholds(table: Table, fields: LongArray, drawn: FloatArray | None
     """
     threshold, features = np.full(len(fields), np.nan), node_features(table, fields)
     below, above = fields[:, kernels.LAST_LEFT], fields[:, kernels.FIRST_RIGHT]
-    asks = (features != LEAF) & (below >= 0)
-    threshold[asks & (above < 0)] = KNOWN
-    between = np.flatnonzero(asks & (above >= 0))
-    asked = features[between].astype(np.int64)
-    middle = _midpoints(table, asked, below[between], above[between]) if drawn is None else drawn[between]
-    is_ordered = np.array([feature.kind == "ordered" for feature in table.schema.features])[asked]
+    is_threshold = (features != LEAF) & (below >= 0)
+    threshold[is_threshold & (above < 0)] = KNOWN
+    between = np.flatnonzero(is_threshold & (above >= 0))
+    split_on = features[between].astype(np.int64)
+    middle = _midpoints(table, split_on, below[between], above[between]) if drawn is None else drawn[between]
+    is_ordered = np.array([feature.kind == "ordered" for feature in table.schema.features])[split_on]
     threshold[between] = np.where(is_ordered, np.floor(middle) + 0.5, middle)
     return threshold
 
@@ -586,10 +575,10 @@ def read_drawn_thresholds(
     return drawn
 
 
-# -- What growing a tree takes of memory ---------------------------------------------------------------------
+# -- Memory that growing a tree needs ------------------------------------------------------------------------
 
 NUMBER = 8  # bytes of one number
-FINISHED = 80  # bytes of a node in a tree, apart from its values
+FINISHED = 80  # bytes of a node in a tree, without its values
 
 
 def bytes_of_rows(coded: Coded, plan: Plan, n_rows: int) -> int:
@@ -630,20 +619,24 @@ def _widest(coded: Coded) -> int:
     return int(coded.n_codes[coded.is_subset > 0].max(initial=0))
 
 
-# -- Room for the rows of one small node at a time, which fits a cache that the whole table does not ---------
+# -- Buffers for the rows of one small node, which fit into a processor cache --------------------------------
 
-COMPACT_ROWS = 2048  # of a node whose subtree is grown there
+COMPACT_ROWS = 2048  # greatest number of rows of such a node
 
 
 def make_compact_rows(coded: Coded, limits: Limits, n_rows: int) -> CompactRows:
     """Allocate compact rows for small nodes; empty where they would not help."""
     n_features, n_drawn = len(coded.ranks), limits.n_drawn
-    # Subtrees are grown one after the other only depth first; and all features are moved, drawn or not.
+    # Only depth-first growth finishes one subtree before the next. All features are copied, drawn or not.
     is_worth_it = n_rows >= 4 * COMPACT_ROWS and n_features <= 16 * (n_drawn or n_features)
-    return _room(coded, COMPACT_ROWS) if is_worth_it and not limits.best_first else _no_room()
+    return (
+        _allocate_compact_rows(coded, COMPACT_ROWS)
+        if is_worth_it and not limits.best_first
+        else _no_compact_rows()
+    )
 
 
-def _room(coded: Coded, n_rows: int) -> CompactRows:
+def _allocate_compact_rows(coded: Coded, n_rows: int) -> CompactRows:
     codes = np.empty((len(coded.codes), n_rows), np.uint32)
     ranks = np.empty((len(coded.ranks), n_rows), np.int32)
     weight, total, square = (np.empty(n_rows, np.int64) for _ in range(3))
@@ -663,19 +656,19 @@ def _room(coded: Coded, n_rows: int) -> CompactRows:
 
 
 @cache
-def _no_room() -> CompactRows:
-    return _room(code_columns([Feature("none")], [np.zeros(1)]), 0)
+def _no_compact_rows() -> CompactRows:
+    return _allocate_compact_rows(code_columns([Feature("none")], [np.zeros(1)]), 0)
 
 
-# -- Room for the rows of small nodes in the order of every feature ------------------------------------------
+# -- Buffers for the rows of small nodes in the order of every feature ---------------------------------------
 
-# Nodes of up to so many rows are sorted where bins have no close bounds: of numbers, and of many classes by
-# the Gini impurity. Two classes have close ones, so that few features are opened, however many there are:
-# they are sorted where at most FEW_COLUMNS have to be. By other criteria, whose gains are not ruled out by
-# products alone, classes are counted down to FEW_ROWS.
+# Nodes of up to MANY_ROWS rows are sorted where the bounds on the gain of a bin are loose: in regression, and
+# for three or more classes with the Gini impurity. For two classes the bounds are close and few features are
+# searched, so rows are sorted only with at most FEW_COLUMNS columns. With other criteria only nodes of up to
+# FEW_ROWS rows are sorted.
 MANY_ROWS = 1024
 FEW_COLUMNS = 16
-LEAST_LEAVES = 16  # of a tree, for sorting many rows to pay
+LEAST_LEAVES = 16  # of a tree for which sorting many rows pays off
 LEAST_CODES = FEW_ROWS // 4 + 1  # columns of fewer values are counted, as in `search`
 MOST_SORTED = 2**22  # row numbers, of four bytes
 
@@ -686,7 +679,7 @@ def make_sorted_rows(
     """Allocate sorted rows of a compact node or small table; empty where they would not help."""
     n_features, n_table = coded.ranks.shape
     n_places = len(compact.origin) or (n_rows if n_rows < 4 * COMPACT_ROWS else 0)
-    # Where features are drawn, most of what is kept in order would never be asked.
+    # With drawn features, most of the sorted columns would never be searched.
     is_of_use = not limits.n_drawn and rules.splitter != "random" and rules.memory_limit is None
     if not is_of_use or n_features * n_places > MOST_SORTED:
         n_places = 0

@@ -1,4 +1,4 @@
-"""Reduced-error pruning: a subtree stays only if rows that it was not grown on speak for it."""
+"""Pruning by held-out rows: reduced-error pruning, and merging of leaves that do not differ significantly."""
 
 import warnings
 from math import sqrt
@@ -14,7 +14,7 @@ from holdfast.data.folds import assign_strata, random_positions, read_groups, se
 from holdfast.data.row_keys import copies_as_groups, unit_keys
 from holdfast.data.row_order import canonical
 from holdfast.data.table import Table
-from holdfast.errors import GrowthWarning, ParameterError
+from holdfast.errors import GrowthWarning
 from holdfast.growth.grow import grow_samples
 from holdfast.growth.leaf_values import refit_values
 from holdfast.growth.pruning import check_rows
@@ -77,10 +77,10 @@ def grow_reduced_error(
     fixed = fixed_point_sample(table, rules)
     if held_out.all():  # a single row, or group
         return grow_samples(table, rules, fixed, [fixed.repeats], [seed])[0]
-    is_learnt = (~held_out).astype(np.int32)
-    own = balanced_on(table, rules, is_learnt)
-    fixed_learnt = fixed_point_sample(table, own)
-    tree = grow_samples(table, own, fixed_learnt, [fixed_learnt.repeats * is_learnt], [seed])[0]
+    is_learned = (~held_out).astype(np.int32)
+    own = balanced_on(table, rules, is_learned)
+    sample = fixed_point_sample(table, own)
+    tree = grow_samples(table, own, sample, [sample.repeats * is_learned], [seed])[0]
     for note in tree.notes:
         warnings.warn(note, GrowthWarning, stacklevel=2)
     smaller = prune_reduced_error(tree, table.subset(held_out))
@@ -91,35 +91,35 @@ def _node_losses(tree: Tree, table: Table) -> FloatArray:
     """Compute the loss of every node as a leaf on the rows that reach it."""
     check_rows(tree, table)
     weight = np.ones(table.n_rows) if table.weight is None else scaled(table.weight)[0]
-    lost = _lost_classes if tree.schema.target.is_classes else _lost_numbers
-    tree, target = _on_one_scale(tree, table.target)
+    row_losses = _class_losses if tree.schema.target.is_classes else _number_losses
+    tree, target = _scale_together(tree, table.target)
     losses = np.zeros(tree.n_nodes)
     rows, node = np.arange(table.n_rows), tree.apply(table)
     while len(rows):  # from the leaves up, all rows at once
-        np.add.at(losses, node, weight[rows] * lost(tree, node, target[rows]))
+        np.add.at(losses, node, weight[rows] * row_losses(tree, node, target[rows]))
         rows, node = rows[node > 0], tree.parent[node[node > 0]]
     return losses
 
 
-def _lost_classes(tree: Tree, node: IntArray, target: Any) -> FloatArray:
+def _class_losses(tree: Tree, node: IntArray, target: Any) -> FloatArray:
     if tree.loss_matrix is not None:
         return np.asarray(tree.loss_matrix[target, tree.outcome[node]], np.float64)
     return np.asarray(tree.outcome[node] != target, np.float64)
 
 
-def _lost_numbers(tree: Tree, node: IntArray, target: Any) -> FloatArray:
+def _number_losses(tree: Tree, node: IntArray, target: Any) -> FloatArray:
     value = tree.value[node, 0]
     if (quantile := parse_quantile(tree.criterion)) is not None:
         apart = target - value
         return np.asarray(np.where(apart > 0, quantile * apart, (quantile - 1.0) * apart), np.float64)
     if tree.criterion == "poisson":
         mean = np.maximum(value, LEAST)
-        surprise = np.where(target > 0, target * np.log(np.where(target > 0, target, 1.0) / mean), 0.0)
-        return np.asarray(surprise - target + mean, np.float64)
+        divergence = np.where(target > 0, target * np.log(np.where(target > 0, target, 1.0) / mean), 0.0)
+        return np.asarray(divergence - target + mean, np.float64)
     return np.asarray(np.square(target - value), np.float64)
 
 
-def _on_one_scale(tree: Tree, target: Any) -> tuple[Tree, Any]:
+def _scale_together(tree: Tree, target: Any) -> tuple[Tree, Any]:
     """Scale tree and targets by a power of two so that squares cannot overflow or vanish."""
     if tree.schema.target.is_classes or tree.criterion == "poisson":
         return tree, target
@@ -127,10 +127,10 @@ def _on_one_scale(tree: Tree, target: Any) -> tuple[Tree, Any]:
     return tree.replace(value=np.ldexp(tree.value, -exponent)), np.ldexp(target, -exponent)
 
 
-# -- Leaves of one node that rows held out cannot tell apart become one --------------------------------------
+# -- Merging of similar leaves -------------------------------------------------------------------------------
 
-SIMILAR = 0.2  # siblings stay apart if chance alone would part them so far less often than this
-FRACTION_TESTED = 1 / 3  # of the rows, held out to tell leaves apart
+SIMILAR = 0.2  # p-value from which sibling leaves are merged
+FRACTION_TESTED = 1 / 3  # of the rows, held out for the tests
 
 
 def merge_similar_leaves(
@@ -138,9 +138,9 @@ def merge_similar_leaves(
 ) -> Tree:
     """Merge sibling leaves that new rows cannot distinguish.
 
-    From the bottom up, two leaves of one node are compared by the classes of their rows (chi-squared) or by
-    the means of their numbers (Welch), weights and groups by their design effect. The values stay as they
-    are: those of the node above, where leaves are joined.
+    From the bottom up, two leaves of one node are compared by the classes of their rows (chi-squared test) or
+    by their means (Welch's test); weights and groups enter by their design effect. Merged leaves take the
+    value of the node above.
 
     >>> from holdfast import Table, grow
     >>> tree = grow(Table.from_arrays([[1.0], [2.0], [3.0]], ["a", "b", "b"]))
@@ -150,8 +150,7 @@ def merge_similar_leaves(
     """
     tree = as_tree(tree)
     check_rows(tree, table)
-    if not 0 < level < 1:
-        raise ParameterError(f"level={level!r} is out of range: it must lie between 0 and 1.")
+    check_fraction("level", level)
     leaves, is_leaf = tree.apply(table), tree.feature == LEAF
     for node in range(tree.n_nodes - 1, -1, -1):  # preorder: children stand after their parent
         left, right = int(tree.left[node]), int(tree.right[node])
@@ -184,12 +183,12 @@ def compute_p_value(table: Table, groups: LongArray | None, left: BoolArray, rig
 def _chi_squared(fractions: FloatArray, sizes: FloatArray) -> float:
     from scipy.special import chdtrc
 
-    seen = fractions * sizes[:, None]
-    seen = seen[:, seen.sum(axis=0) > 0]
-    if seen.shape[1] < 2:
+    observed = fractions * sizes[:, None]
+    observed = observed[:, observed.sum(axis=0) > 0]
+    if observed.shape[1] < 2:
         return 1.0
-    expected = seen.sum(axis=0) * (sizes / sizes.sum())[:, None]
-    return float(chdtrc(seen.shape[1] - 1, float(((seen - expected) ** 2 / expected).sum())))
+    expected = observed.sum(axis=0) * (sizes / sizes.sum())[:, None]
+    return float(chdtrc(observed.shape[1] - 1, float(((observed - expected) ** 2 / expected).sum())))
 
 
 def _welch(difference: float, spreads: list[float], sizes: list[float]) -> float:

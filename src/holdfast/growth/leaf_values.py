@@ -1,8 +1,7 @@
-"""The same questions, with leaf values from other rows than those that the tree was grown on."""
+"""Leaf values refitted to other rows, and honest leaves: values from rows that did not choose the splits."""
 
 from collections.abc import Sequence
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 
@@ -27,8 +26,8 @@ from holdfast.tree.tree import LEAF, Tree
 def refit_leaf_values(tree: Tree, table: Table, rules: GrowthRules) -> Tree:
     """Refit values, counts and impurities of all nodes to the rows of the table.
 
-    No question changes. A node that no row reaches keeps its value, without weight. The rules say how
-    impurity is measured and how classes are weighted.
+    The splits stay. A node that no row reaches keeps its value and has weight 0. The rules hold the criterion
+    and the class weights.
 
     >>> from holdfast import CART, grow
     >>> early = Table.from_arrays([[20.0], [30.0], [50.0], [60.0]], ["no", "no", "yes", "yes"])
@@ -49,19 +48,19 @@ def refit_all_leaf_values(
 ) -> list[Tree]:
     """Refit several trees to the rows of the table, or to flagged rows of each.
 
-    Each has a sample of the table, which weighs the rows and says how impurity is measured; a tree with None
-    stays as it is.
+    Each has a sample of the table, with the criterion and the weights of the rows; a tree with None stays as
+    it is.
     """
     check_jobs(n_jobs)
-    known = {id(sample): sample for sample in samples}
-    place = {own: number for number, own in enumerate(known)}  # trees travel, and the samples stay
+    distinct = {id(sample): sample for sample in samples}
+    place = {own: number for number, own in enumerate(distinct)}  # only trees are sent with each task
     tasks = [(tree, place[id(sample)]) for tree, sample in zip(trees, samples, strict=True)]
     taken = np.ones(table.n_rows, np.bool_) if rows is None else rows
-    task = partial(_refitted, table, taken, tuple(known.values()))
+    task = partial(_refit, table, taken, tuple(distinct.values()))
     return run_all(task, tasks, n_jobs if table.n_rows >= LEAST_SHARED else 1)
 
 
-def _refitted(
+def _refit(
     table: Table, taken: BoolArray, samples: Sequence[FixedPointSample | None], task: tuple[Tree, int]
 ) -> Tree:
     tree, fixed = task[0], samples[task[1]]
@@ -70,7 +69,7 @@ def _refitted(
     return refit_values(tree, table, fixed.value_sample, (fixed.repeats * taken).astype(np.int32))
 
 
-# -- Value, weight and impurity of every node, from the rows that reach it -----------------------------------
+# -- Values of nodes -----------------------------------------------------------------------------------------
 
 _NO_ROWS, _NO_FIELDS = np.empty(0, np.int32), np.empty((0, kernels.N_FIELDS), np.int64)
 
@@ -99,7 +98,7 @@ def compute_node_values(
             impurity,
         )
     else:
-        ordered = _by_target(rows, fields, fixed.target)
+        ordered = _sort_by_target(rows, fields, fixed.target)
         own = frozen(fixed.importance * counts)
         quantile_values(
             fields, ordered, fixed.target, own, quantile_costs(fixed.criterion), weight, value, impurity
@@ -116,7 +115,7 @@ def quantile_costs(criterion: Criterion) -> Pinball:
     return Pinball(criterion.quantile, *criterion.costs)
 
 
-def _by_target(rows: IntArray, fields: LongArray, target: FloatArray) -> IntArray:
+def _sort_by_target(rows: IntArray, fields: LongArray, target: FloatArray) -> IntArray:
     """Sort the rows of each leaf by target."""
     leaves = fields[fields[:, kernels.FEATURE] < 0]
     leaves = leaves[np.argsort(leaves[:, kernels.START], kind="stable")]
@@ -134,10 +133,10 @@ def set_decisions(tree: Tree, table: Table, fixed: FixedPointSample, counts: Int
 def refit_values(tree: Tree, table: Table, fixed: FixedPointSample, counts: IntArray) -> Tree:
     """Refit values, counts and impurities to the rows, each repeated as often as `counts` says.
 
-    A node that no row reaches keeps its value, without weight.
+    A node that no row reaches keeps its value and has weight 0.
     """
     leaves = tree.apply(table)
-    total = _at_leaves(tree, fixed, counts, leaves)
+    total = _sum_at_leaves(tree, fixed, counts, leaves)
     add_to_ancestors(tree, total)
     rows, fields = _NO_ROWS, _NO_FIELDS
     if not fixed.n_classes:
@@ -162,18 +161,18 @@ def refit_values(tree: Tree, table: Table, fixed: FixedPointSample, counts: IntA
         seen=None,
         teacher_mean=None,
     )
-    return enforce_monotonicity(_counted(filled, fixed, counts, leaves))
+    return enforce_monotonicity(_set_counts(filled, fixed, counts, leaves))
 
 
 def set_observed(tree: Tree, table: Table, fixed: FixedPointSample) -> Tree:
     """Set the class counts of the nodes where weights hide them."""
     if fixed.weight is None or not fixed.n_classes:
         return tree
-    return _counted(tree, fixed, fixed.repeats, tree.apply(table))
+    return _set_counts(tree, fixed, fixed.repeats, tree.apply(table))
 
 
-def _counted(tree: Tree, fixed: FixedPointSample, counts: IntArray, leaves: IntArray) -> Tree:
-    if fixed.weight is None or not fixed.n_classes:  # the values tell them
+def _set_counts(tree: Tree, fixed: FixedPointSample, counts: IntArray, leaves: IntArray) -> Tree:
+    if fixed.weight is None or not fixed.n_classes:  # they follow from the values
         return tree
     return set_class_counts(tree, count_rows_by_class(tree, leaves, fixed.label, counts, fixed.n_classes))
 
@@ -189,7 +188,7 @@ def count_rows_by_class(
     return rows
 
 
-def _at_leaves(tree: Tree, fixed: FixedPointSample, counts: IntArray, leaves: IntArray) -> LongArray:
+def _sum_at_leaves(tree: Tree, fixed: FixedPointSample, counts: IntArray, leaves: IntArray) -> LongArray:
     """Add up class weights and row numbers of each leaf."""
     n_columns = fixed.n_classes + 1
     total = np.zeros((tree.n_nodes, n_columns), np.int64)
@@ -215,51 +214,38 @@ def _fields(tree: Tree, rows_at: LongArray) -> LongArray:
 
 # -- Honest leaves -------------------------------------------------------------------------------------------
 
-FRACTION_ASKED = 0.5  # of the rows, which choose the questions; the others give the values
+FRACTION_OF_SPLITS = 0.5  # of the rows, which choose the splits; the others give the values
 
 
-class HonestRows(NamedTuple):
-    """Rows in canonical order, and flags of those that choose the splits; the others give values."""
+def split_honest_rows(
+    table: Table, groups: LongArray | None, seed: int
+) -> tuple[Table, LongArray | None, BoolArray]:
+    """Return rows and groups in canonical order, and flags of the half that chooses the splits.
 
-    table: Table
-    groups: LongArray | None
-    asked: BoolArray
-
-    @property
-    def structure(self) -> Table:
-        """Rows that choose the splits."""
-        return self.table.subset(self.asked)
-
-    @property
-    def values(self) -> Table:
-        """Rows that give the leaves their values."""
-        return self.table.subset(~self.asked)
-
-
-def split_honest_rows(table: Table, groups: LongArray | None, seed: int) -> HonestRows:
-    """Divide rows into halves for splits and for leaf values, evenly by class, groups kept whole."""
+    The other half gives the leaf values. Both have the same fractions of the classes, and groups stay whole.
+    """
     table, marks, units = canonical(table, [] if groups is None else [groups])
     of_units = copies_as_groups(table, units) if groups is None else marks[0]
-    return HonestRows(table, marks[0] if marks else None, draw_structure_rows(table, of_units, seed))
+    return table, marks[0] if marks else None, draw_structure_rows(table, of_units, seed)
 
 
 def draw_structure_rows(table: Table, groups: LongArray | None, seed: int) -> BoolArray:
     """Flag the half of the rows that chooses the splits; the rows are in canonical order."""
     positions = random_positions(assign_strata(table), unit_keys(table, groups), (seed, Branch.HONEST_ROWS))
-    asked = select_below(positions, FRACTION_ASKED)
-    if asked.all() or not asked.any():
+    is_structure = select_below(positions, FRACTION_OF_SPLITS)
+    if is_structure.all() or not is_structure.any():
         raise DataError(
             "leaf_values='honest' grows the tree on half of the rows and takes the leaf values from the "
             "others, and these rows, copies of each other or of one group, cannot be divided: give more "
             "rows, or leaf_values='shrunk'."
         )
-    return asked
+    return is_structure
 
 
 def set_honest_values(tree: Tree, table: Table, rules: GrowthRules) -> Tree:
     """Set values and counts from rows on which the tree was not grown.
 
-    A node that none of them reaches says what the node above says, and has no rows.
+    A node that none of them reaches takes the value of the node above and has no rows.
     """
     fitted = refit_leaf_values(tree, table, rules)
     value = fitted.value.copy()

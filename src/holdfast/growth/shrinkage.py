@@ -1,7 +1,7 @@
-"""Leaf values drawn towards those of the nodes above: hierarchical shrinkage.
+"""Hierarchical shrinkage: leaf values shrunk towards those of the nodes above.
 
 Agarwal, Tan, Ronen, Singh and Yu, "Hierarchical Shrinkage: improving the accuracy and interpretability of
-tree-based methods", ICML 2022. The questions of the tree stay as they are.
+tree-based methods", ICML 2022. The splits of the tree stay as they are.
 """
 
 from collections.abc import Callable, Sequence
@@ -21,7 +21,7 @@ from holdfast.tree.monotone import enforce_monotonicity
 from holdfast.tree.stats import ALIKE, keep_own_counts
 from holdfast.tree.tree import Tree
 
-# In rows. None is 0: with any of these, no leaf says that a class that was ever seen cannot be.
+# In rows. None is 0, so that no observed class gets probability 0 at a leaf.
 STRENGTHS = (0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0)
 
 Fit = Callable[[Table, LongArray | None], Tree]
@@ -30,9 +30,9 @@ Fit = Callable[[Table, LongArray | None], Tree]
 def shrink_tree(tree: Tree, strength: float) -> Tree:
     """Shrink each node towards its parent, the more the fewer rows it has.
 
-    A step from a node of n rows to its child counts n / (n + strength) of what it did. A strength of 0
-    changes nothing, and an endless one leaves every leaf with the value of the root. The rows of each class
-    stay known, and an order of its leaves that the tree promises is kept.
+    The difference between a node of n rows and its child is multiplied by n / (n + strength). A strength of 0
+    changes nothing; with increasing strength all leaves approach the value of the root. Class counts and
+    monotone constraints are kept.
 
     >>> from holdfast import Table, grow
     >>> tree = grow(Table.from_arrays([[1.0], [2.0], [3.0], [4.0]], ["a", "a", "b", "b"]))
@@ -45,7 +45,7 @@ def shrink_tree(tree: Tree, strength: float) -> Tree:
             f"strength={strength!r} is out of range: it must be a number of rows, at least 0."
         )
     own = keep_own_counts(tree)
-    if np.abs(own.observed_mean - tree.value).max() > ALIKE:  # the rows weigh unlike
+    if np.abs(own.observed_mean - tree.value).max() > ALIKE:  # the rows have different weights
         own = own.replace(rows_mean=tree.value)
     return enforce_monotonicity(own.replace(value=shrink_values(tree, [strength])[0], given_outcome=None))
 
@@ -53,7 +53,7 @@ def shrink_tree(tree: Tree, strength: float) -> Tree:
 def shrink_values(tree: Tree, strengths: Sequence[float]) -> FloatArray:
     """Compute node values at every strength, (strengths, nodes, values)."""
     strength = np.asarray(strengths, np.float64)[:, None]
-    # A node without rows, whose value none of them speaks for, takes that of the node above.
+    # A node without rows takes the value of the node above.
     rows = np.broadcast_to(tree.count, (len(strength), tree.n_nodes))
     kept = np.divide(rows, rows + strength, out=np.zeros(rows.shape), where=rows > 0)
     values = np.empty((len(strength), *tree.value.shape))
@@ -108,8 +108,8 @@ def loss_of(table: Table) -> Metric:
 
 
 def _fold_scores(folds: Folds, fit: Fit, metric: Metric, number: int) -> list[float]:
-    learnt, held_out = folds.times[number] > 0, folds.held_out[number]
-    tree = fit(folds.table.subset(learnt), subset_groups(folds.groups, learnt))
+    learned, held_out = folds.times[number] > 0, folds.held_out[number]
+    tree = fit(folds.table.subset(learned), subset_groups(folds.groups, learned))
     return strength_scores(tree, folds.table.subset(held_out), metric)
 
 
