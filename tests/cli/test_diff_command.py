@@ -71,7 +71,7 @@ def test_a_file_by_its_name(folder: Path, tmp_path: Path, name: str, begins: str
     assert (result.exit_code, result.output) == (0, "")
     text = (tmp_path / name).read_text(encoding="utf-8")
     assert text.upper().startswith(begins.upper()) or name == "d.txt"
-    assert "first question" in text
+    assert "root split" in text
     assert (tmp_path / "d.json").is_file() == (name != "d.txt")  # beside a page: what it says, for programs
 
 

@@ -132,12 +132,12 @@ def test_a_diff_on_the_rows_of_the_update_says_that_the_tree_has_learned_from_th
         diff = holdfast("diff", folder / "model.json", run, "--data", data, "--target", "outcome", "--json")
         told = json.loads(diff.stdout)
         assert (told["rows"]["old_learned"], told["rows"]["new_learned"]) == (None, learned)
-        assert ("has learned from these rows" in told["summary"]) == (learned is not None)
+        assert ("was trained on these rows" in told["summary"]) == (learned is not None)
     other = holdfast(
         "diff", run, folder / "model.json", "--data", folder / "other.csv", "--target", "outcome"
     )
-    assert "The old tree has learned from these rows" in " ".join(other.stdout.split())
-    assert "has learned from these rows" in " ".join((run / "diff.txt").read_text().split())
+    assert "The old tree was trained on these rows" in " ".join(other.stdout.split())
+    assert "was trained on these rows" in " ".join((run / "diff.txt").read_text().split())
 
 
 def test_the_folder_of_an_update_opens_as_a_run(folder: Path, tmp_path: Path) -> None:

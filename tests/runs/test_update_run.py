@@ -427,9 +427,9 @@ def test_facts_tell_the_path_and_both_hashes(moved: UpdateRun, folder: Path) -> 
 def test_it_tells_words_first_then_the_path(moved: UpdateRun) -> None:
     lines = str(moved).splitlines()
     assert max(map(len, lines)) <= 100
-    titles = ["What each step changes", "Splits that changed, from the top down"]
+    titles = ["What each step changes", "Splits that changed, from the root down"]
     places = [lines.index(title) for title in titles]
     assert places == sorted(places)
-    assert "The first question is another: bmi instead of age." in " ".join(lines[: places[0]])
+    assert "The root split is on another feature: bmi instead of age." in " ".join(lines[: places[0]])
     assert moved._repr_html_().startswith('<div class="holdfast">')
     assert repr(moved).endswith("taken>")

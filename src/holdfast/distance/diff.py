@@ -1,9 +1,9 @@
-"""What changed between two trees."""
+"""Differences between two trees: of their rules, of their splits, and in their predictions for given rows."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf, isclose, isfinite
@@ -18,84 +18,19 @@ from holdfast.data.table import Table
 from holdfast.data.target import Task
 from holdfast.distance.costs import fraction_of_range
 from holdfast.distance.diff_rows import (
-    RowBox,
     RowChanges,
-    RowGroup,
     compute_column_indices,
     measure_row_changes,
     prepare_table,
 )
 from holdfast.distance.distance import tree_distance
-from holdfast.distance.matching import RulePair, TreeDistance, UnmatchedRule
+from holdfast.distance.matching import RulePair, TreeDistance
 from holdfast.distance.reference_schema import widen_schemas
 from holdfast.errors import HoldfastError
 from holdfast.scoring.calibration import Calibration
 from holdfast.tree.rules import Condition, Rule, fraction_of_rows, list_conditions, split_condition
 from holdfast.tree.stats import positive_class
 from holdfast.tree.tree import LEAF, Tree
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class TreeDiff(ViewMixin):
-    """What changed from an old tree to a new one: in rules, in splits, and for the rows of some data."""
-
-    old: Tree  # both on one reference schema
-    new: Tree
-    distance: TreeDistance
-    changes: tuple[RuleChange, ...]  # the rules that changed, what cost most first
-    same: tuple[RuleChange, ...]  # those that did not
-    splits: tuple[SplitChange, ...]  # from the roots down, those that changed
-    rows: RowChanges | None = None  # with data
-    positive: Label | None = None  # the class whose probability is told of both, where there are two
-
-    @property
-    def is_empty(self) -> bool:
-        """True if no rule, split or value changed."""
-        return not self.changes and not self.splits
-
-    @property
-    def positive_place(self) -> int | None:
-        """Index of the positive class; None unless there are two classes."""
-        return None if self.positive is None else self.old.schema.target.classes.index(self.positive)
-
-    @property
-    def same_root(self) -> bool:
-        """True if both trees split on the same feature first, or not at all."""
-        return bool(self.old.feature[0] == self.new.feature[0])
-
-    @cached_property
-    def moved_thresholds(self) -> tuple[SplitChange, ...]:
-        """Splits whose threshold moved."""
-        return tuple(each for each in self.splits if each.kind == "threshold")
-
-    @cached_property
-    def split_counts(self) -> SplitCounts:
-        """Number of splits kept, moved, gone and new."""
-        return count_splits(self.old, self.splits)
-
-    @property
-    def summary(self) -> str:
-        """The changes in a few sentences."""
-        from holdfast.distance.diff_text import diff_summary
-
-        return diff_summary(self)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data for JSON, None for unknown figures."""
-
-        return make_diff_content(self)
-
-    def __repr__(self) -> str:
-        return f"<TreeDiff: {len(self.changes)} rules changed, distance {self.distance.total:.6g}>"
-
-    def of_kind(self, *kinds: str) -> tuple[RuleChange, ...]:
-        """Return the rules with a change of one of these kinds."""
-        return tuple(each for each in self.changes if {*kinds} & {*each.kinds})
-
-    def _view(self) -> View:
-        from holdfast.distance.diff_text import diff_view
-
-        return diff_view(self)
 
 
 def tree_diff(
@@ -114,16 +49,16 @@ def tree_diff(
 ) -> TreeDiff:
     """Compare an old tree with a new one, rule by rule and split by split.
 
-    The trees may differ in ranges and categories: changes are measured on the wider of both schemas. The
-    rules are matched as by `tree_distance`, and the costs add up to the distance.
+    The trees may differ in ranges and categories: changes are measured on a schema that holds both. The rules
+    are matched as in `tree_distance`, and the costs of the changes add up to the distance.
 
     Parameters
     ----------
-    old, new : Tree or model
-        Trees, or fitted models that `as_tree` reads.
+    old, new : Tree or fitted model
+        Trees, or models that `as_tree` reads.
     X, y : array-like, optional
-        Rows, best new to both trees, on which predictions are compared; with targets `y`, scores too. The
-        result says so if a fitted model was trained on them.
+        Rows on which predictions are compared, preferably new to both trees; with targets `y`, scores too.
+        The result reports if a fitted model was trained on them.
     sample_weight : array-like, optional
     X_before : array-like, optional
         Training rows of the old tree, to find columns whose distribution changed.
@@ -147,9 +82,18 @@ def tree_diff(
     ([('threshold',), ('threshold',)], 0.05)
     """
     before, after = widen_schemas(as_tree(old), as_tree(new))
-    rows = None if X is None else _rows(before, after, (X, y, sample_weight, X_before), positive, scoring)
-    if rows is not None and y is not None:
-        rows = replace(rows, old_learned=_share_learned(old, X, y), new_learned=_share_learned(new, X, y))
+    rows = None
+    if X is not None:
+        table = prepare_table(before, after, X, y, sample_weight)
+        has_target = y is not None or isinstance(X, Table)
+        rows = measure_row_changes(
+            before, after, table, positive=positive, scoring=scoring, labelled=has_target
+        )
+        if X_before is not None:
+            index = compute_column_indices(prepare_table(before, after, X_before), table)
+            rows = replace(rows, column_index=index)
+        if y is not None:
+            rows = replace(rows, old_learned=_share_learned(old, X, y), new_learned=_share_learned(new, X, y))
     distance = tree_distance(before, after, matching=matching, label_weight=label_weight, outcome=outcome)
     rules, place = compare_rules(distance), positive_class(before, positive)
     return TreeDiff(
@@ -164,16 +108,6 @@ def tree_diff(
     )
 
 
-def _rows(old: Tree, new: Tree, data: tuple[Any, Any, Any, Any], positive: Any, scoring: Any) -> RowChanges:
-    X, y, sample_weight, X_before = data
-    table = prepare_table(old, new, X, y, sample_weight)
-    is_labelled = y is not None or isinstance(X, Table)
-    rows = measure_row_changes(old, new, table, positive=positive, scoring=scoring, labelled=is_labelled)
-    if X_before is None:
-        return rows
-    return replace(rows, column_index=compute_column_indices(prepare_table(old, new, X_before), table))
-
-
 def _share_learned(model: Any, X: Any, y: Any) -> float | None:
     """Return the fraction of the rows that a model was fitted on; None if it stores no rows."""
     sketch = getattr(model, "_row_hashes", None)
@@ -183,191 +117,201 @@ def _share_learned(model: Any, X: Any, y: Any) -> float | None:
     task: Task = "classification" if schema.target.is_classes else "regression"
     try:
         table = Table.from_arrays(make_frame(X), y, task=task, schema=schema)
-    except (HoldfastError, ValueError):  # rows with the columns that the trees ask about alone
+    except (HoldfastError, ValueError):  # rows that have only the columns of the splits
         return None
     return share_in_sketch(unique_hashes(table), sketch)
 
 
-# -- A diff as plain data, for JSON --------------------------------------------------------------------------
+@dataclass(frozen=True, eq=False, repr=False)
+class TreeDiff(ViewMixin):
+    """Result of `tree_diff`: changes of rules and splits, and of the predictions for given rows.
 
-_FIGURES = (
-    "churn",
-    "mean_move",
-    "largest_move",
-    "leaf_changes",
-    "flips",
-    "negative_flips",
-    "positive_flips",
-    "swap_ins",
-    "swap_outs",
-    "old_score",
-    "old_error",
-    "new_score",
-    "new_error",
-    "score_difference",
-    "score_error",
-    "leaf_index",
-)
+    Attributes
+    ----------
+    old, new : Tree
+        Both trees on one schema.
+    distance : TreeDistance
+    changes : tuple of RuleChange
+        The rules that changed, the greatest cost first.
+    same : tuple of RuleChange
+        The rules that did not change.
+    splits : tuple of SplitChange
+        The splits that changed, from the root down.
+    rows : RowChanges or None
+        Effect on the rows, if there were any.
+    positive : label or None
+        Class whose probability is reported; None unless there are two classes.
+
+    Examples
+    --------
+    >>> from holdfast import Table, grow
+    >>> tree = grow(Table.from_arrays([[0.0], [30.0], [50.0], [100.0]], ["no", "no", "yes", "yes"]))
+    >>> print(tree_diff(tree, tree))
+    Nothing changed: both trees have the same 2 rules.
+    """
+
+    old: Tree
+    new: Tree
+    distance: TreeDistance
+    changes: tuple[RuleChange, ...]
+    same: tuple[RuleChange, ...]
+    splits: tuple[SplitChange, ...]
+    rows: RowChanges | None = None
+    positive: Label | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        """True if no rule, split or value changed."""
+        return not self.changes and not self.splits
+
+    @property
+    def positive_place(self) -> int | None:
+        """Index of the positive class; None unless there are two classes."""
+        return None if self.positive is None else self.old.schema.target.classes.index(self.positive)
+
+    @property
+    def same_root(self) -> bool:
+        """True if both trees split on the same feature at the root, or not at all."""
+        return bool(self.old.feature[0] == self.new.feature[0])
+
+    @cached_property
+    def moved_thresholds(self) -> tuple[SplitChange, ...]:
+        """Splits whose threshold changed."""
+        return tuple(each for each in self.splits if each.kind == "threshold")
+
+    @cached_property
+    def split_counts(self) -> SplitCounts:
+        """Number of splits kept, moved, gone and new."""
+        moved, gone = sum(each.is_move for each in self.splits), sum(each.n_gone for each in self.splits)
+        kept = self.old.n_leaves - 1 - moved - gone
+        return SplitCounts(kept, moved, gone, sum(each.n_new for each in self.splits))
+
+    @property
+    def summary(self) -> str:
+        """The changes in a few sentences."""
+        from holdfast.distance.diff_text import diff_summary
+
+        return diff_summary(self)
+
+    def of_kind(self, *kinds: str) -> tuple[RuleChange, ...]:
+        """Return the rules with a change of one of these kinds."""
+        return tuple(each for each in self.changes if {*kinds} & {*each.kinds})
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data for JSON, None for unknown figures."""
+        return {
+            "summary": self.summary,
+            "is_empty": self.is_empty,
+            "same_root": self.same_root,
+            "distance": self.distance.total,
+            "matching": self.distance.matching,
+            "label_weight": self.distance.label_weight,
+            "old": _tree_content(self.old),
+            "new": _tree_content(self.new),
+            "changes": _content(self.changes),
+            "same": [_content(change.new) for change in self.same],
+            "splits": _content(self.splits),
+            "rows": None if self.rows is None else _rows_content(self.rows),
+        }
+
+    def __repr__(self) -> str:
+        return f"<TreeDiff: {len(self.changes)} rules changed, distance {self.distance.total:.6g}>"
+
+    def _view(self) -> View:
+        from holdfast.distance.diff_text import diff_view
+
+        return diff_view(self)
 
 
-def make_diff_content(diff: TreeDiff) -> dict[str, Any]:
-    """Return the content of a diff as plain data: the summary, then every figure."""
-    distance = diff.distance
-    return {
-        "summary": diff.summary,
-        "is_empty": diff.is_empty,
-        "same_root": diff.same_root,
-        "distance": distance.total,
-        "matching": distance.matching,
-        "label_weight": distance.label_weight,
-        "old": _tree(diff.old),
-        "new": _tree(diff.new),
-        "changes": [_rule_change(change) for change in diff.changes],
-        "same": [_rule(change.new) for change in diff.same],
-        "splits": [_split(split) for split in diff.splits],
-        "rows": None if diff.rows is None else _content_rows(diff.rows),
-    }
+# -- plain data for JSON ------------------------------------------------------------------------------------
 
 
-def _number(value: float) -> float | None:
-    return value if isfinite(value) else None
+def _content(value: Any) -> Any:
+    """Return a part of a diff as plain data."""
+    match value:
+        case float():
+            return value if isfinite(value) else None
+        case tuple():
+            return [_content(each) for each in value]
+        case Condition() if value.feature.kind == "numeric":
+            ends = {"above": _content(value.low), "at_most": _content(value.high)}
+            return {"feature": value.name, **ends, "missing": value.missing}
+        case Condition():
+            return {"feature": value.name, "categories": list(value.categories), "missing": value.missing}
+        case Rule():
+            names = ("leaf", "conditions", "outcome", "value")
+            parts = {name: _content(getattr(value, name)) for name in names}
+            return {"text": str(value), **parts, "rows": value.count}
+        case ConditionChange():
+            names = ("kind", "old", "new", "share", "cost")
+            return {"feature": value.name, **{name: _content(getattr(value, name)) for name in names}}
+        case RuleChange():
+            names = ("kinds", "cost", "outcome_cost", "shift", "old", "new", "conditions")
+            return {name: _content(getattr(value, name)) for name in names}
+        case SplitChange():
+            return {name: _content(each) for name, each in vars(value).items() if name != "moves_missing"}
+        case Calibration():
+            return {name: _content(each) for name, each in {**vars(value), "ratio": value.ratio}.items()}
+    return value
 
 
-def _tree(tree: Tree) -> dict[str, Any]:
+def _tree_content(tree: Tree) -> dict[str, Any]:
     root = None if tree.n_leaves == 1 else tree.schema.names[tree.feature[0]]
     return {"leaves": tree.n_leaves, "depth": tree.depth, "root": root, "rows": float(tree.count[0])}
 
 
-# -- rules and splits -------------------------------------------------------------------------------------
-
-
-def _condition(condition: Condition | None) -> dict[str, Any] | None:
-    if condition is None:
-        return None
-    content: dict[str, Any] = {"feature": condition.name}
-    if condition.feature.kind == "numeric":
-        content |= {"above": _number(condition.low), "at_most": _number(condition.high)}
-    else:
-        content["categories"] = list(condition.categories)
-    return content | {"missing": condition.missing}
-
-
-def _rule(rule: Rule | None) -> dict[str, Any] | None:
-    if rule is None:
-        return None
-    return {
-        "text": str(rule),
-        "leaf": rule.leaf,
-        "conditions": [_condition(condition) for condition in rule.conditions],
-        "outcome": rule.outcome,
-        "value": list(rule.value),
-        "rows": rule.count,
-    }
-
-
-def _rule_change(change: RuleChange) -> dict[str, Any]:
-    return {
-        "kinds": list(change.kinds),
-        "cost": change.cost,
-        "outcome_cost": change.outcome_cost,
-        "shift": change.shift,
-        "old": _rule(change.old),
-        "new": _rule(change.new),
-        "conditions": [_condition_change(each) for each in change.conditions],
-    }
-
-
-def _condition_change(change: ConditionChange) -> dict[str, Any]:
-    return {
-        "feature": change.name,
-        "kind": change.kind,
-        "old": _condition(change.old),
-        "new": _condition(change.new),
-        "share": change.share,
-        "cost": change.cost,
-    }
-
-
-def _split(split: SplitChange) -> dict[str, Any]:
-    return {
-        "kind": split.kind,
-        "where": [_condition(condition) for condition in split.where],
-        "old": _condition(split.old),
-        "new": _condition(split.new),
-        "old_node": split.old_node,
-        "new_node": split.new_node,
-        "share": split.share,
-        "fraction": split.fraction,
-        "leaves": list(split.leaves),
-    }
-
-
-# -- rows -------------------------------------------------------------------------------------------------
-
-
-def _content_rows(rows: RowChanges) -> dict[str, Any]:
-    figures = {name: _number(getattr(rows, name)) for name in _FIGURES}
+def _rows_content(rows: RowChanges) -> dict[str, Any]:
+    special = ("n_rows", "metric", "leaf_shares", "boxes", "groups", "column_index")
+    plain = {name: _content(value) for name, value in vars(rows).items() if name not in special}
+    boxes = [
+        {
+            "conditions": _content(box.conditions),
+            "old": box.old.outcome,
+            "new": box.new.outcome,
+            "rows": box.n_rows,
+            "fraction": box.fraction,
+        }
+        for box in rows.boxes
+    ]
+    groups = [
+        {
+            "conditions": _content(group.rule.conditions),
+            "rate": group.rate,
+            "fraction": group.fraction,
+            "covered": group.covered,
+        }
+        for group in rows.groups
+    ]
     return {
         "rows": rows.n_rows,
-        "positive": rows.positive,
-        **figures,
+        **plain,
         "metric": None if rows.metric is None else rows.metric.name,
-        "score_interval": [_number(end) for end in rows.score_interval],
+        "score_interval": _content(rows.score_interval),
         "verdict": rows.verdict,
-        "old_learned": rows.old_learned,
-        "new_learned": rows.new_learned,
-        "old_calibration": _calibration(rows.old_calibration),
-        "new_calibration": _calibration(rows.new_calibration),
         "leaf_shares": [vars(share) for share in rows.leaf_shares],
         "column_index": dict(rows.column_index),
-        "boxes": [_box(box) for box in rows.boxes],
-        "groups": [_group(group) for group in rows.groups],
+        "boxes": boxes,
+        "groups": groups,
     }
 
 
-def _calibration(calibration: Calibration) -> dict[str, float | None]:
-    figures = {**vars(calibration), "ratio": calibration.ratio}
-    return {name: _number(value) for name, value in figures.items()}
-
-
-def _box(box: RowBox) -> dict[str, Any]:
-    return {
-        "conditions": [_condition(condition) for condition in box.conditions],
-        "old": box.old.outcome,
-        "new": box.new.outcome,
-        "rows": box.n_rows,
-        "fraction": box.fraction,
-    }
-
-
-def _group(group: RowGroup) -> dict[str, Any]:
-    return {
-        "conditions": [_condition(condition) for condition in group.rule.conditions],
-        "rate": group.rate,
-        "fraction": group.fraction,
-        "covered": group.covered,
-    }
-
-
-# -- What changed split by split -----------------------------------------------------------------------------
-
-SPLIT_KINDS = ("threshold", "categories", "missing", "replaced", "new", "gone")
+# -- changes of splits --------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class SplitChange:
     """Change of the split at one place; everything below a replaced split is replaced, too."""
 
-    kind: str  # of SPLIT_KINDS
+    kind: str  # "threshold", "categories", "missing", "replaced", "new" or "gone"
     old_node: int
     new_node: int
-    old: Condition | None  # what led to its yes side; None at a leaf
+    old: Condition | None  # of its yes side; None at a leaf
     new: Condition | None
-    where: tuple[Condition, ...]  # what led to the old node
-    share: float  # of the range, or of the categories, that changed side; 1 if another question is asked
-    fraction: float  # of the old tree's rows, that came by
-    leaves: tuple[int, int]  # below the old and the new node
-    moves_missing: bool = False  # the same feature sends missing values, which rows had, to the other side
+    where: tuple[Condition, ...]  # of the old node
+    share: float  # of the range, or of the categories, that changed side; 1 for another feature
+    fraction: float  # of the old tree's rows that reach the split
+    leaves: tuple[int, int]  # number of leaves below the old and the new node
+    moves_missing: bool = False  # missing values, which some rows had, go to the other side
 
     @property
     def is_root(self) -> bool:
@@ -397,10 +341,7 @@ class SplitChange:
 
 @dataclass(frozen=True)
 class SplitCounts:
-    """Number of splits kept, moved, gone and new.
-
-    Below a split that is replaced nothing moves: what was there is gone, and what is there is new.
-    """
+    """Number of splits kept, moved, gone and new; below a replaced split, all are gone or new."""
 
     kept: int
     moved: int
@@ -413,55 +354,43 @@ class SplitCounts:
         return self.moved + max(self.gone, self.new)
 
 
-def count_splits(old: Tree, changes: Sequence[SplitChange]) -> SplitCounts:
-    """Count changes of splits as sentences, figures and policies report them."""
-    moved, gone = sum(each.is_move for each in changes), sum(each.n_gone for each in changes)
-    return SplitCounts(old.n_leaves - 1 - moved - gone, moved, gone, sum(each.n_new for each in changes))
-
-
 def compare_splits(old: Tree, new: Tree) -> tuple[SplitChange, ...]:
     """List the splits that changed in the order of the old tree; both trees share a schema."""
-    return tuple(_walk(old, new))
-
-
-def _walk(old: Tree, new: Tree) -> Iterator[SplitChange]:
-    places = [(0, 0)]
+    changes, places = [], [(0, 0)]
     while places:
         one, other = places.pop()
-        asked, asks = int(old.feature[one]), int(new.feature[other])
-        if asked == LEAF and asks == LEAF:
+        before, after = int(old.feature[one]), int(new.feature[other])
+        if before == LEAF and after == LEAF:
             continue
-        if asked != asks:
-            kind = "new" if asked == LEAF else "gone" if asks == LEAF else "replaced"
-            yield _change(kind, old, new, (one, other), True, 1.0)
+        if before != after:
+            kind = "new" if before == LEAF else "gone" if after == LEAF else "replaced"
+            changes.append(_split_change(kind, old, new, (one, other), True, 1.0))
             continue
         side = is_same_side(old, new, one, other)
         kind, share = _classify_move(old, new, one, other, side)
         if kind:
-            yield _change(kind, old, new, (one, other), side, share)
+            changes.append(_split_change(kind, old, new, (one, other), side, share))
         left, right = int(new.left[other]), int(new.right[other])
-        below = [
-            (int(old.left[one]), left if side else right),
-            (int(old.right[one]), right if side else left),
-        ]
-        places += reversed(below)
+        if not side:
+            left, right = right, left
+        places += [(int(old.right[one]), right), (int(old.left[one]), left)]
+    return tuple(changes)
 
 
-def _change(kind: str, old: Tree, new: Tree, nodes: tuple[int, int], side: bool, share: float) -> SplitChange:
+def _split_change(
+    kind: str, old: Tree, new: Tree, nodes: tuple[int, int], side: bool, share: float
+) -> SplitChange:
     one, other = nodes
-    before = None if old.feature[one] == LEAF else split_condition(old, one, True)
-    after = None if new.feature[other] == LEAF else split_condition(new, other, side)
-    where = tuple(each for each in list_conditions(old, one).values() if not each.allows_all)
     return SplitChange(
         kind=kind,
         old_node=one,
         new_node=other,
-        old=before,
-        new=after,
-        where=where,
+        old=None if old.feature[one] == LEAF else split_condition(old, one, True),
+        new=None if new.feature[other] == LEAF else split_condition(new, other, side),
+        where=tuple(each for each in list_conditions(old, one).values() if not each.allows_all),
         share=share,
         fraction=fraction_of_rows(old, one),
-        leaves=(_leaves_below(old, one), _leaves_below(new, other)),
+        leaves=(_count_leaves(old, one), _count_leaves(new, other)),
         moves_missing=kind == "missing"
         or (kind in ("threshold", "categories") and _moves_missing(old, new, one, other, side)),
     )
@@ -478,11 +407,11 @@ def _moves_missing(old: Tree, new: Tree, one: int, other: int, side: bool) -> bo
 
 
 def is_same_side(old: Tree, new: Tree, one: int, other: int) -> bool:
-    """Return False if yes and no sides are swapped: a category set has two names."""
+    """Return False if yes and no sides are swapped: a split of categories can be written in two ways."""
     before = split_condition(old, one, True)
     if not before.feature.is_subset:
         return True
-    reach = _reaching(old, new, one, other)
+    reach = _reaching_categories(old, new, one, other)
     as_named, swapped = (
         len((set(before.categories) ^ set(split_condition(new, other, side).categories)) & reach)
         for side in (True, False)
@@ -495,7 +424,7 @@ def _classify_move(old: Tree, new: Tree, one: int, other: int, side: bool) -> tu
     before, after = split_condition(old, one, True), split_condition(new, other, side)
     feature = before.feature
     if feature.is_subset:
-        moved = (set(before.categories) ^ set(after.categories)) & _reaching(old, new, one, other)
+        moved = (set(before.categories) ^ set(after.categories)) & _reaching_categories(old, new, one, other)
         if moved:
             return "categories", len(moved) / len(feature.categories)
     elif not is_same_condition(before, after):
@@ -503,17 +432,17 @@ def _classify_move(old: Tree, new: Tree, one: int, other: int, side: bool) -> tu
         width = feature.high - feature.low
         whole = (feature.low, feature.high)
         return "threshold", float(fraction_of_range(high, other_high, *whole)) if width > 0 else 0.0
-    moves = before.missing != after.missing and (_missing_reach(old, one) or _missing_reach(new, other))
+    moves = before.missing != after.missing and (_can_miss(old, one) or _can_miss(new, other))
     return ("missing", 0.0) if moves else ("", 0.0)
 
 
-def _missing_reach(tree: Tree, node: int) -> bool:
+def _can_miss(tree: Tree, node: int) -> bool:
     """Return True if a row without the value of the split can reach the node."""
     known = list_conditions(tree, node).get(int(tree.feature[node]))
     return known is None or known.missing
 
 
-def _reaching(old: Tree, new: Tree, one: int, other: int) -> set[Label]:
+def _reaching_categories(old: Tree, new: Tree, one: int, other: int) -> set[Label]:
     """Return the categories of the split feature that reach the node in both trees."""
     index = int(old.feature[one])
     reach = set(old.schema.features[index].categories)
@@ -524,7 +453,7 @@ def _reaching(old: Tree, new: Tree, one: int, other: int) -> set[Label]:
     return reach
 
 
-def _leaves_below(tree: Tree, node: int) -> int:
+def _count_leaves(tree: Tree, node: int) -> int:
     """Count the leaves of a subtree."""
     end, last = node, node
     while tree.feature[last] != LEAF:
@@ -533,53 +462,50 @@ def _leaves_below(tree: Tree, node: int) -> int:
     return int((tree.feature[node : end + 1] == LEAF).sum())
 
 
-# -- What changed in the conditions of two rules that correspond ---------------------------------------------
+# -- changes of conditions ----------------------------------------------------------------------------------
 
-CONDITION_KINDS = ("threshold", "categories", "missing", "question")
-LAST_DIGITS = 1e-12  # of a threshold: that close they are the same
+CONDITION_KINDS = ("threshold", "categories", "missing", "condition")
+LAST_DIGITS = 1e-12  # relative difference of thresholds that count as equal
 
 
 @dataclass(frozen=True)
 class ConditionChange:
     """Change of the condition on one feature.
 
-    `kind` is "threshold" or "categories" where both rules ask, "missing" where only the side of missing
-    values changed, and "question" where one of them does not ask, or has a bound that the other has not.
+    `kind` is "threshold" or "categories" if both rules have a condition on the feature, "missing" if only the
+    side of missing values changed, "condition" if one rule has a condition or a bound that the other lacks.
     """
 
     name: str  # of the feature
     old: Condition | None  # None: any value was allowed
     new: Condition | None
     kind: str
-    share: float  # of the feature's range, or of its categories: allowed by one of them only
-    cost: float  # what it adds to the distance
+    share: float  # of the feature's range, or of its categories, that only one rule allows
+    cost: float  # contribution to the tree distance
 
 
 def compare_conditions(old: Rule, new: Rule, costs: Mapping[str, float]) -> tuple[ConditionChange, ...]:
     """List the conditions that differ, in the order of the old rule; `costs` are by feature."""
-    return tuple(_changes(old, new, costs))
-
-
-def _changes(old: Rule, new: Rule, costs: Mapping[str, float]) -> Iterator[ConditionChange]:
+    changes = []
     for name in dict.fromkeys(condition.name for rule in (old, new) for condition in rule.conditions):
         before, after = old.condition(name), new.condition(name)
-        if kind := _kind(before, after):
-            yield ConditionChange(
-                name, before, after, kind, share_changed(before, after), costs.get(name, 0.0)
-            )
+        if kind := _condition_kind(before, after):
+            share, cost = share_changed(before, after), costs.get(name, 0.0)
+            changes.append(ConditionChange(name, before, after, kind, share, cost))
+    return tuple(changes)
 
 
-def _kind(old: Condition | None, new: Condition | None) -> str:
+def _condition_kind(old: Condition | None, new: Condition | None) -> str:
     """Classify the change; empty if there is none."""
     if old is None or new is None:
         only = old or new
-        return "missing" if only is not None and only.is_whole else "question"
+        return "missing" if only is not None and only.is_whole else "condition"
     if old.feature.is_subset:
         if set(old.categories) != set(new.categories):
             return "categories"
     elif not is_same_condition(old, new):
         has_same_bounds = (old.low > -inf, old.high < inf) == (new.low > -inf, new.high < inf)
-        return "threshold" if has_same_bounds else "question"
+        return "threshold" if has_same_bounds else "condition"
     return "missing" if old.missing != new.missing else ""
 
 
@@ -599,7 +525,7 @@ def is_same_threshold(one: float, other: float) -> bool:
 
 
 def is_missing_moved(old: Condition | None, new: Condition | None) -> bool:
-    """Return True if one condition only allows missing values, and training rows had them there."""
+    """Return True if only one condition allows missing values, and training rows had some."""
     if old is None or new is None or old.missing == new.missing:
         return False
     return old.has_missing_rows or new.has_missing_rows
@@ -629,10 +555,10 @@ def share_changed(old: Condition | None, new: Condition | None) -> float:
     return float(sum(fraction_of_range(high, low, *whole) for low, high in parts))
 
 
-# -- What changed rule by rule, from the cheapest matching of two trees --------------------------------------
+# -- changes of rules, from the cheapest matching of both trees ----------------------------------------------
 
 CHANGE_KINDS = (*CONDITION_KINDS, "outcome", "value", "order", "new", "gone")
-NOTHING = 1e-12  # a value that moved by less of its range is the same
+NOTHING = 1e-12  # change of a value, as a fraction of its range, that counts as none
 
 
 @dataclass(frozen=True)
@@ -640,25 +566,20 @@ class RuleChange:
     """Change of one rule: a matched pair, or a rule without a partner.
 
     `kinds` are some of CHANGE_KINDS, none if the rules are the same. "outcome" is another class, "value" the
-    same class with other fractions, or another number; "order" the same conditions asked in another order.
+    same class with other fractions, or another number; "order" the same conditions in another order.
     """
 
     old: Rule | None  # None: the rule is new
     new: Rule | None  # None: the rule is gone
     kinds: tuple[str, ...]
     conditions: tuple[ConditionChange, ...]  # those that differ
-    outcome_cost: float  # what the outcomes add to the distance
-    cost: float  # all that the rule adds
+    outcome_cost: float  # contribution of the outcomes to the tree distance
+    cost: float  # contribution of the whole rule
 
     @property
     def is_same(self) -> bool:
         """True if nothing changed."""
         return not self.kinds
-
-    @property
-    def asks_the_same(self) -> bool:
-        """True if both rules cover the same rows."""
-        return not {*self.kinds} & {*CONDITION_KINDS, "new", "gone"}
 
     @property
     def shift(self) -> float:
@@ -671,9 +592,12 @@ class RuleChange:
 
 
 def compare_rules(distance: TreeDistance) -> tuple[RuleChange, ...]:
-    """List the matched pairs of rules in the order of the old tree, then single rules."""
+    """List the matched pairs of rules in the order of the old tree, then unmatched rules."""
     pairs = [_pair_change(pair) for pair in distance.pairs]
-    alone = [_lone_change(unmatched) for unmatched in distance.unmatched]
+    alone = []
+    for each in distance.unmatched:
+        old, new, kind = (each.rule, None, "gone") if each.side == "first" else (None, each.rule, "new")
+        alone.append(RuleChange(old, new, (kind,), (), 0.0, each.weight))
     return (*pairs, *alone)
 
 
@@ -692,9 +616,3 @@ def _pair_change(pair: RulePair) -> RuleChange:
         kinds.add("order")
     ordered = tuple(kind for kind in CHANGE_KINDS if kind in kinds)
     return RuleChange(old, new, ordered, conditions, pair.outcome_cost, pair.cost)
-
-
-def _lone_change(unmatched: UnmatchedRule) -> RuleChange:
-    if unmatched.side == "first":
-        return RuleChange(unmatched.rule, None, ("gone",), (), 0.0, unmatched.weight)
-    return RuleChange(None, unmatched.rule, ("new",), (), 0.0, unmatched.weight)

@@ -1,4 +1,4 @@
-"""A diff of two trees: a summary, then splits, rules and rows."""
+"""A diff of two trees in words: a summary, then splits, rows and rules."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -33,60 +33,46 @@ from holdfast.tree.rules_text import (
     rule_outcome_text,
     select_probability,
 )
-from holdfast.tree.tree import LEAF, Tree
+from holdfast.tree.tree import LEAF
 
 MOST_BOXES = 5
 MOST_COLUMNS = 5  # by population stability index
-# Spaces where no line should end: in conditions, and between a word and its number.
-TOGETHER = r" (?=%)| (?=[<>]=? )|(?<=[<>=]) |(?<=\bp) (?=\d)|(?<=\)) (?=\d\.)|(?<=\bcost) |(?<=\bwas) (?=\d)"
 
 
 def diff_view(diff: TreeDiff) -> View:
-    """The summary, then the changes of splits and rules, and their effect on the rows."""
-    return View(diff.summary, *sections(diff))
-
-
-def sections(diff: TreeDiff) -> Iterator[Section]:
-    """All that there is to tell below the summary."""
-    if diff.splits:
-        yield _split_section(diff)
-    if diff.rows is not None:
-        yield from _row_sections(diff.rows)
-    yield from _rule_sections(diff)
-    if diff.rows is not None and diff.rows.leaf_shares:
-        yield Section("Do these rows differ from the rows of the old tree?", tuple(_population_lines(diff)))
+    """Return the summary, the splits that changed, the effect on the rows, and the rules."""
+    rows = () if diff.rows is None else effect_sections(diff.rows)
+    sections = (*split_sections(diff), *rows, *_rule_sections(diff), *_population_sections(diff))
+    return View(diff.summary, *sections)
 
 
 def brief_sections(diff: TreeDiff) -> Iterator[Section]:
-    """What a first look asks for: the splits that changed, and the rows that get another answer."""
-    if diff.splits:
-        yield _split_section(diff)
+    """List the splits that changed, and the effect on the rows if any prediction changes."""
+    yield from split_sections(diff)
     if diff.rows is not None and (diff.rows.boxes or isnan(diff.rows.flips)):
-        yield from _row_sections(diff.rows)
+        yield from effect_sections(diff.rows)
 
 
 def row_sections(diff: TreeDiff) -> Iterator[Section]:
-    """What it means for the rows, and how they differ from those of the old tree."""
-    if diff.rows is None:
-        return
-    yield from _row_sections(diff.rows)
-    if diff.rows.leaf_shares:
-        yield Section("Do these rows differ from the rows of the old tree?", tuple(_population_lines(diff)))
+    """List the effect on the rows, and how they differ from the rows of the old tree."""
+    if diff.rows is not None:
+        yield from effect_sections(diff.rows)
+    yield from _population_sections(diff)
 
 
 # -- the trees --------------------------------------------------------------------------------------------
 
 
-def _split_section(diff: TreeDiff) -> Section:
-    return Section("Splits that changed, from the top down", tuple(_split_lines(diff)))
-
-
-def _split_lines(diff: TreeDiff) -> Iterator[str]:
+def split_sections(diff: TreeDiff) -> Iterator[Section]:
+    """Describe each split that changed: where it is, the change, and how many rows it concerns."""
+    lines = []
     for split in diff.splits:
         where, what, size = split_texts(diff, split)
         reach = "" if split.is_root else f"{percent_text(split.fraction)} of the old tree's rows"
         notes = "; ".join(filter(None, [size, reach]))
-        yield f"{where}: {what}" + (f" ({notes})" if notes else "")
+        lines.append(f"{where}: {what}" + (f" ({notes})" if notes else ""))
+    if lines:
+        yield Section("Splits that changed, from the root down", lines)
 
 
 def _rule_sections(diff: TreeDiff) -> Iterator[Section]:
@@ -95,19 +81,20 @@ def _rule_sections(diff: TreeDiff) -> Iterator[Section]:
         by_degree.setdefault(degree_of(change), []).append(change)
     for degree in DEGREES:
         if degree in by_degree:
-            yield Section(_title(diff, degree, len(by_degree[degree])), _lines(diff, by_degree[degree]))
+            lines = [_change_line(change, diff.positive_place) for change in by_degree[degree]]
+            yield Section(_title(diff, degree, len(lines)), lines)
     if diff.same and not diff.is_empty:
-        lines = tuple(_rule_line(each.new, diff.positive_place) for each in diff.same if each.new)
+        lines = [_rule_line(each.new, diff.positive_place) for each in diff.same if each.new]
         yield Section(f"Rules that are the same in both: {len(lines)}", lines)
     if diff.changes:
-        yield Section("How to read the rules", tuple(_notes(diff)))
+        yield Section("How to read the rules", list(_notes(diff)))
 
 
 def _title(diff: TreeDiff, degree: str, number: int) -> str:
     value = "probability" if diff.old.schema.target.is_classes else "value"
     titles = {
         "outcome": "Rules that predict another class",
-        "question": "Rules with other splits",
+        "condition": "Rules with other splits",
         "moved": "Rules with other thresholds or categories only",
         "new": "Rules that are new",
         "gone": "Rules that are gone",
@@ -129,10 +116,6 @@ def _notes(diff: TreeDiff) -> Iterator[str]:
     )
 
 
-def _lines(diff: TreeDiff, changes: list[RuleChange]) -> tuple[str, ...]:
-    return tuple(_change_line(change, diff.positive_place) for change in changes)
-
-
 def _change_line(change: RuleChange, positive: int | None) -> str:
     cost = f" [cost {_cost_text(change.cost)}]" if change.cost else ""
     if change.old is None or change.new is None:
@@ -141,18 +124,18 @@ def _change_line(change: RuleChange, positive: int | None) -> str:
         return f"{_rule_line(rule, positive)}{cost}"
     moved = {each.name: condition_change_text(each) for each in change.conditions}
     conditions = [moved.pop(each.name, _condition(each)) for each in change.new.conditions]
-    asked = " AND ".join(conditions)
+    premise = " AND ".join(conditions)
     note = " (in another order)" if "order" in change.kinds else ""
     dropped = f"; no longer a condition: {' and '.join(moved.values())}" if moved else ""
     outcome = outcome_change_text(change.old, change.new, positive)
-    return f"{f'IF {asked}{note} ' if asked else ''}{outcome}{dropped}{cost}"
+    return f"{f'IF {premise}{note} ' if premise else ''}{outcome}{dropped}{cost}"
 
 
 def _rule_line(rule: Rule, positive: int | None) -> str:
-    asked = " AND ".join(map(_condition, rule.conditions))
-    chance = f", {chance_text(rule, positive)}" if rule.target.is_classes else ""
-    said = f"THEN {rule_outcome_text(rule)}{chance} ({rows_text(rule.count)})"
-    return f"IF {asked} {said}" if asked else said
+    premise = " AND ".join(map(_condition, rule.conditions))
+    chance = f", {_chance_text(rule, positive)}" if rule.target.is_classes else ""
+    outcome = f"THEN {rule_outcome_text(rule)}{chance} ({rows_text(rule.count)})"
+    return f"IF {premise} {outcome}" if premise else outcome
 
 
 def _condition(condition: Condition) -> str:
@@ -166,15 +149,16 @@ def _cost_text(cost: float) -> str:
 # -- the rows ---------------------------------------------------------------------------------------------
 
 
-def _row_sections(rows: RowChanges) -> Iterator[Section]:
+def effect_sections(rows: RowChanges) -> Iterator[Section]:
+    """Describe the change of predictions, the rows concerned, and which tree scores better."""
     has_truth = not isnan(rows.negative_flips) and rows.metric is None
-    lines = (learned_sentence(rows).strip(),) if has_truth and rows.new_learned else ()
+    lines = [_learned_sentence(rows).strip()] if has_truth and rows.new_learned else []
     yield Section(f"Effect on {pluralize(rows.n_rows, 'row')}", lines, _row_table(rows))
     if rows.boxes:
         who = "Rows whose prediction changes" if isnan(rows.flips) else "Rows whose predicted class changes"
-        yield Section(f"{who}, largest groups first", tuple(_box_lines(rows)))
+        yield Section(f"{who}, largest groups first", list(_box_lines(rows)))
     if rows.metric is not None:
-        lines = () if isnan(rows.old_score) else (_difference_line(rows),)
+        lines = [] if isnan(rows.old_score) else [_difference_line(rows)]
         yield Section("Which tree is better on these rows?", lines, _score_table(rows))
 
 
@@ -184,9 +168,9 @@ def _row_table(rows: RowChanges) -> TextTable:
         ("flips: the predicted class changes", rows.flips),
         (f"    swap-ins: now {positive}", rows.swap_ins),
         (f"    swap-outs: no longer {positive}", rows.swap_outs),
-        ("    negative flips: were right, become wrong", rows.negative_flips),
-        ("    positive flips: were wrong, become right", rows.positive_flips),
-        ("reach a leaf that does not correspond to their old leaf", rows.leaf_changes),
+        ("    negative flips: right before, wrong now", rows.negative_flips),
+        ("    positive flips: wrong before, right now", rows.positive_flips),
+        ("reach a leaf that is not matched with their old leaf", rows.leaf_changes),
     ]
     grid: list[list[str]] = []
     for title, fraction in lines:
@@ -212,16 +196,12 @@ def _difference_line(rows: RowChanges) -> str:
     assert rows.metric is not None
     _, _, difference, low, high = score_figures(rows)
     verdict = {"better": "the new one", "worse": "the old one", "alike": "neither clearly"}[rows.verdict]
-    better = "less" if rows.metric.is_loss else "more"
+    better = "lower" if rows.metric.is_loss else "higher"
+    valid = "" if rows.new_learned is not None else " Valid if neither tree was trained on these rows."
     return (
-        f"{verdict}: {rows.metric.title} of the new tree less that of the old one is {difference}, 95 % "
-        f"interval {low} to {high} ({better} is better).{learned_sentence(rows) or _unknown_rows(rows)}"
+        f"{verdict}: {rows.metric.title} of the new tree minus that of the old one is {difference}, 95 % "
+        f"interval {low} to {high} ({better} is better).{_learned_sentence(rows) or valid}"
     )
-
-
-def _unknown_rows(rows: RowChanges) -> str:
-    """When the scores hold, where it is not known what the trees have learned from."""
-    return "" if rows.new_learned is not None else " It holds if neither tree has learned from these rows."
 
 
 def _score_table(rows: RowChanges) -> TextTable:
@@ -233,9 +213,9 @@ def _score_table(rows: RowChanges) -> TextTable:
         grid.append([f"{rows.metric.title} (± standard error)", *scores])
     both = rows.old_calibration, rows.new_calibration
     for title, pair in (
-        ("calibration intercept (0 is right)", [(each.intercept, each.intercept_error) for each in both]),
-        ("calibration slope (1 is right)", [(each.slope, each.slope_error) for each in both]),
-        ("observed over expected (1 is right)", [(each.ratio, nan) for each in both]),
+        ("calibration intercept (ideal: 0)", [(each.intercept, each.intercept_error) for each in both]),
+        ("calibration slope (ideal: 1)", [(each.slope, each.slope_error) for each in both]),
+        ("observed over expected (ideal: 1)", [(each.ratio, nan) for each in both]),
     ):
         if not all(isnan(value) for value, _ in pair):
             grid.append([title, *(_figure(*each) for each in pair)])
@@ -258,32 +238,37 @@ def _box_lines(rows: RowChanges) -> Iterator[str]:
         yield f"{rows_text(n_rows)} in {pluralize(len(rest), 'smaller group')}"
 
 
-def _population_lines(diff: TreeDiff) -> Iterator[str]:
-    assert diff.rows is not None
+def _population_sections(diff: TreeDiff) -> Iterator[Section]:
+    if diff.rows is None or not diff.rows.leaf_shares:
+        return
     index = diff.rows.leaf_index
     verdict = "Hardly" if index < LITTLE else "Somewhat" if index < MUCH else "Yes, much"
-    yield (
+    lines = [
         f"{verdict}: the population stability index over the leaves of the old tree is "
         f"{fixed_text(index, 3)} (below {LITTLE} is little, above {MUCH} is much)"
-    )
+    ]
     if index >= LITTLE:
         most = max(diff.rows.leaf_shares, key=lambda share: share.index)
         where = " and ".join(map(_condition, list_conditions(diff.old, most.leaf).values())) or "all rows"
-        yield f"most at {where}: {percent_text(most.before)} of rows then, {percent_text(most.now)} now"
-    if diff.rows.column_index:
-        told = list(diff.rows.column_index.items())[:MOST_COLUMNS]
-        yield "by column, most first: " + ", ".join(f"{printable(k)} {fixed_text(v, 3)}" for k, v in told)
+        lines.append(
+            f"largest shift at {where}: {percent_text(most.before)} of the rows before, "
+            f"{percent_text(most.now)} now"
+        )
+    if columns := list(diff.rows.column_index.items())[:MOST_COLUMNS]:
+        figures = ", ".join(f"{printable(name)} {fixed_text(value, 3)}" for name, value in columns)
+        lines.append(f"by column, largest first: {figures}")
+    yield Section("Do these rows differ from the rows of the old tree?", lines)
 
 
-# -- A diff of two trees in a few sentences, and its parts as phrases ----------------------------------------
+# -- the summary ------------------------------------------------------------------------------------------
 
-ALL = 0.995  # a share of the rows that counts as all of them
-FEW_LEARNED = 0.02  # of the rows: a tree that has learned from fewer has learned from other rows
-DEGREES = ("outcome", "question", "moved", "new", "gone", "alike")  # of what became of a rule
-# What became of one rule, and of several.
+ALL = 0.995  # share of the rows that counts as all of them
+FEW_LEARNED = 0.02  # share of the rows below which a tree counts as trained on other rows
+DEGREES = ("outcome", "condition", "moved", "new", "gone", "alike")  # of the change of a rule
+# The change of one rule, and of several.
 VERBS = {
-    "outcome": ("says another class", "say another class"),
-    "question": ("asks other questions", "ask other questions"),
+    "outcome": ("predicts another class", "predict another class"),
+    "condition": ("has other splits", "have other splits"),
     "moved": ("has other thresholds or categories only", "have other thresholds or categories only"),
     "alike": ("has another probability only", "have another probability only"),
     "gone": ("is gone", "are gone"),
@@ -292,53 +277,44 @@ VERBS = {
 
 
 def diff_summary(diff: TreeDiff) -> str:
-    """What changed in a few sentences: the rules, the rows, who is concerned, and which tree is better."""
+    """Return a few sentences: the change of the rules, the rows concerned, and which tree is better."""
     sentences = [rules_sentence(diff)]
     if diff.rows is not None:
         sentences += [_rows_sentence(diff.rows), _one_class_sentence(diff), _score_sentence(diff.rows)]
     return " ".join(filter(None, sentences))
 
 
-# -- rules ------------------------------------------------------------------------------------------------
-
-
 def degree_of(change: RuleChange) -> str:
-    """How far a rule changed, one of DEGREES; "alike" if it asks and says the same."""
+    """Return the greatest change of a rule, one of DEGREES; "alike" for another value or order only."""
     kinds = {*change.kinds}
-    for degree in ("new", "gone", "outcome", "question"):
+    for degree in ("new", "gone", "outcome", "condition"):
         if degree in kinds:
             return degree
     return "moved" if kinds & {"threshold", "categories"} else "alike"
 
 
 def rules_sentence(diff: TreeDiff) -> str:
-    """What became of the rules, and of the first question."""
+    """Count the rules by their change, and compare the root splits."""
     if diff.is_empty:
         return f"Nothing changed: both trees have the same {pluralize(diff.old.n_leaves, 'rule')}."
     n = Counter(map(degree_of, diff.changes))
     if not n.total() - n["alike"]:
-        return _same_questions_sentence(diff)
+        return _same_splits_sentence(diff)
     n["same"] = len(diff.same)
     whole = n.total() - n["new"]
-    found = [degree for degree in VERBS if n[degree]]
-    parts = [_part(degree, n[degree], diff.old.schema.target.is_classes) for degree in found]
-    if found == ["moved"]:  # and nothing else
-        told = f"{_of_all(whole, whole)} {_verb('moved', whole, True)}"
-    else:
-        told = f"of {number_word(whole)} {'rule' if whole == 1 else 'rules'}, {_joined(parts)}"
-    new = f"; {number_word(n['new'])} {_verb('new', n['new'], True)}" if n["new"] else ""
-    return f"{told[0].upper()}{told[1:]}{new}. {_root_sentence(diff)}{_missing_sentence(diff)}"
+    parts = {degree: _count_text(diff, degree, n[degree]) for degree in VERBS if n[degree]}
+    text = f"of {number_word(whole)} {'rule' if whole == 1 else 'rules'}, {_list_text([*parts.values()])}"
+    if [*parts] == ["moved"]:
+        text = f"{_of_all(whole, whole)} {VERBS['moved'][whole != 1]}"
+    new = f"; {_count_text(diff, 'new', n['new'])}" if n["new"] else ""
+    return f"{text[0].upper()}{text[1:]}{new}. {_root_sentence(diff)}{_missing_sentence(diff)}"
 
 
-def _part(degree: str, number: int, is_classes: bool) -> str:
-    return f"{number_word(number)} {_verb(degree, number, is_classes)}"
-
-
-def _verb(degree: str, number: int, is_classes: bool) -> str:
-    """What became of so many rules."""
-    one, many = VERBS.get(degree, ("is new", "are new"))
-    text = one if number == 1 else many
-    return text if is_classes else text.replace("probability", "value")
+def _count_text(diff: TreeDiff, degree: str, number: int) -> str:
+    verb = VERBS.get(degree, ("is new", "are new"))[number != 1]
+    if not diff.old.schema.target.is_classes:
+        verb = verb.replace("probability", "value")
+    return f"{number_word(number)} {verb}"
 
 
 def _of_all(number: int, whole: int) -> str:
@@ -347,8 +323,8 @@ def _of_all(number: int, whole: int) -> str:
     return f"{number_word(number)} of {number_word(whole)} rules"
 
 
-def _same_questions_sentence(diff: TreeDiff) -> str:
-    """Of trees whose rules ask and say the same: other values, another order, missing values."""
+def _same_splits_sentence(diff: TreeDiff) -> str:
+    """Describe changes that keep conditions and classes: values, order, missing values."""
     values = diff.of_kind("value")
     parts = []
     if values:
@@ -358,86 +334,75 @@ def _same_questions_sentence(diff: TreeDiff) -> str:
         n = _of_all(len(values), diff.old.n_leaves)
         parts.append(f"the {what} of {n} changed, by at most {size}")
     if diff.of_kind("order"):
-        parts.append("questions are asked in another order")
+        parts.append("the splits come in another order")
     if diff.of_kind("missing"):
-        parts.append("missing values go another way")
-    return f"The rules are the same{'; ' if parts else ''}{_joined(parts)}."
+        parts.append("missing values go to another side")
+    return f"The rules are the same{'; ' if parts else ''}{_list_text(parts)}."
 
 
 def _root_sentence(diff: TreeDiff) -> str:
-    old, new = (_first_question(tree) for tree in (diff.old, diff.new))
+    old, new = (
+        printable(tree.schema.names[tree.feature[0]]) if tree.n_leaves > 1 else ""
+        for tree in (diff.old, diff.new)
+    )
     if not diff.same_root:
-        return f"The first question is another: {new or 'none'} instead of {old or 'none'}."
+        return f"The root split is on another feature: {new or 'none'} instead of {old or 'none'}."
     if not old:
         return ""
-    moved = diff.splits[0] if diff.splits and diff.splits[0].is_root else None
-    return f"The first question is still about {old}{_root_move_text(moved)}."
+    text, first = "", diff.splits[0] if diff.splits and diff.splits[0].is_root else None
+    if first is not None and first.old and first.new:
+        text = {"threshold": ", elsewhere", "categories": ", with other categories"}.get(first.kind, "")
+        if first.kind == "threshold" and _have_one_bound(first.old, first.new):
+            before, after = distinct_texts(first.old.high, first.new.high, DIGITS, MOST_DIGITS)
+            text = f", at {after} instead of {before}"
+    return f"The root split is still on {old}{text}."
 
 
 def _missing_sentence(diff: TreeDiff) -> str:
-    """At how many splits that are still there missing values go to the other side."""
+    """Count the remaining splits at which missing values go to the other side."""
     n_splits = sum(split.moves_missing for split in diff.splits)
-    return f" Missing values go to the other side of {pluralize(n_splits, 'split')}." if n_splits else ""
+    return f" Missing values go to the other side at {pluralize(n_splits, 'split')}." if n_splits else ""
 
 
-def _root_move_text(moved: SplitChange | None) -> str:
-    if moved is None or moved.old is None or moved.new is None:
-        return ""
-    if moved.kind == "threshold" and only_bound(moved.old) and only_bound(moved.new):
-        before, after = distinct_texts(moved.old.high, moved.new.high, DIGITS, MOST_DIGITS)
-        return f", at {after} instead of {before}"
-    return {"threshold": ", elsewhere", "categories": ", with other categories"}.get(moved.kind, "")
-
-
-def _first_question(tree: Tree) -> str:
-    return printable(tree.schema.names[tree.feature[0]]) if tree.n_leaves > 1 else ""
-
-
-def _joined(parts: list[str]) -> str:
+def _list_text(parts: list[str]) -> str:
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}" if parts else ""
-
-
-# -- rows -------------------------------------------------------------------------------------------------
 
 
 def _rows_sentence(rows: RowChanges) -> str:
     of = f"of {pluralize(rows.n_rows, 'row')}"
     if isnan(rows.flips):
         if not rows.mean_move:
-            return f"No prediction {of} moves."
-        return f"Predictions {of} move by {number_text(rows.mean_move, 3)} on average{_who_text(rows)}."
+            return f"No prediction {of} changes."
+        return f"Predictions {of} change by {number_text(rows.mean_move, 3)} on average{_who_text(rows)}."
     if not rows.flips:
-        most = f"by {probability_text(rows.largest_move)} at most"
-        moved = (
-            f"; probabilities move by {fixed_text(rows.churn, 3)} on average, {most}" if rows.churn else ""
-        )
-        return f"None {of} gets another class{moved}."
+        sizes = f"by {fixed_text(rows.churn, 3)} on average, by {probability_text(rows.largest_move)} at most"
+        return f"None {of} gets another class{f'; probabilities change {sizes}' if rows.churn else ''}."
     return f"{percent_text(rows.flips)} {of} get another class{_who_text(rows)}."
 
 
 def _one_class_sentence(diff: TreeDiff) -> str:
-    """That no row can get another class, if every leaf of both trees says the same one."""
-    said = {int(each) for tree in (diff.old, diff.new) for each in tree.outcome[tree.feature == LEAF]}
-    if not diff.old.schema.target.is_classes or len(said) > 1:
+    """Note that no row can get another class if every leaf of both trees predicts the same one."""
+    classes = {int(each) for tree in (diff.old, diff.new) for each in tree.outcome[tree.feature == LEAF]}
+    if not diff.old.schema.target.is_classes or len(classes) > 1:
         return ""
-    only = label_text(diff.old.schema.target.classes[said.pop()])
-    return f"Every leaf of both trees says {only}: what tells rows apart is the probability."
+    only = label_text(diff.old.schema.target.classes[classes.pop()])
+    return f"Every leaf of both trees predicts {only}: rows differ in the probability only."
 
 
 def _who_text(rows: RowChanges) -> str:
-    """Where most of the change is: the groups that cover it, and how much changes in each."""
+    """Describe the groups that cover most of the change, and how much changes in each."""
     texts = []
     for group in rows.groups:
-        where = _joined([condition_text(each, counts=True, most=FULL_LIST) for each in group.rule.conditions])
+        where = _list_text([_condition(each) for each in group.rule.conditions])
         if isnan(rows.flips):
-            size = f"{rounded_percent(group.covered)} of the moves are where"
+            size = f"{rounded_percent(group.covered)} of the change is where"
             rate = f"by {number_text(group.rate, 3)} there"
         else:
             size = f"{rounded_percent(group.covered)} of them have"
             rate = f"{rounded_percent(group.rate)} of that group change"
-        texts.append(f"{size} {where} ({rate})" if where else "")
-    told = [text for text in texts if text]
-    return f"; {', '.join(told)}" if told else ""
+        if where:
+            texts.append(f"{size} {where} ({rate})")
+    return f"; {', '.join(texts)}" if texts else ""
 
 
 def _score_sentence(rows: RowChanges) -> str:
@@ -453,26 +418,26 @@ def _score_sentence(rows: RowChanges) -> str:
     }[rows.verdict]
     figures = f"{new}, as before" if new == old else f"{new} instead of {old}"
     return (
-        f"{words}: {rows.metric.title} {figures} ({difference}; with 95 % confidence between {low} and "
-        f"{high}).{learned_sentence(rows)}"
+        f"{words}: {rows.metric.title} {figures} ({difference}; 95 % interval {low} to {high})."
+        f"{_learned_sentence(rows)}"
     )
 
 
-def learned_sentence(rows: RowChanges) -> str:
-    """Which tree has learned from the rows that it is scored on, after a blank; "" if none is known to."""
+def _learned_sentence(rows: RowChanges) -> str:
+    """Name the trees that were trained on the rows, after a blank; "" if none is known to be."""
     shares = {"old": rows.old_learned or 0.0, "new": rows.new_learned or 0.0}
     known = [name for name, share in shares.items() if share > FEW_LEARNED]
     if not known:
         return ""
-    trees = "Both trees have" if len(known) == 2 else f"The {known[0]} tree has"
+    trees = "Both trees were" if len(known) == 2 else f"The {known[0]} tree was"
     most = max(shares.values())
     of = "these rows" if most > ALL else f"{percent_text(most)} of these rows"
-    whom = "them" if len(known) == 2 else "it"
-    return f" {trees} learned from {of}, which flatters {whom}: rows that neither tree has seen tell more."
+    score = "their scores are" if len(known) == 2 else "its score is"
+    return f" {trees} trained on {of}, so {score} optimistic: compare both on rows that are new to them."
 
 
 def score_figures(rows: RowChanges) -> tuple[str, str, str, str, str]:
-    """Old and new score, their difference, and the ends of its interval, as people say them."""
+    """Return old and new score, their difference, and the ends of its 95 % interval, as text."""
     assert rows.metric is not None
     known = decimals_of_errors([rows.score_error, rows.old_error])
     decimals = 3 if known is None else max(3, known - 1)
@@ -483,48 +448,52 @@ def score_figures(rows: RowChanges) -> tuple[str, str, str, str, str]:
     return scores[0], scores[1], others[0], others[1], others[2]
 
 
-# -- Parts of a diff as phrases ------------------------------------------------------------------------------
+# -- phrases ----------------------------------------------------------------------------------------------
 
-DIGITS, MOST_DIGITS = 6, 17  # of thresholds: as many as tell them apart
+DIGITS, MOST_DIGITS = 6, 17  # of thresholds that must differ in print
 
 
 def condition_change_text(change: ConditionChange) -> str:
-    """The new condition with what it was; the old one, if it is no longer asked."""
+    """Return the new condition with the old one; or the old one, if there is no new one."""
     text, note = condition_change_parts(change)
     return f"{text} ({note})" if note else text
 
 
 def condition_change_parts(change: ConditionChange) -> tuple[str, str]:
-    """The new condition, or the old one if it is no longer asked; and what became of it, if it is asked."""
+    """Return the new condition with a note on its change; or the old one, if there is no new one."""
     if change.new is None:
         assert change.old is not None
-        return _told(change.old), ""
+        return _full_text(change.old), ""
     if change.old is None:
-        return _told(change.new), "new"
+        return _full_text(change.new), "new"
     if change.kind == "missing" and not is_missing_moved(change.old, change.new):
         when = "now" if change.new.missing else "no longer"
-        return _told(change.new), f"a missing value would {when} go here"
+        return _full_text(change.new), f"a missing value would {when} go here"
     old, new = both_texts(change.old, change.new)
     return new, f"was {old}"
 
 
 def both_texts(old: Condition, new: Condition) -> tuple[str, str]:
-    """Both conditions on one feature: of the old one only what is needed to tell what it was."""
+    """Return two conditions on one feature, the old one as short as is clear beside the new one."""
     if is_missing_moved(old, new):
-        return _told(old), _told(new)
+        return _full_text(old), _full_text(new)
     if old.feature.kind == "nominal":
         return _set_texts(old, new)
     before, after = only_bound(old), only_bound(new)
     if before is None or after is None or before[0] != after[0]:
-        return _told(old), _told(new)
-    return distinct_texts(before[1], after[1], DIGITS, MOST_DIGITS)[0], _told(new)
+        return _full_text(old), _full_text(new)
+    return distinct_texts(before[1], after[1], DIGITS, MOST_DIGITS)[0], _full_text(new)
 
 
 def only_bound(condition: Condition) -> tuple[str, float] | None:
-    """The end of a numeric interval that has just one, and which it is."""
+    """Return side and value of the only finite end of a numeric interval; None for no or two ends."""
     ends = {"low": condition.low, "high": condition.high}
     finite = [(name, end) for name, end in ends.items() if isfinite(end)]
     return finite[0] if len(finite) == 1 and condition.feature.kind == "numeric" else None
+
+
+def _have_one_bound(*conditions: Condition) -> bool:
+    return all(only_bound(condition) for condition in conditions)
 
 
 def _set_texts(old: Condition, new: Condition) -> tuple[str, str]:
@@ -534,33 +503,39 @@ def _set_texts(old: Condition, new: Condition) -> tuple[str, str]:
     if len(old.categories) <= SHORT_LIST and len(new.categories) <= SHORT_LIST:
         return condition_text(old), condition_text(new)
     signs = [f"without {', '.join(come)}"] * bool(come) + [f"with {', '.join(left)}"] * bool(left)
-    return " and ".join(signs), _told(new)
+    return " and ".join(signs), _full_text(new)
 
 
-def _told(condition: Condition) -> str:
+def _full_text(condition: Condition) -> str:
     return condition_text(condition, most=FULL_LIST)
 
 
 def split_texts(diff: TreeDiff, split: SplitChange) -> tuple[str, str, str]:
-    """Where the split is, what became of it, and how much that is."""
-    where = f"where {' and '.join(map(_told, split.where))}" if split.where else "at the top"
+    """Return the place of a split, its change, and the size of the change."""
+    where = f"where {' and '.join(map(_full_text, split.where))}" if split.where else "at the root"
     leaves = f"{pluralize(split.leaves[0], 'leaf', 'leaves')} below became {split.leaves[1]}"
     if split.old is None:
         assert split.new is not None
-        said = f"was a leaf ({format_outcome(diff.old, split.old_node)})"
-        return where, f"{said} -> asks {_told(split.new)}", "new split"
+        return (
+            where,
+            f"leaf ({format_outcome(diff.old, split.old_node)}) -> {_full_text(split.new)}",
+            "new split",
+        )
     if split.new is None:
-        said = f"is a leaf ({format_outcome(diff.new, split.new_node)})"
-        return where, f"asked {_told(split.old)} -> {said}", "split gone"
+        return (
+            where,
+            f"{_full_text(split.old)} -> leaf ({format_outcome(diff.new, split.new_node)})",
+            "split gone",
+        )
     if split.kind == "replaced":
-        return where, f"{_told(split.old)} -> {_told(split.new)}", f"replaced; {leaves}"
+        return where, f"{_full_text(split.old)} -> {_full_text(split.new)}", f"replaced; {leaves}"
     if split.kind == "missing":
-        return where, f"{_told(split.old)}: {_side_text(split.new)}", ""
+        return where, f"{_full_text(split.old)}: {_side_text(split.new)}", ""
     if split.moves_missing:
-        told = f"{_told(split.old)} -> {_told(split.new)}"
-        if not is_missing_moved(split.old, split.new):  # the rows that lack it are those of the no side
-            told = f"{told}: {_side_text(split.new)}"
-        return where, told, _share_text(split)
+        text = f"{_full_text(split.old)} -> {_full_text(split.new)}"
+        if not is_missing_moved(split.old, split.new):  # the rows without the value were on the no side
+            text = f"{text}: {_side_text(split.new)}"
+        return where, text, _share_text(split)
     if split.kind == "categories":
         return where, _sides_text(split.old, split.new), _share_text(split)
     return where, _moved_text(split.old, split.new), _share_text(split)
@@ -575,46 +550,42 @@ def _side_text(new: Condition) -> str:
 
 
 def _moved_text(old: Condition, new: Condition) -> str:
-    """The threshold before and after."""
-    if only_bound(old) and only_bound(new):
+    if _have_one_bound(old, new):
         before, after = distinct_texts(old.high, new.high, DIGITS, MOST_DIGITS)
         return f"{printable(old.name)} <= {before} -> {after}"
-    return f"{_told(old)} -> {_told(new)}"
+    return f"{_full_text(old)} -> {_full_text(new)}"
 
 
 def _sides_text(old: Condition, new: Condition) -> str:
-    """Which categories went to the other side."""
+    """Name the categories that changed sides, or both sets if they are short."""
     before, after = set(old.categories), set(new.categories)
     come = [item_text(label) for label in new.categories if label not in before]
     left = [item_text(label) for label in old.categories if label not in after]
-    moves = [f"{', '.join(come)} came in"] * bool(come) + [f"{', '.join(left)} went out"] * bool(left)
+    moves = [f"{', '.join(come)} join"] * bool(come) + [f"{', '.join(left)} leave"] * bool(left)
     if len(after | before) <= SHORT_LIST:
-        return f"{_told(old)} -> {_told(new)}"
-    return f"{_told(old)}: {'; '.join(moves)}"
+        return f"{_full_text(old)} -> {_full_text(new)}"
+    return f"{_full_text(old)}: {'; '.join(moves)}"
 
 
-# -- outcomes ---------------------------------------------------------------------------------------------
-
-
-def chance_text(rule: Rule, positive: int | None) -> str:
-    """The probability of the positive class, or of the predicted one: p(died) 0.07."""
+def _chance_text(rule: Rule, positive: int | None) -> str:
+    """Return the probability of the positive class, or of the predicted one: p(died) 0.07."""
     probability = probability_text(select_probability(rule.value, positive, rule.predicted))
     return f"{probability_name(rule.target, positive)} {probability}"
 
 
 def outcome_change_text(old: Rule, new: Rule, positive: int | None) -> str:
-    """What the new rule says, with what the old one said where that is another thing."""
+    """Return the prediction of the new rule, with that of the old one if it differs."""
     if not new.target.is_classes:
         before, after = (number_text(rule.value[0], 4) for rule in (old, new))
         return f"THEN {after}" + (f" (was {before})" if before != after else "")
     classes = rule_outcome_text(old), rule_outcome_text(new)
-    chances = chance_text(old, positive), chance_text(new, positive)
-    said = f"THEN {classes[1]}, {chances[1]}"
+    chances = _chance_text(old, positive), _chance_text(new, positive)
+    text = f"THEN {classes[1]}, {chances[1]}"
     if classes[0] != classes[1]:
-        return f"{said} (was {classes[0]}, {chances[0]})"
-    return said + (f" (was {chances[0].split()[-1]})" if chances[0] != chances[1] else "")
+        return f"{text} (was {classes[0]}, {chances[0]})"
+    return text + (f" (was {chances[0].split()[-1]})" if chances[0] != chances[1] else "")
 
 
 def other_classes(diff: TreeDiff) -> list[RuleChange]:
-    """The rules whose conditions stay, and which predict another class."""
+    """List the rules that predict another class under the same conditions."""
     return [change for change in diff.of_kind("outcome") if {*change.kinds} <= {"outcome", "value"}]

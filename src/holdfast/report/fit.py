@@ -33,7 +33,7 @@ from holdfast.data.schema import Feature, Label, Schema, Target
 from holdfast.data.table import Table as Rows
 from holdfast.distance.diff import tree_diff
 from holdfast.distance.diff_rows import prepare_table
-from holdfast.distance.diff_text import sections as diff_sections
+from holdfast.distance.diff_text import split_sections
 from holdfast.errors import ParameterError
 from holdfast.evaluate.replications import Replications
 from holdfast.explain.feature_use import FeatureUses, feature_table, feature_use
@@ -643,7 +643,7 @@ def _six_digits(numbers: list[float]) -> list[float]:
 def _tree_facts(fitted: Fitted, candidate: int) -> dict[str, Any]:
     tree = fitted.candidates[candidate]
     diff = None if candidate == fitted.chosen else tree_diff(fitted.model, tree)
-    splits = () if diff is None else (each for each in diff_sections(diff) if each.title.startswith("Splits"))
+    splits = () if diff is None else split_sections(diff)
     facts = {
         "candidate": candidate,
         "title": _candidate_text(fitted, candidate),

@@ -168,8 +168,8 @@ def test_models_that_remember_their_rows_say_which_of_them_they_are_scored_on() 
     assert learned(100, 200) == (0.0, 1.0)
     assert learned(200, 240) == (0.0, 0.0)
     assert learned(150, 240) == (0.0, pytest.approx(5 / 9))
-    assert "The new tree has learned from these rows" in str(tree_diff(old, new, X[100:200], y[100:200]))
-    assert "learned" not in str(tree_diff(old, new, X[200:], y[200:]))
+    assert "The new tree was trained on these rows" in str(tree_diff(old, new, X[100:200], y[100:200]))
+    assert "trained on" not in str(tree_diff(old, new, X[200:], y[200:]))
     assert tree_diff(old.tree_, new.tree_, X, y).rows.new_learned is None  # trees remember no rows
 
 
