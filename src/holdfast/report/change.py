@@ -49,7 +49,7 @@ MOST_WATCHED = 3  # subgroups, or columns, that the first screen names
 TONES = {"better": "good", "worse": "bad"}
 DEGREE_WORDS = {
     "outcome": "another class",
-    "question": "other splits",
+    "condition": "other splits",
     "moved": "other thresholds or categories",
     "new": "new",
     "gone": "gone",
