@@ -228,6 +228,7 @@ class TreeDiff(ViewMixin):
 
 def _content(value: Any) -> Any:
     """Return a part of a diff as plain data."""
+    names: tuple[str, ...]
     match value:
         case float():
             return value if isfinite(value) else None
