@@ -19,7 +19,7 @@ from sklearn.datasets import load_digits
 from benchmarks.pmml_readers import by_pypmml, by_sklearn_pmml_model
 from benchmarks.studies.cases import listed_frame
 from holdfast import BoostingClassifier, ForestClassifier, ForestRegressor, TreeClassifier, export
-from holdfast.export.check import (
+from holdfast.exports.check import (
     Rows,
     Scale,
     count_rows,
@@ -28,7 +28,7 @@ from holdfast.export.check import (
     make_rows,
     predict_model,
 )
-from holdfast.export.plain_model import make_plain_model, unwrap_model
+from holdfast.exports.plain_model import make_plain_model, unwrap_model
 
 SHEET_ROWS = 300  # of rows, and of edges, that a spreadsheet computes
 
@@ -79,7 +79,7 @@ def models(folder: Path) -> Iterator[tuple[str, Any, Any]]:
 def counted(model: Any, X: Any, engine: Engine) -> str:
     """Rows, edges, how many of each differ, and the largest gap of a number."""
     exported = export(model, engine.to, **engine.options)
-    module = import_module(f"holdfast.export.{engine.to}")
+    module = import_module(f"holdfast.exports.{engine.to}")
     scale = module.scale_of(exported) if hasattr(module, "scale_of") else Scale()
     found, plain = unwrap_model(model), make_plain_model(model)
     rows = make_rows(found, plain, X)

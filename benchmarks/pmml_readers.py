@@ -10,8 +10,8 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import pandas as pd
 
-from holdfast.export.check import EnginePredictions, Rows
-from holdfast.export.plain_model import PlainModel
+from holdfast.exports.check import EnginePredictions, Rows
+from holdfast.exports.plain_model import PlainModel
 
 
 def by_pypmml(exported: bytes, plain: PlainModel, rows: Rows) -> EnginePredictions:

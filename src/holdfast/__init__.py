@@ -7,9 +7,6 @@ they are first used, so that `import holdfast` costs next to nothing.
 from importlib import import_module
 from typing import Any
 
-# At once: the function and the folder have one name, and whichever comes last would have it.
-from holdfast.export.formats import export as export
-
 with open(f"{__path__[0]}/__init__.pyi", encoding="utf-8") as _names:
     # A line is: from MODULE import NAME as NAME
     _HOME = {line.split()[3]: line.split()[1] for line in _names if line.startswith("from ")}

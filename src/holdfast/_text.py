@@ -356,5 +356,3 @@ def item_text(label: object) -> str:
 
 
 # -- The orders that rules can be shown in -------------------------------------------------------------------
-
-ORDERS = ("tree", "risk")  # as they stand in the tree; those of the highest risk first

@@ -4,8 +4,8 @@ import pytest
 from command_line import fit, holdfast, refusal, write_patients
 
 from holdfast.errors import EngineError
-from holdfast.export import python as python_format
-from holdfast.export import sql as sql_format
+from holdfast.exports import python as python_format
+from holdfast.exports import sql as sql_format
 
 PLAIN = ("--drop", "year", "--drop", "patient", "--drop", "weight")
 

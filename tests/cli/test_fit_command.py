@@ -7,10 +7,10 @@ import pytest
 from command_line import fit, holdfast, refusal, write_patients
 
 from holdfast import open_run
+from holdfast._choices import SELECTION_RULES
 from holdfast.cli.endings import one_line
 from holdfast.data.read import read_file
 from holdfast.io.model_file import load_model, load_trees, model_to_json
-from holdfast.stable.settings import RULES
 
 PLAIN = ("--drop", "year", "--drop", "patient", "--drop", "weight")
 
@@ -310,7 +310,7 @@ def test_the_summary_has_the_questions_in_full(tmp_path: Path) -> None:
 
 def test_each_rule_of_the_frontier_can_be_asked_for(patients: Path, tmp_path: Path) -> None:
     leaves = {}
-    for rule in RULES:
+    for rule in SELECTION_RULES:
         gamma = ("--instability-weight", 0.01) if rule == "weighted" else ()
         assert fit(patients, tmp_path / "run", "--selection-rule", rule, *gamma, *PLAIN).exit_code == 0
         facts = summary(tmp_path / "run")

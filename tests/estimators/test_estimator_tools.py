@@ -21,7 +21,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
 from holdfast.estimators.tree import TreeClassifier, TreeRegressor
-from holdfast.export.sklearn import to_sklearn
+from holdfast.exports.sklearn import to_sklearn
 
 MODELS = [
     pytest.param(TreeClassifier(max_depth=3), STAY, id="classifier"),

@@ -23,7 +23,7 @@ from holdfast.data.table import Table
 from holdfast.ensembles.bagging import Sampling, grow_bagging
 from holdfast.errors import DataError, DataWarning, ParameterError
 from holdfast.estimators.forest import BaggingClassifier, BaggingRegressor, ForestClassifier, ForestRegressor
-from holdfast.export.sklearn import to_sklearn
+from holdfast.exports.sklearn import to_sklearn
 from holdfast.growth.rules import C45, GrowthRules
 from holdfast.tree.tree import Tree
 

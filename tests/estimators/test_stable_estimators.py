@@ -29,7 +29,7 @@ from holdfast.distance.distance import tree_distance
 from holdfast.errors import DataError, DataWarning, HoldfastError, ParameterError
 from holdfast.estimators.base import build_estimator
 from holdfast.estimators.stable import StableTreeClassifier, StableTreeRegressor
-from holdfast.export.sklearn import to_sklearn
+from holdfast.exports.sklearn import to_sklearn
 from holdfast.io.model_file import load, save
 from holdfast.stable.selection import SelectionRule
 from holdfast.stable.settings import StabilitySettings

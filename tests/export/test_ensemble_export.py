@@ -18,7 +18,7 @@ from holdfast import check_export
 from holdfast.adapters import forest_trees
 from holdfast.data.table import Table
 from holdfast.errors import ExportError
-from holdfast.export.sklearn import to_sklearn
+from holdfast.exports.sklearn import to_sklearn
 from holdfast.growth.grow import grow
 from holdfast.growth.rules import GrowthRules
 from holdfast.tree.ensemble import Ensemble

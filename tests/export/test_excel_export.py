@@ -8,10 +8,10 @@ import pytest
 from exported_models import SITE, model
 
 from holdfast import ExportError, Table, grow, to_excel
-from holdfast.export import excel
-from holdfast.export import excel as excel_engines
-from holdfast.export import excel as excel_scores
-from holdfast.export.plain_model import make_plain_model
+from holdfast.exports import excel
+from holdfast.exports import excel as excel_engines
+from holdfast.exports import excel as excel_scores
+from holdfast.exports.plain_model import make_plain_model
 
 openpyxl = pytest.importorskip("openpyxl", reason="openpyxl writes the workbook")
 
@@ -47,7 +47,7 @@ def test_a_category_that_looks_like_a_formula_stays_a_text() -> None:
 
 
 def test_a_model_too_wide_for_a_sheet_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    from holdfast.export import excel
+    from holdfast.exports import excel
 
     monkeypatch.setattr(excel, "MOST_COLUMNS", 5)
     with pytest.raises(ExportError, match="columns to walk its trees, and a sheet of Excel has room for 5"):

@@ -10,9 +10,9 @@ from exported_models import MODELS, SITE, model, rows
 
 from holdfast import DataWarning, ExportError, Table, TreeClassifier, check_export, export, grow, to_python
 from holdfast.errors import EngineError
-from holdfast.export import python as python_format
-from holdfast.export.check import make_edge_rows
-from holdfast.export.plain_model import make_plain_model
+from holdfast.exports import python as python_format
+from holdfast.exports.check import make_edge_rows
+from holdfast.exports.plain_model import make_plain_model
 
 ENGINES = {
     "python": ("python", {}),

@@ -4,7 +4,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import holdfast
 from holdfast import DensityTree, ExportError, ForestClassifier, TreeClassifier, export
-from holdfast.export import formats, sklearn
+from holdfast.exports import formats, sklearn
 
 X = np.arange(40.0)[:, None]
 Y = np.where(X[:, 0] < 17, "low", "high")
@@ -52,7 +52,7 @@ def test_every_format_has_its_function() -> None:
     from importlib import import_module
 
     for file, function in formats.FORMATS.values():
-        assert callable(getattr(import_module(f"holdfast.export.{file}"), function))
+        assert callable(getattr(import_module(f"holdfast.exports.{file}"), function))
 
 
 def test_the_tree_of_clusters_is_a_tree_like_any_other() -> None:

@@ -28,7 +28,7 @@ def test_classes_of_every_type_come_back(labels: list[object]) -> None:
 
 
 def test_too_many_categories_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    from holdfast.export import onnx as written
+    from holdfast.exports import onnx as written
 
     monkeypatch.setattr(written, "MOST_MEMBERS", 3)
     with pytest.raises(ExportError, match="at most 3 are exported"):

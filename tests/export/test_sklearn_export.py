@@ -14,7 +14,7 @@ from holdfast.adapters import as_tree
 from holdfast.data.schema import Feature
 from holdfast.data.table import Table
 from holdfast.errors import DataWarning, ExportError
-from holdfast.export.sklearn import to_sklearn
+from holdfast.exports.sklearn import to_sklearn
 from holdfast.growth.grow import grow
 from holdfast.growth.rules import GrowthRules
 from holdfast.tree.check import check_tree

@@ -7,7 +7,7 @@ import pytest
 from exported_models import SITE, model, rows
 
 from holdfast import ExportError, Table, grow, to_sql
-from holdfast.export.sql import Dialect, format_literal, format_number, quote_identifier
+from holdfast.exports.sql import Dialect, format_literal, format_number, quote_identifier
 
 
 def test_a_query_reads_as_a_case_for_each_question() -> None:
@@ -62,7 +62,7 @@ def test_quotes_are_doubled() -> None:
 
 def test_deep_trees_are_walked_in_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     from holdfast import check_export
-    from holdfast.export import sql as sql_query
+    from holdfast.exports import sql as sql_query
 
     monkeypatch.setattr(sql_query, "LEVELS", 2)
     monkeypatch.setattr(sql_query, "TREES", 2)

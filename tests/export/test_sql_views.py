@@ -7,7 +7,7 @@ import pytest
 from exported_models import model, rows
 
 from holdfast import ExportError, Table, check_export, grow, to_sql
-from holdfast.export import sql as sql_views
+from holdfast.exports import sql as sql_views
 
 
 @pytest.mark.parametrize("dialect", ["sqlite", "duckdb"])

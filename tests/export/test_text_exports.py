@@ -42,7 +42,7 @@ def test_the_function_stands_alone(stump: Tree) -> None:
 
 
 def test_a_tree_too_deep_for_indentation_is_refused(stump: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
-    from holdfast.export import python
+    from holdfast.exports import python
 
     monkeypatch.setattr(python, "DEEPEST", 0)
     with pytest.raises(ExportError, match="tree 0 asks up to 1 questions"):

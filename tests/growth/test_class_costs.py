@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from holdfast import GrowthRules, Table, grow, load, merge_leaves, save
 from holdfast.errors import BrokenTreeError, ExportError, ParameterError
-from holdfast.export.sklearn import to_sklearn
+from holdfast.exports.sklearn import to_sklearn
 from holdfast.growth.holdout_pruning import prune_reduced_error
 from holdfast.growth.leaf_values import refit_leaf_values
 from holdfast.tree.check import check_tree

@@ -8,6 +8,7 @@ import pandas
 import pytest
 
 from holdfast import ParameterError, fit_run
+from holdfast._choices import METHODS
 from holdfast.cli.fit import settings_of
 from holdfast.cli.main import main
 from holdfast.cli.model_options import MODEL_OPTIONS
@@ -16,7 +17,6 @@ from holdfast.data.schema import Target
 from holdfast.growth.rules import C45
 from holdfast.runs.facts import settings_facts
 from holdfast.runs.settings import MODELS, RunSettings, make_run_estimator
-from holdfast.stable.settings import METHODS
 
 CLASSES = Target("y", classes=("no", "yes"))
 FRAME = pandas.DataFrame(
@@ -34,7 +34,8 @@ def estimator(given: dict[str, Any], target: Target = CLASSES) -> Any:
 
 
 def test_every_model_option_is_a_parameter_of_an_estimator_with_its_default_in_the_help() -> None:
-    from holdfast.runs.settings import TASKS, parameters_of
+    from holdfast._choices import TASKS
+    from holdfast.runs.settings import parameters_of
 
     known = {name for model in MODELS for task in TASKS for name in parameters_of(model, task)}
     assert {each.name for each in MODEL_OPTIONS} <= known

@@ -11,13 +11,13 @@ from frontiers import dominated, frontier_of_points
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from holdfast._choices import SELECTION_RULES
 from holdfast.data.schema import Target
 from holdfast.errors import ParameterError
 from holdfast.plots.frontier import FrontierDisplay
 from holdfast.scoring.metric import make_metric
 from holdfast.stable.frontier import Frontier
 from holdfast.stable.selection import Choice, SelectionRule, choose, shown_order
-from holdfast.stable.settings import RULES
 
 DIED = Target("outcome", classes=("died", "lived"))
 DAYS = Target("days", high=9.0)
@@ -192,7 +192,7 @@ def test_a_knee_needs_three_points(d: list[float], a: list[float], candidate: in
 # -- ties -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("rule", SELECTION_RULES)
 def test_of_alike_candidates_the_smallest_then_the_first_is_taken(rule: str):
     frontier = frontier_of_points([1.0] * 4, [0.8] * 4, n_leaves=[7, 3, 3, 5])
     assert chosen(rule, frontier, instability_weight=0.1).candidate == 1
@@ -227,7 +227,7 @@ tolerances = st.sampled_from((0.0, 1e-18, 0.01, 0.5, 3.0))
 @given(
     points,
     sizes,
-    st.sampled_from(RULES),
+    st.sampled_from(SELECTION_RULES),
     tolerances,
     st.sampled_from((None, "absolute", "relative", "standard-error")),
     st.sampled_from((0.0, 1e-300, 1e-9, 0.1, 1.0, 1e200, 1e308)),
@@ -255,7 +255,7 @@ def test_more_tolerance_never_makes_the_choice_less_stable(drawn: Any, tolerance
     assert frontier.instability[loose] <= frontier.instability[strict]
 
 
-@given(points, sizes, st.sampled_from(RULES), st.randoms())
+@given(points, sizes, st.sampled_from(SELECTION_RULES), st.randoms())
 def test_the_order_of_the_candidates_changes_no_choice(
     drawn: Any, n_leaves: list[int], rule: str, random: Any
 ):
@@ -272,7 +272,7 @@ def test_the_order_of_the_candidates_changes_no_choice(
 # -- words ------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("rule", SELECTION_RULES)
 def test_one_is_not_many(rule: str):
     reason = chosen(rule, frontier_of_points([1.0], [0.5], [1]), instability_weight=0.1).reason
     assert not re.search(r"\b1 (candidates|leaves|different points)", reason), reason

@@ -6,13 +6,14 @@ from typing import Any
 
 import click
 
+from holdfast._choices import BINARY_EXPORTS, EXPORT_ENDINGS
 from holdfast._files import replace_file
 from holdfast.cli.words import plain_warnings
 from holdfast.data.read import open_source
 from holdfast.data.read_options import ReadingOptions
 from holdfast.errors import DataError, EngineError, ExportError
-from holdfast.export.formats import BINARY, DRAWN, ENDINGS, export, verify_export
-from holdfast.export.plain_model import unwrap_model
+from holdfast.exports.formats import DRAWN, export, verify_export
+from holdfast.exports.plain_model import unwrap_model
 from holdfast.io.model_file import load
 from holdfast.runs.folder import check_output, model_file
 from holdfast.runs.new_rows import read_features
@@ -35,10 +36,10 @@ def asked_for(to: str | None, output: Path | None, sql: dict[str, Any]) -> Asked
     told = None if output is None else _told(output)
     if to is None and told is None:
         raise DataError(
-            f"Say --to one of {', '.join(ENDINGS)}, or -o with a name that ends in one of theirs."
+            f"Say --to one of {', '.join(EXPORT_ENDINGS)}, or -o with a name that ends in one of theirs."
         )
     chosen = to or told or ""
-    if output is None and chosen in BINARY:
+    if output is None and chosen in BINARY_EXPORTS:
         raise DataError(f"--to {chosen} is no text for a terminal: name a file with -o.")
     if to is not None and told not in (None, to):
         raise DataError(
@@ -94,4 +95,4 @@ def _checked(
 
 def _told(output: Path) -> str | None:
     ending = output.suffix.lower()
-    return next((to for to, endings in ENDINGS.items() if ending in endings), None)
+    return next((to for to, endings in EXPORT_ENDINGS.items() if ending in endings), None)

@@ -11,6 +11,16 @@ from typing import Any, NamedTuple
 
 import click
 
+from holdfast._choices import (
+    CATEGORIES,
+    CRITERION_NAMES,
+    LEAF_VALUES,
+    METHODS,
+    SELECTION_RULES,
+    TEACHER_NAMES,
+    THRESHOLDS,
+    TOLERANCE_UNITS,
+)
 from holdfast.cli.parsing import (
     Text,
     class_weights,
@@ -21,8 +31,6 @@ from holdfast.cli.parsing import (
     priors,
     threshold,
 )
-from holdfast.growth.rules import CATEGORIES, CRITERION_NAMES
-from holdfast.stable.settings import LEAF_VALUES, METHODS, RULES, TEACHER_NAMES, THRESHOLDS, UNITS
 
 PACKAGE = Path(__file__).parents[1]
 CLASSES = (
@@ -150,7 +158,9 @@ MODEL_OPTIONS = (
         "Reference trees, or trees of each collection or of the ensemble.  [default: 100, of --method "
         "bootstrap, pruned and paper 300]",
     ),
-    ModelOption("selection_rule", click.Choice(RULES, case_sensitive=False), help="Which tree to choose."),
+    ModelOption(
+        "selection_rule", click.Choice(SELECTION_RULES, case_sensitive=False), help="Which tree to choose."
+    ),
     ModelOption(
         "tolerance",
         click.FloatRange(0),
@@ -159,7 +169,7 @@ MODEL_OPTIONS = (
     ),
     ModelOption(
         "tolerance_unit",
-        click.Choice(UNITS, case_sensitive=False),
+        click.Choice(TOLERANCE_UNITS, case_sensitive=False),
         help="Without it, of consensus trees teacher; else relative for losses, or absolute.",
     ),
     ModelOption("instability_weight", click.FloatRange(0)),

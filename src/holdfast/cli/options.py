@@ -9,6 +9,16 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
+from holdfast._choices import (
+    MEMORIES,
+    MIN_STAGE_ROWS,
+    SEQUENCE_STRATEGIES,
+    TASKS,
+    TEACHER_NAMES,
+    TEST_ROWS,
+    UPDATE_STRATEGIES,
+    UPDATE_TOLERANCE,
+)
 from holdfast.cli.model_options import MODEL_OPTIONS, model_option
 from holdfast.cli.parsing import (
     Text,
@@ -21,10 +31,7 @@ from holdfast.cli.parsing import (
 )
 from holdfast.evaluate.methods import AUDITED_METHODS, CHANGE_NAMES, COMPARED_METHODS, METHOD_NAMES
 from holdfast.runs.settings import MODELS as FIT_MODELS
-from holdfast.runs.settings import TASKS, TEST_ROWS, DataSettings
-from holdfast.stable.settings import TEACHER_NAMES
-from holdfast.update.sequence import MEMORIES, MIN_ROWS, SEQUENCE_STRATEGIES
-from holdfast.update.settings import STRATEGIES, UPDATE_TOLERANCE
+from holdfast.runs.settings import DataSettings
 
 RAW = "In CSV, leave text as it is even where a spreadsheet would take it for a formula."
 ARGUMENTS = "holdfast.arguments"  # of the command, in what click keeps with its context
@@ -394,7 +401,7 @@ def stages_options(command: Command) -> Command:
         click.option(
             "--min-rows",
             type=click.IntRange(1),
-            default=MIN_ROWS,
+            default=MIN_STAGE_ROWS,
             help="A stage with fewer rows is joined with the next.",
         ),
         click.option(
@@ -430,9 +437,9 @@ def update_options(command: Command) -> Command:
         ),
         click.option(
             "--strategy",
-            type=click.Choice(STRATEGIES, case_sensitive=False),
+            type=click.Choice(UPDATE_STRATEGIES, case_sensitive=False),
             help="The nearest tree that fits; the tree as it is; new values of its leaves alone; a tree "
-            f"trained anew; or the nearest of bootstrap trees that score well.  [default: {STRATEGIES[0]}]",
+            f"trained anew; or the nearest of bootstrap trees that score well.  [default: {UPDATE_STRATEGIES[0]}]",
         ),
         click.option(
             "--tolerance",

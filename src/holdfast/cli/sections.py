@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.table import Table as Grid
 
 from holdfast._arrays import LongArray
+from holdfast._choices import NOISE_AWARE
 from holdfast._text import distinct_texts, estimate_texts, join_parts, number_text, percent_text, pluralize
 from holdfast.cli.forward import both_legend
 from holdfast.cli.grids import show_grid
@@ -20,7 +21,7 @@ from holdfast.runs.fit import CHOSEN, ChosenTree, Fit, disagreement, scores_disa
 from holdfast.scoring.metric import Metric, Score
 from holdfast.stable.consensus.size import size_choice_table
 from holdfast.stable.selection import LOST, default_unit, leaves_text, lost_text, shown_order
-from holdfast.stable.settings import NOISE_AWARE, SCORE_TOLERANCE
+from holdfast.stable.settings import SCORE_TOLERANCE
 from holdfast.tree.rules import list_warnings
 from holdfast.tree.text import draw_tree
 from holdfast.tree.tree import Tree

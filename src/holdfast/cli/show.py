@@ -7,7 +7,8 @@ from pathlib import Path
 from textwrap import fill
 from typing import Any
 
-from holdfast._text import CUT, ORDERS, left_out_text
+from holdfast._choices import RULE_ORDERS
+from holdfast._text import CUT, left_out_text
 from holdfast.cli.overview import MOST_FEATURES, collection_text, ensemble_text, tree_columns
 from holdfast.cli.show_form import NODES
 from holdfast.data.write import write_csv
@@ -31,7 +32,7 @@ class ShowOptions:
 
     missing: bool = False  # say at each condition whether a missing value meets it
     positive: str | None = None  # the class whose probability is told
-    order: str = ORDERS[0]  # of rules
+    order: str = RULE_ORDERS[0]  # of rules
     title: str | None = None  # of a picture
     decimals: int | None = None
     width: int | None = None  # of a picture, in pixels

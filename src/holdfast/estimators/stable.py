@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from holdfast._choices import MIN_STAGE_ROWS, MOST_LEAVES, UPDATE_TOLERANCE
 from holdfast._text import quoted
 from holdfast.adapters import as_tree
 from holdfast.data.folds import list_stage_labels, rank_stages, read_stage
@@ -28,15 +29,14 @@ from holdfast.scoring.metric import describe_few_to_learn
 from holdfast.stable.consensus.size import SizeChoice
 from holdfast.stable.frontier import Frontier
 from holdfast.stable.selection import Choice, SelectionRule, choose
-from holdfast.stable.settings import DEPTH_5, MOST_LEAVES, StabilityRules, StabilitySettings
+from holdfast.stable.settings import DEPTH_5, StabilityRules, StabilitySettings
 from holdfast.stable.train import StableTrees, add_leaf_evidence, train
 from holdfast.tree.rules import WARNING, list_warnings
 from holdfast.tree.stats import set_positive
 from holdfast.tree.tree import Tree, label_array
 from holdfast.update.path import CANDIDATE, KEEP, RETRAIN
-from holdfast.update.sequence import MIN_ROWS, StageRows, StageSequence, StageSettings
+from holdfast.update.sequence import StageRows, StageSequence, StageSettings
 from holdfast.update.sequence_fit import fit_sequence
-from holdfast.update.settings import UPDATE_TOLERANCE
 from holdfast.update.update import TreeUpdate
 
 if TYPE_CHECKING:
@@ -398,7 +398,7 @@ class StableTreeEstimator(StableTreeParameters, TreeEstimator):
         movement_weight: float | None = None,
         hindsight: bool = False,
         compare: bool = False,
-        min_rows: int = MIN_ROWS,
+        min_rows: int = MIN_STAGE_ROWS,
         strict_groups: bool = False,
     ) -> Self:
         """Fit one tree for each stage, each near the last; the model ends with the tree of the last stage.

@@ -114,11 +114,6 @@ def class_impurity(criterion: Criterion, fractions: FloatArray) -> FloatArray:
 # -- Names of what growth offers, for all who list them ------------------------------------------------------
 
 # In the order of `criteria.py`, which has what they are.
-CRITERION_NAMES = (
-    *("gini", "entropy", "log_loss", "misclassification", "purity", "gain_ratio", "mutual_information"),
-    *("squared_error", "poisson", "absolute_error", "quantile"),
-)
-CATEGORIES = ("shrunk", "exact")  # how sets of many categories are judged
 
 # -- Constraints as users write them -------------------------------------------------------------------------
 

@@ -7,6 +7,7 @@ from difflib import get_close_matches
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
+from holdfast._choices import TASKS, TEST_ROWS, UPDATE_STRATEGIES, UPDATE_TOLERANCE
 from holdfast.data.schema import Target
 from holdfast.data.target import Task
 from holdfast.errors import ParameterError
@@ -15,14 +16,11 @@ from holdfast.evaluate.methods import FIT_METHODS, make_estimator
 from holdfast.governance.model_card import make_model_card
 from holdfast.growth.class_costs import read_loss_matrix, read_priors
 from holdfast.tree.rules import format_class_names
-from holdfast.update.settings import STRATEGIES, UPDATE_TOLERANCE
 
 if TYPE_CHECKING:
     from holdfast.data.read_options import ReadingOptions
 
 MODELS = FIT_METHODS
-TASKS = ("classification", "regression")
-TEST_ROWS = ("forward", "random")
 # Parameters of a stable tree that only some of its methods use, and these methods.
 METHODS_OF = {
     "teacher": ("consensus",),
@@ -269,7 +267,7 @@ class UpdateRunSettings(CellSettings):
     """What an update depends on, but for the model and the new rows: see `StableTreeClassifier.update`."""
 
     target: str | None = None
-    strategy: str = STRATEGIES[0]
+    strategy: str = UPDATE_STRATEGIES[0]
     tolerance: float = UPDATE_TOLERANCE
     take: int | None = None
     frozen: Any = ()

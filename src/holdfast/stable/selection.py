@@ -6,6 +6,7 @@ import numpy as np
 
 from holdfast._arrays import LongArray, without_last_digits
 from holdfast._check import check_choice, check_number, is_integer
+from holdfast._choices import NOISE_AWARE, SELECTION_RULES, TOLERANCE_UNITS
 from holdfast._text import (
     distinct_texts,
     estimate_text,
@@ -20,7 +21,7 @@ from holdfast._view import TextTable, View, ViewMixin
 from holdfast.errors import ParameterError
 from holdfast.scoring.metric import Metric
 from holdfast.stable.frontier import Compared, Frontier, pareto_frontier
-from holdfast.stable.settings import BY_NUMBER, NOISE_AWARE, RULES, SCORE_TOLERANCE, TEACHER_TOLERANCE, UNITS
+from holdfast.stable.settings import BY_NUMBER, SCORE_TOLERANCE, TEACHER_TOLERANCE
 
 
 @dataclass(frozen=True, repr=False)
@@ -54,8 +55,8 @@ class SelectionRule:
     candidate: int | None = None  # take this one, whatever the rule
 
     def __post_init__(self) -> None:
-        check_choice("selection_rule", self.selection_rule, RULES)
-        check_choice("tolerance_unit", self.tolerance_unit, UNITS, none_ok=True)
+        check_choice("selection_rule", self.selection_rule, SELECTION_RULES)
+        check_choice("tolerance_unit", self.tolerance_unit, TOLERANCE_UNITS, none_ok=True)
         check_number("tolerance", self.tolerance, none_ok=True)
         for name, what in (("max_leaf_nodes", "size"), ("candidate", "row")):
             number = getattr(self, name)
@@ -152,7 +153,7 @@ def _constant(frontier: Frontier, rule: SelectionRule) -> Choice | None:
         or test.is_better
         or 1 not in frontier.sizes
         or rule.max_leaf_nodes
-        or rule.selection_rule != RULES[0]
+        or rule.selection_rule != SELECTION_RULES[0]
     ):
         return None
     place = len(frontier) - 1

@@ -5,6 +5,10 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from holdfast._check import check_integer
+from holdfast._choices import (
+    MOST_LEAVES,
+    TEACHER_NAMES,
+)
 from holdfast.errors import ParameterError
 from holdfast.growth.rules import GrowthRules
 from holdfast.parallel.tasks import check_jobs
@@ -130,11 +134,7 @@ class StabilitySettings:
 
 # -- The methods, the selection rules and the units of a tolerance by name -----------------------------------
 
-METHODS = ("consensus", "bootstrap", "pruned", "paper")
-RULES = ("within-tolerance", "best-score", "most-stable", "weighted", "knee")
 BY_NUMBER = "candidate"  # the rule of a candidate that was named
-NOISE_AWARE = "or-standard-error"  # what is usual for the metric or, if that is more, one standard error
-UNITS = ("absolute", "relative", "standard-error", NOISE_AWARE, "teacher")
 
 # What a tolerance is if none is given.
 SCORE_TOLERANCE = 0.01
@@ -143,9 +143,5 @@ TEACHER_TOLERANCE = 0.06  # as a fraction of what the student explains of the te
 # -- Names for method="consensus" --------------------------------------------------------------------------
 
 # What teachers are called: first those of several parts, then the parts. `teacher.py` has what they are.
-TEACHER_NAMES = ("blend", "forest", "extra-trees", "boosting", "linear", "kernel")
-LEAF_VALUES = ("posterior", "teacher", "labels", "shrunk", "honest")
 TEACHER_VALUES = ("posterior", "teacher")  # leaf values in which a teacher has a say
-THRESHOLDS = ("round", "exact")
-MOST_LEAVES = 12  # of a consensus tree, unless held-out rows support more or another number is asked for
 DEFAULT_TEACHER = TEACHER_NAMES[0]

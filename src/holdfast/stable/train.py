@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from holdfast._arrays import BoolArray, FloatArray, LongArray
+from holdfast._choices import METHODS, MOST_LEAVES
 from holdfast._text import pluralize
 from holdfast.data.folds import subset_groups
 from holdfast.data.row_keys import copies_as_groups
@@ -22,7 +23,7 @@ from holdfast.stable.consensus.train import CONSENSUS
 from holdfast.stable.frontier import Frontier, make_frontier
 from holdfast.stable.paper import PAPER
 from holdfast.stable.rows import RowMetadata, RowSplit, TrainingSet
-from holdfast.stable.settings import METHODS, MOST_LEAVES, StabilitySettings
+from holdfast.stable.settings import StabilitySettings
 from holdfast.tree.tree import Tree
 
 NOT_JUDGED = "No rows were held out to judge the tree by: its scores are those on its own training rows."

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from holdfast._choices import RULE_ORDERS
 from holdfast._text import (
     CUT,
     NO_BREAK,
-    ORDERS,
     count_text,
     distinct_texts,
     item_text,
@@ -58,7 +58,7 @@ def rules_text(
     missing: bool = False,
     most: int | None = None,
     positive: Any = None,
-    order: str = ORDERS[0],
+    order: str = RULE_ORDERS[0],
     intervals: bool = False,
 ) -> str:
     """One IF ... THEN rule per leaf, with its support and probabilities, in 80 columns.
@@ -85,13 +85,13 @@ def rules_text(
     return "\n\n".join(first + blocks + notes + edits)
 
 
-def sort_rules(tree: Tree, order: str = ORDERS[0], positive: Any = None) -> list[Rule]:
+def sort_rules(tree: Tree, order: str = RULE_ORDERS[0], positive: Any = None) -> list[Rule]:
     """The rules as they stand in the tree, or those of the highest risk first.
 
     Of three or more classes the risk is the probability of `positive`; without it they stay as they stand.
     """
-    if order not in ORDERS:
-        raise ParameterError(f"order={order!r} is unknown: choose one of {', '.join(ORDERS)}.")
+    if order not in RULE_ORDERS:
+        raise ParameterError(f"order={order!r} is unknown: choose one of {', '.join(RULE_ORDERS)}.")
     rules, risks = list(tree_rules(tree)), risk(tree, positive)
     if order == "risk" and risks is not None:
         rules.sort(key=lambda rule: -risks[rule.leaf])  # which leaves ties as they stand

@@ -13,6 +13,14 @@ import numpy as np
 
 from holdfast._arrays import BoolArray, LongArray
 from holdfast._check import check_choice, check_integer, check_number
+from holdfast._choices import (
+    MEMORIES,
+    MIN_STAGE_ROWS,
+    SEQUENCE_STRATEGIES,
+    SHORTEST_PATH,
+    UPDATE,
+    UPDATE_TOLERANCE,
+)
 from holdfast._text import fixed_text, loss_text, number_text, pluralize, printable, quoted
 from holdfast._view import Picture, Section, TextTable, View, ViewMixin, explain_headings
 from holdfast.data.folds import join_small_stages, subset_groups
@@ -27,7 +35,6 @@ from holdfast.errors import ParameterError
 from holdfast.scoring.metric import Metric
 from holdfast.tree.rules_text import condition_text
 from holdfast.tree.tree import Tree
-from holdfast.update.settings import UPDATE_TOLERANCE
 
 # How far a tree changed from the stage before.
 FIRST, SAME, REFIT, MOVED, CHANGED, NEW_ROOT = "first", "same", "refit", "moved", "changed", "new root"
@@ -223,12 +230,8 @@ def _known(value: Any) -> Any:
 
 # -- What sequences of stages go by, by name -----------------------------------------------------------------
 
-UPDATE, SHORTEST_PATH = "update", "shortest-path"
-SEQUENCE_STRATEGIES = (UPDATE, SHORTEST_PATH)
-MEMORIES = ("all", "stage")
 
 MOVEMENT_WEIGHT = 0.02  # fit that one unit of distance is worth, as a fraction of what a student explains
-MIN_ROWS = 50  # of a stage; one that has fewer is joined with the next
 
 # -- How a tree is carried through stages --------------------------------------------------------------------
 
@@ -245,7 +248,7 @@ class StageSettings:
     movement_weight: float | None = None  # fit that one unit of distance is worth
     hindsight: bool = False  # a stage may use trees that later stages suggest
     compare: bool = False  # with a tree that is trained anew at each stage
-    min_rows: int = MIN_ROWS  # of a stage
+    min_rows: int = MIN_STAGE_ROWS  # of a stage
     strict_groups: bool = False  # forward scores are of groups that are new
 
     def __post_init__(self) -> None:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from holdfast._arrays import BoolArray, FloatArray, LongArray, without_last_digits
+from holdfast._choices import SHORTEST_PATH
 from holdfast.data.table import Table
 from holdfast.distance.costs import DistanceSettings
 from holdfast.distance.diff_rows import Crossings
@@ -50,7 +51,6 @@ from holdfast.update.path import (
 from holdfast.update.search import UpdateSearch
 from holdfast.update.sequence import (
     FIRST,
-    SHORTEST_PATH,
     PathPoint,
     RowsLearnt,
     Stage,

@@ -5,15 +5,13 @@ from dataclasses import dataclass
 from numbers import Integral
 
 from holdfast._check import check_choice, check_fraction, check_number, is_integer
+from holdfast._choices import UPDATE_STRATEGIES, UPDATE_TOLERANCE
 from holdfast._text import quoted
 from holdfast.errors import ParameterError
 from holdfast.tree.edit import edited_nodes
 from holdfast.tree.tree import Tree
 
-STRATEGIES = ("nearest", "keep", "refit", "retrain", "candidate")
-
 LEAST_PRIOR = 1 / 3  # of the rows that a tree was trained on: people know it, even if all rows are given
-UPDATE_TOLERANCE = 0.02  # of what a fresh tree explains of the teacher's variance
 
 # -- How a deployed tree is updated --------------------------------------------------------------------------
 
@@ -22,7 +20,7 @@ UPDATE_TOLERANCE = 0.02  # of what a fresh tree explains of the teacher's varian
 class UpdateSettings:
     """How a deployed tree is updated: which way, how far from the best fit, and what must stay."""
 
-    strategy: str = "nearest"  # one of STRATEGIES
+    strategy: str = "nearest"  # one of UPDATE_STRATEGIES
     tolerance: float = UPDATE_TOLERANCE  # that the fit may fall short of a fresh tree's
     frozen: tuple[int, ...] = ()  # nodes of the deployed tree that must ask, or say, what they do
     validation: float | None = 1 / 3  # of the new rows: held out to score by; None: none are
@@ -30,7 +28,7 @@ class UpdateSettings:
     carried: float | None = None  # of these, rows that leaf values and counts take over; None: all
 
     def __post_init__(self) -> None:
-        check_choice("strategy", self.strategy, STRATEGIES)
+        check_choice("strategy", self.strategy, UPDATE_STRATEGIES)
         check_number("tolerance", self.tolerance)
         check_number("prior_rows", self.prior_rows)
         check_fraction("validation", self.validation, none_ok=True)

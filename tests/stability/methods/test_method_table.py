@@ -5,11 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from holdfast._choices import METHODS
 from holdfast.data.table import Table
 from holdfast.errors import ParameterError
 from holdfast.growth.rules import GrowthRules
 from holdfast.scoring.metric import make_metric
-from holdfast.stable.settings import METHODS, StabilitySettings
+from holdfast.stable.settings import StabilitySettings
 from holdfast.stable.train import get_method, prepare_training_set, train
 
 random = np.random.default_rng(2)

@@ -5,8 +5,8 @@ from typing import Any
 
 import click
 
+from holdfast._choices import EXPORT_ENDINGS
 from holdfast.cli.options import cell_options
-from holdfast.export.formats import ENDINGS
 from holdfast.runs.settings import CellSettings
 
 
@@ -14,7 +14,7 @@ from holdfast.runs.settings import CellSettings
 @click.argument("model", type=click.Path(path_type=Path))
 @click.option(
     "--to",
-    type=click.Choice(tuple(ENDINGS)),
+    type=click.Choice(tuple(EXPORT_ENDINGS)),
     help="The format.  [default: as the name of the file says]",
 )
 @click.option(

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from holdfast._text import ORDERS
+from holdfast._choices import RULE_ORDERS
 from holdfast.cli.options import RAW
 from holdfast.cli.show_form import FORMS, check_use, form_of
 
@@ -26,7 +26,7 @@ from holdfast.cli.show_form import FORMS, check_use, form_of
 )
 @click.option(
     "--order",
-    type=click.Choice(ORDERS),
+    type=click.Choice(RULE_ORDERS),
     help="Rules as they stand in the tree, or those of the highest risk first.  [default: tree]",
 )
 @click.option("--title", help="Over the picture, in place of the name of the target.")

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from holdfast._arrays import BoolArray, FloatArray, LongArray, frozen
+from holdfast._choices import MOST_LEAVES
 from holdfast._text import estimate_text, number_text
 from holdfast._view import TextTable, View, ViewMixin
 from holdfast.data.folds import subset_groups
 from holdfast.scoring.metric import TrueValues, make_metric, score_difference
 from holdfast.stable.rows import TrainingSet
-from holdfast.stable.settings import MOST_LEAVES
 from holdfast.tree.tree import Tree
 
 SIZES = (MOST_LEAVES, 24, 48)

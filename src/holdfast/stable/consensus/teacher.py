@@ -16,6 +16,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from holdfast._arrays import BoolArray, FloatArray, KeyArray, LongArray, scaled
+from holdfast._choices import TEACHER_NAMES
 from holdfast._random import Branch, Stream, derived_seed
 from holdfast._text import quoted
 from holdfast.data.folds import subset_groups
@@ -30,7 +31,7 @@ from holdfast.ensembles.boosting import BoostingSettings, boost
 from holdfast.errors import ParameterError
 from holdfast.growth.rules import Categories, GrowthRules
 from holdfast.parallel.tasks import run_cached
-from holdfast.stable.settings import TEACHER_NAMES, StabilitySettings
+from holdfast.stable.settings import StabilitySettings
 from holdfast.tree.stats import weighted_quantile
 from holdfast.tree.tree import label_array
 

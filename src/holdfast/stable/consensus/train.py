@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from holdfast._arrays import BoolArray, FloatArray, IntArray, LongArray, without_last_digits
+from holdfast._choices import LEAF_VALUES, MOST_LEAVES, THRESHOLDS
 from holdfast._random import Branch
 from holdfast.data.folds import draw_folds, subset_groups
 from holdfast.data.resampling import Units
@@ -63,14 +64,7 @@ from holdfast.stable.rows import (
     baseline_test,
     split_rows,
 )
-from holdfast.stable.settings import (
-    DEFAULT_TEACHER,
-    LEAF_VALUES,
-    MOST_LEAVES,
-    TEACHER_TOLERANCE,
-    THRESHOLDS,
-    StabilitySettings,
-)
+from holdfast.stable.settings import DEFAULT_TEACHER, TEACHER_TOLERANCE, StabilitySettings
 from holdfast.tree.monotone import set_losses
 from holdfast.tree.prune import prune_at
 from holdfast.tree.stats import set_class_counts

@@ -11,8 +11,8 @@ from holdfast._arrays import FloatArray
 from holdfast.adapters.boosted import round_to_float32
 from holdfast.data.schema import Feature, Schema
 from holdfast.errors import ExportError
-from holdfast.export.check import EnginePredictions, Rows, Scale, count_rows
-from holdfast.export.plain_model import PlainModel, PlainTree, Split, make_plain_model, unwrap_model
+from holdfast.exports.check import EnginePredictions, Rows, Scale, count_rows
+from holdfast.exports.plain_model import PlainModel, PlainTree, Split, make_plain_model, unwrap_model
 from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.tree import KNOWN, LEAF, Tree, label_array
 

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from holdfast.export.check import EnginePredictions, Rows
-from holdfast.export.plain_model import PlainModel, unwrap_model
+from holdfast.exports.check import EnginePredictions, Rows
+from holdfast.exports.plain_model import PlainModel, unwrap_model
 from holdfast.io.model_file import model_from_json, model_to_json
 
 
@@ -15,6 +15,6 @@ def to_json(model: Any) -> bytes:
 
 def scored(exported: bytes, plain: PlainModel, rows: Rows) -> EnginePredictions:
     """Predict with the model in the file."""
-    from holdfast.export.check import predict_model
+    from holdfast.exports.check import predict_model
 
     return predict_model(unwrap_model(model_from_json(exported)), rows)

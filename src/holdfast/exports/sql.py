@@ -11,8 +11,8 @@ import numpy as np
 
 from holdfast.data.schema import Feature, Label
 from holdfast.errors import EngineError, ExportError
-from holdfast.export.check import EnginePredictions, Rows, count_rows
-from holdfast.export.plain_model import Leaf, PlainModel, PlainTree, Split, make_plain_model
+from holdfast.exports.check import EnginePredictions, Rows, count_rows
+from holdfast.exports.plain_model import Leaf, PlainModel, PlainTree, Split, make_plain_model
 from holdfast.tree.rules import format_class_names
 
 

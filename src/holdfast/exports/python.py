@@ -8,8 +8,8 @@ import numpy as np
 
 from holdfast.data.schema import Label
 from holdfast.errors import ExportError
-from holdfast.export.check import EnginePredictions, Rows
-from holdfast.export.plain_model import Leaf, PlainModel, PlainTree, Split, make_plain_model
+from holdfast.exports.check import EnginePredictions, Rows
+from holdfast.exports.plain_model import Leaf, PlainModel, PlainTree, Split, make_plain_model
 
 Said = Callable[[Leaf], list[str]]  # the lines of a leaf
 DEEPEST = 90  # Python takes 100 levels of indentation

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from holdfast._version import __version__
 from holdfast.data.schema import Feature, Label
 from holdfast.errors import EngineError, ExportError
-from holdfast.export.check import EnginePredictions, Rows, count_rows
-from holdfast.export.plain_model import Leaf, PlainModel, PlainTree, Split, make_plain_model
+from holdfast.exports.check import EnginePredictions, Rows, count_rows
+from holdfast.exports.plain_model import Leaf, PlainModel, PlainTree, Split, make_plain_model
 
 OPSET, ML_OPSET, IR_VERSION = 21, 5, 10
 MOST_MEMBERS = 20_000  # categories of all sets: onnxruntime crashes near 40,000

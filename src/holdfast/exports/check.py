@@ -17,8 +17,8 @@ from holdfast.data.encode import encode_rows
 from holdfast.data.frame import Frame
 from holdfast.data.schema import Feature, Label
 from holdfast.errors import DataWarning, EngineError
-from holdfast.export.formats import FORMATS, Difference, ExportCheck, get_function
-from holdfast.export.plain_model import PlainModel, PlainTree, Split, make_plain_model, unwrap_model
+from holdfast.exports.formats import FORMATS, Difference, ExportCheck, get_function
+from holdfast.exports.plain_model import PlainModel, PlainTree, Split, make_plain_model, unwrap_model
 from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.tree import Tree
 
@@ -50,7 +50,7 @@ def check_export(model: Any, to: str, X: Any = None, exported: Any = None, **opt
     """
     if exported is None:
         exported = get_function(to)(model, **options)
-    module = import_module(f"holdfast.export.{FORMATS[to][0]}")
+    module = import_module(f"holdfast.exports.{FORMATS[to][0]}")
     if not hasattr(module, "scored"):
         raise EngineError(f"The format {to!r} is to be read: it predicts nothing that could be verified.")
     found, plain = unwrap_model(model), make_plain_model(model)

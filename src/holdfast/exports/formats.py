@@ -77,7 +77,7 @@ def export(
 
 def verify_export(model: Any, to: str, exported: Any, rows: Any = None, **options: Any) -> ExportCheck:
     """Check an export; an ExportError if it differs from the model."""
-    from holdfast.export.check import check_export
+    from holdfast.exports.check import check_export
 
     check = check_export(model, to, rows, exported, **options)
     if not check.is_equal:
@@ -90,22 +90,11 @@ def get_function(to: str) -> Any:
     if to not in FORMATS:
         raise ExportError(f"There is no format {to!r}: choose one of {', '.join(FORMATS)}.")
     file, function = FORMATS[to]
-    return getattr(import_module(f"holdfast.export.{file}"), function)
+    return getattr(import_module(f"holdfast.exports.{file}"), function)
 
 
 # -- The formats that are files, and how the names of such files end -----------------------------------------
 
-ENDINGS = {
-    "python": (".py",),
-    "sql": (".sql",),
-    "onnx": (".onnx",),
-    "pmml": (".pmml",),
-    "excel": (".xlsx",),
-    "json": (".json",),
-    "mermaid": (".mmd", ".mermaid"),
-    "dot": (".dot", ".gv"),
-}
-BINARY = ("onnx", "excel")  # no text for a terminal
 
 # -- How often an export of a model differs from it ----------------------------------------------------------
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from holdfast._text import label_text, number_text, printable, probability_text, rows_text
 from holdfast.errors import ExportError
-from holdfast.export.plain_model import unwrap_model
+from holdfast.exports.plain_model import unwrap_model
 from holdfast.tree.frame import node_columns
 from holdfast.tree.rules import Condition, find_known_values, format_class_names, split_condition
 from holdfast.tree.stats import positive_class

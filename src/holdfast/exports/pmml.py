@@ -17,8 +17,8 @@ from holdfast._files import replace_file
 from holdfast._version import __version__
 from holdfast.data.schema import Feature, Label
 from holdfast.errors import EngineError, ExportError
-from holdfast.export.check import EnginePredictions, Rows
-from holdfast.export.plain_model import Leaf, PlainModel, PlainTree, Split, make_plain_model
+from holdfast.exports.check import EnginePredictions, Rows
+from holdfast.exports.plain_model import Leaf, PlainModel, PlainTree, Split, make_plain_model
 
 NAMESPACE = "http://www.dmg.org/PMML-4_4"
 SCORE = "score"  # name of what the trees of an output add up to

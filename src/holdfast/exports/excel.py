@@ -19,8 +19,8 @@ from holdfast._arrays import FloatArray
 from holdfast._files import replace_file
 from holdfast.data.schema import Label
 from holdfast.errors import EngineError, ExportError
-from holdfast.export.check import EnginePredictions, Rows, Scale, count_rows
-from holdfast.export.plain_model import Leaf, PlainModel, make_plain_model, unwrap_model
+from holdfast.exports.check import EnginePredictions, Rows, Scale, count_rows
+from holdfast.exports.plain_model import Leaf, PlainModel, make_plain_model, unwrap_model
 from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.rules import format_class_names, tree_rules
 
