@@ -353,6 +353,3 @@ def item_text(label: object) -> str:
     text = label_text(label)
     is_plain = text == text.strip() and text and not any(mark in text for mark in ",{}")
     return text if is_plain else repr(text)
-
-
-# -- The orders that rules can be shown in -------------------------------------------------------------------

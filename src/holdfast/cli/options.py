@@ -439,7 +439,8 @@ def update_options(command: Command) -> Command:
             "--strategy",
             type=click.Choice(UPDATE_STRATEGIES, case_sensitive=False),
             help="The nearest tree that fits; the tree as it is; new values of its leaves alone; a tree "
-            f"trained anew; or the nearest of bootstrap trees that score well.  [default: {UPDATE_STRATEGIES[0]}]",
+            "retrained; or the nearest of bootstrap trees that score well.  "
+            f"[default: {UPDATE_STRATEGIES[0]}]",
         ),
         click.option(
             "--tolerance",

@@ -93,9 +93,6 @@ def get_function(to: str) -> Any:
     return getattr(import_module(f"holdfast.exports.{file}"), function)
 
 
-# -- The formats that are files, and how the names of such files end -----------------------------------------
-
-
 # -- How often an export of a model differs from it ----------------------------------------------------------
 
 

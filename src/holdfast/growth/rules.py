@@ -111,8 +111,6 @@ def class_impurity(criterion: Criterion, fractions: FloatArray) -> FloatArray:
     return criterion.impurity(fractions)
 
 
-# -- Names of what growth offers, for all who list them ------------------------------------------------------
-
 # In the order of `criteria.py`, which has what they are.
 
 # -- Constraints as users write them -------------------------------------------------------------------------

@@ -228,9 +228,6 @@ def _known(value: Any) -> Any:
     return None if isinstance(value, float) and isnan(value) else value
 
 
-# -- What sequences of stages go by, by name -----------------------------------------------------------------
-
-
 MOVEMENT_WEIGHT = 0.02  # fit that one unit of distance is worth, as a fraction of what a student explains
 
 # -- How a tree is carried through stages --------------------------------------------------------------------
