@@ -16,7 +16,7 @@ from holdfast.data.table import Table
 from holdfast.distance.distance import mean_distance, tree_distance
 from holdfast.errors import ParameterError
 from holdfast.evaluate import replications
-from holdfast.evaluate.replications import MODELS, Replications, Result, replicate, trade_off_lines
+from holdfast.evaluate.replications import MODELS, Replications, Result, replicate
 from holdfast.growth.rules import GrowthRules
 from holdfast.stable.settings import StabilitySettings
 from holdfast.stable.train import StableTrees
@@ -73,7 +73,7 @@ def bits(found: Replications) -> list[Any]:
 
 
 def test_nothing_is_trained_on_test_rows_and_all_other_rows_are_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    held_out = Record(monkeypatch, "hold_out")
+    held_out = Record(monkeypatch, "draw_test_rows")
     learners = [Record(monkeypatch, name) for name in ("train", "cart_by_cross_validation", "grow_forest")]
     replicate(CLINIC, SMALL, n_replications=3)
     assert len(held_out.results) == 3
@@ -86,7 +86,7 @@ def test_nothing_is_trained_on_test_rows_and_all_other_rows_are_used(monkeypatch
 def test_test_rows_are_a_third_with_equal_shares_of_the_classes_and_differ_between_replications(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    held_out = Record(monkeypatch, "hold_out")
+    held_out = Record(monkeypatch, "draw_test_rows")
     replicate(CLINIC, SMALL, n_replications=3)
     ill = ORDERED.target == 0
     for test in held_out.results:
@@ -97,7 +97,7 @@ def test_test_rows_are_a_third_with_equal_shares_of_the_classes_and_differ_betwe
 
 def test_groups_are_tested_as_a_whole_and_known_to_all_learners(monkeypatch: pytest.MonkeyPatch) -> None:
     groups = np.arange(N_ROWS) // 3
-    held_out = Record(monkeypatch, "hold_out")
+    held_out = Record(monkeypatch, "draw_test_rows")
     learners = [Record(monkeypatch, name) for name in ("train", "cart_by_cross_validation", "grow_forest")]
     replicate(CLINIC, SMALL, n_replications=2, groups=[f"family {number}" for number in groups])
     for number, test in enumerate(held_out.results):
@@ -124,7 +124,7 @@ def test_stages_reach_the_training(monkeypatch: pytest.MonkeyPatch) -> None:
 def recorded(
     monkeypatch: pytest.MonkeyPatch, settings: StabilitySettings
 ) -> tuple[Any, StableTrees, BoolArray]:
-    held_out, trained = Record(monkeypatch, "hold_out"), Record(monkeypatch, "train")
+    held_out, trained = Record(monkeypatch, "draw_test_rows"), Record(monkeypatch, "train")
     found = replicate(CLINIC, settings, n_replications=1)
     return found, trained.results[0], held_out.results[0]
 
@@ -231,14 +231,10 @@ def test_the_trade_off_in_a_sentence(sentence: str) -> None:
         for score, instability in [(chosen if model == "chosen" else others)[number]]
     ]
     found = Replications(tuple(results), FOUND.metric, FOUND.distance_settings, {})
-    lines = trade_off_lines(found, "AUC", 200)
-    assert lines == [
+    assert found.sentences == (
         f"Against the tree of the best score, the chosen tree is {sentence}",
         f"Against CART by cross-validation, the chosen tree is {sentence}",
-    ]
-    narrow = trade_off_lines(found, "AUC", 60)
-    assert max(map(len, narrow)) <= 60
-    assert [line.strip() for line in " ".join(narrow).split()] == " ".join(lines).split()
+    )
 
 
 def test_between_is_the_mean_distance_of_trees_of_different_replications() -> None:
@@ -289,7 +285,7 @@ def test_a_replication_does_not_depend_on_how_many_there_are() -> None:
 
 
 def test_the_paper_chooses_and_reports_on_the_same_third(monkeypatch: pytest.MonkeyPatch) -> None:
-    trained = Record(monkeypatch, "train_divided")
+    trained = Record(monkeypatch, "train_on_split")
     found = replicate(CLINIC, PAPER, n_replications=2)
     for (table, division, _), _ in trained.calls:
         (test,) = division.validation
@@ -304,14 +300,14 @@ def test_the_paper_chooses_and_reports_on_the_same_third(monkeypatch: pytest.Mon
 
 
 def test_the_paper_reports_the_best_score_of_all_candidates(monkeypatch: pytest.MonkeyPatch) -> None:
-    trained = Record(monkeypatch, "train_divided")
+    trained = Record(monkeypatch, "train_on_split")
     found = replicate(CLINIC, PAPER, n_replications=2)
     best = [each.frontier.score.max() for each in trained.results]
     assert [result.score for result in found.of("best score")] == pytest.approx(best, rel=1e-11)
 
 
 def test_in_the_paper_s_protocol_stages_say_which_rows_are_early(monkeypatch: pytest.MonkeyPatch) -> None:
-    trained = Record(monkeypatch, "train_divided")
+    trained = Record(monkeypatch, "train_on_split")
     replicate(CLINIC, PAPER, n_replications=1, stage=np.arange(N_ROWS) >= 80)
     division = trained.calls[0][0][1]
     assert np.array_equal(division.early, NUMBER < 80)
@@ -334,22 +330,19 @@ def test_losses_are_shown_as_people_know_them(monkeypatch: pytest.MonkeyPatch) -
     cart = found.results[3]
     rows = ORDERED.subset(test)
     assert -cart.score == pytest.approx(log_loss(rows.target, cart.tree.value[cart.tree.apply(rows)]))
-    assert f"{-cart.score:.4f}"[:4] in found.text()
+    assert f" {-cart.score:.3f}" in str(found)
 
 
-@pytest.mark.parametrize("width", [80, 120])
-def test_the_text_keeps_to_its_width_and_leaves_cells_blank(width: int) -> None:
-    lines = FOUND.text(width).splitlines()
-    assert max(map(len, lines)) <= width
+def test_the_text_has_a_mean_and_a_deviation_of_every_figure_and_blanks_for_the_forest() -> None:
+    lines = str(FOUND).splitlines()
+    assert max(map(len, lines)) <= 100
     shown = next(line for line in lines if line.startswith("leaves")).replace("±", "").split()
-    spreads = [row.n_leaves for row in FOUND.rows[:4]]
-    numbers = [f"{x:.2f}" for s in spreads for x in (s if width == 120 else s[:1])]
-    assert shown == ["leaves", *numbers]
+    assert shown == ["leaves", *(f"{each:.2f}" for row in FOUND.rows[:4] for each in row.n_leaves)]
 
 
 def test_a_single_replication_has_no_deviations() -> None:
     found = replicate(CLINIC, SMALL, n_replications=1)
-    assert "±" not in found.text().split("\n", 1)[1]
+    assert "±" not in str(found)
     assert found.rows[0].score.deviation == 0.0
     assert found.rows[0].between is None
 

@@ -1,26 +1,23 @@
-"""Replications: the whole procedure of a stable tree on other rows each time, next to two baselines."""
+"""Replications: the whole procedure of a stable tree on other rows each time, beside two baselines."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, partial
-from numbers import Integral
-from textwrap import wrap
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from holdfast._arrays import BoolArray, FloatArray
-from holdfast._check import check_fraction
+from holdfast._check import check_fraction, check_integer
 from holdfast._random import Branch, derived_seed
 from holdfast._text import NO_BREAK, decimals_of_values, fixed_text, percent_text
-from holdfast._view import TextTable, View, format_columns
+from holdfast._view import TextTable, View, ViewMixin
 from holdfast.data.folds import read_groups, read_stage, renumber_groups, subset_groups
 from holdfast.data.row_keys import copies_as_groups
 from holdfast.data.row_order import fixed_order, unit_numbers
 from holdfast.data.table import Table
 from holdfast.distance.costs import DistanceSettings
 from holdfast.distance.distance import distances_between
-from holdfast.errors import ParameterError
 from holdfast.evaluate.baselines import cart_by_cross_validation, grow_forest
 from holdfast.explain.feature_use import first_features, importance_spread
 from holdfast.parallel.tasks import run_all
@@ -32,7 +29,6 @@ from holdfast.stable.settings import StabilitySettings
 from holdfast.stable.train import StableTrees, get_method, train, train_on_split
 from holdfast.tree.tree import Tree
 
-WIDTH = 80  # columns of the text
 MODELS = ("best score", "most stable", "chosen", "CART by cross-validation", "random forest")
 WITHIN_TOLERANCE = SelectionRule()
 BEST_SCORE, MOST_STABLE = SelectionRule("best-score"), SelectionRule("most-stable")
@@ -87,10 +83,7 @@ def replicate(
     >>> [row.n_leaves.mean for row in found.rows if row.n_leaves is not None]
     [2.0, 2.0, 2.0, 2.0]
     """
-    if not isinstance(n_replications, Integral) or isinstance(n_replications, bool) or n_replications < 1:
-        raise ParameterError(
-            f"n_replications={n_replications!r} is out of range: it must be an integer of at least 1."
-        )
+    check_integer("n_replications", n_replications)
     check_fraction("test_fraction", test_fraction)
     table, info = _in_fixed_order(table, stage, groups)
     own = replace(settings, n_jobs=1, verbose=False)  # the replications themselves share the cores
@@ -205,111 +198,93 @@ def _between(
 
 # -- the result -------------------------------------------------------------------------------------------
 
-# What has a mean and a deviation.
-_SPREADS = (
-    "score",
-    "choosing_score",
-    "measured_score",
-    "instability",
-    "normalised",
-    "per_rule",
-    "n_leaves",
-    "depth",
-    "mean_path_length",
-    "frontier_size",
-)
-
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """One model of one replication. What makes no sense for a model is None."""
+    """One model of one replication. Figures that do not apply to a model are None."""
 
     replication: int
     model: str  # one of MODELS
     score: float  # on the test rows; greater is better: losses are negated
-    choosing_score: float | None = None  # what new rows were expected to give, when it was chosen
-    measured_score: float | None = None  # on the validation rows that it was chosen by
+    choosing_score: float | None = None  # the expected score on new rows, by which it was chosen
+    measured_score: float | None = None  # on the validation rows
     instability: float | None = None  # mean distance to the reference trees
     normalised: float | None = None  # as a fraction of the greatest distance of trees of the depth allowed
     per_rule: float | None = None  # mean distance per rule of the larger tree
     n_leaves: int | None = None
     depth: int | None = None
-    mean_path_length: float | None = None  # questions asked of a row that the tree was grown on
+    mean_path_length: float | None = None  # mean number of splits that a training row passes
     frontier_size: int | None = None  # different points on the frontier that it was chosen from
     tree: Tree | None = None
-    importances: FloatArray | None = None  # fraction of the decrease of impurity that each feature brought
+    importances: FloatArray | None = None  # fraction of the decrease of impurity by each feature
 
 
-class Spread(NamedTuple):
+class Moments(NamedTuple):
     """A mean over the replications and the standard deviation between them."""
 
     mean: float
     deviation: float  # 0 for a single replication
 
-    @classmethod
-    def of(cls, values: Sequence[float | None]) -> "Spread | None":
-        """The spread of the values; None if they are not known."""
-        known = [value for value in values if value is not None]
-        return _spread(known) if known else None
 
-
-def _spread(values: Sequence[float]) -> Spread:
-    return Spread(float(np.mean(values)), float(np.std(values, ddof=1)) if len(values) > 1 else 0.0)
+def _moments(values: Sequence[float | None]) -> Moments | None:
+    """Compute the moments of the known values; None if there are none."""
+    known = [value for value in values if value is not None]
+    if not known:
+        return None
+    return Moments(float(np.mean(known)), float(np.std(known, ddof=1)) if len(known) > 1 else 0.0)
 
 
 @dataclass(frozen=True)
 class Summary:
-    """One model over all replications. What makes no sense for a model is None."""
+    """One model over all replications, with the figures of `Result`. Those that do not apply are None."""
 
     model: str
-    score: Spread  # on the test rows; greater is better
-    choosing_score: Spread | None
-    measured_score: Spread | None
-    instability: Spread | None
-    normalised: Spread | None
-    per_rule: Spread | None
-    n_leaves: Spread | None
-    depth: Spread | None
-    mean_path_length: Spread | None
-    frontier_size: Spread | None
+    score: Moments
+    choosing_score: Moments | None
+    measured_score: Moments | None
+    instability: Moments | None
+    normalised: Moments | None
+    per_rule: Moments | None
+    n_leaves: Moments | None
+    depth: Moments | None
+    mean_path_length: Moments | None
+    frontier_size: Moments | None
     between: float | None  # mean distance between its trees of two replications
     importance_spread: float  # standard deviation of the importances, averaged over the features used
-    first_features: int | None  # how many different features the first splits use
-    first_two_levels: int | None  # the same of the first two levels
+    first_features: int | None  # number of different features at the root
+    first_two_levels: int | None  # number of different features in the first two levels
 
 
-class TradeOff(NamedTuple):
-    """What the chosen tree brings and costs against another model, over all replications."""
+@dataclass(frozen=True)
+class TradeOff:
+    """Distance and score of the chosen tree against those of another model, over all replications."""
 
     model: str  # the other one
-    nearer: Spread  # by how much the chosen tree is nearer to the reference trees; below 0 if it is further
-    fraction: float  # the mean of that, of the other's mean distance
-    score_lost: Spread  # by how much its score on the test rows is worse; below 0 if it is better
-
-    @classmethod
-    def of(cls, chosen: Sequence[Result], others: Sequence[Result]) -> "TradeOff":
-        """The chosen tree against another model, replication by replication."""
-        distance, other_distance = (
-            np.array([result.instability for result in results], np.float64) for results in (chosen, others)
-        )
-        lost = [other.score - own.score for own, other in zip(chosen, others, strict=True)]
-        mean = float(other_distance.mean())
-        return cls(
-            model=others[0].model,
-            nearer=_spread((other_distance - distance).tolist()),
-            fraction=1 - float(distance.mean()) / mean if mean > 0 else 0.0,
-            score_lost=_spread(lost),
-        )
+    nearer: Moments  # by how much the chosen tree is nearer to the reference trees; below 0 if it is further
+    fraction: float  # the mean of that, as a fraction of the other's mean distance
+    score_lost: Moments  # by how much its score on the test rows is worse; below 0 if it is better
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Replications:
-    """The results of all replications, and their table."""
+class Replications(ViewMixin):
+    """The results of all replications, and their table.
 
-    results: tuple[Result, ...]  # replication by replication, the models in the order of MODELS
+    Attributes
+    ----------
+    results : tuple of Result
+        Replication by replication, the models in the order of `MODELS`.
+    metric : Metric
+        What scores are.
+    distance_settings : DistanceSettings
+        Those of all distances.
+    between : dict of str
+        For each model, the mean distance between its trees of two replications.
+    """
+
+    results: tuple[Result, ...]
     metric: Metric
-    distance_settings: DistanceSettings  # of all distances
-    between: Mapping[str, float]  # model: mean distance between its trees of two replications
+    distance_settings: DistanceSettings
+    between: Mapping[str, float]
 
     @property
     def n_replications(self) -> int:
@@ -317,7 +292,7 @@ class Replications:
         return len(self.results) // len(MODELS)
 
     def of(self, model: str) -> list[Result]:
-        """The results of one model, replication by replication."""
+        """Return the results of one model, replication by replication."""
         return [result for result in self.results if result.model == model]
 
     @cached_property
@@ -325,32 +300,46 @@ class Replications:
         """The table: one row per model."""
         return tuple(self._summary(model) for model in MODELS)
 
-    @cached_property
-    def trade_offs(self) -> tuple[TradeOff, ...]:
-        """The chosen tree against that of the best score, and against CART."""
-        return tuple(TradeOff.of(self.of("chosen"), self.of(MODELS[number])) for number in (0, 3))
-
     def _summary(self, model: str) -> Summary:
         results = self.of(model)
         trees = [result.tree for result in results if result.tree is not None]
-        spreads: dict[str, Any] = {
-            name: Spread.of([getattr(result, name) for result in results]) for name in _SPREADS
+        moments: dict[str, Any] = {
+            each.name: _moments([getattr(result, each.name) for result in results])
+            for each in fields(Summary)
+            if each.name != "model" and hasattr(results[0], each.name)
         }
         return Summary(
             model=model,
-            **spreads,
+            **moments,
             between=self.between.get(model),
             importance_spread=importance_spread(trees) if trees else _forest_spread(results),
             first_features=len(first_features(trees, 1)) if trees else None,
             first_two_levels=len(first_features(trees, 2)) if trees else None,
         )
 
+    @cached_property
+    def trade_offs(self) -> tuple[TradeOff, ...]:
+        """The chosen tree against that of the best score, and against CART."""
+        return tuple(self._trade_off(model) for model in _OTHERS)
+
+    def _trade_off(self, model: str) -> TradeOff:
+        pairs = list(zip(self.of("chosen"), self.of(model), strict=True))
+        distance, other_distance = (
+            np.array([pair[side].instability for pair in pairs], np.float64) for side in (0, 1)
+        )
+        nearer = _moments((other_distance - distance).tolist())
+        lost = _moments([other.score - own.score for own, other in pairs])
+        assert nearer is not None
+        assert lost is not None
+        mean = float(other_distance.mean())
+        return TradeOff(model, nearer, 1 - float(distance.mean()) / mean if mean > 0 else 0.0, lost)
+
     def columns(self) -> dict[str, list[Any]]:
-        """The table, column by column; the deviations of a figure are in one more, with `_deviation`."""
+        """Return the table by column; each mean is followed by a column `..._deviation`."""
         columns: dict[str, list[Any]] = {}
         for name in (field.name for field in fields(Summary)):
             cells = [getattr(row, name) for row in self.rows]
-            if any(isinstance(cell, Spread) for cell in cells):
+            if any(isinstance(cell, Moments) for cell in cells):
                 columns[name] = [None if cell is None else cell.mean for cell in cells]
                 columns[f"{name}_deviation"] = [None if cell is None else cell.deviation for cell in cells]
             else:
@@ -358,7 +347,7 @@ class Replications:
         return columns
 
     def to_frame(self, backend: str | None = None) -> Any:
-        """One row per model, as a pandas, polars or pyarrow frame (the first that is installed)."""
+        """Return one row per model, as a pandas, polars or pyarrow frame (the first that is installed)."""
         import narwhals as nw
 
         from holdfast.tree.frame import frame_from
@@ -367,58 +356,91 @@ class Replications:
         types: dict[str, Any] = dict.fromkeys(columns, nw.Float64) | {"model": nw.String}
         return frame_from(columns, types, backend)
 
-    @property
-    def sentences(self) -> tuple[str, ...]:
-        """What the chosen tree gains and costs against the tree of the best score, and against CART."""
-
-        return tuple(trade_off_sentences(self))
-
-    def tables(self) -> list[tuple[str, list[list[str]]]]:
-        """Return the title and the cells, headings first, of the table."""
-
-        return [("Replications and baselines", replication_cells(self))]
-
-    def text(self, width: int = WIDTH) -> str:
-        """The table in words: one line per figure, one column per model."""
-
-        return replications_text(self, width)
-
-    def _view(self) -> View:
-
-        return replications_view(self)
-
-    def _repr_html_(self) -> str:
-        return self._view().to_html()
-
-    def __repr__(self) -> str:
-        return self.text()
-
     def plot(self, ax: Any = None) -> Any:
         """Draw the score and the instability of every replication, and return the `ReplicationsDisplay`."""
         from holdfast.plots.evaluation import ReplicationsDisplay
 
         return ReplicationsDisplay.from_result(self, ax=ax)
 
+    # -- text ---------------------------------------------------------------------------------------------
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """The chosen tree against the tree of the best score, and against CART, a sentence for each."""
+        return tuple(self._trade_off_text(each) for each in self.trade_offs)
+
+    def _trade_off_text(self, each: TradeOff) -> str:
+        other = _OTHERS[each.model]
+        if not any((*each.nearer, *each.score_lost)):
+            return f"Against {other}, the chosen tree is just as near and just as good."
+        distance, lost = (
+            self._moments_text(
+                Moments(abs(values.mean), values.deviation), decimals_of_values(values, digits=2)
+            )
+            for values in (each.nearer, each.score_lost)
+        )
+        is_nearer, is_worse = each.nearer.mean >= 0, each.score_lost.mean >= 0
+        cost = f"and its {self.metric.title} is {'worse' if is_worse else 'better'} by {lost}"
+        if is_nearer and is_worse:
+            cost = f"for {lost} of {self.metric.title}"
+        return (
+            f"Against {other}, the chosen tree is {'nearer' if is_nearer else 'further'} by "
+            f"{distance} ({percent_text(abs(each.fraction))}), {cost}."
+        )
+
+    def tables(self) -> list[tuple[str, list[list[str]]]]:
+        """Return the title and the cells, headings first, of the table."""
+        rows = [
+            [label.format(score=self.metric.title).replace("  ", NO_BREAK * 3), *self._texts(name)]
+            for name, label in _LABELS.items()
+        ]
+        return [("Replications and baselines", [["", *_HEADINGS], *rows])]
+
+    def _texts(self, name: str) -> list[str]:
+        """Format one figure of all models, with its deviation beside it."""
+        cells = [getattr(row, name) for row in self.rows]
+        moments = [cell if isinstance(cell, Moments | None) else Moments(cell, np.nan) for cell in cells]
+        if "score" in name:
+            moments = [each and each._replace(mean=self.metric.shown(each.mean)) for each in moments]
+        are_counts = all(isinstance(cell, int) for cell in cells if cell is not None)
+        means = [each.mean for each in moments if each is not None]
+        decimals = 0 if are_counts else decimals_of_values(means, digits=2 if name == "normalised" else 3)
+        return ["" if each is None else self._moments_text(each, decimals) for each in moments]
+
+    def _moments_text(self, moments: Moments, decimals: int) -> str:
+        mean = fixed_text(moments.mean, decimals)
+        if self.n_replications == 1 or np.isnan(moments.deviation):
+            return mean
+        return f"{mean} ± {fixed_text(moments.deviation, decimals)}"
+
+    def _view(self) -> View:
+        n, distances = self.n_replications, self.distance_settings
+        what = f"{n} replications: mean ± standard deviation" if n > 1 else "1 replication"
+        note = (
+            f"{what}. Distances: label weight {distances.label_weight:g}, depth {distances.depth}, "
+            f"{distances.matching!r} matching."
+        )
+        ((_, (headings, *rows)),) = self.tables()
+        return View(*self.sentences, TextTable(headings, rows, note=note, meanings=_HEADINGS))
+
 
 def _forest_spread(results: Sequence[Result]) -> float:
-    """What importance_spread is for single trees."""
+    """Compute the spread of the importances of a forest, as `importance_spread` does for single trees."""
     importances = np.array([result.importances for result in results])
-    asked = importances.any(axis=0)
-    if len(importances) < 2 or not asked.any():
+    is_used = importances.any(axis=0)
+    if len(importances) < 2 or not is_used.any():
         return 0.0
-    return float(importances.std(axis=0, ddof=1)[asked].mean())
+    return float(importances.std(axis=0, ddof=1)[is_used].mean())
 
 
-# -- The replications as a table of text ---------------------------------------------------------------------
-
-_HEADS = (
-    ("best", "score"),
-    ("most", "stable"),
-    ("chosen", "tree"),
-    ("CART by", "cross-val."),
-    ("random", "forest"),
-)
-_FIGURES = {
+_HEADINGS = {  # of the models, with what they mean
+    "best score": "the tree of the best score on the frontier",
+    "most stable": "the tree of the least instability on the frontier",
+    "chosen tree": "the tree that the selection rule chooses",
+    "CART by CV": "one tree, its depth and leaf size chosen by cross-validation",
+    "random forest": "a forest on the same rows",
+}
+_LABELS = {
     "score": "{score} on test rows",
     "choosing_score": "  as expected",
     "measured_score": "  on validation rows",
@@ -431,141 +453,7 @@ _FIGURES = {
     "frontier_size": "trees on the frontier",
     "between": "between replications",
     "importance_spread": "spread of importances",
-    "first_features": "features asked first",
+    "first_features": "features at the root",
     "first_two_levels": "  in two levels",
 }
 _OTHERS = {MODELS[0]: "the tree of the best score", MODELS[3]: "CART by cross-validation"}
-WIDEST_TITLE = 12  # of the score
-_Row = list[str]  # a label, and a text for each model
-
-
-class _Line(NamedTuple):
-    """One figure of all models, as text."""
-
-    label: str
-    means: list[str]
-    deviations: list[str]
-
-
-def replications_text(found: Replications, width: int) -> str:
-    """The table; where lines would have more letters than `width`, deviations stand below the means."""
-    title = found.metric.title if len(found.metric.title) <= WIDEST_TITLE else "score"
-    lines = [_line(found, name, label.format(score=title)) for name, label in _FIGURES.items()]
-    heads = [["", *row] for row in zip(*_HEADS, strict=True)]
-    rows = [*heads, *(_side_by_side(line) for line in lines)]
-    if _width(rows) > width:
-        rows = [*heads, *_stacked(lines)]
-    gap = 2 if _width(rows) <= width else 1
-    widths = [0, *[_cell(rows)] * len(MODELS)]
-    table = format_columns(rows, widths=widths, gap=gap)
-    return "\n".join([*_caption(found, title), *table, "", *trade_off_lines(found, title, width)])
-
-
-def replication_cells(found: Replications) -> list[_Row]:
-    """The table with its headings, each mean with its deviation beside it."""
-    heads = ["", *(" ".join(parts) for parts in _HEADS)]
-    lines = [_line(found, name, label.format(score=found.metric.title)) for name, label in _FIGURES.items()]
-    rows = [[line.label.replace("  ", NO_BREAK * 3), *_side_by_side(line)[1:]] for line in lines]
-    return [heads, *rows]
-
-
-def replications_view(found: Replications) -> View:
-    """What the chosen tree gains and costs, then the figures, for a notebook."""
-    note = " ".join(filter(None, _caption(found, found.metric.title)))
-    headings, *rows = replication_cells(found)
-    return View(*trade_off_sentences(found), TextTable(headings, rows, note=note, meanings=_MEANINGS))
-
-
-_MEANINGS = {
-    "best score": "the tree of the best score on the frontier",
-    "most stable": "the tree of the least instability on the frontier",
-    "chosen tree": "the tree that the selection rule takes",
-    "CART by cross-val.": "one tree, grown and pruned by cross-validation",
-    "random forest": "a forest on the same rows",
-}
-
-
-def trade_off_sentences(found: Replications, title: str = "") -> list[str]:
-    """How much nearer the chosen tree is than others, and for how much score: one sentence for each."""
-    title, several = title or found.metric.title, found.n_replications > 1
-    return [_trade_off_text(each, title, several) for each in found.trade_offs]
-
-
-def trade_off_lines(found: Replications, title: str, width: int) -> list[str]:
-    """The sentences in lines, none of which begins with a percent sign."""
-    whole = [text.replace(" %", f"{NO_BREAK}%") for text in trade_off_sentences(found, title)]
-    lines = [line for text in whole for line in wrap(text, width, subsequent_indent="  ")]
-    return [line.replace(NO_BREAK, " ") for line in lines]
-
-
-def _trade_off_text(each: TradeOff, title: str, several: bool) -> str:
-    other = _OTHERS[each.model]
-    if not any((*each.nearer, *each.score_lost)):
-        return f"Against {other}, the chosen tree is just as near and just as good."
-    is_nearer, is_worse = each.nearer.mean >= 0, each.score_lost.mean >= 0
-    distance, lost = _spread_text(each.nearer, several), _spread_text(each.score_lost, several)
-    cost = f"and its {title} is {'worse' if is_worse else 'better'} by {lost}"
-    if is_nearer and is_worse:
-        cost = f"for {lost} of {title}"
-    return (
-        f"Against {other}, the chosen tree is {'nearer' if is_nearer else 'further'} by "
-        f"{distance} ({percent_text(abs(each.fraction))}), {cost}."
-    )
-
-
-def _spread_text(spread: Spread, several: bool) -> str:
-    decimals = decimals_of_values(spread, digits=2)  # of differences, two digits tell enough
-    mean = fixed_text(abs(spread.mean), decimals)
-    return f"{mean} ± {fixed_text(spread.deviation, decimals)}" if several else mean
-
-
-def _cell(rows: Sequence[_Row]) -> int:
-    """The width that all columns of models have."""
-    return max(len(text) for _, *row in rows for text in row)
-
-
-def _width(rows: Sequence[_Row]) -> int:
-    return max(len(label) for label, *_ in rows) + len(MODELS) * (_cell(rows) + 2)
-
-
-def _caption(found: Replications, score: str) -> list[str]:
-    n, distance_settings = found.n_replications, found.distance_settings
-    return [
-        f"{n} replications: mean ± standard deviation." if n > 1 else "1 replication.",
-        f"Distances: label weight {distance_settings.label_weight:g}, depth {distance_settings.depth}, "
-        f"{distance_settings.matching!r} matching.",
-        *([f"Score: {found.metric.title}."] if score != found.metric.title else []),
-        "",
-    ]
-
-
-def _line(found: Replications, name: str, label: str) -> _Line:
-    cells = [getattr(row, name) for row in found.rows]
-    pairs: list[Any] = [cell if isinstance(cell, Spread | None) else (cell, None) for cell in cells]
-    if "score" in name:
-        pairs = [pair and (found.metric.shown(pair[0]), pair[1]) for pair in pairs]
-    are_counts = all(isinstance(cell, int) for cell in cells if cell is not None)
-    decimals = 0 if are_counts else decimals_of_values((pair[0] for pair in pairs if pair), digits=3)
-    several = found.n_replications > 1
-    return _Line(
-        label,
-        [fixed_text(pair[0], decimals) if pair else "" for pair in pairs],
-        [
-            f"± {fixed_text(pair[1], decimals)}" if several and pair and pair[1] is not None else ""
-            for pair in pairs
-        ],
-    )
-
-
-def _side_by_side(line: _Line) -> _Row:
-    pairs = zip(line.means, line.deviations, strict=True)
-    return [line.label, *(f"{mean} {deviation}".rstrip() for mean, deviation in pairs)]
-
-
-def _stacked(lines: Iterable[_Line]) -> list[_Row]:
-    rows = []
-    for line in lines:
-        rows.append([line.label, *line.means])
-        if any(line.deviations):
-            rows.append(["", *line.deviations])
-    return rows

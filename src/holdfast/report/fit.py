@@ -875,8 +875,7 @@ def _replications_section(fitted: Fitted) -> PageSection | None:
     ((title, (headings, *rows)),) = found.tables()
     text = (
         f"The whole procedure, {found.n_replications} times on other splits of the data into training "
-        f"and test "
-        "rows: means ± standard deviations."
+        "and test rows: means ± standard deviations."
     )
     return PageSection("replications", title, EVIDENCE, [text, TextTable(headings, rows), *found.sentences])
 

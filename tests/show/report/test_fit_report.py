@@ -421,7 +421,7 @@ def test_replications_and_baselines_stand_in_the_page_if_they_are_given() -> Non
         "best score",
         "most stable",
         "chosen tree",
-        "CART by cross-val.",
+        "CART by CV",
         "random forest",
     ]
     forest = next(row for row in found.rows if row.model == "random forest")
