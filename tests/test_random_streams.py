@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast._random import Branch, derived_seed, derived_seeds, generator, stream_key, stream_keys
+from holdfast._random import Branch, derive_seed, derive_seeds, make_generator, stream_key, stream_keys
 
 SOURCE = Path(__file__).parents[1] / "src" / "holdfast"
 MAKERS = {"SeedSequence", "default_rng", "RandomState", "seed", "PCG64", "Philox"}
@@ -28,7 +28,7 @@ def chance_made_in(path: Path) -> list[str]:
 
 def test_chance_is_made_in_one_module_only() -> None:
     found = [place for path in sorted(SOURCE.rglob("*.py")) for place in chance_made_in(path)]
-    assert {place.split(":")[0] for place in found} == {"random_streams.py"}, found
+    assert {place.split(":")[0] for place in found} == {"_random.py"}, found
 
 
 def test_no_two_branches_share_a_number() -> None:
@@ -44,13 +44,13 @@ def test_the_numbers_of_branches_are_the_published_ones() -> None:
 @pytest.mark.parametrize("key", [(), (3,), (Branch.BAGS, 0), (Branch.BAGS, 0, 0)])
 def test_streams_are_those_of_numpy(key: tuple[int, ...]) -> None:
     sequence = np.random.SeedSequence(7, spawn_key=tuple(int(number) for number in key))
-    assert derived_seed(7, *key) == int(sequence.generate_state(1)[0])
-    assert generator(7, *key).random() == np.random.Generator(np.random.PCG64(sequence)).random()
+    assert derive_seed(7, *key) == int(sequence.generate_state(1)[0])
+    assert make_generator(7, *key).random() == np.random.Generator(np.random.PCG64(sequence)).random()
 
 
 def test_every_step_down_a_branch_draws_other_numbers() -> None:
     keys = [(), (0,), (0, 0), (1,), (Branch.BAGS,), (Branch.BAGS, 0), (Branch.BAGS, 1), (Branch.BAGS, 0, 0)]
-    assert len({derived_seed(0, *key) for key in keys}) == len(keys)
+    assert len({derive_seed(0, *key) for key in keys}) == len(keys)
 
 
 @given(
@@ -63,11 +63,11 @@ def test_many_streams_are_those_of_numpy(seed: int, keys: list[tuple[int, ...]])
     streams = [(seed, *key) for key in keys]
     sequences = [np.random.SeedSequence(seed, spawn_key=key) for key in keys]
     assert stream_keys(streams).tolist() == [int(s.generate_state(1, np.uint64)[0]) for s in sequences]
-    assert derived_seeds(streams) == [int(s.generate_state(1)[0]) for s in sequences]
+    assert derive_seeds(streams) == [int(s.generate_state(1)[0]) for s in sequences]
 
 
 def test_streams_of_all_kinds_may_stand_in_one_list() -> None:
     streams = [(0,), (1, 2), (1, Branch.BAGS, 2**40), (2, 3), (2, 4), (2, 5)]
     assert stream_keys(streams).tolist() == [stream_key(*stream) for stream in streams]
-    assert derived_seeds(streams) == [derived_seed(*stream) for stream in streams]
-    assert stream_keys([]).tolist() == derived_seeds([]) == []
+    assert derive_seeds(streams) == [derive_seed(*stream) for stream in streams]
+    assert stream_keys([]).tolist() == derive_seeds([]) == []

@@ -33,7 +33,7 @@ def check_integer(
         return None
     if not is_integer(value) or value < low or (high is not None and value > high):
         what = f"of at least {low}" if high is None else f"from {low} to {high}"
-        refuse(name, value, f"an integer {what}", none_ok=none_ok)
+        raise_out_of_range(name, value, f"an integer {what}", none_ok=none_ok)
     return value
 
 
@@ -62,7 +62,7 @@ def check_number(
         bottom = f"above {low:g}" if "low" in is_open else f"of at least {low:g}"
         top = "" if high == inf else f" and {'below' if 'high' in is_open else 'at most'} {high:g}"
         words = f"between {low:g} and {high:g}" if top and not is_open else bottom + top
-        refuse(name, value, f"a number {words}{way_out}", none_ok=none_ok)
+        raise_out_of_range(name, value, f"a number {words}{way_out}", none_ok=none_ok)
     return value
 
 
@@ -76,7 +76,7 @@ def check_fraction(name: str, value: Any, *, none_ok: bool = False) -> Any:
     if value is None and none_ok:
         return None
     if not is_number(value) or not 0 < value < 1:
-        refuse(name, value, "a fraction between 0 and 1", none_ok=none_ok)
+        raise_out_of_range(name, value, "a fraction between 0 and 1", none_ok=none_ok)
     return value
 
 
@@ -102,7 +102,7 @@ def check_flag(name: str, value: Any) -> bool:
     return bool(value)
 
 
-def refuse(name: str, value: Any, must_be: str, *, none_ok: bool = False) -> NoReturn:
+def raise_out_of_range(name: str, value: Any, must_be: str, *, none_ok: bool = False) -> NoReturn:
     """Raise the ParameterError of a value that is out of range."""
     raise ParameterError(
         f"{name}={value!r} is out of range: it must be {must_be}{', or None' if none_ok else ''}."

@@ -30,9 +30,9 @@ def replace_file(
     Where `path` is a folder or a device, an error of this type is raised. A process that is killed leaves a
     hidden file behind; the next one on this machine that writes to `path` removes it.
     """
-    target = resolved(path, error_type)
+    target = resolve_path(path, error_type)
     check_may_be_file(path, error_type)
-    temporary = aside(target, f"-{_host()}-{os.getpid()}-{token_hex(4)}.tmp")
+    temporary = make_hidden_path(target, f"-{_host()}-{os.getpid()}-{token_hex(4)}.tmp")
     try:
         _remove_leftovers(target)
         # Not by tempfile: its files are readable by their owner alone, and the file would stay so.
@@ -53,7 +53,7 @@ def replace_file(
 
 def _remove_leftovers(target: Path) -> None:
     """Remove what processes of this machine that have ended had begun to write for the target."""
-    start = f"{aside(target).name}-{_host()}-"
+    start = f"{make_hidden_path(target).name}-{_host()}-"
     with suppress(OSError):
         for entry in os.scandir(target.parent):
             if entry.name.startswith(start) and entry.name.endswith(".tmp"):
@@ -90,7 +90,7 @@ def append_to_file(path: Path, data: bytes) -> None:
             raise
 
 
-def new_file(path: Path, head: bytes, n_zeros: int) -> None:
+def create_file(path: Path, head: bytes, n_zeros: int) -> None:
     """Write a new file of these bytes and `n_zeros` zeros, whose space on the disk is taken already.
 
     Else a disk that is full would end the process that writes to a memory map of it.
@@ -107,7 +107,7 @@ def new_file(path: Path, head: bytes, n_zeros: int) -> None:
 
 def check_may_be_file(path: str | os.PathLike[str], error_type: type[HoldfastError] = DataError) -> None:
     """Raise an error of this type if there is something that a file cannot replace."""
-    target = resolved(path, error_type)
+    target = resolve_path(path, error_type)
     if target.exists() and not target.is_file():
         raise error_type(f"Cannot write to '{os.fspath(path)}': it is a folder or a device, not a file.")
 
@@ -122,7 +122,7 @@ def check_is_file(path: Path) -> None:
         raise DataError("it is a folder, a pipe or a device, not a file. Copy its content to a file.")
 
 
-def resolved(path: str | os.PathLike[str], error_type: type[HoldfastError] = DataError) -> Path:
+def resolve_path(path: str | os.PathLike[str], error_type: type[HoldfastError] = DataError) -> Path:
     """Return the path without links; an error of this type if there is no such thing."""
     try:
         target = Path(path).resolve()
@@ -136,7 +136,7 @@ def resolved(path: str | os.PathLike[str], error_type: type[HoldfastError] = Dat
     return target
 
 
-def aside(target: Path, ending: str = "") -> Path:
+def make_hidden_path(target: Path, ending: str = "") -> Path:
     """Return a hidden name beside the target, the same for every process, of at most 100 characters."""
     return target.with_name(f".holdfast-{hashlib.sha256(os.fsencode(target.name)).hexdigest()[:12]}{ending}")
 
@@ -163,10 +163,10 @@ def has_ended(pid: int, start: str | None = None) -> bool:
         return True
     except OSError:  # somebody else's
         return False
-    return start is not None and start != process_start(pid)
+    return start is not None and start != get_process_start(pid)
 
 
-def process_start(pid: int) -> str:
+def get_process_start(pid: int) -> str:
     """Return when the process began, in the system's own count; empty where it cannot be told."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
@@ -178,7 +178,7 @@ def process_start(pid: int) -> str:
 
 
 @contextmanager
-def locked(
+def hold_lock(
     lock: Path,
     refusal: str,
     *,
@@ -198,7 +198,7 @@ def locked(
     except Timeout as timeout:
         if timeout.lock_file != str(lock):
             raise
-        holder = lock_holder(lock)
+        holder = read_lock_holder(lock)
         who = "another process writes to it"
         if holder is not None:
             who = f"process {holder.pid} on {holder.host} has been at it since {holder.since}"
@@ -222,7 +222,7 @@ def _sign(lock: Path) -> None:
         "pid": os.getpid(),
         "host": socket.gethostname(),
         "since": datetime.now().astimezone().isoformat(" ", "seconds"),
-        "start": process_start(os.getpid()),
+        "start": get_process_start(os.getpid()),
         "inode": lock.stat().st_ino,
     }
     try:
@@ -261,7 +261,7 @@ class LockHolder:
     is_there: bool | None  # None: of another machine nobody here can tell
 
 
-def lock_holder(lock: Path) -> LockHolder | None:
+def read_lock_holder(lock: Path) -> LockHolder | None:
     """Return the process that the lock names, which may have ended; None if it names none."""
     try:
         holder: Any = json.loads(_holder_file(lock).read_bytes())

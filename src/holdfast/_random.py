@@ -84,16 +84,16 @@ class Branch(IntEnum):
     EXPORT_EDGES = 95
 
 
-def generator(seed: int, *key: int) -> np.random.Generator:
+def make_generator(seed: int, *key: int) -> np.random.Generator:
     """A generator of this branch of the seed, and of the numbers further down.
 
-    >>> [int(generator(0, Branch.BAGS, tree).integers(100)) for tree in (7, 8, 7)]
+    >>> [int(make_generator(0, Branch.BAGS, tree).integers(100)) for tree in (7, 8, 7)]
     [30, 38, 30]
     """
     return np.random.default_rng(_sequence(seed, key))
 
 
-def derived_seed(seed: int, *key: int) -> int:
+def derive_seed(seed: int, *key: int) -> int:
     """A seed of 32 bits for this branch of the seed, and for the numbers further down."""
     return int(_sequence(seed, key).generate_state(1)[0])
 
@@ -117,8 +117,8 @@ def stream_keys(streams: Sequence[Stream]) -> KeyArray:
     return keys
 
 
-def derived_seeds(streams: Sequence[Stream]) -> list[int]:
-    """The `derived_seed` of each stream."""
+def derive_seeds(streams: Sequence[Stream]) -> list[int]:
+    """The `derive_seed` of each stream."""
     seeds: list[int] = _states(streams, 1)[:, 0].tolist()
     return seeds
 

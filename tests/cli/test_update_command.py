@@ -19,7 +19,7 @@ from holdfast import (
     save,
     update_run,
 )
-from holdfast._files import aside, locked
+from holdfast._files import hold_lock, make_hidden_path
 from holdfast.errors import DataError
 from holdfast.governance import register as registers
 from holdfast.runs.status import STORE
@@ -310,7 +310,7 @@ def test_a_register_in_use_is_one_line_and_changes_nothing(
     register = tmp_path / "register.jsonl"
     assert update(folder, tmp_path / "run", "--register", register).exit_code == 0
     before = files_of(tmp_path)
-    with locked(aside(register, ".lock"), "busy"):
+    with hold_lock(make_hidden_path(register, ".lock"), "busy"):
         message = refusal(update(folder, tmp_path / "run", "--register", register))
     assert message.startswith(f"Error: Cannot add to the register '{register}': process ")
     assert files_of(tmp_path) == before
@@ -325,7 +325,7 @@ def test_a_register_that_is_taken_during_the_work_changes_nothing(
     update_model = StableTreeClassifier.update
 
     def update_and_lock(*given: object, **more: object) -> object:
-        holders.append(locked(aside(register, ".lock"), "busy"))
+        holders.append(hold_lock(make_hidden_path(register, ".lock"), "busy"))
         holders[0].__enter__()
         return update_model(*given, **more)
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer
 
 from holdfast.data.folds import read_groups
-from holdfast.data.resampling import Units, bootstrap_counts
+from holdfast.data.resampling import Units, draw_counts
 from holdfast.data.table import Table
 from holdfast.ensembles import bagging as bagging_module
 from holdfast.ensembles.bagging import Bags, Sampling, grow_bagging, predict_bagged
@@ -157,7 +157,7 @@ def test_without_replacement_no_row_is_drawn_more_often_than_it_is_there() -> No
     repeats = np.array([5, 1, 0, 2], np.int32)
     units = Units(np.arange(4, dtype=np.uint64))
     for index in range(50):
-        counts = bootstrap_counts(repeats, units, (0, index), n_draws=6, replacement=False)
+        counts = draw_counts(repeats, units, (0, index), n_draws=6, replacement=False)
         assert counts.sum() == 6
         assert (counts <= repeats).all()
     many = np.array([500, 100, 0], np.int32)  # too many to write out
@@ -165,7 +165,7 @@ def test_without_replacement_no_row_is_drawn_more_often_than_it_is_there() -> No
     for replacement in (True, False):
         counts = np.array(
             [
-                bootstrap_counts(many, units, (0, index), n_draws=60, replacement=replacement)
+                draw_counts(many, units, (0, index), n_draws=60, replacement=replacement)
                 for index in range(300)
             ]
         )

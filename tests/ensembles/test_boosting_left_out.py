@@ -8,7 +8,7 @@ from boosting_tables import GREEDY, KINDS, LOSSES, noisy, scale_weights, staged_
 from sklearn.ensemble import GradientBoostingRegressor
 
 from holdfast._arrays import BoolArray, FloatArray
-from holdfast.data.row_keys import lowest, row_keys
+from holdfast.data.row_keys import row_keys, select_lowest
 from holdfast.data.table import Table
 from holdfast.ensembles.boosting import Boosting, BoostingSettings, boost
 from holdfast.errors import DataError, ParameterError
@@ -20,7 +20,7 @@ SAMPLES = 52  # branch of the seed
 def rows_drawn(table: Table, number: int, seed: int, subsample: float) -> BoolArray:
     """The rows that a round learns from."""
     n_draws = round(subsample * table.n_rows)
-    drawn = lowest(row_keys(table), (seed, SAMPLES, number), n_draws)
+    drawn = select_lowest(row_keys(table), (seed, SAMPLES, number), n_draws)
     assert drawn.sum() == n_draws
     return drawn
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from holdfast._arrays import FloatArray
-from holdfast.data.row_keys import lowest, row_keys
+from holdfast.data.row_keys import row_keys, select_lowest
 from holdfast.data.schema import Feature, Schema, Target
 from holdfast.data.table import Table
 from holdfast.ensembles.boosting import Boosting, BoostingSettings, boost
@@ -211,7 +211,7 @@ def test_the_order_of_the_rows_does_not_matter(loss: str, n_classes: int, splits
 def test_a_round_on_drawn_rows_is_that_of_the_slow_twin(loss: Any, splits: str) -> None:
     X, y, _ = sample(40)
     table = Table.from_arrays(X, y)
-    drawn = [lowest(row_keys(table), (7, 52, n), 24) for n in range(4)]
+    drawn = [select_lowest(row_keys(table), (7, 52, n), 24) for n in range(4)]
     row_sets = [tuple(np.flatnonzero(flags).tolist()) for flags in drawn]
     reference = boosted(table, Setting(loss, n_estimators=4), row_sets)
     rules = BoostingSettings(loss, n_estimators=4, min_samples_leaf=1, subsample=0.6, splits=splits)

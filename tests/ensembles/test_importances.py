@@ -9,7 +9,7 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.metrics import accuracy_score, log_loss
 
 from holdfast._arrays import FloatArray
-from holdfast.data.row_keys import row_keys, uniforms
+from holdfast.data.row_keys import draw_uniforms, row_keys
 from holdfast.data.table import Table
 from holdfast.ensembles.bagging import Bagging, Sampling, grow_bagging
 from holdfast.ensembles.importances import find_path_features, importances, permutation_importance
@@ -101,7 +101,7 @@ def slow_permutation(bagging: Bagging, table: Table, score: object) -> FloatArra
         outside = table.subset(rows)
         before = score(outside.target, tree.value[tree.apply(outside)])  # type: ignore[operator]
         for place, feature in enumerate(by_name(table.schema)):
-            drawn = uniforms(keys[rows], (bagging.bags.sampling.seed, 51, index, place)).tolist()
+            drawn = draw_uniforms(keys[rows], (bagging.bags.sampling.seed, 51, index, place)).tolist()
             order = sorted(range(len(rows)), key=drawn.__getitem__)
             columns = [column.copy() for column in outside.columns]
             for here, there in zip(order, [order[-1], *order[:-1]], strict=True):

@@ -11,7 +11,7 @@ import pytest
 from sklearn.metrics import log_loss, roc_auc_score
 
 from holdfast._arrays import BoolArray
-from holdfast.data.row_order import fixed_order
+from holdfast.data.row_order import find_fixed_order
 from holdfast.data.table import Table
 from holdfast.distance.distance import mean_distance, tree_distance
 from holdfast.errors import ParameterError
@@ -45,7 +45,7 @@ def patients(table: Table) -> set[int]:
 
 
 # The clinic as `replicate` sees it: in one fixed order.
-ORDERED = CLINIC.subset(fixed_order(CLINIC))
+ORDERED = CLINIC.subset(find_fixed_order(CLINIC))
 NUMBER = ORDERED.columns[0].astype(int)
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast._files import has_ended, lock_holder, locked, process_start, replace_file
+from holdfast._files import get_process_start, has_ended, hold_lock, read_lock_holder, replace_file
 from holdfast.errors import DataError
 from holdfast.runs import folder as run_folder
 from holdfast.runs.folder import model_file, new_run, reserved
@@ -195,29 +195,29 @@ def test_a_lock_is_given_back(tmp_path: Path) -> None:
 def test_a_killed_process_leaves_no_lock_and_its_name_says_that_it_has_ended(tmp_path: Path) -> None:
     lock = tmp_path / "work" / "lock"
     with another_process(lock, "lock") as other:
-        held = lock_holder(lock)
+        held = read_lock_holder(lock)
         assert held is not None
         assert (held.pid, held.is_there) == (other.pid, True)
-        with pytest.raises(DataError, match=f"^No: process {other.pid} on"), locked(lock, "No"):
+        with pytest.raises(DataError, match=f"^No: process {other.pid} on"), hold_lock(lock, "No"):
             pass
-    killed = lock_holder(lock)
+    killed = read_lock_holder(lock)
     assert killed is not None
     assert not killed.is_there
-    with locked(lock, "No"):
-        mine = lock_holder(lock)
+    with hold_lock(lock, "No"):
+        mine = read_lock_holder(lock)
         assert mine is not None
         assert mine.pid == os.getpid()
     assert list(lock.parent.iterdir()) == []
 
 
 def test_a_copied_lock_names_nobody(tmp_path: Path) -> None:
-    with locked(tmp_path / "one" / "lock", "No"):
+    with hold_lock(tmp_path / "one" / "lock", "No"):
         shutil.copytree(tmp_path / "one", tmp_path / "two")
-        assert lock_holder(tmp_path / "one" / "lock") is not None
-        assert lock_holder(tmp_path / "two" / "lock") is None
+        assert read_lock_holder(tmp_path / "one" / "lock") is not None
+        assert read_lock_holder(tmp_path / "two" / "lock") is None
 
 
 def test_a_process_number_that_was_given_again_is_not_the_same_process() -> None:
-    assert not has_ended(os.getpid(), process_start(os.getpid()))
+    assert not has_ended(os.getpid(), get_process_start(os.getpid()))
     assert has_ended(os.getpid(), "1")
     assert has_ended(2**22 + 1)

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast import append_record, check_register, read_register
-from holdfast._files import aside, locked
+from holdfast._files import hold_lock, make_hidden_path
 from holdfast.errors import RegisterError
 from holdfast.governance import register
 from holdfast.governance.register import ChangeRecord
@@ -241,7 +241,7 @@ def test_a_register_that_another_process_holds_is_one_clear_error(
     before = path.read_bytes()
     monkeypatch.setattr(register, "SECONDS", 0.05)
     with (
-        locked(aside(path.resolve(), ".lock"), "No"),
+        hold_lock(make_hidden_path(path.resolve(), ".lock"), "No"),
         pytest.raises(RegisterError, match=rf"'{path}': process {os.getpid()} on .* try again\."),
     ):
         append_record(path, record())

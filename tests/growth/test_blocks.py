@@ -5,7 +5,7 @@ import pytest
 from sklearn.datasets import load_diabetes, load_iris
 
 from holdfast import GrowthRules, Table
-from holdfast.data.resampling import Units, all_draws
+from holdfast.data.resampling import Units, draw_samples
 from holdfast.growth import grow as nodes
 from holdfast.growth.grow import grow_samples, prepare_tasks
 from holdfast.growth.sample import fixed_point_sample
@@ -57,7 +57,7 @@ RULES = [
 
 def grown(table: Table, rules: GrowthRules, *, together: bool, as_draws: bool) -> list[Tree]:
     fixed, seeds = fixed_point_sample(table, rules), list(range(N_TREES))
-    draws = all_draws(fixed.repeats, Units.of(table), [(0, seed) for seed in seeds])
+    draws = draw_samples(fixed.repeats, Units.of(table), [(0, seed) for seed in seeds])
     blocks = [range(N_TREES)] if together else [[seed] for seed in seeds]
     return [
         tree

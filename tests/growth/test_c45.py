@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast.data.resampling import Units, bootstrap_counts
+from holdfast.data.resampling import Units, draw_counts
 from holdfast.data.schema import Feature, Schema, Target
 from holdfast.data.table import Table
 from holdfast.errors import ParameterError
@@ -370,7 +370,7 @@ def test_any_number_of_jobs_grows_the_same_c45_trees() -> None:
     assert len({model_to_json(tree) for tree in one}) == 6
     for index, tree in enumerate(one):
         check_tree(tree)
-        counts = bootstrap_counts(np.ones(table.n_rows, np.int32), Units.of(table), (3, index))
+        counts = draw_counts(np.ones(table.n_rows, np.int32), Units.of(table), (3, index))
         assert tree.count[0] == counts.sum()
         assert tree.count[tree.left < 0].min() >= 2
 

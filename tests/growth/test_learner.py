@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from holdfast.data.resampling import Units, bootstrap_counts
+from holdfast.data.resampling import Units, draw_counts
 from holdfast.data.table import Table
 from holdfast.errors import ParameterError
 from holdfast.growth.collections import list_combinations, make_learner, paper_grid
@@ -24,7 +24,7 @@ NUMBER_TABLE = Table.from_arrays(X, NUMBERS)
 
 
 def samples_of(learner: Any, n_samples: int) -> list[Any]:
-    return [bootstrap_counts(learner.repeats, Units.of(TABLE), (5, number)) for number in range(n_samples)]
+    return [draw_counts(learner.repeats, Units.of(TABLE), (5, number)) for number in range(n_samples)]
 
 
 def drawing(tree: Tree) -> tuple[Any, ...]:

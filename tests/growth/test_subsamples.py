@@ -18,8 +18,8 @@ from holdfast import (
     store_table,
 )
 from holdfast._random import Branch
-from holdfast.data.resampling import subsample
-from holdfast.data.row_keys import lowest, row_keys
+from holdfast.data.resampling import draw_subsample
+from holdfast.data.row_keys import row_keys, select_lowest
 from holdfast.growth import collections as subsamples
 
 RULES = GrowthRules(max_depth=3)
@@ -44,7 +44,7 @@ def stored(tmp_path_factory: pytest.TempPathFactory) -> StoredTable:
 def test_each_tree_is_that_of_its_rows(stored: StoredTable) -> None:
     trees = grow_subsamples(stored, RULES, 3, max_samples=90, random_state=7)
     for index, tree in enumerate(trees):
-        rows = subsample(row_keys(stored), (7, Branch.SUBSAMPLES, index), 90)
+        rows = draw_subsample(row_keys(stored), (7, Branch.SUBSAMPLES, index), 90)
         assert len(rows) == 90
         assert nodes(tree) == nodes(grow(stored.subset(rows), RULES))
 
@@ -69,8 +69,8 @@ def test_neither_jobs_nor_the_order_of_rows_change_a_tree(
 @given(st.integers(1, 300), st.integers(1, 300), st.integers(0, 9))
 def test_rows_drawn_in_blocks_are_those_of_the_lowest_numbers(n_rows: int, n_drawn: int, seed: int) -> None:
     keys = np.arange(n_rows, dtype=np.uint64)
-    drawn = subsample(keys, (seed,), n_drawn)
-    np.testing.assert_array_equal(drawn, np.flatnonzero(lowest(keys, (seed,), n_drawn)))
+    drawn = draw_subsample(keys, (seed,), n_drawn)
+    np.testing.assert_array_equal(drawn, np.flatnonzero(select_lowest(keys, (seed,), n_drawn)))
 
 
 @pytest.mark.parametrize("max_samples", [0, 601, 1.5, 0.0, True, "all"])

@@ -8,7 +8,7 @@ import pytest
 
 from cli.command_line import write_patients
 from holdfast import DataError, ModelFileError, Run, fit_run, open_run
-from holdfast._files import aside
+from holdfast._files import make_hidden_path
 
 FEW: dict[str, Any] = {"n_jobs": 1, "drop": ["patient", "year", "weight"]}
 
@@ -55,7 +55,7 @@ def test_a_run_that_is_opened_and_saved_again_is_the_same(model: str, patients: 
 
 def test_a_run_is_found_where_a_killed_process_has_left_it(run: Run, tmp_path: Path) -> None:
     run.save(tmp_path / "run", report=False)
-    waiting = aside(tmp_path / "run")
+    waiting = make_hidden_path(tmp_path / "run")
     waiting.mkdir()
     (tmp_path / "run").rename(waiting / "old")
     assert open_run(tmp_path / "run").facts == run.facts

@@ -28,7 +28,7 @@ from holdfast import (
     resumable,
     retrain_audit,
 )
-from holdfast._files import aside
+from holdfast._files import make_hidden_path
 from holdfast.errors import DataError, FullDiskError, StoreWarning
 from holdfast.io import task_store
 from holdfast.io.model_file import model_to_json
@@ -123,7 +123,7 @@ def test_work_that_was_stopped_ends_with_the_same_bits(
 
 
 def kept(path: Path) -> Path:
-    return aside(path.resolve()) / STORE
+    return make_hidden_path(path.resolve()) / STORE
 
 
 def stop(path: Path, n_tasks: int = 3) -> None:

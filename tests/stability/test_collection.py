@@ -8,7 +8,7 @@ from sklearn.tree import (
     ExtraTreeClassifier,
 )
 
-from holdfast.data.resampling import Units, bootstrap_counts
+from holdfast.data.resampling import Units, draw_counts
 from holdfast.data.table import Table
 from holdfast.growth.collections import list_combinations, make_learner
 from holdfast.growth.grow import grow
@@ -28,7 +28,7 @@ NUMBER_TABLE = Table.from_arrays(X, NUMBERS)
 
 
 def samples_of(learner: Any, n_samples: int) -> list[Any]:
-    return [bootstrap_counts(learner.repeats, UNITS, (5, number)) for number in range(n_samples)]
+    return [draw_counts(learner.repeats, UNITS, (5, number)) for number in range(n_samples)]
 
 
 def drawing(tree: Tree) -> tuple[Any, ...]:
@@ -70,6 +70,6 @@ def test_trees_see_the_rows_of_their_division_alone():
     rows = [np.arange(80) < 40, np.arange(80) >= 40]
     grown = grow_collection(learner, rows, 8, units=UNITS, seed=(3, 4))
     for place, tree in enumerate(grown.trees):
-        counts = bootstrap_counts(rows[grown.division[place]].astype(np.int32), UNITS, (3, 4, place))
+        counts = draw_counts(rows[grown.division[place]].astype(np.int32), UNITS, (3, 4, place))
         repeated = TABLE.subset(np.repeat(np.arange(80), counts))
         assert drawing(tree) == drawing(grow(repeated, GrowthRules(max_depth=2)))

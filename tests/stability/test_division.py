@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.data.folds import read_groups
-from holdfast.data.row_order import canonical
+from holdfast.data.row_order import canonicalize_rows
 from holdfast.data.table import Table
 from holdfast.errors import DataError, ParameterError
 from holdfast.stable import rows as roles
@@ -108,7 +108,7 @@ def test_the_division_does_not_depend_on_the_order_of_the_rows():
     found = []
     for order in (np.arange(90), random.permutation(90)):
         table = Table.from_arrays(X[order], y[order], task="classification")
-        table, (settled,), _ = canonical(table, [groups[order]])
+        table, (settled,), _ = canonicalize_rows(table, [groups[order]])
         division = divide(table, groups=settled, seed=5)
         held_out = np.array([division.early, *division.validation])
         found.append({tuple(row) for row in np.column_stack([*table.columns, held_out.T]).tolist()})

@@ -12,7 +12,7 @@ from sklearn.tree import (
 )
 
 from holdfast.adapters import as_tree
-from holdfast.data.resampling import Units, bootstrap_counts
+from holdfast.data.resampling import Units, draw_counts
 from holdfast.data.table import Table
 from holdfast.errors import ParameterError
 from holdfast.growth.collections import list_combinations
@@ -31,7 +31,7 @@ NUMBER_TABLE = Table.from_arrays(X, NUMBERS)
 
 
 def samples_of(learner: Any, n_samples: int) -> list[Any]:
-    return [bootstrap_counts(learner.repeats, Units.of(TABLE), (5, number)) for number in range(n_samples)]
+    return [draw_counts(learner.repeats, Units.of(TABLE), (5, number)) for number in range(n_samples)]
 
 
 def drawing(tree: Tree) -> tuple[Any, ...]:

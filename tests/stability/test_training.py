@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from sklearn.metrics import accuracy_score, make_scorer, r2_score, roc_auc_score
 from sklearn.tree import DecisionTreeClassifier
 
-from holdfast._random import Branch, derived_seed
-from holdfast.data.resampling import Units, bootstrap_counts
-from holdfast.data.row_keys import copies_as_groups
-from holdfast.data.row_order import canonical
+from holdfast._random import Branch, derive_seed
+from holdfast.data.resampling import Units, draw_counts
+from holdfast.data.row_keys import group_copies
+from holdfast.data.row_order import canonicalize_rows
 from holdfast.data.table import Table
 from holdfast.distance.distance import tree_distance
 from holdfast.errors import DataWarning, ParameterError
@@ -78,7 +78,7 @@ def slow_tree(
     """Tree number `place`: a table of repeated rows, grown by the next combination."""
     depths, leaves = GRID["max_depth"], GRID["min_samples_leaf"]
     repeats = np.ones(table.n_rows) if table.weight is None else table.weight
-    counts = bootstrap_counts(
+    counts = draw_counts(
         (repeats * rows).astype(np.int32), Units.of(table, groups), (settings.seed, branch, place)
     )
     depth, leaf = [(depth, leaf) for depth in depths for leaf in leaves][place % 4]
@@ -138,8 +138,8 @@ def test_the_pipeline_is_what_plain_loops_would_do(name: str, validation: Any):
     marks = {mark: case[mark] for mark in ("stage", "groups") if mark in case}
     trained = train(table, settings, **marks)
 
-    table, settled, units = canonical(table, list(marks.values()))
-    roles = {"groups": copies_as_groups(table, units), **dict(zip(marks, settled, strict=True))}
+    table, settled, units = canonicalize_rows(table, list(marks.values()))
+    roles = {"groups": group_copies(table, units), **dict(zip(marks, settled, strict=True))}
     groups = roles["groups"]
     division = split_rows(
         table, StabilitySettings(method="bootstrap", validation=validation, seed=4), RowMetadata(**roles)
@@ -236,7 +236,7 @@ def root_weights(grown: TreeCollection) -> list[float]:
 def drawn_sizes(table: Table, rows: np.ndarray, branch: int, n_trees: int) -> list[float]:
     """How many rows the sample of each tree holds, of the rows that it may see."""
     samples = [
-        bootstrap_counts(rows.astype(np.int32), Units.of(table), (SMALL.seed, branch, place))
+        draw_counts(rows.astype(np.int32), Units.of(table), (SMALL.seed, branch, place))
         for place in range(n_trees)
     ]
     return [float(counts.sum()) for counts in samples]
@@ -567,15 +567,13 @@ def test_a_learner_of_another_library_goes_the_same_way():
     settings = replace(SMALL, learner=DecisionTreeClassifier(), grid={"max_depth": [2]}, validation=0.4)
     table = Table.from_arrays(X, BINARY)
     trained = train(table, replace(settings, refit_leaves=False))
-    settled = canonical(table).table
+    settled = canonicalize_rows(table).table
     matrix, labels = np.column_stack(settled.columns), np.array(["ill", "well"])[settled.target]
     training = split_rows(settled, StabilitySettings(method="bootstrap", validation=0.4)).training[0]
     for place, tree in enumerate(trained.candidates.trees):
-        counts = bootstrap_counts(
-            training.astype(np.int32), Units.of(settled), (0, Branch.CANDIDATE_TREES, place)
-        )
+        counts = draw_counts(training.astype(np.int32), Units.of(settled), (0, Branch.CANDIDATE_TREES, place))
         rows = np.repeat(np.arange(80), counts)
-        seed = derived_seed(0, Branch.CANDIDATE_TREES, place, 0)
+        seed = derive_seed(0, Branch.CANDIDATE_TREES, place, 0)
         model = DecisionTreeClassifier(max_depth=2, random_state=seed % 2**31).fit(matrix[rows], labels[rows])
         assert tree.predict(matrix).tolist() == model.predict(matrix).tolist()
 
@@ -591,7 +589,7 @@ def test_the_depth_of_the_terms_is_the_deepest_the_grid_allows():
 
 def test_leaves_keep_the_values_of_the_sample_if_asked():
     table = Table.from_arrays(X, BINARY)
-    grown, settled = train(table, replace(SMALL, refit_leaves=False)), canonical(table)[0]
+    grown, settled = train(table, replace(SMALL, refit_leaves=False)), canonicalize_rows(table)[0]
     again = [refit_leaf_values(tree, settled, RULES) for tree in grown.candidates.trees]
     delivered = train(table, SMALL).candidates.trees
     assert list(map(tree_bits, again)) == list(map(tree_bits, delivered))

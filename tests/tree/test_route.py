@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast._arrays import frozen
+from holdfast._arrays import freeze
 from holdfast.data.schema import Feature, Target
 from holdfast.data.table import Table
 from holdfast.errors import DataError, DataWarning, SchemaMismatch
@@ -107,10 +107,10 @@ def test_a_code_that_is_no_category_is_missing_rather_than_a_look_beyond_the_set
     from holdfast.kernels.predict import route
 
     tree, leaves = BY_SEX, np.empty(6, np.int32)
-    codes = frozen(np.array([[0.0], [1.0], [2.0], [-1.0], [1e300], [np.nan]]))
-    feature, n_categories = (frozen(np.array(each, np.int32)) for each in ([0, -1, -1], [2, 0, 0]))
+    codes = freeze(np.array([[0.0], [1.0], [2.0], [-1.0], [1e300], [np.nan]]))
+    feature, n_categories = (freeze(np.array(each, np.int32)) for each in ([0, -1, -1], [2, 0, 0]))
     sides = tree.left, tree.right, tree.missing_left, tree.set_start
-    rows = frozen(np.arange(6, dtype=np.int32))
+    rows = freeze(np.arange(6, dtype=np.int32))
     route(codes, rows, 0, feature, tree.threshold, *sides, n_categories, tree.in_set, leaves)
     assert leaves.tolist() == [1, 2, 1, 1, 1, 1]
 

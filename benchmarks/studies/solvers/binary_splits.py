@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from holdfast._arrays import BoolArray, FloatArray
-from holdfast.data.row_order import fixed_order
+from holdfast.data.row_order import find_fixed_order
 from holdfast.data.schema import Feature, Schema, Target
 from holdfast.data.table import Table
 from holdfast.growth.grow import midpoint
@@ -34,7 +34,7 @@ class BinarySplits:
         are each asked for. A missing value says no. Of splits that divide the rows in the same way one is
         kept; of more than `most` those that lower the impurity most by themselves.
         """
-        table = table.subset(fixed_order(table))
+        table = table.subset(find_fixed_order(table))
         found = [
             split
             for place in table.schema.name_order

@@ -6,7 +6,7 @@ from typing import Any
 
 from rich.console import Console
 
-from holdfast._files import resolved
+from holdfast._files import resolve_path
 from holdfast._text import duration_text, printable
 from holdfast.cli.continued import continued
 from holdfast.cli.data_section import show_data
@@ -88,7 +88,7 @@ def _check_same(earlier: Mapping[str, Any], data: Path, folder: Path, target: st
     """Raise a DataError if the run in the folder is an update, or a fit of other data or another target."""
     known = earlier["data"]
     of_target = known.get("target", {}).get("name")
-    if of_target != target or resolved(Path(known.get("source") or "")) != resolved(data):
+    if of_target != target or resolve_path(Path(known.get("source") or "")) != resolve_path(data):
         raise DataError(
             f"'{folder}' holds {name_run(earlier)}, and would be replaced. Name another folder with -o, or "
             "say --force."

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from holdfast._files import replace_file, resolved
+from holdfast._files import replace_file, resolve_path
 from holdfast.errors import HoldfastError
 from holdfast.runs.folder import check_output
 
@@ -14,7 +14,7 @@ def write_new_text(text: str, output: Path | None, what: str, error_type: type[H
     if output is None:
         click.echo(text, nl=False)
         return
-    if resolved(output, error_type).exists():
+    if resolve_path(output, error_type).exists():
         raise error_type(f"'{output}' is there already, and may hold your {what}: give another name.")
     check_output(output)
     replace_file(output, text.encode())

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from holdfast._arrays import BoolArray, ByteArray, FloatArray, IntArray, LongArray, frozen
+from holdfast._arrays import BoolArray, ByteArray, FloatArray, IntArray, LongArray, freeze
 from holdfast.data.schema import Feature
 from holdfast.kernels.growth.categories import QUESTION
 from holdfast.kernels.growth.histogram import MISSING_CODE, MOST_BINS, Coded
@@ -68,7 +68,7 @@ def code_columns(
     packed = buffers.codes.view("<u4")[:, :, 0]
     keys = np.array([hash_name(feature.name) for feature in features], np.int64)
     arrays = (packed, buffers.ranks, n_codes, n_ranks, is_subset, is_wide, top_rank, start, keys)
-    return Coded(*map(frozen, arrays))
+    return Coded(*map(freeze, arrays))
 
 
 def _code_column(
@@ -114,7 +114,7 @@ def list_rank_values(features: Sequence[Feature], columns: Sequence[FloatArray],
             own[:] = [hash_text(repr(label)) for label in feature.categories]
         else:
             own[ranks[ranks >= 0]] = column[ranks >= 0] + 0.0  # -0.0 and 0.0 have one rank
-    return RankValues(frozen(start), frozen(number))
+    return RankValues(freeze(start), freeze(number))
 
 
 def hash_name(name: str) -> int:

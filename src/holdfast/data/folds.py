@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast._arrays import BoolArray, FloatArray, IntArray, KeyArray, LongArray, stable_order
+from holdfast._arrays import BoolArray, FloatArray, IntArray, KeyArray, LongArray, stable_argsort
 from holdfast._random import Stream
 from holdfast._text import RowLabels, first_rows, quoted
 from holdfast.data.columns import Reading, read_column
 from holdfast.data.frame import as_vector
-from holdfast.data.row_keys import copies_as_groups, label_keys, random_bits, uniforms, unit_keys
-from holdfast.data.row_order import fixed_order, unit_numbers
+from holdfast.data.row_keys import draw_bits, draw_uniforms, group_copies, label_keys, unit_keys
+from holdfast.data.row_order import find_fixed_order, number_copies
 from holdfast.data.schema import Label
 from holdfast.data.table import Table
 from holdfast.data.target import find_weighted_rows
@@ -61,7 +61,7 @@ def draw_folds(table: Table, groups: LongArray | None, cv: Any, stream: Stream) 
         raise DataError(
             f"There is one {what} only (n_samples=1): folds hold some {what}s out and learn from others."
         )
-    position = random_positions(assign_strata(table), unit_keys(table, groups), stream)
+    position = draw_positions(assign_strata(table), unit_keys(table, groups), stream)
     if isinstance(cv, Integral) and int(cv) >= 2:
         n_folds = min(int(cv), n_units)
         # Alone, rows can be counted off; groups of all sizes go where their rows are.
@@ -97,7 +97,7 @@ def warn_fewer_folds(n_asked: int, n_made: Sequence[int], groups: LongArray) -> 
 def _ranks(position: FloatArray) -> LongArray:
     """Rank the positions; ties keep their order."""
     ranks = np.empty(len(position), np.int64)
-    ranks[stable_order(position)] = np.arange(len(position))
+    ranks[stable_argsort(position)] = np.arange(len(position))
     return ranks
 
 
@@ -106,11 +106,11 @@ def draw_stable_folds(table: Table, groups: LongArray | None, cv: Any, stream: S
 
     A row without weight is in none of them.
     """
-    order = fixed_order(table, [] if groups is None else [groups])
+    order = find_fixed_order(table, [] if groups is None else [groups])
     if table.weight is not None:
         order = order[table.weight[order] > 0]
     ordered = table.subset(order)
-    units = copies_as_groups(ordered, unit_numbers(ordered)) if groups is None else groups[order]
+    units = group_copies(ordered, number_copies(ordered)) if groups is None else groups[order]
     return [fold.spread(order, table.n_rows) for fold in draw_folds(ordered, units, cv, stream)]
 
 
@@ -273,14 +273,14 @@ MOVED = 2**32 - 1  # further down the stream, beyond any tree or fold: not the n
 N_BINS = 10  # of a numeric target, so that low and high values are divided alike
 
 
-def random_positions(strata: LongArray, keys: KeyArray, stream: Stream) -> FloatArray:
+def draw_positions(strata: LongArray, keys: KeyArray, stream: Stream) -> FloatArray:
     """Assign a random position in [0, 1) to every row, evenly within each stratum.
 
     It is the rank of the row's random number in its stratum, so that when others come or go a row moves
     little. Rows with one key, those of a group, have one position; their stratum is the lowest of them. Where
     a stratum begins is left to chance, so that many small ones do not all lose their rows to the same side.
 
-    >>> sorted(random_positions(np.zeros(4, np.int64), np.arange(4, dtype=np.uint64), (0,)) < 0.5)
+    >>> sorted(draw_positions(np.zeros(4, np.int64), np.arange(4, dtype=np.uint64), (0,)) < 0.5)
     [np.False_, np.False_, np.True_, np.True_]
     """
     units, unit = np.unique(keys, return_inverse=True)
@@ -288,7 +288,7 @@ def random_positions(strata: LongArray, keys: KeyArray, stream: Stream) -> Float
     size = np.bincount(unit, minlength=n_units)
     stratum = np.full(n_units, strata.max(), np.int64)
     np.minimum.at(stratum, unit, strata)
-    order = stable_order(random_bits(units, stream))
+    order = stable_argsort(draw_bits(units, stream))
     order = order[np.argsort(_narrow(stratum[order]), kind="stable")]
     middle = np.cumsum(size[order]) - size[order] / 2
     # Of every stratum: where it begins, how many rows it has, and by how much of a unit it is moved on.
@@ -297,7 +297,7 @@ def random_positions(strata: LongArray, keys: KeyArray, stream: Stream) -> Float
     n_inside = np.diff(first, append=n_units)
     before = (np.cumsum(size[order]) - size[order])[first]
     n_rows = np.diff(np.append(before, len(strata)))
-    moved = uniforms(units[order[first]], (*stream, MOVED)) / n_inside
+    moved = draw_uniforms(units[order[first]], (*stream, MOVED)) / n_inside
     position = np.empty(n_units)
     position[order] = ((middle - before[number]) / n_rows[number] + moved[number]) % 1.0
     return np.asarray(position[unit], np.float64)
@@ -365,10 +365,10 @@ def read_stage(stage: Any, n_rows: int, rows: RowLabels | None = None) -> LongAr
     return rank_labels(vector, "stage", "by dtype", n_rows, rows)
 
 
-def early_stages(stage: LongArray, fraction: float) -> BoolArray:
+def find_early_stages(stage: LongArray, fraction: float) -> BoolArray:
     """Flag the first stages that hold at least this fraction of the rows, never the last stage.
 
-    >>> early_stages(np.array([0, 0, 1, 2]), 0.5)
+    >>> find_early_stages(np.array([0, 0, 1, 2]), 0.5)
     array([ True,  True, False, False])
     """
     rows_of = _rows_of_stages(stage)
@@ -376,10 +376,10 @@ def early_stages(stage: LongArray, fraction: float) -> BoolArray:
     return np.asarray(stage < min(n_early, len(rows_of) - 1), np.bool_)
 
 
-def late_stages(stage: LongArray, fraction: float) -> BoolArray:
+def find_late_stages(stage: LongArray, fraction: float) -> BoolArray:
     """Flag the last stages that hold at most this fraction of the rows, always the last stage.
 
-    >>> late_stages(np.array([0, 0, 1, 2]), 0.5)
+    >>> find_late_stages(np.array([0, 0, 1, 2]), 0.5)
     array([False, False,  True,  True])
     """
     from_end = np.cumsum(_rows_of_stages(stage)[::-1])

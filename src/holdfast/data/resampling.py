@@ -8,15 +8,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from holdfast._arrays import IntArray, KeyArray, LongArray, frozen
+from holdfast._arrays import IntArray, KeyArray, LongArray, freeze
 from holdfast._random import Stream
 from holdfast.data.row_keys import (
     STEP,
-    lowest,
-    poisson_counts,
-    poisson_samples,
-    random_bits,
-    uniforms,
+    draw_bits,
+    draw_poisson_counts,
+    draw_poisson_samples,
+    draw_uniforms,
+    select_lowest,
     unit_keys,
 )
 from holdfast.data.table import Table
@@ -34,7 +34,7 @@ class Units:
     @classmethod
     def of(cls, table: Table, groups: LongArray | None = None) -> "Units":
         """Make the units of a table, or of its groups."""
-        return cls(frozen(unit_keys(table, groups)), groups is not None)
+        return cls(freeze(unit_keys(table, groups)), groups is not None)
 
     @cached_property
     def n_keys(self) -> int:
@@ -50,7 +50,7 @@ class Draws(NamedTuple):
     squares: LongArray  # how often each of these is drawn, squared and added up
 
 
-def bootstrap_counts(
+def draw_counts(
     repeats: IntArray,
     units: Units,
     stream: Stream,
@@ -65,13 +65,13 @@ def bootstrap_counts(
     are the lowest. A row that stands for several is drawn as often; one that stands for none is never drawn.
     Groups are drawn whole, and `n_draws` counts them.
 
-    >>> bootstrap_counts(np.ones(5, np.int32), Units(np.arange(5, dtype=np.uint64)), (0, 0))
+    >>> draw_counts(np.ones(5, np.int32), Units(np.arange(5, dtype=np.uint64)), (0, 0))
     array([1, 1, 2, 0, 1], dtype=int32)
     """
-    return bootstrap_draws(repeats, units, stream, n_draws=n_draws, replacement=replacement).counts
+    return draw_sample(repeats, units, stream, n_draws=n_draws, replacement=replacement).counts
 
 
-def bootstrap_draws(
+def draw_sample(
     repeats: IntArray,
     units: Units,
     stream: Stream,
@@ -83,7 +83,7 @@ def bootstrap_draws(
     counted = np.flatnonzero(repeats)
     if len(counted) < len(repeats):  # rows that stand for none take no part in the draws
         there = Units(units.keys[counted], units.are_groups)
-        own = bootstrap_draws(repeats[counted], there, stream, n_draws=n_draws, replacement=replacement)
+        own = draw_sample(repeats[counted], there, stream, n_draws=n_draws, replacement=replacement)
         return Draws(*(_spread(part, counted, len(repeats)) for part in own))
     keys = units.keys
     if units.are_groups:
@@ -108,7 +108,7 @@ def bootstrap_draws(
     return Draws(summed[0].astype(np.int32), summed[1].astype(np.int32), summed[2].astype(np.int64))
 
 
-def all_draws(
+def draw_samples(
     repeats: IntArray,
     units: Units,
     streams: Sequence[Stream],
@@ -120,21 +120,20 @@ def all_draws(
     if n_draws is None and replacement and not units.are_groups and (repeats <= 1).all():
         counted = np.flatnonzero(repeats)
         if len(counted) == len(repeats):
-            times = poisson_samples(units.keys, streams)
+            times = draw_poisson_samples(units.keys, streams)
         else:
             times = np.zeros((len(streams), len(repeats)), np.int32)
-            times[:, counted] = poisson_samples(units.keys[counted], streams)
+            times[:, counted] = draw_poisson_samples(units.keys[counted], streams)
         rows, squares = (times > 0).astype(np.int32), np.square(times, dtype=np.int64)
         return list(map(Draws, times, rows, squares))
     return [
-        bootstrap_draws(repeats, units, stream, n_draws=n_draws, replacement=replacement)
-        for stream in streams
+        draw_sample(repeats, units, stream, n_draws=n_draws, replacement=replacement) for stream in streams
     ]
 
 
-def all_counts(repeats: IntArray, units: Units, streams: Sequence[Stream]) -> list[IntArray]:
+def draw_all_counts(repeats: IntArray, units: Units, streams: Sequence[Stream]) -> list[IntArray]:
     """Draw how often each row is in the bootstrap sample of every stream."""
-    return [draws.counts for draws in all_draws(repeats, units, streams)]
+    return [draws.counts for draws in draw_samples(repeats, units, streams)]
 
 
 def _draws_of(times: IntArray, repeats: IntArray) -> Draws:
@@ -160,17 +159,17 @@ def count_groups(repeats: IntArray, groups: LongArray) -> int:
 
 def _times_drawn(units: Units, stream: Stream, n_draws: int | None, replacement: bool) -> IntArray:
     if n_draws is None:
-        return poisson_counts(units.keys, stream) if replacement else np.ones(len(units.keys), np.int32)
+        return draw_poisson_counts(units.keys, stream) if replacement else np.ones(len(units.keys), np.int32)
     if replacement:
-        return poisson_counts(units.keys, stream, n_draws / units.n_keys)
-    return lowest(units.keys, stream, n_draws).astype(np.int32)
+        return draw_poisson_counts(units.keys, stream, n_draws / units.n_keys)
+    return select_lowest(units.keys, stream, n_draws).astype(np.int32)
 
 
 def _of_many(repeats: IntArray, keys: KeyArray, stream: Stream, rate: float, replacement: bool) -> IntArray:
     """Draw counts of rows with many copies, all copies at once."""
     from scipy.special import bdtr, bdtrik, pdtr, pdtrik
 
-    drawn = uniforms(keys, stream)
+    drawn = draw_uniforms(keys, stream)
     # The least count whose chance, together with that of all lower ones, reaches the random number.
     if replacement:
         counts = np.ceil(pdtrik(drawn, repeats * rate))
@@ -189,13 +188,13 @@ def _of_many(repeats: IntArray, keys: KeyArray, stream: Stream, rate: float, rep
 _BLOCK = 2**18  # rows looked at together
 
 
-def subsample(keys: KeyArray, stream: Stream, n_rows: int) -> LongArray:
+def draw_subsample(keys: KeyArray, stream: Stream, n_rows: int) -> LongArray:
     """Draw row numbers without replacement, in order: those with the lowest random numbers.
 
     Keys are those of rows, each its own: what is drawn depends neither on the order of the rows nor, but for
     some at the border, on what other rows there are.
 
-    >>> subsample(np.arange(10, dtype=np.uint64), (0, 1), 3)
+    >>> draw_subsample(np.arange(10, dtype=np.uint64), (0, 1), 3)
     array([1, 7, 9])
     """
     n_all = len(keys)
@@ -215,7 +214,7 @@ def _below(keys: KeyArray, stream: Stream, share: float) -> tuple[LongArray, Key
     most = np.uint64(min(int(share * 2.0**64), 2**64 - 1))
     rows, found = [], []
     for start in range(0, len(keys), _BLOCK):
-        bits = random_bits(keys[start : start + _BLOCK], stream)
+        bits = draw_bits(keys[start : start + _BLOCK], stream)
         below = np.flatnonzero(bits <= most)
         rows.append(below + start)
         found.append(bits[below])

@@ -13,9 +13,9 @@ from hashlib import blake2b
 
 import numpy as np
 
-from holdfast._arrays import BoolArray, FloatArray, IntArray, KeyArray, LongArray, frozen
+from holdfast._arrays import BoolArray, FloatArray, IntArray, KeyArray, LongArray, freeze
 from holdfast._random import Stream, stream_key, stream_keys
-from holdfast.data.row_order import target_order
+from holdfast.data.row_order import make_target_key
 from holdfast.data.schema import Label
 from holdfast.data.table import Table
 from holdfast.data.target import are_repetitions
@@ -30,10 +30,10 @@ LEADING_BITS = 12  # of a random number: so many beginnings are a table that fit
 _BLOCK = 2**13  # rows hashed at a time, which stay in the processor's cache
 
 
-def mix(values: KeyArray) -> KeyArray:
+def mix_bits(values: KeyArray) -> KeyArray:
     """Each number as another one, one to one, every bit of which depends on all: the end of splitmix64.
 
-    >>> mix(np.arange(3, dtype=np.uint64))
+    >>> mix_bits(np.arange(3, dtype=np.uint64))
     array([                   0,  6238072747940578789, 15839785061582574730],
           dtype=uint64)
     """
@@ -66,7 +66,7 @@ def row_keys(table: Table) -> KeyArray:
     shared = _shared(hashes)
     if len(shared) == 0:
         return hashes
-    target = target_order(table) if table.schema.target.is_classes else np.zeros(table.n_rows)
+    target = make_target_key(table) if table.schema.target.is_classes else np.zeros(table.n_rows)
     weight = np.ones(table.n_rows) if table.weight is None else table.weight
     order = shared[np.lexsort((weight[shared], target[shared], hashes[shared]))]
     says_more = np.append(True, np.diff(hashes[order]) != 0)
@@ -98,7 +98,7 @@ def unit_keys(table: Table, groups: LongArray | None) -> KeyArray:
     return row_keys(table) if groups is None else np.asarray(groups, np.int64).view(np.uint64)
 
 
-def copies_as_groups(table: Table, copies: LongArray | None) -> LongArray | None:
+def group_copies(table: Table, copies: LongArray | None) -> LongArray | None:
     """Copies of a row as a group, whose number is the key of the first; None if no row is a copy.
 
     `copies` are numbers from 0 that copies share, none left out, of rows in a fixed order.
@@ -142,7 +142,7 @@ def row_hashes(table: Table) -> KeyArray:
         return table.identity
     features = table.schema.features
     asked = [place for place in table.schema.name_order if features[place].kind != "question"]
-    cells = [(table.columns[place], codebook_of(features[place].categories)) for place in asked]
+    cells = [(table.columns[place], make_codebook(features[place].categories)) for place in asked]
     if not table.schema.target.is_classes:
         cells.append((np.frexp(table.target)[0], None))
     hashes = np.zeros(table.n_rows, np.uint64)
@@ -150,11 +150,11 @@ def row_hashes(table: Table) -> KeyArray:
         part = hashes[start : start + _BLOCK]
         for values, codebook in cells:
             part ^= cell_bits(np.asarray(values[start : start + _BLOCK], np.float64), codebook)
-            part[:] = mix(part) + STEP
+            part[:] = mix_bits(part) + STEP
     return hashes
 
 
-def codebook_of(labels: Sequence[Label]) -> KeyArray | None:
+def make_codebook(labels: Sequence[Label]) -> KeyArray | None:
     """The hashes of the categories, and that of a missing one last; None for numbers."""
     return np.append(label_keys(labels), _MISSING) if labels else None
 
@@ -178,50 +178,50 @@ def _repeats(weight: FloatArray | None, n_rows: int) -> LongArray:
 # -- what is drawn -------------------------------------------------------------------------------------------
 
 
-def random_bits(keys: KeyArray, stream: Stream) -> KeyArray:
+def draw_bits(keys: KeyArray, stream: Stream) -> KeyArray:
     """A random number of 64 bits for every key, another one in every stream; of other keys, another one."""
-    return mix(keys ^ np.uint64(stream_key(*stream)))
+    return mix_bits(keys ^ np.uint64(stream_key(*stream)))
 
 
-def uniforms(keys: KeyArray, stream: Stream) -> FloatArray:
+def draw_uniforms(keys: KeyArray, stream: Stream) -> FloatArray:
     """A random number from 0 to 1, 1 excluded, for every key, another one in every stream.
 
-    >>> uniforms(np.array([7, 8, 7], np.uint64), (0, 1)).round(3)
+    >>> draw_uniforms(np.array([7, 8, 7], np.uint64), (0, 1)).round(3)
     array([0.263, 0.695, 0.263])
     """
-    return as_uniforms(random_bits(keys, stream))
+    return to_uniforms(draw_bits(keys, stream))
 
 
-def as_uniforms(bits: KeyArray) -> FloatArray:
+def to_uniforms(bits: KeyArray) -> FloatArray:
     """Random bits as numbers from 0 to 1, 1 excluded."""
     return (bits >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
 
-def poisson_counts(keys: KeyArray, stream: Stream, rate: float = 1.0) -> IntArray:
+def draw_poisson_counts(keys: KeyArray, stream: Stream, rate: float = 1.0) -> IntArray:
     """How often each row is drawn if all are drawn apart from each other, `rate` times on average.
 
     That is a bootstrap sample whose size is left to chance. Where none would be drawn, the rows with the
     greatest random number are, once.
 
-    >>> poisson_counts(np.arange(8, dtype=np.uint64), (0, 1))
+    >>> draw_poisson_counts(np.arange(8, dtype=np.uint64), (0, 1))
     array([1, 0, 0, 2, 3, 1, 1, 0], dtype=int32)
     """
-    counts: IntArray = poisson_samples(keys, [stream], rate)[0]
+    counts: IntArray = draw_poisson_samples(keys, [stream], rate)[0]
     return counts
 
 
-def poisson_samples(keys: KeyArray, streams: Sequence[Stream], rate: float = 1.0) -> IntArray:
-    """The counts of `poisson_counts` in every stream, one row for each.
+def draw_poisson_samples(keys: KeyArray, streams: Sequence[Stream], rate: float = 1.0) -> IntArray:
+    """The counts of `draw_poisson_counts` in every stream, one row for each.
 
-    >>> poisson_samples(np.arange(8, dtype=np.uint64), [(0, 1), (0, 2)])
+    >>> draw_poisson_samples(np.arange(8, dtype=np.uint64), [(0, 1), (0, 2)])
     array([[1, 0, 0, 2, 3, 1, 1, 0],
            [0, 1, 1, 0, 2, 0, 0, 1]], dtype=int32)
     """
-    bits = mix(keys ^ stream_keys(streams)[:, None])
+    bits = mix_bits(keys ^ stream_keys(streams)[:, None])
     counts = _poisson_of(bits.ravel(), rate).reshape(bits.shape)
     for own, own_bits in zip(counts, bits, strict=True):
         if not own.any():
-            drawn = as_uniforms(own_bits)
+            drawn = to_uniforms(own_bits)
             own[drawn == drawn.max(initial=0.0)] = 1
     return counts
 
@@ -231,7 +231,7 @@ def _poisson_of(bits: KeyArray, rate: float) -> IntArray:
     leading = (bits >> np.uint64(64 - LEADING_BITS)).view(np.int64)
     counts: IntArray = _poisson_by_leading_bits(rate).take(leading)
     untold = np.flatnonzero(counts < 0)
-    counts[untold] = np.searchsorted(_poisson_cdf(rate), as_uniforms(bits[untold]), side="right")
+    counts[untold] = np.searchsorted(_poisson_cdf(rate), to_uniforms(bits[untold]), side="right")
     return counts
 
 
@@ -242,7 +242,7 @@ def _poisson_by_leading_bits(rate: float) -> IntArray:
     lowest = np.arange(n_beginnings) / n_beginnings
     highest = lowest + (1 / n_beginnings - 2.0**-53)
     counts, others = (np.searchsorted(_poisson_cdf(rate), ends, side="right") for ends in (lowest, highest))
-    return frozen(np.where(counts == others, counts, -1).astype(np.int32))
+    return freeze(np.where(counts == others, counts, -1).astype(np.int32))
 
 
 @lru_cache(64)
@@ -253,18 +253,18 @@ def _poisson_cdf(rate: float) -> FloatArray:
     while (total := total + chance) < 1.0 - 2.0**-53 and len(chances) < rate + 40 * math.sqrt(rate + 1):
         chances.append(total)
         chance *= rate / len(chances)
-    return frozen(np.array(chances))
+    return freeze(np.array(chances))
 
 
-def lowest(keys: KeyArray, stream: Stream, n_units: int) -> BoolArray:
+def select_lowest(keys: KeyArray, stream: Stream, n_units: int) -> BoolArray:
     """True for so many rows, or groups of rows with one key: those with the lowest random numbers.
 
     When other rows come or go, only rows at the border change sides.
 
-    >>> lowest(np.arange(6, dtype=np.uint64), (0, 1), 2)
+    >>> select_lowest(np.arange(6, dtype=np.uint64), (0, 1), 2)
     array([False,  True,  True, False, False, False])
     """
-    drawn = random_bits(keys, stream)
+    drawn = draw_bits(keys, stream)
     in_order = np.sort(drawn)
     border = np.flatnonzero(np.append(True, np.diff(in_order) != 0))
     if n_units >= len(border):
@@ -272,15 +272,15 @@ def lowest(keys: KeyArray, stream: Stream, n_units: int) -> BoolArray:
     return np.asarray(drawn < in_order[border[n_units]], np.bool_)
 
 
-def permutation(keys: KeyArray, stream: Stream) -> LongArray:
+def permute_rows(keys: KeyArray, stream: Stream) -> LongArray:
     """For every row the row whose place it takes: the one before it in the order of their random numbers.
 
     The first takes that of the last. When other rows come or go, only their neighbours in this order change.
 
-    >>> permutation(np.arange(4, dtype=np.uint64), (0, 1))
+    >>> permute_rows(np.arange(4, dtype=np.uint64), (0, 1))
     array([2, 3, 1, 0])
     """
-    order = np.argsort(random_bits(keys, stream), kind="stable")
+    order = np.argsort(draw_bits(keys, stream), kind="stable")
     taken = np.empty(len(keys), np.int64)
     taken[order] = np.roll(order, 1)
     return taken
@@ -300,11 +300,11 @@ def labelled_hashes(table: Table) -> KeyArray:
     """A hash of what every row says, target included: the same for equal rows, whatever their order."""
     hashes = row_hashes(table)
     if table.schema.target.is_classes:
-        hashes = mix(hashes + label_keys(table.schema.target.classes)[table.target])
+        hashes = mix_bits(hashes + label_keys(table.schema.target.classes)[table.target])
     return hashes
 
 
-def sketch_of(hashes: KeyArray) -> KeyArray:
+def make_sketch(hashes: KeyArray) -> KeyArray:
     """The least of the hashes: as good as drawn at random, and the same ones whatever else is there.
 
     They tell which fraction of rows is given again, and take the same room for any number of rows.
@@ -312,11 +312,11 @@ def sketch_of(hashes: KeyArray) -> KeyArray:
     return np.unique(hashes)[:MOST_SKETCHED]
 
 
-def share_in_sketch(hashes: KeyArray, sketch: KeyArray) -> float | None:
+def estimate_sketch_share(hashes: KeyArray, sketch: KeyArray) -> float | None:
     """The fraction of the hashes that are among those that a sketch was made of, about; None if none tells.
 
-    >>> sketch = sketch_of(np.arange(0, 10000, 2, dtype=np.uint64))
-    >>> share_in_sketch(np.arange(1000, dtype=np.uint64), sketch)
+    >>> sketch = make_sketch(np.arange(0, 10000, 2, dtype=np.uint64))
+    >>> estimate_sketch_share(np.arange(1000, dtype=np.uint64), sketch)
     0.5
     """
     last = sketch[-1] if len(sketch) == MOST_SKETCHED else _ALL_BITS

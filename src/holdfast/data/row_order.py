@@ -17,7 +17,7 @@ WORD_BITS = 64
 MOST_ROWS = 2_000_000  # whole weights that add up to more than this are not written out as rows
 
 
-class Canonical(NamedTuple):
+class CanonicalRows(NamedTuple):
     """Rows in one fixed order."""
 
     table: Table
@@ -25,12 +25,12 @@ class Canonical(NamedTuple):
     units: LongArray | None  # rows with one number are copies of one; None if no row is a copy
 
 
-def fixed_order(table: Table, metadata: Sequence[LongArray] = ()) -> LongArray:
+def find_fixed_order(table: Table, metadata: Sequence[LongArray] = ()) -> LongArray:
     """The rows sorted by all that is known of them: columns, metadata (a stage, a group), target, weight.
 
     The columns count in the order of their names.
 
-    >>> fixed_order(Table.from_arrays([[3.0], [1.0], [2.0]], ["no", "no", "yes"])).tolist()
+    >>> find_fixed_order(Table.from_arrays([[3.0], [1.0], [2.0]], ["no", "no", "yes"])).tolist()
     [1, 2, 0]
     """
     if "coded" in table.__dict__ and 3 * table.n_rows.bit_length() <= WORD_BITS:
@@ -46,19 +46,19 @@ def fixed_order(table: Table, metadata: Sequence[LongArray] = ()) -> LongArray:
         n_keys *= 4
 
 
-def in_fixed_order(
+def sort_table(
     table: Table, metadata: Sequence[LongArray] = (), n_jobs: int | None = None
 ) -> tuple[Table, LongArray]:
     """The table with its rows in the fixed order, coded; and the order.
 
-    >>> table, order = in_fixed_order(Table.from_arrays([[3.0], [1.0], [2.0]], ["no", "no", "yes"]))
+    >>> table, order = sort_table(Table.from_arrays([[3.0], [1.0], [2.0]], ["no", "no", "yes"]))
     >>> table.columns[0].tolist(), table.coded.ranks.tolist(), order.tolist()
     ([1.0, 2.0, 3.0], [[0, 1, 2]], [1, 2, 0])
     """
     # Ranks are sorted sooner than numbers. Where they are made here, they are not kept in the order given.
     own = table if "coded" in table.__dict__ else table.subset(slice(None))
     own.code(n_jobs)
-    order = fixed_order(own, metadata)
+    order = find_fixed_order(own, metadata)
     if (order[1:] > order[:-1]).all():  # they are in it already, and no copy is needed
         return own, order
     return own.reordered(order), order
@@ -66,7 +66,7 @@ def in_fixed_order(
 
 def _further_keys(table: Table, metadata: Sequence[LongArray]) -> list[NDArray[Any]]:
     """What orders rows that are alike in all columns."""
-    return [*metadata, target_order(table), *([] if table.weight is None else [table.weight])]
+    return [*metadata, make_target_key(table), *([] if table.weight is None else [table.weight])]
 
 
 def _ranked_keys(table: Table, metadata: Sequence[LongArray]) -> Iterator[tuple[NDArray[Any], int]]:
@@ -119,7 +119,7 @@ def _dense_ranks(values: NDArray[Any], order: LongArray) -> tuple[NDArray[np.uin
     return dense, int(ranks[-1])
 
 
-def target_order(table: Table) -> NDArray[Any]:
+def make_target_key(table: Table) -> NDArray[Any]:
     """What orders rows by their target: numbers as they are, classes by how frequent they are.
 
     So the names of the classes do not order the rows.
@@ -145,12 +145,12 @@ def _all_differ(columns: Sequence[NDArray[Any]]) -> bool:
     return bool(differs.all())
 
 
-def unit_numbers(table: Table, metadata: Sequence[LongArray] = ()) -> LongArray | None:
+def number_copies(table: Table, metadata: Sequence[LongArray] = ()) -> LongArray | None:
     """Of rows in the fixed order, a number for each that copies of it share; None if there are no copies."""
     return _units(*_copies(table, metadata))
 
 
-def canonical(table: Table, metadata: Sequence[LongArray] = ()) -> Canonical:
+def canonicalize_rows(table: Table, metadata: Sequence[LongArray] = ()) -> CanonicalRows:
     """The table with its rows sorted and copies of a row made one; metadata (a stage, a group) come along.
 
     So sums over the rows do not depend on the order of the data, a weight of 2 is a row twice, and copies of
@@ -158,14 +158,14 @@ def canonical(table: Table, metadata: Sequence[LongArray] = ()) -> Canonical:
     features have other targets too, or they make up more than a tenth of all: then they are observations
     of their own that happen to be alike, as in a table of a few categories.
     """
-    given, order = table, fixed_order(table, metadata)
+    given, order = table, find_fixed_order(table, metadata)
     if table.weight is not None:
         order = order[table.weight[order] > 0]
     table, metadata = table.subset(order), [each[order] for each in metadata]
     row, is_copy = _copies(table, metadata)
     weight = np.ones(table.n_rows) if table.weight is None else table.weight
     if not _can_be_written_out(weight[~is_copy]) or not are_repetitions(weight):
-        return Canonical(table, list(metadata), _units(row, is_copy))
+        return CanonicalRows(table, list(metadata), _units(row, is_copy))
     # The first of the copies for all of them; every other row as often as its weight says.
     is_first = np.append(True, row[1:] != row[:-1])
     joint = np.bincount(row, weight)[row]
@@ -179,7 +179,7 @@ def canonical(table: Table, metadata: Sequence[LongArray] = ()) -> Canonical:
     else:
         ordered = replace(table.subset(rows), weight=own)
     units = np.arange(len(rows)) if has_copies else None
-    return Canonical(ordered, [each[rows] for each in metadata], units)
+    return CanonicalRows(ordered, [each[rows] for each in metadata], units)
 
 
 def _copies(table: Table, metadata: Sequence[LongArray]) -> tuple[LongArray, BoolArray]:

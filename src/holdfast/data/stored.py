@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast._arrays import BoolArray, FloatArray, KeyArray, LongArray
-from holdfast._files import new_file, replace_file
+from holdfast._files import create_file, replace_file
 from holdfast._text import columns_text, quoted
 from holdfast.data.binning import CodeBuffers
 from holdfast.data.columns import Column, Reading, choose_readings, read_column
@@ -152,7 +152,7 @@ def new_array(folder: Path, name: str, dtype: type[np.generic], shape: tuple[int
     path, head = folder / f"{name}.npy", BytesIO()
     header = {"descr": np.dtype(dtype).str, "fortran_order": False, "shape": shape}
     np.lib.format.write_array_header_1_0(head, header)
-    new_file(path, head.getvalue(), math.prod(shape) * np.dtype(dtype).itemsize)
+    create_file(path, head.getvalue(), math.prod(shape) * np.dtype(dtype).itemsize)
     return np.asarray(np.load(path, mmap_mode="r+", allow_pickle=False))
 
 

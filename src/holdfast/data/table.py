@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast._arrays import BoolArray, FloatArray, KeyArray, LongArray, frozen
+from holdfast._arrays import BoolArray, FloatArray, KeyArray, LongArray, freeze
 from holdfast._text import RowLabels, quoted
 from holdfast.data.columns import Reading, choose_readings, read_column
 from holdfast.data.custom_features import (
@@ -342,7 +342,7 @@ def _reordered(lines: NDArray[Any], order: NDArray[Any]) -> NDArray[Any]:
     moved = np.empty((len(lines), len(order)), lines.dtype)
     for line, to in zip(lines, moved, strict=True):
         to[:] = line[order]
-    return frozen(moved)
+    return freeze(moved)
 
 
 def _count_repeats(weight: FloatArray | None) -> LongArray | None:
@@ -355,7 +355,7 @@ def _count_repeats(weight: FloatArray | None) -> LongArray | None:
 def _freeze_all(entry: Any) -> Any:
     """Make an array, or a tuple of them, read-only and contiguous."""
     if isinstance(entry, np.ndarray):
-        return frozen(entry)
+        return freeze(entry)
     if isinstance(entry, tuple):
         parts = [_freeze_all(part) for part in entry]
         return type(entry)(*parts) if hasattr(entry, "_fields") else tuple(parts)

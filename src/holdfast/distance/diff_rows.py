@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast._arrays import BoolArray, FloatArray, IntArray, LongArray, frozen
+from holdfast._arrays import BoolArray, FloatArray, IntArray, LongArray, freeze
 from holdfast._text import columns_text, quoted
 from holdfast.data.encode import encode_rows, match_column, name_columns
 from holdfast.data.frame import make_frame
@@ -256,7 +256,7 @@ class Crossings:
     @cached_property
     def pair(self) -> LongArray:
         """Number of each row's pair of leaves."""
-        return frozen(self._found[1])
+        return freeze(self._found[1])
 
     @cached_property
     def leaves(self) -> LongArray:
@@ -334,7 +334,7 @@ def find_table_leaves(tree: Tree, table: Table) -> IntArray:
             )
         at = place[feature.name]
         matrix[:, column] = _recoded(table.columns[at], table.schema.features[at], feature)
-    return Routes.of(tree, used).leaves(frozen(matrix), frozen(np.arange(len(matrix), dtype=np.int32)))
+    return Routes.of(tree, used).leaves(freeze(matrix), freeze(np.arange(len(matrix), dtype=np.int32)))
 
 
 def _recoded(values: NDArray[np.float64], own: Feature, wanted: Feature) -> NDArray[np.float64]:

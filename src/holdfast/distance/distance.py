@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from holdfast._arrays import FloatArray, LongArray, frozen
+from holdfast._arrays import FloatArray, LongArray, freeze
 from holdfast.adapters import as_tree
 from holdfast.distance.costs import DistanceSettings, complete_settings
 from holdfast.distance.matching import TreeDistance, build_matching
@@ -316,4 +316,4 @@ def _batches(packed: Packed, first: LongArray, second: LongArray) -> list[slice]
 
 
 def _numbers(values: Any) -> LongArray:
-    return frozen(np.array(values, np.int64))
+    return freeze(np.array(values, np.int64))

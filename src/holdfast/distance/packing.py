@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from holdfast._arrays import FloatArray, LongArray, frozen
+from holdfast._arrays import FloatArray, LongArray, freeze
 from holdfast.data.schema import Schema
 from holdfast.distance.costs import DistanceSettings, fraction_of_range
 from holdfast.errors import BrokenTreeError
@@ -186,7 +186,7 @@ def _profiles(edges: Edges, tree: LongArray, category_length: LongArray) -> dict
     node = np.flatnonzero((edges.length > 0) & (np.append(category_length, 0)[edges.coordinate] == 0))
     place = np.zeros((tree[-1] + 1, len(category_length), 3), np.int64)
     own = (tree, edges.coordinate, edges.high, edges.first_leaf, edges.end_leaf)
-    cuts = Cuts(*(frozen(array[node]) for array in own))
+    cuts = Cuts(*(freeze(array[node]) for array in own))
     profile = np.zeros(place_profiles(cuts, place), np.int64)
     lay_profiles(cuts, place, profile)
     return {"profile_place": place, "profile": profile}
@@ -228,7 +228,7 @@ def _outcomes(trees: Sequence[Tree], label_weight: float, outcome: str) -> tuple
 
 def freeze_fields(arrays: _T) -> _T:
     """Make arrays read-only, as the kernels are compiled for."""
-    fields: Any = (frozen(field) if isinstance(field, np.ndarray) else field for field in arrays)
+    fields: Any = (freeze(field) if isinstance(field, np.ndarray) else field for field in arrays)
     return type(arrays)(*fields)
 
 

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from holdfast._arrays import BoolArray, FloatArray, IntArray, frozen
+from holdfast._arrays import BoolArray, FloatArray, IntArray, freeze
 from holdfast._check import check_number
-from holdfast._random import Branch, derived_seed
+from holdfast._random import Branch, derive_seed
 from holdfast.data.table import Table
 from holdfast.ensembles.bagging import check_n_estimators
 from holdfast.errors import GrowthWarning
@@ -67,7 +67,7 @@ def grow_adaboost(
     trees, errors, alphas = list[Tree](), list[float](), list[float]()
     log_weight = np.log(fixed.importance)
     while len(trees) < n_estimators:
-        tree_seed = derived_seed(seed, Branch.ADABOOST_ROUNDS, len(trees))
+        tree_seed = derive_seed(seed, Branch.ADABOOST_ROUNDS, len(trees))
         tree = grow_samples(table, rules, fixed, [fixed.repeats], [tree_seed])[0]
         is_wrong = tree.outcome[tree.apply(table)] != table.target
         error = _share(fixed, is_wrong)
@@ -136,7 +136,7 @@ def _build_ensemble(table: Table, trees: list[Tree], errors: list[float], alphas
         votes=True,
         notes=tuple(dict.fromkeys(notes)),
     )
-    return AdaBoost(ensemble, frozen(np.array(errors)))
+    return AdaBoost(ensemble, freeze(np.array(errors)))
 
 
 def _check_rate(learning_rate: float) -> None:

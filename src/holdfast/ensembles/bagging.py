@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from holdfast._arrays import FloatArray, IntArray, LongArray, frozen
-from holdfast._check import check_flag, check_integer, is_integer, is_number, refuse
-from holdfast._random import Branch, derived_seeds
-from holdfast.data.resampling import Draws, Units, all_draws, count_groups
-from holdfast.data.row_order import fixed_order
+from holdfast._arrays import FloatArray, IntArray, LongArray, freeze
+from holdfast._check import check_flag, check_integer, is_integer, is_number, raise_out_of_range
+from holdfast._random import Branch, derive_seeds
+from holdfast.data.resampling import Draws, Units, count_groups, draw_samples
+from holdfast.data.row_order import find_fixed_order
 from holdfast.data.table import Table
 from holdfast.ensembles.tree_correlation import tree_values
 from holdfast.errors import DataError, GrowthWarning, ParameterError
@@ -43,7 +43,7 @@ class Sampling:
             return
         if not is_number(most) or not (most >= 1 if is_integer(most) else 0.0 < most <= 1.0):
             words = "an integer of at least 1, a fraction above 0.0 and up to 1.0"
-            refuse("max_samples", most, words, none_ok=True)
+            raise_out_of_range("max_samples", most, words, none_ok=True)
 
     @property
     def leaves_rows_out(self) -> bool:
@@ -71,7 +71,7 @@ class Bags:
             )
         n_all = int(repeats.sum(dtype=np.int64)) if groups is None else count_groups(repeats, groups)
         n_draws = _n_draws(sampling, n_all, "rows" if groups is None else "groups")
-        order = frozen(fixed_order(table))
+        order = freeze(find_fixed_order(table))
         most = None if n_draws == n_all else n_draws
         return cls(sampling, repeats, Units.of(table, groups), order, most)
 
@@ -82,7 +82,7 @@ class Bags:
     def draws(self, indices: Sequence[int]) -> list[Draws]:
         """Draw the rows of these bags with their counts."""
         sampling = self.sampling
-        return all_draws(
+        return draw_samples(
             self.repeats,
             self.units,
             [(sampling.seed, sampling.branch, index) for index in indices],
@@ -98,7 +98,7 @@ class Bags:
     def tree_seeds(self, indices: Sequence[int]) -> list[int]:
         """Return the seeds for the features drawn by these trees."""
         # One step further down the same branch of the seed: not the numbers that drew the bag.
-        return derived_seeds([(self.sampling.seed, self.sampling.branch, index, 0) for index in indices])
+        return derive_seeds([(self.sampling.seed, self.sampling.branch, index, 0) for index in indices])
 
 
 def _n_draws(sampling: Sampling, n_all: int, what: str) -> int:

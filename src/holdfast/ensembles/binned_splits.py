@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from holdfast._arrays import FloatArray, IntArray, LongArray, SignArray, frozen, without_last_digits
+from holdfast._arrays import FloatArray, IntArray, LongArray, SignArray, freeze, round_last_digits
 from holdfast.data.table import Table
 from holdfast.ensembles.boosted_tree import Derivatives, TreeShape, block_parts, n_blocks_of
 from holdfast.growth.constraints import make_guide
@@ -81,7 +81,7 @@ class BinnedSplits:
         count_bits = n_rows.bit_length()
         hessian_bits = min(62 - 2 * count_bits, _GRADIENT_BITS)
         units = _unit(most_gradient, _GRADIENT_BITS), _unit(most_hessian, hessian_bits)
-        repeats = frozen(self.repeats if is_repeated else _ONCE)
+        repeats = freeze(self.repeats if is_repeated else _ONCE)
         gradients = Gradients(self.memory.packed, repeats, count_bits)
         return Unpacked(*derivatives[:3], *units), gradients, self._limits(units, dispersion, pool)
 
@@ -97,7 +97,7 @@ class BinnedSplits:
         is_shrunk = self.rules.categories != "exact" and has_many_categories(self.table.coded)
         squares, below = found[:, 2:].sum(axis=0).tolist() if is_shrunk else (0.0, 0.0)
         # Two rows and one of weight 2 add up to the same but for rounding.
-        dispersion = float(without_last_digits(np.array([squares / below]))[0]) if below > 0.0 else 0.0
+        dispersion = float(round_last_digits(np.array([squares / below]))[0]) if below > 0.0 else 0.0
         return most_gradient, most_hessian, dispersion
 
     def _looked_up(self, derivatives: Derivatives, pool: ThreadPool) -> FloatArray:

@@ -9,7 +9,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from holdfast._arrays import ByteArray, FloatArray, IntArray, LongArray, frozen
+from holdfast._arrays import ByteArray, FloatArray, IntArray, LongArray, freeze
 from holdfast.data.schema import Schema, Target
 from holdfast.data.table import Table
 from holdfast.growth.grow import compute_thresholds, grow_nodes, node_features, prepare_task
@@ -101,7 +101,7 @@ def build_boosted_trees(table: Table, schema: Schema, steps: Sequence[LeafSteps]
         "weight": np.ldexp(sums[:, WEIGHT], exponent),
         "impurity": _finite(risk / np.where(weight > 0.0, weight, 1.0), greatest / whole),
     }
-    parts = {name: frozen(part) for name, part in parts.items()}
+    parts = {name: freeze(part) for name, part in parts.items()}
     return [
         Tree(
             schema=schema,

@@ -10,12 +10,12 @@ from typing import Any, Literal
 
 import numpy as np
 
-from holdfast._arrays import ByteArray, FloatArray, IntArray, KeyArray, LongArray, without_last_digits
+from holdfast._arrays import ByteArray, FloatArray, IntArray, KeyArray, LongArray, round_last_digits
 from holdfast._check import check_choice, check_flag, check_fraction, check_integer, check_number, is_number
-from holdfast._random import Branch, derived_seed
+from holdfast._random import Branch, derive_seed
 from holdfast.data.folds import Fold, draw_stable_folds, read_folds, read_groups
-from holdfast.data.row_keys import lowest, unit_keys
-from holdfast.data.row_order import in_fixed_order
+from holdfast.data.row_keys import select_lowest, unit_keys
+from holdfast.data.row_order import sort_table
 from holdfast.data.schema import Label
 from holdfast.data.table import Table
 from holdfast.data.target import find_weighted_rows
@@ -123,7 +123,7 @@ def _boosted(
 ) -> Boosting:
     folds = _folds(table, settings, group_numbers, seed)
     # Sums of floats depend on their order: it is the same in whatever order the rows came.
-    table, order = in_fixed_order(table, [] if group_numbers is None else [group_numbers], n_jobs)
+    table, order = sort_table(table, [] if group_numbers is None else [group_numbers], n_jobs)
     group_numbers = None if group_numbers is None else group_numbers[order]
     folds = [fold.subset(order) for fold in folds]
     with ThreadPool(n_jobs) as pool:
@@ -137,7 +137,7 @@ def _boosted(
             bar = f"{progress} fold {number + 1}" if progress else ""
             by_round.append(_history(rounds, bar).validation)
         mean = np.mean(by_round, axis=0)
-        n_estimators = int(without_last_digits(mean).argmin()) + 1  # the first of several
+        n_estimators = int(round_last_digits(mean).argmin()) + 1  # the first of several
         best = replace(settings, n_estimators=n_estimators, early_stopping=False)
         rounds = Rounds.of(table, best, group_numbers, _whole(table), seed, pool)
         return replace(_history(rounds, progress).result(rounds), validation_loss=mean)
@@ -361,7 +361,7 @@ class Rounds:
         known = (self.data.role == LEARNT) | (self.data.role == LEFT_OUT)
         n_units = int(known.sum()) if self.groups is None else len(np.unique(self.groups[known]))
         n_drawn = max(round(self.settings.subsample * n_units), 1)
-        drawn = lowest(self.keys[known], (self.seed, Branch.BOOSTING_SAMPLES, number), n_drawn)
+        drawn = select_lowest(self.keys[known], (self.seed, Branch.BOOSTING_SAMPLES, number), n_drawn)
         self.data.role[known] = np.where(drawn, LEARNT, LEFT_OUT)
         self.learnt = self.spread = None
         if self.settings.early_stopping == "oob" and not (self.data.role == LEFT_OUT).any():
@@ -411,7 +411,7 @@ class Rounds:
             by, spread = np.ones(len(hessian)), None
         seed = 0
         if self.splits[output].rules.draws:  # a seed takes longer than a small node
-            seed = derived_seed(self.seed, Branch.BOOSTING_SAMPLES, number, output)
+            seed = derive_seed(self.seed, Branch.BOOSTING_SAMPLES, number, output)
         role, asking = self.data.role, rows
         if self.settings.leaf_values == "honest":
             asking = self._asking(rows, number)
@@ -458,7 +458,7 @@ class Rounds:
         keys = self.keys[rows]
         n_units = len(rows) if self.groups is None else len(np.unique(self.groups[rows]))
         stream = self.seed, Branch.BOOSTING_HONEST_ROWS, number
-        return rows[lowest(keys, stream, max(n_units // 2, 1))]
+        return rows[select_lowest(keys, stream, max(n_units // 2, 1))]
 
     def _answer(self, shape: TreeShape, rows: IntArray, output: int, value: FloatArray) -> None:
         """Set leaf values by rows that did not choose the splits; a leaf without any keeps its value."""

@@ -15,15 +15,15 @@ from holdfast._arrays import (
     IntArray,
     KeyArray,
     LongArray,
-    frozen,
-    scaled,
-    unscaled,
-    without_last_digits,
+    freeze,
+    round_last_digits,
+    scale_back,
+    scale_to_unit,
 )
 from holdfast._random import Branch
 from holdfast._text import estimate_text, pluralize, printable, shorten
 from holdfast._view import TextTable, View, ViewMixin
-from holdfast.data.row_keys import permutation, row_keys
+from holdfast.data.row_keys import permute_rows, row_keys
 from holdfast.data.schema import Target
 from holdfast.data.table import Table
 from holdfast.ensembles.bagging import Bagging
@@ -44,8 +44,8 @@ def importances(trees: Sequence[Tree]) -> Importances:
     n_features = len(trees[0].schema.features)
     total, decrease, n_splits = (np.zeros((len(trees), n_features)) for _ in range(3))
     # In units of powers of two that all trees share: neither a product nor a square overflows.
-    of_weight = max(scaled(tree.weight)[1] for tree in trees)
-    of_impurity = max(scaled(tree.impurity)[1] for tree in trees)
+    of_weight = max(scale_to_unit(tree.weight)[1] for tree in trees)
+    of_impurity = max(scale_to_unit(tree.impurity)[1] for tree in trees)
     for place, tree in enumerate(trees):
         inner = np.flatnonzero(tree.feature != LEAF)
         weight, impurity = np.ldexp(tree.weight, -of_weight), np.ldexp(tree.impurity, -of_impurity)
@@ -64,7 +64,7 @@ def importances(trees: Sequence[Tree]) -> Importances:
 
 
 def _unscaled(spread: Spread, exponent: int) -> Spread:
-    return Spread(*(unscaled(figures, exponent) for figures in spread))
+    return Spread(*(scale_back(figures, exponent) for figures in spread))
 
 
 def permutation_importance(
@@ -120,7 +120,7 @@ def _lost(
     X, keys, routes = X[rows], keys[rows], bagging.routes(index)
     weight = None if true_values.weight is None else true_values.weight[rows]
     known = TrueValues(true_values.target, true_values.values[rows], weight)
-    leaves = routes.leaves(frozen(X), frozen(np.arange(len(rows), dtype=np.int32)))
+    leaves = routes.leaves(freeze(X), freeze(np.arange(len(rows), dtype=np.int32)))
     values = _tree_values(bagging, index, leaves, metric)
     score = metric.value(values, known)
     is_asked, place = find_path_features(tree), np.argsort(tree.schema.name_order, kind="stable")
@@ -128,9 +128,9 @@ def _lost(
         changing = np.flatnonzero(is_asked[leaves, feature]).astype(np.int32)
         column = X[:, feature].copy()
         stream = (bags.sampling.seed, Branch.PERMUTATIONS, index, int(place[feature]))
-        X[:, feature] = column[permutation(keys, stream)]
+        X[:, feature] = column[permute_rows(keys, stream)]
         changed = values.copy()
-        changed[changing] = _tree_values(bagging, index, routes.leaves(frozen(X), frozen(changing)), metric)
+        changed[changing] = _tree_values(bagging, index, routes.leaves(freeze(X), freeze(changing)), metric)
         X[:, feature] = column
         lost[feature] = score - metric.value(changed, known)
     return lost
@@ -215,7 +215,7 @@ class Importances(ViewMixin):
     def order(self) -> LongArray:
         """Features by importance: by permutation if computed, else by total decrease."""
         leading = self.total_decrease if self.permutation is None else self.permutation
-        return np.argsort(-without_last_digits(leading.mean), kind="stable")
+        return np.argsort(-round_last_digits(leading.mean), kind="stable")
 
     def columns(self) -> dict[str, list[Any]]:
         """Column names and one entry per feature, the most important first."""

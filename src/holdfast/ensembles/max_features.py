@@ -7,8 +7,8 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from holdfast._arrays import FloatArray, LongArray, frozen
-from holdfast._random import Branch, derived_seed
+from holdfast._arrays import FloatArray, LongArray, freeze
+from holdfast._random import Branch, derive_seed
 from holdfast._text import estimate_text
 from holdfast._view import TextTable, View, ViewMixin
 from holdfast.data.resampling import count_groups
@@ -38,7 +38,7 @@ class MaxFeaturesTable(ViewMixin):
 
     def __post_init__(self) -> None:
         for name in ("max_features", "scores", "error"):
-            object.__setattr__(self, name, frozen(getattr(self, name)))
+            object.__setattr__(self, name, freeze(getattr(self, name)))
 
     def __len__(self) -> int:
         return len(self.max_features)
@@ -46,7 +46,7 @@ class MaxFeaturesTable(ViewMixin):
     @cached_property
     def score(self) -> FloatArray:
         """Mean over the folds, or the out-of-bag score."""
-        return frozen(self.scores.mean(axis=1))
+        return freeze(self.scores.mean(axis=1))
 
     @property
     def chosen(self) -> int:
@@ -168,7 +168,7 @@ def _scores_by_folds(
     sampling: Sampling,
 ) -> FloatArray:
     """Score every number on every fold, (numbers, folds)."""
-    seed = derived_seed(sampling.seed, Branch.MAX_FEATURES_FOLDS)
+    seed = derive_seed(sampling.seed, Branch.MAX_FEATURES_FOLDS)
     folds = divide_rows(table, sampling.groups, search.cv, seed)
     scores = np.empty((len(numbers), len(folds.held_out)))
     for place in range(len(folds.held_out)):

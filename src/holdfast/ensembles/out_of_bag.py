@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from holdfast._arrays import FloatArray, IntArray, LongArray, frozen, unscaled
+from holdfast._arrays import FloatArray, IntArray, LongArray, freeze, scale_back
 from holdfast._text import estimate_text
 from holdfast.data.schema import Target
 from holdfast.data.table import Table
@@ -32,7 +32,7 @@ class Curve:
 
     def __post_init__(self) -> None:
         for name in ("n_estimators", "scores"):
-            object.__setattr__(self, name, frozen(getattr(self, name)))
+            object.__setattr__(self, name, freeze(getattr(self, name)))
 
     def __len__(self) -> int:
         return len(self.n_estimators)
@@ -69,7 +69,7 @@ class OutOfBag:
 
     def __post_init__(self) -> None:
         for name in ("values", "n_trees"):
-            object.__setattr__(self, name, frozen(getattr(self, name)))
+            object.__setattr__(self, name, freeze(getattr(self, name)))
 
     def __repr__(self) -> str:
         value = estimate_text(self.metric.shown(self.score.value), self.score.error)
@@ -105,7 +105,7 @@ def out_of_bag(bagging: Bagging, table: Table, scoring: Any = None, *, n_jobs: i
         errors.add(rows, said, truth[rows])
         if index + 1 in scores and index + 1 < len(bagging):
             scores[index + 1] = _score_so_far(total[order], spare, n_trees[order], true_values, metric)
-    values = unscaled(total / np.where(n_trees > 0, n_trees, np.nan)[:, None], spare)
+    values = scale_back(total / np.where(n_trees > 0, n_trees, np.nan)[:, None], spare)
     score = _score(values[order], n_trees[order], true_values, metric)
     scores[len(bagging)] = score.value
     curve = Curve(points, np.array([scores[point] for point in points.tolist()]))
@@ -152,7 +152,7 @@ def _left_out(
     bagging: Bagging, table: Table, n_jobs: int | None
 ) -> Iterator[tuple[int, LongArray, IntArray]]:
     """Iterate over the rows outside each bag, with the leaves that they reach."""
-    routed = partial(_routed, bagging, frozen(table.rows(range(table.n_features))))
+    routed = partial(_routed, bagging, freeze(table.rows(range(table.n_features))))
     tasks = make_batches(range(len(bagging)), max(1, ROWS_PER_TASK // table.n_rows))
     for some in make_batches(tasks, TASKS_AT_ONCE):
         for found in run_all(routed, some, n_jobs):
@@ -160,10 +160,10 @@ def _left_out(
 
 
 def _routed(bagging: Bagging, X: FloatArray, indices: Sequence[int]) -> list[tuple[int, LongArray, IntArray]]:
-    X = frozen(X)  # on its way to another process an array becomes writable
+    X = freeze(X)  # on its way to another process an array becomes writable
     left_out = [(index, bagging.bags.left_out(index)) for index in indices]
     return [
-        (index, rows, bagging.routes(index).leaves(X, frozen(rows.astype(np.int32))))
+        (index, rows, bagging.routes(index).leaves(X, freeze(rows.astype(np.int32))))
         for index, rows in left_out
     ]
 
@@ -175,7 +175,7 @@ def _score_so_far(
     if not known.any():
         return float("nan")
     try:
-        return metric.value(unscaled(total[known] / n_trees[known, None], spare), true_values.subset(known))
+        return metric.value(scale_back(total[known] / n_trees[known, None], spare), true_values.subset(known))
     except ValueError:  # of a scorer, on the few rows that the first trees leave out
         return float("nan")
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from holdfast._arrays import IntArray, LongArray
 from holdfast._random import Branch
-from holdfast.data.folds import assign_folds, assign_strata, random_positions, read_groups
+from holdfast.data.folds import assign_folds, assign_strata, draw_positions, read_groups
 from holdfast.data.frame import make_frame
 from holdfast.data.row_keys import unit_keys
 from holdfast.data.table import Table
@@ -110,7 +110,7 @@ def _mean_score(learner: RulesLearner, parts: Sequence[_Part], metric: Metric, c
 
 def _folds(table: Table, groups: LongArray | None, n_folds: int, seed: int) -> list[LongArray]:
     """The rows of each fold; none at all if they cannot be divided."""
-    place = random_positions(assign_strata(table), unit_keys(table, groups), (seed, Branch.BASELINE_FOLDS))
+    place = draw_positions(assign_strata(table), unit_keys(table, groups), (seed, Branch.BASELINE_FOLDS))
     fold = assign_folds(place, n_folds)
     numbers = np.unique(fold)
     return [np.flatnonzero(fold == number) for number in numbers] if len(numbers) > 1 else []

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from holdfast._arrays import BoolArray, FloatArray, LongArray
-from holdfast._random import Branch, Stream, generator
+from holdfast._random import Branch, Stream, make_generator
 from holdfast.data.folds import pool_stages, select_below
 from holdfast.data.frame import Frame
 from holdfast.data.schema import Feature, Schema
@@ -127,7 +127,7 @@ def _of_columns(
 def permuted(stream: Stream, data: EvaluationData, schema: Schema) -> Columns:
     """The columns in a random order."""
     by_name = np.array(schema.name_order)
-    order = by_name[generator(*stream).permutation(len(by_name))].tolist()
+    order = by_name[make_generator(*stream).permutation(len(by_name))].tolist()
     X = reordered(data.X, order)
     return Columns(X, X, Schema(tuple(schema.features[place] for place in order), schema.target))
 
@@ -137,7 +137,7 @@ def with_noise(stream: Stream, data: EvaluationData, schema: Schema) -> Columns:
     name = "noise"
     while name in schema.names:
         name += "_"
-    noise = generator(*stream).normal(size=data.n_rows)
+    noise = make_generator(*stream).normal(size=data.n_rows)
     feature = Feature(name, low=float(noise.min()), high=float(noise.max()))
     X = with_column(data.X, name, noise)
     return Columns(X, X, Schema((*schema.features, feature), schema.target))
@@ -152,7 +152,7 @@ def with_last_digits_moved(stream: Stream, data: EvaluationData, schema: Schema)
     for rank, place in enumerate(schema.name_order):
         values = data.table.columns[place]
         if schema.features[place].kind == "numeric" and len(np.unique(values[~np.isnan(values)])) > 2:
-            shift = generator(*stream, rank).uniform(-0.5, 0.5, data.n_rows)
+            shift = make_generator(*stream, rank).uniform(-0.5, 0.5, data.n_rows)
             moved[place] = values + shift * last_digit(values)
     return Columns(with_numbers(data.X, moved), data.X, schema)
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast._arrays import BoolArray, FloatArray, LongArray, frozen, without_last_digits
+from holdfast._arrays import BoolArray, FloatArray, LongArray, freeze, round_last_digits
 from holdfast._text import quoted
 from holdfast._view import View
 from holdfast.data.folds import Fold
@@ -342,8 +342,8 @@ class ModelComparison:
 
     def __post_init__(self) -> None:
         for name in ("all_scores", "telling", "fit_seconds", "predict_seconds", "leaves", "trees"):
-            object.__setattr__(self, name, frozen(getattr(self, name)))
-        frozen_predictions = {name: frozen(values) for name, values in self.predictions.items()}
+            object.__setattr__(self, name, freeze(getattr(self, name)))
+        frozen_predictions = {name: freeze(values) for name, values in self.predictions.items()}
         object.__setattr__(self, "predictions", frozen_predictions)
 
     def __len__(self) -> int:
@@ -382,20 +382,20 @@ class ModelComparison:
     @cached_property
     def mean(self) -> FloatArray:
         """The mean over the folds; NaN for a model that failed on one: means are of the same folds."""
-        return frozen(self._counted.mean(axis=1))
+        return freeze(self._counted.mean(axis=1))
 
     @cached_property
     def error(self) -> FloatArray:
         """The standard error of the mean over the folds; of a single split, that by its rows."""
         if self.row_errors is not None:
-            return frozen(self.row_errors[0])
+            return freeze(self.row_errors[0])
         n_folds = self._counted.shape[1]
-        return frozen(self._counted.std(axis=1, ddof=min(1, n_folds - 1)) / np.sqrt(n_folds))
+        return freeze(self._counted.std(axis=1, ddof=min(1, n_folds - 1)) / np.sqrt(n_folds))
 
     @cached_property
     def order(self) -> LongArray:
         """The models, the best first and those that failed last."""
-        return frozen(np.argsort(-without_last_digits(self.mean), kind="stable").astype(np.int64))
+        return freeze(np.argsort(-round_last_digits(self.mean), kind="stable").astype(np.int64))
 
     @property
     def best(self) -> str:
@@ -562,7 +562,7 @@ class Differences:
     ratio: float  # rows held out for each row trained on
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "values", frozen(self.values))
+        object.__setattr__(self, "values", freeze(self.values))
 
     @property
     def n_folds(self) -> int:
@@ -572,12 +572,12 @@ class Differences:
     @cached_property
     def mean(self) -> FloatArray:
         """The mean over the folds; NaN for a model that failed on one of them."""
-        return frozen(self.values.mean(axis=1))
+        return freeze(self.values.mean(axis=1))
 
     @cached_property
     def plain_error(self) -> FloatArray:
         """The standard error of the mean if folds were independent, which they are not; NaN of one fold."""
-        return frozen(self._deviation / np.sqrt(self.n_folds))
+        return freeze(self._deviation / np.sqrt(self.n_folds))
 
     @cached_property
     def error(self) -> FloatArray:
@@ -587,7 +587,7 @@ class Differences:
         # there are none in far more than 5 % of cases. Nadeau and Bengio (2003) add the rows held out for
         # each row trained on, which stands for that correlation: of five folds it makes errors 1.5 times as
         # large. It can err on the side of caution, and that is the side for a choice between models.
-        return frozen(self._deviation * np.sqrt(1 / self.n_folds + self.ratio))
+        return freeze(self._deviation * np.sqrt(1 / self.n_folds + self.ratio))
 
     @cached_property
     def quantile(self) -> float:
@@ -599,7 +599,7 @@ class Differences:
     @cached_property
     def noise(self) -> FloatArray:
         """The greatest difference that chance alone may bring: the folds can tell no smaller one."""
-        return frozen(self.quantile * self.error)
+        return freeze(self.quantile * self.error)
 
     @property
     def has_few_folds(self) -> bool:
@@ -614,7 +614,7 @@ class Differences:
         # Two folds call anything noise: a deviation of two numbers says next to nothing. Only what is the
         # same on every fold has no noise at all.
         is_open = ~(np.abs(self.mean) > self.noise) & ~(self.noise == 0) & ~np.isnan(self.mean)
-        return frozen(is_open & ~self._is_baseline & self.has_few_folds)
+        return freeze(is_open & ~self._is_baseline & self.has_few_folds)
 
     @cached_property
     def within_noise(self) -> BoolArray:
@@ -623,7 +623,7 @@ class Differences:
         The baseline itself is; of so few folds that they cannot tell, no other model.
         """
         is_small = np.abs(self.mean) <= self.noise
-        return frozen(self._is_baseline | (is_small & ~self.cannot_tell))
+        return freeze(self._is_baseline | (is_small & ~self.cannot_tell))
 
     @property
     def _is_baseline(self) -> BoolArray:

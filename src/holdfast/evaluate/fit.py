@@ -15,7 +15,7 @@ from holdfast.adapters import as_tree, needs_integer_classes
 from holdfast.data.columns import to_label
 from holdfast.data.folds import read_groups, read_stage, renumber_groups, subset_groups
 from holdfast.data.frame import Frame, make_frame
-from holdfast.data.row_order import fixed_order
+from holdfast.data.row_order import find_fixed_order
 from holdfast.data.schema import Schema, Target
 from holdfast.data.table import Table
 from holdfast.data.target import Task, get_target_name, read_vector
@@ -66,7 +66,7 @@ class EvaluationData:
     def in_fixed_order(self) -> tuple["EvaluationData", LongArray]:
         """Return the rows of positive weight in an order that does not depend on how they came, and it."""
         marks = [mark for mark in (self.stage, self.groups) if mark is not None]
-        order = fixed_order(self.table, marks)
+        order = find_fixed_order(self.table, marks)
         if self.table.weight is not None:
             order = order[self.table.weight[order] > 0]
         ordered = EvaluationData(

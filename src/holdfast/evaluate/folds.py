@@ -11,7 +11,7 @@ import numpy as np
 
 from holdfast._arrays import BoolArray, FloatArray, LongArray
 from holdfast._check import is_number
-from holdfast._random import Branch, Stream, derived_seed, generator
+from holdfast._random import Branch, Stream, derive_seed, make_generator
 from holdfast._text import join_parts, number_text, percent_text
 from holdfast.data.folds import (
     Fold,
@@ -238,7 +238,7 @@ class Resample:
 
     def model_seed(self, number: int) -> int:
         """Return the seed of a model: one number for each use."""
-        return derived_seed(self.seed, Branch.AUDIT_SEEDS, self.number, number)
+        return derive_seed(self.seed, Branch.AUDIT_SEEDS, self.number, number)
 
     def positions(self, rows: LongArray, *branch: int) -> FloatArray:
         """A random position between 0 and 1 for each of the rows, the same for the rows of a group."""
@@ -271,7 +271,7 @@ def drawn_positions(strata: LongArray, groups: LongArray | None, stream: Stream)
     >>> np.sort(drawn_positions(np.zeros(4, np.int64), None, (0,)) < 0.5).tolist()
     [False, False, True, True]
     """
-    chance = generator(*stream)
+    chance = make_generator(*stream)
     unit = np.arange(len(strata)) if groups is None else np.unique(groups, return_inverse=True)[1]
     size = np.bincount(unit)
     stratum = np.full(len(size), strata.max(), np.int64)

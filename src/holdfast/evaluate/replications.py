@@ -9,12 +9,12 @@ import numpy as np
 
 from holdfast._arrays import BoolArray, FloatArray
 from holdfast._check import check_fraction, check_integer
-from holdfast._random import Branch, derived_seed
+from holdfast._random import Branch, derive_seed
 from holdfast._text import NO_BREAK, decimals_of_values, fixed_text, percent_text
 from holdfast._view import TextTable, View, ViewMixin
 from holdfast.data.folds import read_groups, read_stage, renumber_groups, subset_groups
-from holdfast.data.row_keys import copies_as_groups
-from holdfast.data.row_order import fixed_order, unit_numbers
+from holdfast.data.row_keys import group_copies
+from holdfast.data.row_order import find_fixed_order, number_copies
 from holdfast.data.table import Table
 from holdfast.distance.costs import DistanceSettings
 from holdfast.distance.distance import distances_between
@@ -103,13 +103,13 @@ def _in_fixed_order(table: Table, stage: Any, groups: Any) -> tuple[Table, RowMe
     """The rows in one order, with their stages and groups; without groups, copies of a row are one."""
     stage = None if stage is None else read_stage(stage, table.n_rows)
     groups = None if groups is None else read_groups(groups, table.n_rows)
-    order = fixed_order(table, [values for values in (stage, groups) if values is not None])
+    order = find_fixed_order(table, [values for values in (stage, groups) if values is not None])
     table = table.subset(order)
     stage = None if stage is None else stage[order]
     if groups is not None:
         return table, RowMetadata(stage, groups[order])
-    copies = unit_numbers(table, [] if stage is None else [stage])
-    return table, RowMetadata(stage, copies_as_groups(table, copies))
+    copies = number_copies(table, [] if stage is None else [stage])
+    return table, RowMetadata(stage, group_copies(table, copies))
 
 
 def _replication(
@@ -120,7 +120,7 @@ def _replication(
     test_fraction: float,
     number: int,
 ) -> tuple[DistanceSettings, list["Result"]]:
-    settings = replace(settings, seed=derived_seed(settings.seed, Branch.REPLICATIONS, number))
+    settings = replace(settings, seed=derive_seed(settings.seed, Branch.REPLICATIONS, number))
     trained, test = _train_and_hold_out(table, info, settings, test_fraction)
     frontier, candidates = trained.frontier, trained.candidates.trees
     places = [

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from holdfast._arrays import FloatArray, frozen
+from holdfast._arrays import FloatArray, freeze
 from holdfast.data.schema import Label, Target
 from holdfast.data.target import read_weight
 from holdfast.errors import DataError, ModelError, ParameterError
@@ -37,7 +37,7 @@ class DecisionCurve:
 
     def __post_init__(self) -> None:
         for name in ("thresholds", "benefit", "error", "act_on_all"):
-            object.__setattr__(self, name, frozen(getattr(self, name)))
+            object.__setattr__(self, name, freeze(getattr(self, name)))
 
     @property
     def gain(self) -> FloatArray:

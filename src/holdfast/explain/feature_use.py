@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from holdfast._arrays import DIGITS, BoolArray, FloatArray, IntArray, frozen
+from holdfast._arrays import DIGITS, BoolArray, FloatArray, IntArray, freeze
 from holdfast._text import fixed_text, pluralize, printable, rounded_percent, shorten
 from holdfast._view import TextTable, View, ViewMixin
 from holdfast.distance.reference_schema import unify_schemas
@@ -95,7 +95,7 @@ def _first_levels(trees: list[Tree]) -> IntArray:
     for row, tree in zip(level, trees, strict=True):
         inner = tree.feature != LEAF
         np.minimum.at(row, tree.feature[inner], tree.node_depth[inner])
-    return frozen(level)
+    return freeze(level)
 
 
 def _importances(trees: list[Tree]) -> FloatArray:

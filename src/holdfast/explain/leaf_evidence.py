@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from holdfast._arrays import FloatArray, LongArray, without_last_digits
+from holdfast._arrays import FloatArray, LongArray, round_last_digits
 from holdfast._check import check_fraction
-from holdfast._random import Branch, derived_seed
+from holdfast._random import Branch, derive_seed
 from holdfast.data.schema import Label
 from holdfast.data.table import Table
 from holdfast.data.target import are_repetitions
@@ -52,14 +52,14 @@ def with_evidence(
     rows = _Rows.of(tree, table, groups)
     nodes = range(tree.n_nodes)
     # Sums of rows in another order have other last digits.
-    effects = without_last_digits(np.array([rows.design_effect(node) for node in nodes]))
-    deviation = None if is_told else without_last_digits(np.array([rows.deviation(node) for node in nodes]))
+    effects = round_last_digits(np.array([rows.design_effect(node) for node in nodes]))
+    deviation = None if is_told else round_last_digits(np.array([rows.deviation(node) for node in nodes]))
     is_worth_less = bool((effects > 1).any())
-    effective = without_last_digits(tree.count / effects) if is_worth_less else None
+    effective = round_last_digits(tree.count / effects) if is_worth_less else None
     rows_mean = tree.rows_mean
     is_weighted = table.weight is not None and not are_repetitions(table.weight)
     if is_taught and (is_weighted or not target.is_classes):
-        rows_mean = without_last_digits(np.stack([rows.mean(tree, node) for node in nodes]))
+        rows_mean = round_last_digits(np.stack([rows.mean(tree, node) for node in nodes]))
     elif rows_mean is None and is_weighted and np.abs(tree.observed_mean - tree.value).max() > ALIKE:
         rows_mean = tree.value  # by weight, which class counts do not know
     return tree.replace(effective=effective, deviation=deviation, rows_mean=rows_mean)
@@ -177,7 +177,7 @@ def drawn_intervals(tree: Tree, table: Table, level: float) -> Interval:
         own = np.flatnonzero(leaves == leaf)
         own = own[np.lexsort((weight[own], table.target[own]))]  # whatever the order of the rows
         if len(own):
-            seed = derived_seed(0, Branch.LEAF_MEANS, leaf)
+            seed = derive_seed(0, Branch.LEAF_MEANS, leaf)
             ends = np.array(bootstrap_interval(table.target[own], weight[own], level, seed=seed))
             if is_about_value(tree, leaf) and weight[own].any():
                 mean = np.average(table.target[own], weights=weight[own])

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from holdfast._arrays import BoolArray, FloatArray
-from holdfast._random import Branch, generator
+from holdfast._random import Branch, make_generator
 from holdfast.data.encode import encode_rows
 from holdfast.data.frame import Frame
 from holdfast.data.schema import Feature, Label
@@ -60,7 +60,7 @@ def check_export(model: Any, to: str, X: Any = None, exported: Any = None, **opt
         if hasattr(module, "check_runs_quickly"):
             module.check_runs_quickly(exported, **options)
         n_edges = count_rows(edges)
-        few = np.sort(generator(0, Branch.EXPORT_EDGES).permutation(n_edges)[:MOST_EDGES]).tolist()
+        few = np.sort(make_generator(0, Branch.EXPORT_EDGES).permutation(n_edges)[:MOST_EDGES]).tolist()
         edges = {name: [values[row] for row in few] for name, values in edges.items()}
     results = []
     for part in (rows, edges):

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from holdfast._arrays import BoolArray, FloatArray, IntArray, frozen
+from holdfast._arrays import BoolArray, FloatArray, IntArray, freeze
 from holdfast._text import label_text, quoted
 from holdfast.data.columns import Column, read_column
 from holdfast.data.row_keys import labelled_hashes
@@ -416,7 +416,7 @@ class Outputs:
         from holdfast.tree.rules_text import condition_text
 
         crossings, decision = self._crossings, self.decision
-        old, new = (frozen(column.astype(np.int32)) for column in crossings.leaves.T)
+        old, new = (freeze(column.astype(np.int32)) for column in crossings.leaves.T)
         before, after = decision.decided(self.deployed, old), decision.decided(self.proposed, new)
         said = decision.answers(self.deployed, old), decision.answers(self.proposed, new)
         change = np.round(crossings.weight * crossings.moved, 9)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from holdfast._arrays import DIGITS, BoolArray, FloatArray, without_last_digits
+from holdfast._arrays import DIGITS, BoolArray, FloatArray, round_last_digits
 from holdfast._text import fixed_text, join_parts, label_text, number_text, percent_text, pluralize, printable
 from holdfast.data.columns import Column, read_column
 from holdfast.data.frame import as_vector, make_frame
@@ -502,7 +502,7 @@ def decided(figure: float) -> float:
     """
     if not isfinite(figure):
         return nan
-    return round(float(without_last_digits(np.array([float(figure)]))[0]), DIGITS) + 0.0
+    return round(float(round_last_digits(np.array([float(figure)]))[0]), DIGITS) + 0.0
 
 
 def _judged(line: PolicyLine, is_met: bool) -> PolicyLine:

@@ -21,11 +21,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 import numpy as np
 
-from holdfast._files import append_to_file, aside, check_is_file, locked, resolved
+from holdfast._files import append_to_file, check_is_file, hold_lock, make_hidden_path, resolve_path
 from holdfast._text import join_parts, pluralize, printable, wrap_lines
 from holdfast._version import __version__
 from holdfast._view import TextTable, View, format_table
-from holdfast.data.row_keys import cell_bits, codebook_of
+from holdfast.data.row_keys import cell_bits, make_codebook
 from holdfast.data.table import Table
 from holdfast.errors import DataError, HoldfastError, ModelFileError, RegisterError
 from holdfast.io.content import MAX_BYTES, content_of, document_in, kind_of, refusals_of
@@ -210,11 +210,11 @@ def opened_register(path: str | os.PathLike[str]) -> Iterator[Callable[[ChangeRe
     A RegisterError says that another process has it, or that it is broken.
     """
     refusal = f"Cannot add to the register '{os.fspath(path)}'"
-    target = resolved(path, RegisterError)
+    target = resolve_path(path, RegisterError)
     if not target.parent.is_dir():
         raise RegisterError(f"{refusal}: there is no folder '{target.parent}'. Make it first.")
-    lock = aside(target, ".lock")
-    with locked(lock, refusal, way_out="try again", seconds=SECONDS, error_type=RegisterError):
+    lock = make_hidden_path(target, ".lock")
+    with hold_lock(lock, refusal, way_out="try again", seconds=SECONDS, error_type=RegisterError):
         records = _sound_records(target, refusal) if target.exists() else []
 
         def append(record: ChangeRecord) -> ChangeRecord:
@@ -334,7 +334,7 @@ def _chained(record: ChangeRecord, last: ChangeRecord | None) -> tuple[bytes, Ch
 
 
 def _register_file(path: str | os.PathLike[str]) -> Path:
-    target = resolved(path, RegisterError)
+    target = resolve_path(path, RegisterError)
     try:
         check_is_file(target)
     except DataError as error:
@@ -518,7 +518,7 @@ def data_fingerprint(table: Table) -> str:
     columns.append((table.target.astype(np.float64), target.classes))
     if table.weight is not None:
         columns.append((table.weight, ()))
-    cells = [cell_bits(values, codebook_of(labels)) for values, labels in columns]
+    cells = [cell_bits(values, make_codebook(labels)) for values, labels in columns]
     rows = np.column_stack(cells).astype("<u8")
     kinds = [(features[place].name, "categories" if features[place].categories else "") for place in places]
     header = [*kinds, (target.name, "classes" if target.is_classes else ""), table.weight is not None]

@@ -8,10 +8,10 @@ from itertools import product
 from typing import Any, Protocol
 
 from holdfast._arrays import IntArray, LongArray
-from holdfast._check import is_integer, is_number, refuse
-from holdfast._random import Branch, derived_seeds
+from holdfast._check import is_integer, is_number, raise_out_of_range
+from holdfast._random import Branch, derive_seeds
 from holdfast._text import quoted
-from holdfast.data.resampling import Units, all_counts, subsample
+from holdfast.data.resampling import Units, draw_all_counts, draw_subsample
 from holdfast.data.row_keys import row_keys
 from holdfast.data.stored import StoredTable
 from holdfast.data.table import Table
@@ -73,7 +73,7 @@ def _grow_batch(
     seed: int,
     indices: Sequence[int],
 ) -> list[Tree]:
-    samples = all_counts(fixed.repeats, units, [(seed, index) for index in indices])
+    samples = draw_all_counts(fixed.repeats, units, [(seed, index) for index in indices])
     return grow_samples(table, rules, fixed, samples, [seed + index for index in indices])
 
 
@@ -148,7 +148,7 @@ def grow_parts(
 
 
 def _draw_rows(table: Table, seed: int, n_rows: int, index: int) -> LongArray:
-    return subsample(row_keys(table), (seed, Branch.SUBSAMPLES, index), n_rows)
+    return draw_subsample(row_keys(table), (seed, Branch.SUBSAMPLES, index), n_rows)
 
 
 def _run(
@@ -165,7 +165,7 @@ def _grow_samples(
     table: Table, rules: GrowthRules, draw: Callable[[int], LongArray], seed: int, indices: Sequence[int]
 ) -> list[Tree]:
     samples = _select_samples(table, [draw(index) for index in indices])
-    seeds = derived_seeds([(seed, Branch.SUBSAMPLES, index, 0) for index in indices])
+    seeds = derive_seeds([(seed, Branch.SUBSAMPLES, index, 0) for index in indices])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", GrowthWarning)  # raised once for all trees
         return [grow(sample, rules, random_state=own) for sample, own in zip(samples, seeds, strict=True)]
@@ -185,7 +185,7 @@ def _count_drawn_rows(max_samples: Any, n_rows: int) -> int:
     if is_number(max_samples) and not is_integer(max_samples) and 0.0 < float(max_samples) <= 1.0:
         return max(1, round(float(max_samples) * n_rows))
     words = f"a number of rows, from 1 to {n_rows}, or a fraction above 0 and of at most 1"
-    return refuse("max_samples", max_samples, words)
+    return raise_out_of_range("max_samples", max_samples, words)
 
 
 # -- Learners, which grow the trees of a collection ----------------------------------------------------------

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from holdfast._arrays import BoolArray, FloatArray, LongArray, frozen, scaled
+from holdfast._arrays import BoolArray, FloatArray, LongArray, freeze, scale_to_unit
 from holdfast._check import is_integer
 from holdfast._text import columns_text, quoted
 from holdfast.data.custom_features import parse_custom_feature
@@ -232,11 +232,11 @@ def make_guide(table: Table, rules: GrowthRules) -> Guide:
     together = np.empty((0, n_features), np.uint8) if groups is None else groups[:, order].astype(np.uint8)
     return Guide(
         is_set=1,
-        direction=frozen(direction),
-        first_depth=frozen(np.empty(0, np.int64) if depths is None else depths[order]),
-        groups=frozen(together),
+        direction=freeze(direction),
+        first_depth=freeze(np.empty(0, np.int64) if depths is None else depths[order]),
+        groups=freeze(together),
         most_together=most_together,
-        cost=frozen(cost),
+        cost=freeze(cost),
         top=make_empty_top() if rules.first_splits is None else make_top(table, rules),
     )
 
@@ -246,11 +246,11 @@ def make_empty_guide() -> Guide:
     """Make constraints that restrict nothing."""
     return Guide(
         is_set=0,
-        direction=frozen(np.empty(0, np.int8)),
-        first_depth=frozen(np.empty(0, np.int64)),
-        groups=frozen(np.empty((0, 0), np.uint8)),
+        direction=freeze(np.empty(0, np.int8)),
+        first_depth=freeze(np.empty(0, np.int64)),
+        groups=freeze(np.empty((0, 0), np.uint8)),
         most_together=NO_LIMIT,
-        cost=frozen(np.empty(0)),
+        cost=freeze(np.empty(0)),
         top=make_empty_top(),
     )
 
@@ -258,8 +258,8 @@ def make_empty_guide() -> Guide:
 @cache
 def make_empty_top() -> Top:
     """Make an empty set of prescribed splits."""
-    nothing = frozen(np.empty(0, np.int64))
-    in_set, threshold = frozen(np.empty(0, np.int8)), frozen(np.empty(0))
+    nothing = freeze(np.empty(0, np.int64))
+    in_set, threshold = freeze(np.empty(0, np.int8)), freeze(np.empty(0))
     return Top(nothing, nothing, nothing, nothing, nothing, nothing, in_set, threshold)
 
 
@@ -294,7 +294,7 @@ def expected_cost(tree: Tree, feature_costs: Mapping[Any, float]) -> float:
     6.0
     """
     leaves = np.flatnonzero(tree.feature == LEAF)
-    weight, _ = scaled(tree.weight[leaves])
+    weight, _ = scale_to_unit(tree.weight[leaves])
     if not weight.sum():
         return 0.0
     return float((compute_path_costs(tree, feature_costs)[leaves] * weight).sum() / weight.sum())
@@ -359,14 +359,14 @@ def make_top(table: Table, rules: GrowthRules) -> Top:
         missing_left=_whole(sides),
         left=_whole([each.left for each in splits]),
         right=_whole([each.right for each in splits]),
-        set_start=frozen((ends - [len(each) for each in flags]).astype(np.int64)),
-        in_set=frozen(np.concatenate(flags).astype(np.int8)),
-        threshold=frozen(np.array([each.threshold for each in splits], np.float64)),
+        set_start=freeze((ends - [len(each) for each in flags]).astype(np.int64)),
+        in_set=freeze(np.concatenate(flags).astype(np.int8)),
+        threshold=freeze(np.array([each.threshold for each in splits], np.float64)),
     )
 
 
 def _whole(numbers: Sequence[int]) -> Any:
-    return frozen(np.array(numbers, np.int64))
+    return freeze(np.array(numbers, np.int64))
 
 
 def _cut(table: Table, split: PrescribedSplit) -> int:

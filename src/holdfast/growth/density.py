@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from holdfast._arrays import BoolArray, FloatArray, IntArray, LongArray, frozen, without_last_digits
+from holdfast._arrays import BoolArray, FloatArray, IntArray, LongArray, freeze, round_last_digits
 from holdfast._check import check_choice, check_fraction, check_number, is_number
 from holdfast.data.schema import Kind, Label, Schema, Target
 from holdfast.data.table import Table
@@ -327,7 +327,7 @@ class SplitSearch:
             ranks, orders = ranks[used], orders[used]
         results, n_steps = (likelihood, places, missing_left), orders.size * len(features)
         with stop_flag() as stop:
-            arguments = (self.data.rows, frozen(ranks), frozen(orders), self.least, *results, stop)
+            arguments = (self.data.rows, freeze(ranks), freeze(orders), self.least, *results, stop)
             call_kernel(best_thresholds, *arguments, stop=stop, n_steps=n_steps)
         return {
             index: self._make_threshold_split(index, order, int(place), float(value) - alone, bool(side))
@@ -470,7 +470,7 @@ def _order_by_profile(profiles: GroupSums) -> LongArray:
     shift = (profile - np.average(profile, axis=0, weights=weight)) * np.sqrt(weight)[:, None]
     place = profile @ np.linalg.svd(shift, full_matrices=False)[2][0]
     # Groups with one profile get one place, whatever the last bits of a matrix product are.
-    place = without_last_digits(place - np.average(place, weights=weight))
+    place = round_last_digits(place - np.average(place, weights=weight))
     return np.argsort(place if place[0] <= 0 else -place, kind="stable")
 
 
@@ -548,7 +548,7 @@ class DensitySizeTable:
 
     def __post_init__(self) -> None:
         for name in ("n_clusters", "score", "error", "gain", "gain_error"):
-            object.__setattr__(self, name, frozen(getattr(self, name)))
+            object.__setattr__(self, name, freeze(getattr(self, name)))
 
     def __len__(self) -> int:
         return len(self.n_clusters)
@@ -633,7 +633,7 @@ def _fit_clusters(search: SplitSearch, root: Group, sizes: DensitySizeTable | No
     everything = np.arange(data.table.n_rows, dtype=np.int32)
     sums = add_up_groups(data.rows, everything, cluster, len(leaves), full=search.family.full)
     models = tuple(search.family.models(sums))
-    fractions = frozen(sums.weight / sums.weight.sum())
+    fractions = freeze(sums.weight / sums.weight.sum())
     tree = _build_tree(data, groups, cluster, len(leaves))
     return Density(tree, data.units, fractions, models, measure_evidence(search, root), sizes)
 
@@ -705,4 +705,4 @@ def _describe_cluster(schema: Schema, units: StandardUnits, fraction: float, mod
     }
     with np.errstate(over="ignore"):  # the square of a huge number is infinite
         covariance = model.covariance * units.scale[:, None] * units.scale
-    return Cluster(fraction, dict(zip(names, mean.tolist(), strict=True)), frozen(covariance), categories)
+    return Cluster(fraction, dict(zip(names, mean.tolist(), strict=True)), freeze(covariance), categories)

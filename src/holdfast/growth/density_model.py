@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast._arrays import BoolArray, FloatArray, IntArray, LongArray, frozen
+from holdfast._arrays import BoolArray, FloatArray, IntArray, LongArray, freeze
 from holdfast.data.binning import write_dense_ranks
-from holdfast.data.folds import random_positions, select_below
-from holdfast.data.row_keys import copies_as_groups, unit_keys
-from holdfast.data.row_order import MOST_ROWS, fixed_order
+from holdfast.data.folds import draw_positions, select_below
+from holdfast.data.row_keys import group_copies, unit_keys
+from holdfast.data.row_order import MOST_ROWS, find_fixed_order
 from holdfast.data.schema import Schema
 from holdfast.data.table import Table
 from holdfast.data.target import are_repetitions
@@ -135,29 +135,29 @@ def prepare_rows(table: Table) -> UnlabelledRows:
     weight = repeats * (importance / np.average(importance, weights=repeats))
     units = fit_units(table, weight)
     rows = DensityRows(
-        numbers=frozen(units.numbers(table.columns)),
-        codes=frozen(units.codes(table.columns)),
+        numbers=freeze(units.numbers(table.columns)),
+        codes=freeze(units.codes(table.columns)),
         n_codes=int(units.start[-1]),
-        weight=frozen(weight),
-        repeats=frozen(repeats.astype(np.int64)),
-        measurement_variance=frozen(units.measurement_variance),
+        weight=freeze(weight),
+        repeats=freeze(repeats.astype(np.int64)),
+        measurement_variance=freeze(units.measurement_variance),
     )
     ranks = np.empty((table.n_features, table.n_rows), np.int32)
     for feature, column in enumerate(table.columns):
         write_dense_ranks(column, ranks[feature])
-    return UnlabelledRows(table, units, rows, frozen(ranks), copies)
+    return UnlabelledRows(table, units, rows, freeze(ranks), copies)
 
 
 def draw_holdout(data: UnlabelledRows, fraction: float, seed: int) -> BoolArray:
     """Draw the held-out rows: about this fraction, by the seed."""
     strata = np.zeros(data.table.n_rows, np.int64)
-    keys = unit_keys(data.table, copies_as_groups(data.table, data.copy_numbers))
-    return select_below(random_positions(strata, keys, (seed,)), fraction)
+    keys = unit_keys(data.table, group_copies(data.table, data.copy_numbers))
+    return select_below(draw_positions(strata, keys, (seed,)), fraction)
 
 
 def _sort_rows(table: Table) -> tuple[Table, LongArray | None]:
     """Sort rows; whole weights become copies, other copies are joined into one row."""
-    order = fixed_order(table)
+    order = find_fixed_order(table)
     if table.weight is not None:
         order = order[table.weight[order] > 0]
     table = table.subset(order)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from holdfast._arrays import ByteArray, FloatArray, IntArray, LongArray, frozen
+from holdfast._arrays import ByteArray, FloatArray, IntArray, LongArray, freeze
 from holdfast.data.binning import code_columns
 from holdfast.data.resampling import Draws
 from holdfast.data.schema import Feature
@@ -434,8 +434,8 @@ def build_trees(
         "weight": weight,
         "impurity": impurity,
     }
-    parts = {name: frozen(part) for name, part in parts.items()}
-    in_set, monotone = frozen(grown.in_set), make_monotone(table.schema, rules)
+    parts = {name: freeze(part) for name, part in parts.items()}
+    in_set, monotone = freeze(grown.in_set), make_monotone(table.schema, rules)
     trees, sets = [], _offsets(grown, kernels.N_SET)
     for index, nodes in enumerate(_nodes(grown)):
         tree = Tree(
@@ -554,7 +554,7 @@ def midpoint(below: FloatArray, above: FloatArray) -> FloatArray:
 
 # -- Random splits (`splitter="random"`) ---------------------------------------------------------------------
 
-NO_VALUES = RankValues(frozen(np.empty(0, np.int64)), frozen(np.empty(0)))
+NO_VALUES = RankValues(freeze(np.empty(0, np.int64)), freeze(np.empty(0)))
 
 
 def get_rank_values(table: Table, rules: GrowthRules) -> RankValues:
@@ -642,8 +642,8 @@ def _allocate_compact_rows(coded: Coded, n_rows: int) -> CompactRows:
     weight, total, square = (np.empty(n_rows, np.int64) for _ in range(3))
     target, repeats = np.empty(n_rows), np.empty(n_rows, np.int32)
     return CompactRows(
-        Coded(frozen(codes), frozen(ranks), *coded[2:]),
-        Sample(frozen(weight), frozen(total), frozen(square), frozen(target), frozen(repeats)),
+        Coded(freeze(codes), freeze(ranks), *coded[2:]),
+        Sample(freeze(weight), freeze(total), freeze(square), freeze(target), freeze(repeats)),
         codes,
         ranks,
         weight,

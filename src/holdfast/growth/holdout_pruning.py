@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from holdfast._arrays import BoolArray, FloatArray, IntArray, LongArray, scaled
+from holdfast._arrays import BoolArray, FloatArray, IntArray, LongArray, scale_to_unit
 from holdfast._check import check_fraction
 from holdfast._random import Branch
 from holdfast.adapters import as_tree
-from holdfast.data.folds import assign_strata, random_positions, read_groups, select_below
-from holdfast.data.row_keys import copies_as_groups, unit_keys
-from holdfast.data.row_order import canonical
+from holdfast.data.folds import assign_strata, draw_positions, read_groups, select_below
+from holdfast.data.row_keys import group_copies, unit_keys
+from holdfast.data.row_order import canonicalize_rows
 from holdfast.data.table import Table
 from holdfast.errors import GrowthWarning
 from holdfast.growth.grow import grow_samples
@@ -69,10 +69,10 @@ def grow_reduced_error(
     """
     check_fraction("reduced_error", fraction)
     marks = [] if groups is None else [read_groups(groups, table.n_rows)]
-    table, marks, units = canonical(table, marks)
-    keys = unit_keys(table, copies_as_groups(table, units) if groups is None else marks[0])
+    table, marks, units = canonicalize_rows(table, marks)
+    keys = unit_keys(table, group_copies(table, units) if groups is None else marks[0])
     held_out = select_below(
-        random_positions(assign_strata(table), keys, (seed, Branch.REDUCED_ERROR_ROWS)), fraction
+        draw_positions(assign_strata(table), keys, (seed, Branch.REDUCED_ERROR_ROWS)), fraction
     )
     fixed = fixed_point_sample(table, rules)
     if held_out.all():  # a single row, or group
@@ -90,7 +90,7 @@ def grow_reduced_error(
 def _node_losses(tree: Tree, table: Table) -> FloatArray:
     """Compute the loss of every node as a leaf on the rows that reach it."""
     check_rows(tree, table)
-    weight = np.ones(table.n_rows) if table.weight is None else scaled(table.weight)[0]
+    weight = np.ones(table.n_rows) if table.weight is None else scale_to_unit(table.weight)[0]
     row_losses = _class_losses if tree.schema.target.is_classes else _number_losses
     tree, target = _scale_together(tree, table.target)
     losses = np.zeros(tree.n_nodes)
@@ -123,7 +123,7 @@ def _scale_together(tree: Tree, target: Any) -> tuple[Tree, Any]:
     """Scale tree and targets by a power of two so that squares cannot overflow or vanish."""
     if tree.schema.target.is_classes or tree.criterion == "poisson":
         return tree, target
-    _, exponent = scaled(np.concatenate([tree.value[:, 0], target]))
+    _, exponent = scale_to_unit(np.concatenate([tree.value[:, 0], target]))
     return tree.replace(value=np.ldexp(tree.value, -exponent)), np.ldexp(target, -exponent)
 
 
@@ -207,10 +207,10 @@ def draw_test_rows(
     table: Table, groups: LongArray | None, seed: int
 ) -> tuple[Table, LongArray | None, BoolArray]:
     """Return rows and groups in canonical order, and flags of those held out for the test."""
-    table, marks, units = canonical(table, [] if groups is None else [groups])
-    of_units = copies_as_groups(table, units) if groups is None else marks[0]
+    table, marks, units = canonicalize_rows(table, [] if groups is None else [groups])
+    of_units = group_copies(table, units) if groups is None else marks[0]
     stream = (seed, Branch.SIMILAR_LEAVES)
     tested = select_below(
-        random_positions(assign_strata(table), unit_keys(table, of_units), stream), FRACTION_TESTED
+        draw_positions(assign_strata(table), unit_keys(table, of_units), stream), FRACTION_TESTED
     )
     return table, marks[0] if marks else None, tested

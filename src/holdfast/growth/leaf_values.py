@@ -5,11 +5,11 @@ from functools import partial
 
 import numpy as np
 
-from holdfast._arrays import BoolArray, FloatArray, IntArray, LongArray, frozen, row_sums, unscaled
+from holdfast._arrays import BoolArray, FloatArray, IntArray, LongArray, freeze, scale_back, sum_rows
 from holdfast._random import Branch
-from holdfast.data.folds import assign_strata, random_positions, select_below
-from holdfast.data.row_keys import copies_as_groups, unit_keys
-from holdfast.data.row_order import canonical
+from holdfast.data.folds import assign_strata, draw_positions, select_below
+from holdfast.data.row_keys import group_copies, unit_keys
+from holdfast.data.row_order import canonicalize_rows
 from holdfast.data.table import Table
 from holdfast.errors import DataError
 from holdfast.growth.rules import Criterion, GrowthRules, class_impurity
@@ -80,7 +80,7 @@ def compute_node_values(
     """Compute value, weight and impurity of every node from class statistics or from the rows."""
     if fixed.n_classes:
         of_class = total[:, : fixed.n_classes].astype(np.float64)
-        weight = row_sums(of_class)
+        weight = sum_rows(of_class)
         value = of_class / np.where(weight > 0, weight, 1.0)[:, None]
         weight = np.ldexp(weight * fixed.weight_unit, fixed.weight_exponent)
         return value, weight, class_impurity(fixed.criterion, value)
@@ -90,8 +90,8 @@ def compute_node_values(
             fields,
             rows,
             fixed.target,
-            frozen(fixed.importance),
-            frozen(counts),
+            freeze(fixed.importance),
+            freeze(counts),
             fixed.criterion.formula,
             weight,
             value,
@@ -99,12 +99,12 @@ def compute_node_values(
         )
     else:
         ordered = _sort_by_target(rows, fields, fixed.target)
-        own = frozen(fixed.importance * counts)
+        own = freeze(fixed.importance * counts)
         quantile_values(
             fields, ordered, fixed.target, own, quantile_costs(fixed.criterion), weight, value, impurity
         )
     # The square of the target may be too large for a float.
-    impurity = unscaled(impurity, fixed.exponent * fixed.criterion.target_power)
+    impurity = scale_back(impurity, fixed.exponent * fixed.criterion.target_power)
     weight = np.ldexp(weight, fixed.weight_exponent)
     return np.ldexp(value, fixed.exponent)[:, None], weight, impurity
 
@@ -224,14 +224,14 @@ def split_honest_rows(
 
     The other half gives the leaf values. Both have the same fractions of the classes, and groups stay whole.
     """
-    table, marks, units = canonical(table, [] if groups is None else [groups])
-    of_units = copies_as_groups(table, units) if groups is None else marks[0]
+    table, marks, units = canonicalize_rows(table, [] if groups is None else [groups])
+    of_units = group_copies(table, units) if groups is None else marks[0]
     return table, marks[0] if marks else None, draw_structure_rows(table, of_units, seed)
 
 
 def draw_structure_rows(table: Table, groups: LongArray | None, seed: int) -> BoolArray:
     """Flag the half of the rows that chooses the splits; the rows are in canonical order."""
-    positions = random_positions(assign_strata(table), unit_keys(table, groups), (seed, Branch.HONEST_ROWS))
+    positions = draw_positions(assign_strata(table), unit_keys(table, groups), (seed, Branch.HONEST_ROWS))
     is_structure = select_below(positions, FRACTION_OF_SPLITS)
     if is_structure.all() or not is_structure.any():
         raise DataError(

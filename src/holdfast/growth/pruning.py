@@ -9,7 +9,7 @@ from typing import Any, Literal, overload
 
 import numpy as np
 
-from holdfast._arrays import FloatArray, IntArray, LongArray, frozen, scaled, unscaled
+from holdfast._arrays import FloatArray, IntArray, LongArray, freeze, scale_back, scale_to_unit
 from holdfast._check import check_fraction, check_number
 from holdfast.adapters import as_tree
 from holdfast.data.table import Table
@@ -44,7 +44,7 @@ class PruningPath:
 
     def __post_init__(self) -> None:
         for name in ("values", "n_leaves", "risks", "step"):
-            object.__setattr__(self, name, frozen(getattr(self, name)))
+            object.__setattr__(self, name, freeze(getattr(self, name)))
 
     @property
     def alphas(self) -> FloatArray:
@@ -61,7 +61,7 @@ class PruningPath:
     @cached_property
     def gone(self) -> LongArray:
         """For every node, the first subtree without it; for the root, the number of subtrees."""
-        return frozen(np.append(self.step, len(self))[self.tree.parent])
+        return freeze(np.append(self.step, len(self))[self.tree.parent])
 
     def __len__(self) -> int:
         return len(self.values)
@@ -145,7 +145,7 @@ def pruning_path(tree: Tree, risk: str | None = None) -> PruningPath:
     """
     tree = as_tree(tree)
     given = node_risk(tree, risk)
-    risks, exponent = scaled(given)  # whose sums are finite
+    risks, exponent = scale_to_unit(given)  # whose sums are finite
     alphas = np.empty(tree.n_nodes)
     weakest_links(tree.left, tree.right, risks, alphas)
     inner = np.flatnonzero(tree.feature != LEAF)
@@ -158,7 +158,7 @@ def pruning_path(tree: Tree, risk: str | None = None) -> PruningPath:
     step[order] = np.cumsum(starts)
     last_of_step = np.flatnonzero(np.append(starts[1:], True))[: len(order)]
     # Splits that lower no risk go at the least number above 0: 0 itself asks for the whole tree.
-    values = np.append(0.0, np.maximum(unscaled(alphas[order[last_of_step]], exponent), LEAST))
+    values = np.append(0.0, np.maximum(scale_back(alphas[order[last_of_step]], exponent), LEAST))
     return _path(tree, "ccp_alpha", values, step, given)
 
 
@@ -221,7 +221,7 @@ def _path(
 ) -> PruningPath:
     """Make the path on which each split is undone at its step."""
     inner = np.flatnonzero(tree.feature != LEAF)
-    risks, exponent = scaled(risks)
+    risks, exponent = scale_to_unit(risks)
     n_undone = np.bincount(step[inner], minlength=len(values)).cumsum()
     saved = risks[inner] - (risks[tree.left[inner]] + risks[tree.right[inner]])
     # Added from the root downwards, the last subtree first.
@@ -232,7 +232,7 @@ def _path(
         parameter=parameter,
         values=values,
         n_leaves=1 + len(inner) - n_undone,
-        risks=unscaled(np.maximum(risks[0] - saved_after[: len(values)], 0.0), exponent),
+        risks=scale_back(np.maximum(risks[0] - saved_after[: len(values)], 0.0), exponent),
         step=step,
     )
 
@@ -472,7 +472,7 @@ def prune_grown_pessimistically(
 
 def _replaced(tree: Tree, confidence: float) -> Tree:
     """Replace subtrees by leaves, from the leaves upwards."""
-    weight, _ = scaled(tree.weight)
+    weight, _ = scale_to_unit(tree.weight)
     rows = weight * (tree.count[0] / weight[0])  # so that the unit of the weights does not matter
     expected = rows * error_bound(rows * (1.0 - tree.value.max(axis=1)), rows, confidence)
     return prune_to_lowest_cost(tree, expected)
@@ -522,7 +522,7 @@ class _Work:
         work = cls(
             routes=Routes(**own, in_set=tree.in_set),
             asks=np.where(tree.feature == LEAF, LEAF, nodes),
-            X=frozen(table.rows(used.tolist())),
+            X=freeze(table.rows(used.tolist())),
             rows=rows,
             start=np.zeros(tree.n_nodes, np.int64),
             end=np.full(tree.n_nodes, len(rows)),
@@ -539,7 +539,7 @@ class _Work:
 
     def leaves(self, node: int, top: int) -> IntArray:
         """Return the leaf below `top` that each row of the node reaches."""
-        return self.routes.leaves(self.X, frozen(self.rows[self.start[node] : self.end[node]]), top)
+        return self.routes.leaves(self.X, freeze(self.rows[self.start[node] : self.end[node]]), top)
 
     def take_rows(self, nodes: LongArray, leaves: IntArray) -> None:
         """Divide the rows of a node among its subtree, in preorder."""

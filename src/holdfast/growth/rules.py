@@ -7,7 +7,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from holdfast._arrays import FloatArray, row_maxima, row_sums
+from holdfast._arrays import FloatArray, max_rows, sum_rows
 from holdfast._check import (
     check_choice,
     check_flag,
@@ -16,7 +16,7 @@ from holdfast._check import (
     check_number,
     is_integer,
     is_number,
-    refuse,
+    raise_out_of_range,
 )
 from holdfast.data.schema import Label
 from holdfast.errors import ParameterError
@@ -53,11 +53,11 @@ class Criterion:
 
 
 def _gini(fractions: FloatArray) -> FloatArray:
-    return np.asarray(1.0 - row_sums(np.square(fractions)), np.float64)
+    return np.asarray(1.0 - sum_rows(np.square(fractions)), np.float64)
 
 
 def _misclassification(fractions: FloatArray) -> FloatArray:
-    return np.asarray(1.0 - row_maxima(fractions), np.float64)
+    return np.asarray(1.0 - max_rows(fractions), np.float64)
 
 
 def _entropy(fractions: FloatArray) -> FloatArray:
@@ -350,11 +350,13 @@ def count_drawn_features(max_features: MaxFeatures, n_features: int) -> int:
             )
         drawn = int(shares[max_features])
     elif not is_number(max_features) or not max_features > 0:
-        refuse("max_features", max_features, "a number above 0, a name", none_ok=True)
+        raise_out_of_range("max_features", max_features, "a number above 0, a name", none_ok=True)
     elif is_integer(max_features):
         drawn = int(max_features)
     elif max_features > 1.0:
-        refuse("max_features", max_features, "an integer, or a fraction of at most 1.0", none_ok=True)
+        raise_out_of_range(
+            "max_features", max_features, "an integer, or a fraction of at most 1.0", none_ok=True
+        )
     else:
         drawn = int(max_features * n_features)
     return 0 if drawn >= n_features > 1 else max(drawn, 1)
@@ -419,7 +421,9 @@ def _check_rows(name: str, value: int | float, least: int) -> None:
         highest = 1.0 if name == "min_samples_split" else math.nextafter(1.0, 0.0)
         fits = isinstance(value, float) and 0.0 < value <= highest
     if not fits:
-        refuse(name, value, f"an integer of at least {least}, or a fraction of the rows between 0.0 and 1.0")
+        raise_out_of_range(
+            name, value, f"an integer of at least {least}, or a fraction of the rows between 0.0 and 1.0"
+        )
 
 
 CART = GrowthRules()

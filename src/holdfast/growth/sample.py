@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast._arrays import FloatArray, IntArray, LongArray, frozen, scaled
+from holdfast._arrays import FloatArray, IntArray, LongArray, freeze, scale_to_unit
 from holdfast._text import quoted
 from holdfast.data.resampling import Draws
 from holdfast.data.schema import Label
@@ -87,13 +87,13 @@ class FixedPointSample:
         else:
             total, square = counts * self.total, counts * self.square
         return Samples(
-            frozen(weight),
-            frozen(total),
-            frozen(square),
-            frozen(target),
-            frozen(repeats),
-            frozen(start),
-            frozen(seed),
+            freeze(weight),
+            freeze(total),
+            freeze(square),
+            freeze(target),
+            freeze(repeats),
+            freeze(start),
+            freeze(seed),
         )
 
 
@@ -103,8 +103,8 @@ def first_sample(samples: Samples) -> Sample:
     return Sample(weight[0], total[0], square[0], target, repeats[0])
 
 
-_NOTHING = frozen(np.empty(0, np.int64))
-_NO_TARGET = frozen(np.empty(0, np.float64))
+_NOTHING = freeze(np.empty(0, np.int64))
+_NO_TARGET = freeze(np.empty(0, np.float64))
 
 
 def row_weight(fixed: FixedPointSample, counts: IntArray, draws: Draws | None = None) -> float:
@@ -204,7 +204,7 @@ def relative(importance: FloatArray, repeats: IntArray) -> tuple[FloatArray, int
     counted = repeats > 0
     if not counted.any():
         return np.ones(len(importance)), 0
-    shares, exponent = scaled(np.where(counted, importance, 0.0))
+    shares, exponent = scale_to_unit(np.where(counted, importance, 0.0))
     return np.where(counted, np.maximum(2.0 * shares, LEAST_SHARE), 1.0), exponent - 1
 
 
@@ -227,7 +227,7 @@ def fixed_point(
     total, square, numbers = _NOTHING, _NOTHING, _NO_TARGET
     total_unit, square_unit, exponent = 1.0, 1.0, 0
     if not n_classes:
-        numbers, exponent = scaled(np.where(counted, values, values[counted][0]))
+        numbers, exponent = scale_to_unit(np.where(counted, values, values[counted][0]))
         middle = np.where(counted, centred(numbers, criterion), 0.0)
         if criterion.quantile is None:
             total, total_unit = integer_multiples(importance * middle, n_repeats, bits)
@@ -245,7 +245,7 @@ def fixed_point(
         weight=weight,
         total=total,
         square=square,
-        target=frozen(numbers),
+        target=freeze(numbers),
         exponent=exponent,
         repeats=repeats,
         importance=importance,

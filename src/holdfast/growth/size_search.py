@@ -9,14 +9,14 @@ from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 
-from holdfast._arrays import BoolArray, FloatArray, IntArray, LongArray, frozen, scaled, unscaled
+from holdfast._arrays import BoolArray, FloatArray, IntArray, LongArray, freeze, scale_back, scale_to_unit
 from holdfast._check import is_number
 from holdfast._random import Branch
 from holdfast._text import estimate_text, pluralize
 from holdfast._view import Picture, TextTable, View, ViewMixin
 from holdfast.data.folds import draw_folds, read_folds, read_groups, subset_groups
-from holdfast.data.row_keys import copies_as_groups
-from holdfast.data.row_order import canonical
+from holdfast.data.row_keys import group_copies
+from holdfast.data.row_order import canonicalize_rows
 from holdfast.data.table import Table
 from holdfast.errors import ParameterError
 from holdfast.growth.class_costs import read_loss_matrix, read_priors
@@ -253,9 +253,9 @@ def path_scores(
     scores = np.array([[score.value for score in of_fold] for of_fold in found]).T
     if n_folds == 1:  # the rows themselves are all that tells how far chance goes
         return scores, np.array([score.error for score in found[0]])
-    shares, exponent = scaled(scores)  # squares of errors such as 1e300 would be infinite
+    shares, exponent = scale_to_unit(scores)  # squares of errors such as 1e300 would be infinite
     spread = shares.std(axis=1, ddof=min(1, len(found) - 1))
-    return scores, unscaled(spread / np.sqrt(len(found)), exponent)
+    return scores, scale_back(spread / np.sqrt(len(found)), exponent)
 
 
 @dataclass(frozen=True, eq=False)
@@ -312,7 +312,7 @@ class SizeTable(ViewMixin):
 
     def __post_init__(self) -> None:
         for name in ("values", "n_leaves", "risks", "scores", "error"):
-            object.__setattr__(self, name, frozen(getattr(self, name)))
+            object.__setattr__(self, name, freeze(getattr(self, name)))
 
     def __len__(self) -> int:
         return len(self.values)
@@ -320,7 +320,7 @@ class SizeTable(ViewMixin):
     @cached_property
     def score(self) -> FloatArray:
         """Mean score over the folds."""
-        return frozen(self.scores.mean(axis=1))
+        return freeze(self.scores.mean(axis=1))
 
     @cached_property
     def best(self) -> int:
@@ -532,8 +532,8 @@ def divide_rows(table: Table, groups: LongArray | None, cv: Any, seed: int) -> F
     """Divide rows into folds as `cv` says: a number, a fraction, a splitter or pairs of row numbers."""
     if is_number(cv):
         # In one fixed order, so that the choice does not depend on that of the data.
-        table, marks, units = canonical(table, [] if groups is None else [groups])
-        groups = copies_as_groups(table, units) if groups is None else marks[0]
+        table, marks, units = canonicalize_rows(table, [] if groups is None else [groups])
+        groups = group_copies(table, units) if groups is None else marks[0]
         folds = draw_folds(table, groups, cv, (seed, Branch.SIZE_FOLDS))
     else:
         folds = read_folds(table, groups, cv)

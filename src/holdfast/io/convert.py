@@ -11,7 +11,7 @@ from msgspec import UNSET, UnsetType
 from msgspec.structs import asdict
 from numpy.typing import NDArray
 
-from holdfast._arrays import BoolArray, FloatArray, IntArray, LongArray, frozen
+from holdfast._arrays import BoolArray, FloatArray, IntArray, LongArray, freeze
 from holdfast.data.schema import Feature, Schema, Target
 from holdfast.ensembles.max_features import MaxFeaturesTable
 from holdfast.ensembles.out_of_bag import Curve
@@ -580,7 +580,7 @@ def density_in(part: DensityPart, tree: Tree) -> Density:
         HeldOutGain(node, *np.array(figures, np.float64).tolist()) for node, *figures in part.evidence
     )
     return Density(
-        tree, units, frozen(fractions), _models(part, units, n_clusters), evidence, size_table=None
+        tree, units, freeze(fractions), _models(part, units, n_clusters), evidence, size_table=None
     )
 
 

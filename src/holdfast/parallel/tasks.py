@@ -10,7 +10,7 @@ from contextvars import ContextVar
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self, TypeVar
 
-from holdfast._check import is_integer, refuse
+from holdfast._check import is_integer, raise_out_of_range
 from holdfast.parallel.clusters import connect_cluster, is_cluster, run_tiles
 from holdfast.parallel.interruption import TaskGroup, current_group
 from holdfast.parallel.progress import show_progress
@@ -182,7 +182,7 @@ def check_jobs(n_jobs: int | None) -> None:
     if n_jobs is None:
         return
     if not is_integer(n_jobs) or n_jobs == 0:
-        refuse("n_jobs", n_jobs, "an integer of at least 1, -1 for all cores", none_ok=True)
+        raise_out_of_range("n_jobs", n_jobs, "an integer of at least 1, -1 for all cores", none_ok=True)
 
 
 def make_batches(items: Sequence[_T], size: int) -> list[Sequence[_T]]:

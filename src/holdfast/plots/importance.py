@@ -6,7 +6,7 @@ from typing import Any, Self
 import numpy as np
 from matplotlib.axes import Axes
 
-from holdfast._arrays import FloatArray, without_last_digits
+from holdfast._arrays import FloatArray, round_last_digits
 from holdfast._text import pluralize
 from holdfast.ensembles.importances import Importances, Spread
 from holdfast.errors import ModelError, ParameterError
@@ -102,7 +102,7 @@ class ImportanceDisplay(Display):
     @property
     def order(self) -> list[int]:
         """The features that are drawn, the most important first."""
-        order = np.argsort(-without_last_digits(self.importances), kind="stable")
+        order = np.argsort(-round_last_digits(self.importances), kind="stable")
         shown: list[int] = order[: self.max_features].tolist()
         return shown
 

@@ -12,7 +12,7 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.colors import LinearSegmentedColormap, Normalize
 from matplotlib.patches import Rectangle
 
-from holdfast._arrays import FloatArray, frozen, without_last_digits
+from holdfast._arrays import FloatArray, freeze, round_last_digits
 from holdfast._text import label_text, number_text, pluralize, rounded_percent
 from holdfast.data.encode import encode_rows
 from holdfast.data.schema import Feature, Label
@@ -140,7 +140,7 @@ def features_shown(tree: Tree, features: Sequence[str] | None) -> list[int]:
     """The numbers of the one or two features that are named, or of the two most important ones."""
     names = tree.schema.names
     if features is None:
-        order = np.argsort(-without_last_digits(tree.importances), kind="stable")
+        order = np.argsort(-round_last_digits(tree.importances), kind="stable")
         return [int(number) for number in order[:2]]
     if isinstance(features, str) or not 1 <= len(features) <= 2 or len(set(features)) < len(features):
         raise ParameterError(f"features={features!r}: give the names of one or two features, as a list.")
@@ -177,11 +177,11 @@ def rows_elsewhere(tree: Tree, rows: FloatArray, used: Sequence[int], held: Sequ
     """Rows whose leaf is another once the other features are held."""
     if not held:
         return 0
-    routes, every = Routes.of(tree, np.asarray(used)), frozen(np.arange(len(rows), dtype=np.int32))
+    routes, every = Routes.of(tree, np.asarray(used)), freeze(np.arange(len(rows), dtype=np.int32))
     moved = rows.copy()
     for each in held:
         moved[:, list(used).index(tree.schema.names.index(each.feature.name))] = each.value
-    own, there = (routes.leaves(frozen(np.ascontiguousarray(some)), every) for some in (rows, moved))
+    own, there = (routes.leaves(freeze(np.ascontiguousarray(some)), every) for some in (rows, moved))
     return int(np.count_nonzero(own != there))
 
 

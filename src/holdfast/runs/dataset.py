@@ -18,7 +18,7 @@ from holdfast.data.columns import read_column
 from holdfast.data.dates import parse_date_columns
 from holdfast.data.folds import (
     find_known_groups,
-    late_stages,
+    find_late_stages,
     read_groups,
     read_stage,
     renumber_groups,
@@ -26,8 +26,8 @@ from holdfast.data.folds import (
 )
 from holdfast.data.frame import Frame, OrderedText
 from holdfast.data.read import ColumnChoices, CsvSource, FrameSource, open_source
-from holdfast.data.row_keys import copies_as_groups
-from holdfast.data.row_order import fixed_order, unit_numbers
+from holdfast.data.row_keys import group_copies
+from holdfast.data.row_order import find_fixed_order, number_copies
 from holdfast.data.table import Table
 from holdfast.data.target import Task, attach_name, read_weight
 from holdfast.errors import DataError, DataWarning, ParameterError
@@ -363,7 +363,7 @@ def _forward(whole: Table, rows: Rows, stage: LongArray, fraction: float, seed: 
     The last stage is held out as a whole: a tree that has learnt from a part of it says nothing of going
     forward. Earlier rows of the same group are learnt from, as they will be in use.
     """
-    is_late = _enough_stages(whole, stage, late_stages(stage, fraction / 2), fraction)
+    is_late = _enough_stages(whole, stage, find_late_stages(stage, fraction / 2), fraction)
     stages = tuple(rows.stages[number] for number in np.unique(stage[is_late]).tolist())
     before, early = whole.subset(~is_late), rows.subset(~is_late)
     earlier = np.zeros(whole.n_rows, np.bool_)
@@ -432,14 +432,14 @@ def _named(stages: tuple[str, ...]) -> str:
 def _draw(whole: Table, rows: Rows, fraction: float, seed: int) -> BoolArray:
     """Random rows to test by: whole groups, in whatever order the rows stand in the file."""
     labels = [label for label in (rows.stage, rows.groups) if label is not None]
-    order = fixed_order(whole, labels)
+    order = find_fixed_order(whole, labels)
     ordered, labels = whole.subset(order), [label[order] for label in labels]
-    copies = None if rows.groups is not None else unit_numbers(ordered, labels)
+    copies = None if rows.groups is not None else number_copies(ordered, labels)
     flags = draw_test_rows(
         ordered,
         fraction,
         stage=None if rows.stage is None else labels[0],
-        groups=labels[-1] if rows.groups is not None else copies_as_groups(ordered, copies),
+        groups=labels[-1] if rows.groups is not None else group_copies(ordered, copies),
         seed=seed,
     )
     is_test = np.empty(whole.n_rows, np.bool_)

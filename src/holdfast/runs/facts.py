@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from holdfast._arrays import without_last_digits
+from holdfast._arrays import round_last_digits
 from holdfast._version import __version__
 from holdfast.estimators.base import GROUPS
 from holdfast.explain.split_support import SplitSupport
@@ -257,7 +257,7 @@ def _choice_facts(fit: Fit) -> dict[str, Any]:
 def _feature_facts(model: Tree | Ensemble) -> list[dict[str, Any]]:
     """One entry per feature, the most important first."""
     if isinstance(model, Tree):
-        order = np.argsort(-without_last_digits(model.importances), kind="stable")
+        order = np.argsort(-round_last_digits(model.importances), kind="stable")
         return [
             {"feature": model.schema.names[place], "importance": float(model.importances[place])}
             for place in order.tolist()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from holdfast._arrays import without_last_digits
+from holdfast._arrays import round_last_digits
 from holdfast._files import replace_file
 from holdfast._text import printable
 from holdfast.data.write import write_file
@@ -222,7 +222,7 @@ def importance_columns(ensemble: Ensemble) -> dict[str, list[Any]]:
     the trees that ask about it.
     """
     asked = np.array([np.bincount(_asked(tree), minlength=len(tree.schema.features)) for tree in ensemble])
-    order = np.argsort(-without_last_digits(ensemble.importances), kind="stable")
+    order = np.argsort(-round_last_digits(ensemble.importances), kind="stable")
     return {
         "feature": [ensemble.schema.names[place] for place in order.tolist()],
         "importance": ensemble.importances[order].tolist(),

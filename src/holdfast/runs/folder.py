@@ -11,7 +11,7 @@ from itertools import chain, count
 from pathlib import Path
 from shutil import rmtree
 
-from holdfast._files import aside, check_may_be_file, locked, resolved, run_cleanup
+from holdfast._files import check_may_be_file, hold_lock, make_hidden_path, resolve_path, run_cleanup
 from holdfast.errors import DataError
 
 # What a run consists of, and what tells it from a folder of someone else's.
@@ -46,7 +46,7 @@ def unfinished(path: Path) -> Path:
     """Where the path is now if it is in a run, or is one, that waits for another to take its place."""
     for folder in (path, *path.parents):
         if folder.name and not os.path.lexists(folder):
-            old = aside(folder) / "old"
+            old = make_hidden_path(folder) / "old"
             if old.is_dir():
                 return old / path.relative_to(folder)
     return path
@@ -54,10 +54,10 @@ def unfinished(path: Path) -> Path:
 
 def check_output(output: Path, *inputs: Path) -> None:
     """Raise a DataError if there is no place for the output, or it would replace what it is made from."""
-    target = resolved(output)
+    target = resolve_path(output)
     check_may_be_file(output)
     for path in inputs:
-        if target in (resolved(path), resolved(model_file(path))):
+        if target in (resolve_path(path), resolve_path(model_file(path))):
             raise DataError(f"Cannot write to '{output}': it is what is read. Give another name.")
     if not target.parent.is_dir():
         raise DataError(f"Cannot write to '{output}': there is no folder '{output.parent}'. Make it first.")
@@ -65,9 +65,9 @@ def check_output(output: Path, *inputs: Path) -> None:
 
 def check_apart(folder: Path, *inputs: Path) -> None:
     """Raise a DataError if what is read lies in the folder that a run is written to, which is replaced."""
-    target = resolved(folder)
+    target = resolve_path(folder)
     for path in inputs:
-        if any(each.is_relative_to(target) for each in (resolved(path), resolved(model_file(path)))):
+        if any(each.is_relative_to(target) for each in (resolve_path(path), resolve_path(model_file(path)))):
             raise DataError(
                 f"Cannot write the run to '{folder}': '{path}' is in it, and is used. Give another folder."
             )
@@ -76,7 +76,7 @@ def check_apart(folder: Path, *inputs: Path) -> None:
 def check_place(folder: Path) -> None:
     """Raise a DataError unless a run can be written there: to a new folder, an empty one, an earlier run."""
     refusal = f"Cannot write the run to '{folder}'"
-    target = resolved(folder)
+    target = resolve_path(folder)
     above = next(path for path in (target, *target.parents) if os.path.lexists(path))
     if not above.is_dir():
         what = "it" if above == target else f"'{above}'"
@@ -109,11 +109,11 @@ def reserved(folder: Path) -> Iterator["Place"]:
     What an earlier process left unfinished, because it was killed, is cleaned up first.
     """
     check_place(folder)
-    target = resolved(folder)
+    target = resolve_path(folder)
     made = made_parents(target)
-    place = Place(folder, target, aside(target))
+    place = Place(folder, target, make_hidden_path(target))
     try:
-        with locked(place.work / "lock", f"Cannot write the run to '{folder}'"):
+        with hold_lock(place.work / "lock", f"Cannot write the run to '{folder}'"):
             try:
                 place.clean_up()
                 yield place

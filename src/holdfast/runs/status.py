@@ -11,7 +11,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
-from holdfast._files import LockHolder, aside, lock_holder, locked, resolved, run_cleanup
+from holdfast._files import (
+    LockHolder,
+    hold_lock,
+    make_hidden_path,
+    read_lock_holder,
+    resolve_path,
+    run_cleanup,
+)
 from holdfast._text import pluralize, printable
 from holdfast.errors import DataError, FullDiskError, HoldfastError, StoreWarning
 from holdfast.io.task_store import Database, StoreContent, TaskStore, store_content
@@ -61,8 +68,8 @@ class RunStatus:
 def run_status(path: str | os.PathLike[str]) -> RunStatus:
     """How far the run is that is written to this folder or file; a DataError if nothing is known of one."""
     path = Path(path)
-    work = aside(resolved(path))
-    holder = next(filter(None, map(lock_holder, (work / LOCK, work / "lock"))), None)
+    work = make_hidden_path(resolve_path(path))
+    holder = next(filter(None, map(read_lock_holder, (work / LOCK, work / "lock"))), None)
     store = work / STORE
     status = RunStatus(path, _finished(path), holder, store_content(store) if store.exists() else None, store)
     if status.finished is None and status.kept is None and holder is None:
@@ -112,14 +119,14 @@ def resumable(
     2
     """
     path = Path(path)
-    target = resolved(path)
+    target = resolve_path(path)
     made = made_parents(target)
-    work = aside(target)
+    work = make_hidden_path(target)
     try:
         with ExitStack() as stack:
             with _named(work, path):
                 refusal = f"Cannot work on '{path}'"
-                stack.enter_context(locked(work / LOCK, refusal, way_out="give another name"))
+                stack.enter_context(hold_lock(work / LOCK, refusal, way_out="give another name"))
                 if restart:
                     Database.remove(work / STORE)
                 before = store_content(work / STORE) if (work / STORE).exists() else None

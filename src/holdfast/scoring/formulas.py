@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast._arrays import BoolArray, FloatArray, LongArray, scaled, without_last_digits
+from holdfast._arrays import BoolArray, FloatArray, LongArray, round_last_digits, scale_to_unit
 from holdfast._text import first_rows
 from holdfast.errors import DataError
 
@@ -111,7 +111,7 @@ def joint_auc(scores: FloatArray, outside: FloatArray, inside: FloatArray) -> fl
     """
     if not inside.any() or not outside.any():
         return 0.5
-    rounded = without_last_digits(scores)
+    rounded = round_last_digits(scores)
     order = rounded.argsort(kind="stable")
     in_order, place = rounded[order], np.zeros(len(order), np.int64)
     place[order[1:]] = (in_order[1:] != in_order[:-1]).cumsum()
@@ -140,7 +140,7 @@ def _hits(probabilities: FloatArray, rows: ScoredRows) -> FloatArray:
 def _ranking(scores: FloatArray, inside: BoolArray, weight: FloatArray) -> Estimate:
     """Compute the probability that a row inside a class scores above one outside it."""
     # p and 1 - p end in other digits: what is tied by one must be tied by the other.
-    _, place = np.unique(without_last_digits(scores), return_inverse=True)
+    _, place = np.unique(round_last_digits(scores), return_inverse=True)
     insiders = np.bincount(place, weight * inside)
     won, total_outside, value = _pairs_won(insiders, np.bincount(place, weight * ~inside))
     upto_in = insiders.cumsum()
@@ -214,7 +214,7 @@ def poisson(numbers: FloatArray, rows: ScoredRows) -> Estimate:
 
 def _scaled(predicted: FloatArray, truth: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Scale both by a power of two, exactly, so that squares cannot overflow."""
-    both, _ = scaled(np.stack([predicted, truth]))
+    both, _ = scale_to_unit(np.stack([predicted, truth]))
     return both[0], both[1]
 
 

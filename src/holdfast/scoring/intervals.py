@@ -6,7 +6,7 @@ from statistics import NormalDist
 import numpy as np
 
 from holdfast._arrays import FloatArray, LongArray
-from holdfast._random import generator
+from holdfast._random import make_generator
 
 N_RESAMPLES = 2000
 
@@ -75,7 +75,7 @@ def bootstrap_interval(
     deviation = sqrt(float(((values - mean) ** 2 * weight).sum() / total)) if total > 0 else 0.0
     if n < 2 or deviation == 0:
         return (-inf, inf) if n < 2 else (mean, mean)
-    drawn = values[generator(seed).choice(len(values), (N_RESAMPLES, n), p=weight / total)]
+    drawn = values[make_generator(seed).choice(len(values), (N_RESAMPLES, n), p=weight / total)]
     deviations = drawn.std(axis=1)
     known = deviations > 0
     pivots = (drawn[known].mean(axis=1) - mean) / deviations[known]

@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast._arrays import BoolArray, FloatArray, IntArray, scaled
+from holdfast._arrays import BoolArray, FloatArray, IntArray, scale_to_unit
 from holdfast._text import RowLabels, first_rows, label_text, pluralize, quoted
 from holdfast.data.columns import read_column
 from holdfast.data.frame import as_vector
@@ -106,7 +106,7 @@ def _summable(weight: FloatArray) -> FloatArray:
     """Scale weights by a power of two if their sum would overflow or lose precision."""
     if 1e-100 < weight.max() < 1e100:
         return weight
-    return np.maximum(scaled(weight)[0], np.finfo(np.float64).tiny)
+    return np.maximum(scale_to_unit(weight)[0], np.finfo(np.float64).tiny)
 
 
 @dataclass(frozen=True)

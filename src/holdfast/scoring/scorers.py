@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from holdfast._arrays import FloatArray, IntArray, LongArray
-from holdfast._random import generator
+from holdfast._random import make_generator
 from holdfast._text import RowLabels, first_rows
 from holdfast.data.columns import read_column
 from holdfast.data.frame import as_vector
@@ -120,7 +120,7 @@ def _jackknife(
 
 def _block_of_row(rows: ScoredRows) -> LongArray:
     # At random, lest rows that stand in some order make blocks of their own kind; but always the same.
-    shuffled = generator(0).permutation(rows.n_units)
+    shuffled = make_generator(0).permutation(rows.n_units)
     blocks: LongArray = (shuffled % BLOCKS)[rows.unit]
     return blocks
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from holdfast._arrays import BoolArray, FloatArray, without_last_digits
+from holdfast._arrays import BoolArray, FloatArray, round_last_digits
 from holdfast._text import label_text, quoted
 from holdfast.data.schema import Target
 from holdfast.errors import ParameterError
@@ -26,7 +26,7 @@ def threshold_costs(
     >>> thresholds.round(3).tolist(), costs.round(3).tolist()
     ([0.05, 0.25, 0.5, 0.8], [0.333, 0.0, 1.333, 2.667])
     """
-    said, place = np.unique(without_last_digits(probabilities), return_inverse=True)
+    said, place = np.unique(round_last_digits(probabilities), return_inverse=True)
     missed = np.bincount(place, weight * is_positive) * losses[positive, 1 - positive]
     wrongly = np.bincount(place, weight * ~is_positive) * losses[1 - positive, positive]
     # At threshold number k the k lowest probabilities fall short of it.
@@ -34,7 +34,7 @@ def threshold_costs(
     ends = np.concatenate([[0.0], said, [1.0]])
     thresholds = (ends[:-1] + ends[1:]) / 2
     inside = (thresholds > 0.0) & (thresholds < 1.0)
-    return thresholds[inside], without_last_digits(total[inside] / weight.sum())
+    return thresholds[inside], round_last_digits(total[inside] / weight.sum())
 
 
 def cheapest_threshold(thresholds: FloatArray, costs: FloatArray, losses: FloatArray, positive: int) -> float:

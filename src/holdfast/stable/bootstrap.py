@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from holdfast._arrays import FloatArray, without_last_digits
+from holdfast._arrays import FloatArray, round_last_digits
 from holdfast.errors import ParameterError
 from holdfast.growth.collections import Learner
 from holdfast.growth.grow import grow_samples
@@ -108,7 +108,7 @@ def _scores(
         # The same rows are held out several times over: only folds of one division are independent.
         n_folds = 1 / float(np.mean([held_out.mean() for held_out in division.validation]))
         error = scores.std(axis=1, ddof=1) / np.sqrt(n_folds)
-    mean = without_last_digits(scores.mean(axis=1))
+    mean = round_last_digits(scores.mean(axis=1))
     return Scores(mean, error, mean, error, reliability=1.0)
 
 

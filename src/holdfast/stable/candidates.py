@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from holdfast._arrays import BoolArray, FloatArray, IntArray, LongArray, frozen, without_last_digits
-from holdfast._random import Branch, derived_seeds
+from holdfast._arrays import BoolArray, FloatArray, IntArray, LongArray, freeze, round_last_digits
+from holdfast._random import Branch, derive_seeds
 from holdfast._text import quoted
 from holdfast.adapters import as_tree, needs_integer_classes
-from holdfast.data.folds import assign_strata, random_positions, select_below, subset_groups
-from holdfast.data.resampling import Units, all_counts
+from holdfast.data.folds import assign_strata, draw_positions, select_below, subset_groups
+from holdfast.data.resampling import Units, draw_all_counts
 from holdfast.data.table import Table
 from holdfast.errors import DataWarning, GrowthWarning, ParameterError
 from holdfast.growth.collections import Combination, Learner, list_combinations, make_learner, paper_grid
@@ -99,7 +99,7 @@ def grow_collection(
     number = np.arange(n_estimators)
     combination = number % n_combinations
     division = (combination + number // n_combinations) % len(rows)  # each combination meets them all in turn
-    allowed = [frozen((learner.repeats * flags).astype(np.int32)) for flags in rows]
+    allowed = [freeze((learner.repeats * flags).astype(np.int32)) for flags in rows]
     task = partial(_grown, learner, allowed, division, units, seed)
     size = max(1, ROWS_PER_TASK // len(learner.repeats))
     tasks = [
@@ -131,10 +131,12 @@ def _grown(
     drawn: dict[int, IntArray] = {}
     for place in np.unique(division[run]).tolist():
         own = [index for index in run if division[index] == place]
-        drawn |= zip(own, all_counts(allowed[place], units, [(*seed, index) for index in own]), strict=True)
+        drawn |= zip(
+            own, draw_all_counts(allowed[place], units, [(*seed, index) for index in own]), strict=True
+        )
     samples = [drawn[index] for index in run]
     # One step further down the same branch of the seed: not the numbers that drew the sample.
-    seeds = derived_seeds([(*seed, index, 0) for index in run])
+    seeds = derive_seeds([(*seed, index, 0) for index in run])
     return learner.trees(combination, samples, seeds)
 
 
@@ -306,7 +308,7 @@ def score_candidates(candidates: TreeCollection, rows: TrainingSet, scoring: Sco
     _warn_of_one_class(rows.table, rows.division, scoring.metric)
     found = _measure_all(candidates, rows, scoring)
     measured, error = np.array([each.whole for each in found]).T
-    measured = without_last_digits(measured)
+    measured = round_last_digits(measured)
     halves = np.array([each.halves for each in found])
     value = remove_split_effects(measured, candidates.combination, candidates.division)
     reliability = 1.0
@@ -316,7 +318,7 @@ def score_candidates(candidates: TreeCollection, rows: TrainingSet, scoring: Sco
     # A tree that did well on hard rows is as good as the best that was seen, and no better.
     guess = np.clip(value - (1 - reliability) * deviation, measured.min(), measured.max())
     return Scores(
-        value=without_last_digits(np.asarray(guess, np.float64)),
+        value=round_last_digits(np.asarray(guess, np.float64)),
         error=_guess_error(error, deviation, reliability, candidates, rows.division),
         measured=measured,
         measured_error=error,
@@ -393,7 +395,7 @@ def _measure_division(trees: list[Tree], rows: TrainingSet, number: int, scoring
     held_out = rows.division.validation[number]
     table, groups = rows.table.subset(held_out), subset_groups(rows.groups, held_out)
     stream = (scoring.seed, Branch.VALIDATION_HALVES, number)
-    half = select_below(random_positions(assign_strata(table), rows.units.keys[held_out], stream), 0.5)
+    half = select_below(draw_positions(assign_strata(table), rows.units.keys[held_out], stream), 0.5)
     part = _part(table, groups, half)
     n_jobs = scoring.n_jobs if part.table.n_rows >= LEAST_SHARED else 1
     return run_all(partial(_measured, part, scoring.metric), trees, n_jobs)

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from holdfast._arrays import BoolArray, FloatArray, LongArray, frozen
+from holdfast._arrays import BoolArray, FloatArray, LongArray, freeze
 from holdfast._view import View, ViewMixin
 from holdfast.distance.costs import DistanceSettings
 from holdfast.errors import DataError
@@ -80,7 +80,7 @@ class Frontier(ViewMixin):
 
     def __post_init__(self) -> None:
         for name in self._arrays:
-            object.__setattr__(self, name, frozen(getattr(self, name)))
+            object.__setattr__(self, name, freeze(getattr(self, name)))
 
     @property
     def _arrays(self) -> list[str]:

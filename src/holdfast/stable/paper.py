@@ -10,7 +10,7 @@ import numpy as np
 
 from holdfast._check import check_fraction
 from holdfast._random import Branch
-from holdfast.data.folds import early_stages, random_positions, renumber_groups, select_below
+from holdfast.data.folds import draw_positions, find_early_stages, renumber_groups, select_below
 from holdfast.data.row_keys import unit_keys
 from holdfast.data.table import Table
 from holdfast.errors import ParameterError
@@ -39,15 +39,15 @@ def split_rows_for_paper(table: Table, settings: StabilitySettings, info: RowMet
     alike = np.zeros(table.n_rows, np.int64)  # one stratum: neither classes nor stages are balanced
     holdout = info.holdout
     if holdout is None:
-        holdout = select_below(random_positions(alike, keys, (seed, Branch.PAPER_TEST_ROWS)), fraction)
+        holdout = select_below(draw_positions(alike, keys, (seed, Branch.PAPER_TEST_ROWS)), fraction)
     early = np.zeros(table.n_rows, np.bool_)
     training = holdout if holdout.all() else ~holdout  # a table of a single row has nothing to hold out
     if info.stage is not None and info.holdout is None:
-        return RowSplit(early_stages(info.stage, settings.early_fraction), (holdout,))
+        return RowSplit(find_early_stages(info.stage, settings.early_fraction), (holdout,))
     if (stage := renumber_groups(info.stage, training)) is not None:
-        early[training] = early_stages(stage, settings.early_fraction)
+        early[training] = find_early_stages(stage, settings.early_fraction)
         return RowSplit(early, (holdout,))
-    position = random_positions(alike[training], keys[training], (seed, Branch.PAPER_EARLY_ROWS))
+    position = draw_positions(alike[training], keys[training], (seed, Branch.PAPER_EARLY_ROWS))
     early[training] = select_below(position, settings.early_fraction)
     return RowSplit(early, (holdout,))
 

@@ -15,8 +15,8 @@ from holdfast._text import estimate_texts, pluralize
 from holdfast.data.folds import (
     assign_folds,
     assign_strata,
-    early_stages,
-    random_positions,
+    draw_positions,
+    find_early_stages,
     select_below,
     warn_fewer_folds,
 )
@@ -102,11 +102,7 @@ def split_rows(table: Table, settings: StabilitySettings, info: RowMetadata = NO
     if not n_folds:
         return RowSplit(
             early,
-            (
-                select_below(
-                    random_positions(strata, keys, (settings.seed, Branch.VALIDATION_ROWS)), fraction
-                ),
-            ),
+            (select_below(draw_positions(strata, keys, (settings.seed, Branch.VALIDATION_ROWS)), fraction),),
         )
     flags, n_made = _folds_in_turn(strata, keys, n_folds, settings.seed)
     asked = settings.validation
@@ -120,9 +116,9 @@ def _early(
 ) -> BoolArray:
     check_fraction("early_fraction", settings.early_fraction)
     if stage is not None:
-        return early_stages(stage, settings.early_fraction)
+        return find_early_stages(stage, settings.early_fraction)
     return select_below(
-        random_positions(strata, keys, (settings.seed, Branch.EARLY_ROWS)), settings.early_fraction
+        draw_positions(strata, keys, (settings.seed, Branch.EARLY_ROWS)), settings.early_fraction
     )
 
 
@@ -133,7 +129,7 @@ def _folds_in_turn(
     flags: list[BoolArray] = []
     n_made: list[int] = []
     for repeat in range(REPEATS):
-        fold = assign_folds(random_positions(strata, keys, (seed, Branch.VALIDATION_ROWS, repeat)), n_folds)
+        fold = assign_folds(draw_positions(strata, keys, (seed, Branch.VALIDATION_ROWS, repeat)), n_folds)
         flags += [fold == number for number in np.unique(fold)]
         n_made.append(len(np.unique(fold)))
     return tuple(flags), n_made
@@ -145,9 +141,7 @@ def draw_test_rows(
     """The rows to test by: nothing that chooses a tree may see them."""
     check_fraction("test", fraction)
     keys = unit_keys(table, groups)
-    return select_below(
-        random_positions(assign_strata(table, stage), keys, (seed, Branch.TEST_ROWS)), fraction
-    )
+    return select_below(draw_positions(assign_strata(table, stage), keys, (seed, Branch.TEST_ROWS)), fraction)
 
 
 def _validation(validation: Any, n_rows: int, n_units: int) -> tuple[int, float]:

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from holdfast._arrays import LongArray, without_last_digits
+from holdfast._arrays import LongArray, round_last_digits
 from holdfast._check import check_choice, check_number, is_integer
 from holdfast._choices import NOISE_AWARE, SELECTION_RULES, TOLERANCE_UNITS
 from holdfast._text import (
@@ -240,7 +240,7 @@ def _most_stable(frontier: Frontier, metric: Metric, rule: SelectionRule) -> tup
 
 def _weighted(frontier: Frontier, metric: Metric, rule: SelectionRule) -> tuple[int, str]:
     gamma = float(rule.instability_weight or 0.0)
-    worth = without_last_digits(frontier.score - gamma * frontier.instability)
+    worth = round_last_digits(frontier.score - gamma * frontier.instability)
     best = np.flatnonzero(worth == worth.max())
     because = (
         f"Of {_candidates_text(frontier)} it is worth most if one unit of distance counts as much as "
@@ -307,7 +307,7 @@ def _knee(frontier: Frontier, metric: Metric, rule: SelectionRule) -> tuple[int,
     because = (
         "It stands at the knee of the frontier: beyond it, more score costs more distance than it did before."
     )
-    return int(order[int(without_last_digits(beyond).argmax())]), because
+    return int(order[int(round_last_digits(beyond).argmax())]), because
 
 
 def _loss_allowed(frontier: Frontier, metric: Metric, rule: SelectionRule, best: int) -> tuple[float, str]:

@@ -8,8 +8,8 @@ from holdfast._arrays import BoolArray, FloatArray, LongArray
 from holdfast._choices import METHODS, MOST_LEAVES
 from holdfast._text import pluralize
 from holdfast.data.folds import subset_groups
-from holdfast.data.row_keys import copies_as_groups
-from holdfast.data.row_order import canonical
+from holdfast.data.row_keys import group_copies
+from holdfast.data.row_order import canonicalize_rows
 from holdfast.data.table import Table
 from holdfast.distance.costs import DistanceSettings, check_outcome
 from holdfast.distance.distance import distances_between
@@ -98,9 +98,9 @@ def prepare_training_set(
     flags = None if holdout is None else holdout.astype(np.int64)
     given = {"stage": stage, "groups": groups, "holdout": flags}
     known = {name: values for name, values in given.items() if values is not None}
-    table, in_order, copies = canonical(table, list(known.values()))
+    table, in_order, copies = canonicalize_rows(table, list(known.values()))
     known = dict(zip(known, in_order, strict=True))
-    groups = known["groups"] if "groups" in known else copies_as_groups(table, copies)
+    groups = known["groups"] if "groups" in known else group_copies(table, copies)
     stage, flags = known.get("stage"), known.get("holdout")
     info = RowMetadata(stage, groups, None if flags is None else flags == 1)
     return TrainingSet(table, method.split_rows(table, settings, info), groups, stage)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast._arrays import BoolArray, FloatArray, IntArray, LongArray, frozen, unscaled
+from holdfast._arrays import BoolArray, FloatArray, IntArray, LongArray, freeze, scale_back
 from holdfast.data.encode import encode_rows
 from holdfast.data.schema import Schema
 from holdfast.data.table import Table
@@ -57,7 +57,7 @@ class Ensemble:
     def __post_init__(self) -> None:
         object.__setattr__(self, "trees", tuple(self.trees))
         for name, kind in (("weights", np.float64), ("outputs", np.int32), ("start", np.float64)):
-            object.__setattr__(self, name, frozen(np.array(getattr(self, name), kind)))
+            object.__setattr__(self, name, freeze(np.array(getattr(self, name), kind)))
         check_ensemble(self)
         target = self.schema.target
         if target.positive is None and len(target.classes) == 2:  # of an old file, or of another library
@@ -80,7 +80,7 @@ class Ensemble:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         for name, entry in state.items():
-            object.__setattr__(self, name, frozen(entry) if isinstance(entry, np.ndarray) else entry)
+            object.__setattr__(self, name, freeze(entry) if isinstance(entry, np.ndarray) else entry)
 
     # -- its trees ------------------------------------------------------------------------------------
 
@@ -132,13 +132,13 @@ class Ensemble:
             total = np.zeros(len(self.schema.features))
             for tree, weight in zip(self.trees, self.weights.tolist(), strict=True):
                 total += weight * tree.importances
-            return frozen(fractions_of(total))
+            return freeze(fractions_of(total))
         highest = max(tree.scaled_decreases[1] for tree in self.trees)
         total = np.zeros(len(self.schema.features))
         for tree in self.trees:
             decreases, exponent = tree.scaled_decreases
             total += np.ldexp(decreases, exponent - highest)
-        return frozen(fractions_of(total))
+        return freeze(fractions_of(total))
 
     # -- prediction -----------------------------------------------------------------------------------
 
@@ -181,7 +181,7 @@ class Ensemble:
         All are as in `scores`.
         """
         if self.spare_bits:
-            return unscaled(self._shrunk.values(X, **policy), self.spare_bits)
+            return scale_back(self._shrunk.values(X, **policy), self.spare_bits)
         rows, n_jobs = self._rows(X, **policy)
         blocks = [self._values_of(rows[part], n_jobs) for part in self._blocks(rows)]
         return blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
@@ -224,7 +224,7 @@ class Ensemble:
             staged = self._shrunk.staged_values(
                 X, step, handle_unknown=handle_unknown, handle_missing=handle_missing, n_jobs=n_jobs
             )
-            yield from (unscaled(values, self.spare_bits) for values in staged)
+            yield from (scale_back(values, self.spare_bits) for values in staged)
             return
         rows = self._packed.rows(X, handle_unknown, handle_missing)
         scores, begin = self._start_of(rows), 0
@@ -350,8 +350,8 @@ class PackedEnsemble:
     def rows(self, X: Any, handle_unknown: str, handle_missing: str) -> FloatArray:
         """The columns of X that the trees ask about, X being a Table or anything that `encoded` reads."""
         if isinstance(X, Table):
-            return frozen(select_table_rows(self.schema, X, self.used, handle_missing))
-        return frozen(
+            return freeze(select_table_rows(self.schema, X, self.used, handle_missing))
+        return freeze(
             encode_rows(
                 X, self.schema, self.used, handle_unknown=handle_unknown, handle_missing=handle_missing
             )
@@ -392,7 +392,7 @@ def _added(trees: PackedTrees, taken: range, item: tuple[FloatArray, FloatArray]
 
     rows, start = item
     scores = start.copy()
-    add_values(frozen(rows), _frozen_all(trees), taken.start, taken.stop, scores)
+    add_values(freeze(rows), _frozen_all(trees), taken.start, taken.stop, scores)
     return scores
 
 
@@ -400,15 +400,15 @@ def _leaves(trees: PackedTrees, rows: FloatArray) -> IntArray:
     from holdfast.kernels.predict import find_leaves
 
     leaves = np.empty((len(rows), len(trees.root)), np.int32)
-    find_leaves(frozen(rows), _frozen_all(trees), leaves)
+    find_leaves(freeze(rows), _frozen_all(trees), leaves)
     return leaves
 
 
 def _frozen_all(trees: PackedTrees) -> PackedTrees:
     # Arrays that travelled to another process can be written to, and kernels would compile once more.
     parts = trees._asdict()
-    sets = trees.sets._replace(**{name: frozen(array) for name, array in parts.pop("sets")._asdict().items()})
-    return trees._replace(sets=sets, **{name: frozen(array) for name, array in parts.items()})
+    sets = trees.sets._replace(**{name: freeze(array) for name, array in parts.pop("sets")._asdict().items()})
+    return trees._replace(sets=sets, **{name: freeze(array) for name, array in parts.items()})
 
 
 # -- packing ----------------------------------------------------------------------------------------------

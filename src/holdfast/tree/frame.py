@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from holdfast._arrays import scaled, unscaled
+from holdfast._arrays import scale_back, scale_to_unit
 from holdfast.data.schema import Label, Target
 from holdfast.errors import DataError
 from holdfast.tree.rules import Condition, find_known_values, format_class_names, fraction_of_rows
@@ -135,13 +135,13 @@ def _split_support(tree: Tree) -> dict[str, list[float | None]]:
 
 
 def _gains(tree: Tree) -> list[float | None]:
-    (weight, _), (impurity, exponent) = scaled(tree.weight), scaled(tree.impurity)
+    (weight, _), (impurity, exponent) = scale_to_unit(tree.weight), scale_to_unit(tree.impurity)
     risk = weight * impurity
     inner = np.flatnonzero(tree.feature != LEAF)
     gains: list[float | None] = [None] * tree.n_nodes
     decrease = risk[inner] - risk[tree.left[inner]] - risk[tree.right[inner]]
     shares = decrease / weight[0] if weight[0] else np.zeros(len(inner))
-    for node, gain in zip(inner.tolist(), unscaled(shares, exponent).tolist(), strict=True):
+    for node, gain in zip(inner.tolist(), scale_back(shares, exponent).tolist(), strict=True):
         gains[node] = gain
     return gains
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from holdfast._arrays import BoolArray, FloatArray, LongArray, frozen
+from holdfast._arrays import BoolArray, FloatArray, LongArray, freeze
 from holdfast.data.schema import Label
 from holdfast.errors import BrokenTreeError
 from holdfast.tree.stats import keep_own_counts, score_classes
@@ -87,7 +87,7 @@ def find_ordered_pairs(tree: Tree, directions: LongArray) -> tuple[LongArray, Lo
     above, most, missing = np.full(shape, -np.inf), np.full(shape, np.inf), np.ones(shape, np.bool_)
     allowed = np.ones((tree.n_nodes, int(start[-1])), np.bool_)
     asks = (tree.threshold, tree.left, tree.right, tree.missing_left, tree.set_start, tree.in_set)
-    hand_down_boxes(frozen(own[tree.feature]), *asks, start, KNOWN, above, most, missing, allowed)
+    hand_down_boxes(freeze(own[tree.feature]), *asks, start, KNOWN, above, most, missing, allowed)
     leaves = tree.feature == LEAF
     most_pairs = tree.n_leaves * (tree.n_leaves - 1) // 2
     lower, upper = np.empty(most_pairs, np.int64), np.empty(most_pairs, np.int64)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from holdfast._arrays import BoolArray, FloatArray, IntArray, LongArray, frozen
+from holdfast._arrays import BoolArray, FloatArray, IntArray, LongArray, freeze
 from holdfast.data.encode import encode_rows
 from holdfast.data.schema import Feature, Schema
 from holdfast.data.table import Table
@@ -34,7 +34,7 @@ def find_leaves(
         rows = encode_rows(
             X, tree.schema, used.tolist(), handle_unknown=handle_unknown, handle_missing=handle_missing
         )
-    return Routes.of(tree, used).leaves(frozen(rows), frozen(np.arange(len(rows), dtype=np.int32)))
+    return Routes.of(tree, used).leaves(freeze(rows), freeze(np.arange(len(rows), dtype=np.int32)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,14 +71,14 @@ class Routes:
 
         # Read-only, contiguous and of the same types for every caller: then the kernel is compiled just once.
         nodes = (
-            frozen(self.feature),
-            frozen(self.threshold),
-            frozen(self.left),
-            frozen(self.right),
-            frozen(self.missing_left),
-            frozen(self.set_start),
-            frozen(self.n_categories),
-            frozen(self.in_set),
+            freeze(self.feature),
+            freeze(self.threshold),
+            freeze(self.left),
+            freeze(self.right),
+            freeze(self.missing_left),
+            freeze(self.set_start),
+            freeze(self.n_categories),
+            freeze(self.in_set),
         )
         leaves = np.empty(len(rows), np.int32)
         for begin in range(0, len(rows), MOST_ROWS):

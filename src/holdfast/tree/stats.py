@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast._arrays import BoolArray, FloatArray, IntArray, LongArray, frozen, without_last_digits
+from holdfast._arrays import BoolArray, FloatArray, IntArray, LongArray, freeze, round_last_digits
 from holdfast.tree.tree import Tree
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def score_classes(value: FloatArray, loss_matrix: FloatArray | None) -> FloatArr
     >>> score_classes(np.array([[0.75, 0.25]]), np.array([[0.0, 1.0], [4.0, 0.0]]))
     array([[-1.  , -0.75]])
     """
-    return value if loss_matrix is None else without_last_digits(-expected_losses(value, loss_matrix))
+    return value if loss_matrix is None else round_last_digits(-expected_losses(value, loss_matrix))
 
 
 def expected_losses(value: FloatArray, loss_matrix: FloatArray) -> FloatArray:
@@ -98,7 +98,7 @@ def class_counts(tree: Tree) -> FloatArray:
     """
     if tree.observed is not None:
         return tree.observed
-    return frozen(tree.value * tree.count[:, None])
+    return freeze(tree.value * tree.count[:, None])
 
 
 def set_class_counts(tree: Tree, counts: FloatArray) -> Tree:

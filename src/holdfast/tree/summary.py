@@ -6,7 +6,7 @@ from textwrap import wrap
 
 import numpy as np
 
-from holdfast._arrays import FloatArray, scaled, unscaled
+from holdfast._arrays import FloatArray, scale_back, scale_to_unit
 from holdfast.tree.rules import list_warnings
 from holdfast.tree.tree import LEAF, Tree
 
@@ -54,7 +54,7 @@ def _summary(tree: Tree) -> TreeSummary:
     leaves = tree.feature == LEAF
     n_rows = float(tree.count[0])
     # Leaves share the rows as they share the weight.
-    weight, _ = scaled(tree.weight)
+    weight, _ = scale_to_unit(tree.weight)
     rows = weight[leaves] * (n_rows / float(weight[0])) if weight[0] > 0 else weight[leaves]
     n_errors = None
     if tree.schema.target.is_classes:
@@ -65,8 +65,8 @@ def _summary(tree: Tree) -> TreeSummary:
     else:
         # Members of boosted models know no impurity, and an absolute error is no deviance.
         is_known = tree.criterion in _FACTORS and bool(tree.impurity.any() or tree.n_nodes == 1)
-        impurity, exponent = scaled(tree.impurity)
-        total = float(unscaled(rows @ impurity[leaves] * _FACTORS.get(tree.criterion, nan), exponent))
+        impurity, exponent = scale_to_unit(tree.impurity)
+        total = float(scale_back(rows @ impurity[leaves] * _FACTORS.get(tree.criterion, nan), exponent))
         deviance = total if is_known else nan
     used = np.unique(tree.feature[~leaves])
     return TreeSummary(

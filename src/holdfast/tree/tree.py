@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast._arrays import BoolArray, FloatArray, IntArray, LongArray, frozen, scaled, unscaled
+from holdfast._arrays import BoolArray, FloatArray, IntArray, LongArray, freeze, scale_back, scale_to_unit
 from holdfast.data.schema import Label, Schema
 from holdfast.errors import SchemaMismatch
 
@@ -178,7 +178,7 @@ class Tree(EditMixin):
 
     def __post_init__(self) -> None:
         own = vars(self)
-        own.update({name: frozen(entry) for name, entry in own.items() if isinstance(entry, np.ndarray)})
+        own.update({name: freeze(entry) for name, entry in own.items() if isinstance(entry, np.ndarray)})
         target = self.schema.target
         if target.positive is None and len(target.classes) == 2 and self.criterion != "density":
             # A tree on a schema that no table chose it for: written by hand, adopted, or of an old file.
@@ -232,7 +232,7 @@ class Tree(EditMixin):
         inner = np.flatnonzero(self.feature != LEAF).astype(np.int32)
         parent[self.left[inner]] = inner
         parent[self.right[inner]] = inner
-        return frozen(parent)
+        return freeze(parent)
 
     @property
     def is_posterior(self) -> bool:
@@ -251,7 +251,7 @@ class Tree(EditMixin):
         if self.observed is None:
             return self.value
         total = self.observed.sum(axis=1, keepdims=True)
-        return frozen(np.where(total > 0, self.observed / np.where(total > 0, total, 1.0), self.value))
+        return freeze(np.where(total > 0, self.observed / np.where(total > 0, total, 1.0), self.value))
 
     @cached_property
     def node_depth(self) -> IntArray:
@@ -259,7 +259,7 @@ class Tree(EditMixin):
         depth = [0] * self.n_nodes
         for node, parent in enumerate(self.parent.tolist()):  # preorder: a parent stands before its children
             depth[node] = depth[parent] + 1 if node else 0
-        return frozen(np.array(depth, np.int32))
+        return freeze(np.array(depth, np.int32))
 
     @cached_property
     def subtree_end(self) -> IntArray:
@@ -269,7 +269,7 @@ class Tree(EditMixin):
         for node in range(self.n_nodes - 1, -1, -1):  # preorder: children stand after their parent
             if right[node] != LEAF:
                 end[node] = end[right[node]]
-        return frozen(np.array(end, np.int32))
+        return freeze(np.array(end, np.int32))
 
     @cached_property
     def depth(self) -> int:
@@ -280,7 +280,7 @@ class Tree(EditMixin):
     def mean_path_length(self) -> float:
         """Number of questions asked of a row, averaged over the training weight."""
         leaves = self.feature == LEAF
-        weight, _ = scaled(self.weight[leaves])
+        weight, _ = scale_to_unit(self.weight[leaves])
         total = weight.sum()
         return float(self.node_depth[leaves] @ weight / total) if total else 0.0
 
@@ -316,12 +316,15 @@ class Tree(EditMixin):
         """
         from holdfast.tree.stats import majority
 
-        return frozen(majority(self) if self.given_outcome is None else self.given_outcome)
+        return freeze(majority(self) if self.given_outcome is None else self.given_outcome)
 
     @property
     def scaled_decreases(self) -> tuple[FloatArray, int]:
         """The decreases times 2 ** -exponent, which no weight or impurity is too large for; the exponent."""
-        (weight, of_weight), (impurity, of_impurity) = scaled(self.weight), scaled(self.impurity)
+        (weight, of_weight), (impurity, of_impurity) = (
+            scale_to_unit(self.weight),
+            scale_to_unit(self.impurity),
+        )
         risk = weight * impurity
         inner = np.flatnonzero(self.feature != LEAF)
         decrease = risk[inner] - risk[self.left[inner]] - risk[self.right[inner]]
@@ -329,17 +332,17 @@ class Tree(EditMixin):
         decrease[np.abs(decrease) <= NOTHING * risk[inner]] = 0.0
         total = np.zeros(len(self.schema.features))
         np.add.at(total, self.feature[inner], decrease)
-        return frozen(total), of_weight + of_impurity
+        return freeze(total), of_weight + of_impurity
 
     @property
     def decreases(self) -> FloatArray:
         """The decrease of impurity, times weight, that each feature brought."""
-        return unscaled(*self.scaled_decreases)
+        return scale_back(*self.scaled_decreases)
 
     @property
     def importances(self) -> FloatArray:
         """Fraction of the decrease of impurity that each feature brought; they sum to 1, or 0 for a leaf."""
-        return frozen(fractions_of(self.scaled_decreases[0]))
+        return freeze(fractions_of(self.scaled_decreases[0]))
 
     def with_schema(self, schema: Schema) -> Tree:
         """The same tree measured on another schema, which holds all its features, categories and classes."""

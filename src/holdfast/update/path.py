@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from holdfast._arrays import FloatArray, IntArray, LongArray, frozen
+from holdfast._arrays import FloatArray, IntArray, LongArray, freeze
 from holdfast.data.table import Table
 from holdfast.distance.costs import DistanceSettings
 from holdfast.distance.distance import distances_between
@@ -330,7 +330,7 @@ def keep_leaf_classes(tree: Tree, deployed: Tree, rows: Taught, budget: float) -
         return tree
     value, outcome = tree.value.copy(), tree.outcome.copy()
     value[kept], outcome[kept] = (1.0 - tied, tied), before[kept]
-    steady = set_outcome(tree.replace(value=frozen(value), given_outcome=None), outcome)
+    steady = set_outcome(tree.replace(value=freeze(value), given_outcome=None), outcome)
     return enforce_monotonicity(steady, find_common_leaves(steady, deployed))
 
 

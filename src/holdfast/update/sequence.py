@@ -24,8 +24,8 @@ from holdfast._choices import (
 from holdfast._text import fixed_text, loss_text, number_text, pluralize, printable, quoted
 from holdfast._view import Picture, Section, TextTable, View, ViewMixin, explain_headings
 from holdfast.data.folds import join_small_stages, subset_groups
-from holdfast.data.row_keys import copies_as_groups
-from holdfast.data.row_order import canonical
+from holdfast.data.row_keys import group_copies
+from holdfast.data.row_order import canonicalize_rows
 from holdfast.data.table import Table
 from holdfast.data.target import count_effective_rows
 from holdfast.distance.costs import DistanceSettings
@@ -381,8 +381,8 @@ class StageRows:
 
 
 def _in_order(rows: RowsLearnt) -> RowsLearnt:
-    table, in_order, copies = canonical(rows.table, [] if rows.groups is None else [rows.groups])
-    return RowsLearnt(table, in_order[0] if in_order else copies_as_groups(table, copies))
+    table, in_order, copies = canonicalize_rows(rows.table, [] if rows.groups is None else [rows.groups])
+    return RowsLearnt(table, in_order[0] if in_order else group_copies(table, copies))
 
 
 # -- A sequence of trees -------------------------------------------------------------------------------------

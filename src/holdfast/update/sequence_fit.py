@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from holdfast._arrays import BoolArray, FloatArray, LongArray, without_last_digits
+from holdfast._arrays import BoolArray, FloatArray, LongArray, round_last_digits
 from holdfast._choices import SHORTEST_PATH
 from holdfast.data.table import Table
 from holdfast.distance.costs import DistanceSettings
@@ -215,7 +215,7 @@ class StageData:
         distances = distance_settings(self.settings, [self.student])
         search = UpdateSearch(self.rows, self.student, self.student, distances)
         losses = [search.loss(tree) for tree in self.rows.lesson.refit(list(trees))]
-        return without_last_digits(np.array(losses))
+        return round_last_digits(np.array(losses))
 
     def fit_leaf_values(self, trees: Sequence[Tree]) -> list[Tree]:
         """The trees with the leaf values of this stage."""

@@ -14,9 +14,9 @@ from holdfast._arrays import BoolArray, LongArray
 from holdfast._random import Branch
 from holdfast._text import decimals_of_errors, fixed_text, loss_text, percent_text, pluralize
 from holdfast._view import Section, TextTable, View, ViewMixin, explain_headings
-from holdfast.data.folds import assign_strata, random_positions, select_below, subset_groups
-from holdfast.data.row_keys import copies_as_groups, unit_keys
-from holdfast.data.row_order import canonical, fixed_order
+from holdfast.data.folds import assign_strata, draw_positions, select_below, subset_groups
+from holdfast.data.row_keys import group_copies, unit_keys
+from holdfast.data.row_order import canonicalize_rows, find_fixed_order
 from holdfast.data.table import Table
 from holdfast.data.target import count_effective_rows
 from holdfast.distance.costs import DistanceSettings
@@ -212,14 +212,14 @@ def update_tree(
 def _in_order(rows: UpdateData) -> UpdateData:
     """The rows in one order, whatever order they came in; copies of a row as one group."""
     given = [rows.is_new.astype(np.int64), *([] if rows.groups is None else [rows.groups])]
-    table, in_order, copies = canonical(rows.table, given)
-    groups = in_order[1] if rows.groups is not None else copies_as_groups(table, copies)
+    table, in_order, copies = canonicalize_rows(rows.table, given)
+    groups = in_order[1] if rows.groups is not None else group_copies(table, copies)
     return UpdateData(table, groups, in_order[0] == 1)
 
 
 def _new_rows(rows: UpdateData) -> Table:
     new = rows.table.subset(rows.is_new)
-    return new.subset(fixed_order(new))
+    return new.subset(find_fixed_order(new))
 
 
 def _held_out(rows: UpdateData, settings: StabilitySettings, update: UpdateSettings) -> BoolArray:
@@ -227,7 +227,7 @@ def _held_out(rows: UpdateData, settings: StabilitySettings, update: UpdateSetti
     if update.validation is None:
         return np.zeros(rows.table.n_rows, np.bool_)
     keys = unit_keys(rows.table, rows.groups)
-    position = random_positions(assign_strata(rows.table), keys, (settings.seed, Branch.UPDATE_VALIDATION))
+    position = draw_positions(assign_strata(rows.table), keys, (settings.seed, Branch.UPDATE_VALIDATION))
     held_out = select_below(position, float(update.validation)) & rows.is_new
     return held_out if not held_out.all() else np.zeros_like(held_out)
 

@@ -13,16 +13,16 @@ from holdfast._random import stream_key
 from holdfast.data.row_keys import (
     CLASS_STEP,
     STEP,
-    copies_as_groups,
+    draw_bits,
+    draw_poisson_counts,
+    draw_uniforms,
+    group_copies,
     label_keys,
-    lowest,
-    mix,
-    permutation,
-    poisson_counts,
-    random_bits,
+    mix_bits,
+    permute_rows,
     row_hashes,
     row_keys,
-    uniforms,
+    select_lowest,
     unit_keys,
 )
 from holdfast.data.table import Table
@@ -75,10 +75,10 @@ def table_of(frame: pd.DataFrame, **kwargs: Any) -> Table:
 
 def test_mixing_is_the_end_of_splitmix64():
     values = np.array([0, 1, 2**63, MASK, 0x123456789ABCDEF], np.uint64)
-    assert mix(values).tolist() == [mixed_by_hand(int(value)) for value in values]
+    assert mix_bits(values).tolist() == [mixed_by_hand(int(value)) for value in values]
     # The published first outputs of splitmix64 from the state 0.
     states = (np.arange(1, 4, dtype=np.uint64)) * STEP
-    assert mix(states).tolist() == [0xE220A8397B1DCDAF, 0x6E789E6AA1B965F4, 0x06C45D188009454F]
+    assert mix_bits(states).tolist() == [0xE220A8397B1DCDAF, 0x6E789E6AA1B965F4, 0x06C45D188009454F]
 
 
 def test_a_row_is_hashed_by_its_cells_in_the_order_of_the_names():
@@ -181,13 +181,13 @@ def test_all_rows_alike_and_a_single_row():
     assert len(np.unique(row_keys(alike))) == 50
     with pytest.warns(DataWarning, match="one class"):
         one = Table.from_arrays([[1.0]], ["a"])
-    assert poisson_counts(row_keys(one), (0, 1)).tolist() in ([1], [2], [3])
+    assert draw_poisson_counts(row_keys(one), (0, 1)).tolist() in ([1], [2], [3])
 
 
 def test_copies_as_a_group_share_the_key_of_the_first():
     table = Table.from_arrays([[1.0], [1.0], [2.0]], ["a", "a", "b"])
-    assert copies_as_groups(table, None) is None
-    groups = copies_as_groups(table, np.array([0, 0, 1]))
+    assert group_copies(table, None) is None
+    groups = group_copies(table, np.array([0, 0, 1]))
     assert groups is not None
     keys = row_keys(table)
     assert unit_keys(table, groups).tolist() == keys[[0, 0, 2]].tolist()
@@ -212,7 +212,7 @@ KEYS = {
 
 @pytest.mark.parametrize("keys", KEYS.values(), ids=KEYS)
 def test_random_numbers_are_even_and_independent(keys: np.ndarray):
-    drawn = np.array([uniforms(keys, (0, 50, sample)) for sample in range(60)])
+    drawn = np.array([draw_uniforms(keys, (0, 50, sample)) for sample in range(60)])
     assert drawn.min() >= 0
     assert drawn.max() < 1
     counts = np.histogram(drawn, 50, (0, 1))[0]
@@ -227,14 +227,14 @@ def test_random_numbers_are_even_and_independent(keys: np.ndarray):
 @pytest.mark.parametrize("keys", KEYS.values(), ids=KEYS)
 @pytest.mark.parametrize("rate", [0.3, 1.0, 4.0])
 def test_counts_are_where_the_random_number_stands_among_the_chances(keys: np.ndarray, rate: float):
-    expected = stats.poisson.ppf(uniforms(keys, (0, 1)), rate)
-    assert poisson_counts(keys, (0, 1), rate).tolist() == expected.tolist()
+    expected = stats.poisson.ppf(draw_uniforms(keys, (0, 1)), rate)
+    assert draw_poisson_counts(keys, (0, 1), rate).tolist() == expected.tolist()
 
 
 @pytest.mark.parametrize("keys", KEYS.values(), ids=KEYS)
 @pytest.mark.parametrize("rate", [0.3, 1.0, 4.0])
 def test_counts_are_those_of_a_poisson_distribution(keys: np.ndarray, rate: float):
-    counts = np.array([poisson_counts(keys, (3, sample), rate) for sample in range(60)])
+    counts = np.array([draw_poisson_counts(keys, (3, sample), rate) for sample in range(60)])
     n = counts.size
     assert abs(counts.mean() - rate) < 4 * np.sqrt(rate / n)
     assert abs(counts.var() - rate) < 5 * np.sqrt((rate + 2 * rate**2) / n)
@@ -246,7 +246,7 @@ def test_counts_are_those_of_a_poisson_distribution(keys: np.ndarray, rate: floa
 
 @pytest.mark.parametrize("keys", KEYS.values(), ids=KEYS)
 def test_every_row_is_among_the_lowest_as_often(keys: np.ndarray):
-    taken = np.array([lowest(keys, (1, sample), 500) for sample in range(200)])
+    taken = np.array([select_lowest(keys, (1, sample), 500) for sample in range(200)])
     assert (taken.sum(axis=1) == 500).all()
     of_row = taken.sum(axis=0)
     assert abs(of_row.var() / (200 * 0.25 * 0.75) - 1) < 5 * np.sqrt(2 / 2_000)
@@ -255,7 +255,7 @@ def test_every_row_is_among_the_lowest_as_often(keys: np.ndarray):
 def test_bits_are_those_of_the_stream():
     key = 987654321
     by_hand = mixed_by_hand(key ^ stream_key(5, 6, 7))
-    assert int(random_bits(np.array([key], np.uint64), (5, 6, 7))[0]) == by_hand
+    assert int(draw_bits(np.array([key], np.uint64), (5, 6, 7))[0]) == by_hand
     assert stream_key(5, 6, 7) != stream_key(5, 6) != stream_key(6, 6)
 
 
@@ -265,17 +265,20 @@ def test_bits_are_those_of_the_stream():
 def test_rows_that_stay_keep_their_draws():
     keys = KEYS["rows"]
     stay = np.random.default_rng(0).random(len(keys)) < 0.98
-    assert (poisson_counts(keys[stay], (0, 1)) == poisson_counts(keys, (0, 1))[stay]).all()
-    half, of_all = lowest(keys[stay], (0, 1), int(stay.sum()) // 2), lowest(keys, (0, 1), 1_000)[stay]
+    assert (draw_poisson_counts(keys[stay], (0, 1)) == draw_poisson_counts(keys, (0, 1))[stay]).all()
+    half, of_all = (
+        select_lowest(keys[stay], (0, 1), int(stay.sum()) // 2),
+        select_lowest(keys, (0, 1), 1_000)[stay],
+    )
     assert np.count_nonzero(half != of_all) < 20
     # All at the border: those that changed have random numbers next to each other.
-    drawn = uniforms(keys[stay], (0, 1))[half != of_all]
+    drawn = draw_uniforms(keys[stay], (0, 1))[half != of_all]
     assert np.abs(drawn - 0.5).max(initial=0.0) < 0.05
 
 
 def test_groups_are_drawn_whole():
     groups = np.repeat(label_keys([f"p{number}" for number in range(40)]), 5)
-    counts, low = poisson_counts(groups, (0, 1)), lowest(groups, (0, 1), 10)
+    counts, low = draw_poisson_counts(groups, (0, 1)), select_lowest(groups, (0, 1), 10)
     assert (counts.reshape(40, 5) == counts.reshape(40, 5)[:, :1]).all()
     assert low.sum() == 50
     assert (low.reshape(40, 5).sum(axis=1) % 5 == 0).all()
@@ -283,15 +286,15 @@ def test_groups_are_drawn_whole():
 
 def test_a_permutation_is_one_circle_and_changes_where_rows_left_alone():
     keys = KEYS["rows"][:500]
-    taken = permutation(keys, (0, 1))
+    taken = permute_rows(keys, (0, 1))
     assert sorted(taken.tolist()) == list(range(500))
     assert (taken != np.arange(500)).all()
     stay = np.arange(500) % 50 != 7
     rows = np.flatnonzero(stay)
-    assert np.count_nonzero(rows[permutation(keys[stay], (0, 1))] != taken[stay]) <= 10
-    assert permutation(keys[:1], (0, 1)).tolist() == [0]
+    assert np.count_nonzero(rows[permute_rows(keys[stay], (0, 1))] != taken[stay]) <= 10
+    assert permute_rows(keys[:1], (0, 1)).tolist() == [0]
     # Another row is taken from as often as any other.
-    drawn = np.array([permutation(keys[:5], (sample,)) for sample in range(4_000)])
+    drawn = np.array([permute_rows(keys[:5], (sample,)) for sample in range(4_000)])
     for row in range(5):
         counts = np.bincount(drawn[:, row], minlength=5)
         assert counts[row] == 0
@@ -301,7 +304,7 @@ def test_a_permutation_is_one_circle_and_changes_where_rows_left_alone():
 def test_where_nothing_would_be_drawn_one_is():
     keys = np.arange(3, dtype=np.uint64)
     for sample in range(100):
-        counts = poisson_counts(keys, (sample,), rate=0.01)
+        counts = draw_poisson_counts(keys, (sample,), rate=0.01)
         assert counts.sum() >= 1
         if counts.sum() == 1:
-            assert counts.argmax() == uniforms(keys, (sample,)).argmax()
+            assert counts.argmax() == draw_uniforms(keys, (sample,)).argmax()

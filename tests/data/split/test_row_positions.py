@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.data.folds import assign_folds, assign_strata, random_positions, select_below
+from holdfast.data.folds import assign_folds, assign_strata, draw_positions, select_below
 from holdfast.data.table import Table
 
 FRACTIONS = (0.1, 0.25, 1 / 3, 0.5, 0.67, 0.9)
@@ -41,7 +41,7 @@ def test_every_stratum_gives_its_fraction_to_within_one_row(
 ):
     strata = numbered(of_stratum)
     strata = strata[random.sample(range(len(strata)), len(strata))]
-    place = random_positions(strata, own_keys(len(strata)), (seed, 1))
+    place = draw_positions(strata, own_keys(len(strata)), (seed, 1))
     assert ((place >= 0) & (place < 1)).all()
     for stratum, size in enumerate(of_stratum):
         taken = np.count_nonzero(place[strata == stratum] < fraction)
@@ -51,7 +51,7 @@ def test_every_stratum_gives_its_fraction_to_within_one_row(
 @given(sizes, st.sampled_from(FRACTIONS), seeds)
 def test_rows_of_a_group_have_one_position(of_group: list[int], fraction: float, seed: int):
     groups = numbered(of_group)
-    place = random_positions(np.zeros(len(groups), np.int64), groups.astype(np.uint64), (seed,))
+    place = draw_positions(np.zeros(len(groups), np.int64), groups.astype(np.uint64), (seed,))
     assert all(len(set(place[groups == group])) == 1 for group in range(len(of_group)))
     # One stratum: the fraction is met to within the largest group.
     assert abs(np.count_nonzero(place < fraction) - fraction * len(groups)) <= max(of_group)
@@ -59,23 +59,23 @@ def test_rows_of_a_group_have_one_position(of_group: list[int], fraction: float,
 
 def test_many_tiny_strata_do_not_all_give_to_the_same_side():
     # 400 strata of one row: a quarter of the rows, give or take a few, are below a quarter.
-    place = random_positions(np.arange(400), own_keys(400), (0,))
+    place = draw_positions(np.arange(400), own_keys(400), (0,))
     assert 70 <= np.count_nonzero(place < 0.25) <= 130
-    place = random_positions(numbered([3] * 200), own_keys(600), (1,))
+    place = draw_positions(numbered([3] * 200), own_keys(600), (1,))
     assert 160 <= np.count_nonzero(place < 1 / 3) <= 240
 
 
 def test_other_seeds_and_branches_give_other_positions():
     strata = numbered([20, 20])
     streams = ((0, 1), (0, 2), (1, 1), (0, 1, 0))
-    drawn = [random_positions(strata, own_keys(40), stream).tolist() for stream in streams]
+    drawn = [draw_positions(strata, own_keys(40), stream).tolist() for stream in streams]
     assert len({tuple(place) for place in drawn}) == 4
-    assert random_positions(strata, own_keys(40), (0, 1)).tolist() == drawn[0]
+    assert draw_positions(strata, own_keys(40), (0, 1)).tolist() == drawn[0]
 
 
 def test_a_group_of_two_strata_counts_for_the_lowest():
     strata, groups = np.array([1, 0, 1, 1]), np.array([0, 0, 1, 2])
-    place = random_positions(strata, groups.astype(np.uint64), (3,))
+    place = draw_positions(strata, groups.astype(np.uint64), (3,))
     # Group 0 alone is stratum 0; groups 1 and 2 share stratum 1 and stand half a circle apart.
     assert (place[2] - place[3]) % 1.0 == pytest.approx(0.5)
 
@@ -84,22 +84,22 @@ def test_rows_that_stay_hardly_move():
     strata, keys = numbered([300, 700]), own_keys(1_000)
     stay = np.random.default_rng(0).random(1_000) < 0.98
     before, after = (
-        random_positions(strata, keys, (0,))[stay],
-        random_positions(strata[stay], keys[stay], (0,)),
+        draw_positions(strata, keys, (0,))[stay],
+        draw_positions(strata[stay], keys[stay], (0,)),
     )
     moved = np.abs(before - after)
     assert np.minimum(moved, 1 - moved).max() < 0.02
     assert np.count_nonzero(assign_folds(before, 5) != assign_folds(after, 5)) < 30
     # In whatever order they come, and whichever stratum is the rarer.
-    turned = random_positions(1 - strata[::-1], keys[::-1], (0,))[::-1]
-    assert (turned == random_positions(strata, keys, (0,))).all()
+    turned = draw_positions(1 - strata[::-1], keys[::-1], (0,))[::-1]
+    assert (turned == draw_positions(strata, keys, (0,))).all()
 
 
 def test_a_row_alone_in_its_stratum_keeps_its_position():
     keys = own_keys(100)
-    whole = random_positions(np.arange(100), keys, (0,))
+    whole = draw_positions(np.arange(100), keys, (0,))
     stay = np.arange(100) % 3 != 0
-    assert (random_positions(np.arange(100)[stay], keys[stay], (0,)) == whole[stay]).all()
+    assert (draw_positions(np.arange(100)[stay], keys[stay], (0,)) == whole[stay]).all()
 
 
 # -- strata --------------------------------------------------------------------------------------------------

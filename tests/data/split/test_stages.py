@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.data.folds import (
-    early_stages,
+    find_early_stages,
+    find_late_stages,
     join_small_stages,
-    late_stages,
     list_stage_labels,
     rank_stages,
     read_stage,
@@ -69,14 +69,14 @@ def test_stages_are_numbered_in_their_order(name: str):
 def test_the_last_stages_hold_at_most_the_fraction_and_the_last_is_always_late(
     rows_of: list[int], fraction: float, n_late: int
 ):
-    late = late_stages(numbered(rows_of), fraction)
+    late = find_late_stages(numbered(rows_of), fraction)
     assert late.sum() == sum(rows_of[-n_late:])
     assert late[-rows_of[-1] :].all()
 
 
 def test_one_stage_has_no_late_rows():
     with pytest.raises(DataError, match="stage has one value for all rows"):
-        late_stages(np.zeros(5, np.int64), 0.5)
+        find_late_stages(np.zeros(5, np.int64), 0.5)
 
 
 def test_flags_are_two_stages():
@@ -136,12 +136,12 @@ def test_what_is_no_stage_raises_an_error(stage: Any, message: str):
     ],
 )
 def test_early_stages_hold_the_fraction_and_never_the_last(stage: list[int], fraction: float, n_early: int):
-    assert early_stages(np.array(stage), fraction).tolist() == [value < n_early for value in stage]
+    assert find_early_stages(np.array(stage), fraction).tolist() == [value < n_early for value in stage]
 
 
 def test_one_stage_has_nothing_before_it():
     with pytest.raises(DataError, match="stage has one value"):
-        early_stages(np.zeros(5, np.int64), 0.5)
+        find_early_stages(np.zeros(5, np.int64), 0.5)
 
 
 def test_stages_written_as_text_are_in_the_order_of_their_numbers():

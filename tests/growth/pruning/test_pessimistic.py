@@ -10,7 +10,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from holdfast.data.resampling import Units, bootstrap_counts
+from holdfast.data.resampling import Units, draw_counts
 from holdfast.data.schema import Feature, Schema, Target
 from holdfast.data.table import Table
 from holdfast.errors import ParameterError, SchemaMismatch
@@ -424,7 +424,7 @@ def test_bootstrap_samples_are_pruned_on_the_rows_they_drew(
     trees = grow_bootstraps(table, growth, 2, random_state=seed)
     bare = grow_bootstraps(table, replace(growth, pruning_confidence=None), 2, random_state=seed)
     for index, tree in enumerate(trees):
-        counts = bootstrap_counts(repeats, Units.of(table), (seed, index))
+        counts = draw_counts(repeats, Units.of(table), (seed, index))
         confidence = growth.pruning_confidence or 0.0
         pruning = Pruning(bare[index], table, counts.tolist(), [1] * table.n_rows, confidence)
         assert_pruned_alike(tree, pruning)

@@ -8,8 +8,8 @@ import pytest
 from sklearn.metrics import r2_score, roc_auc_score
 
 from holdfast._random import Branch
-from holdfast.data.resampling import Units, bootstrap_counts
-from holdfast.data.row_order import canonical
+from holdfast.data.resampling import Units, draw_counts
+from holdfast.data.row_order import canonicalize_rows
 from holdfast.data.table import Table
 from holdfast.distance.distance import tree_distance
 from holdfast.errors import ParameterError
@@ -43,13 +43,13 @@ def all_bits(trained: StableTrees) -> list[Any]:
 
 def by_hand(table: Table, rows: np.ndarray, branch: int, number: int) -> Tree:
     """Tree `number` of a collection: grown on a table of the rows that were drawn for it."""
-    counts = bootstrap_counts(rows.astype(np.int32), Units.of(table), (PAPER.seed, branch, number))
+    counts = draw_counts(rows.astype(np.int32), Units.of(table), (PAPER.seed, branch, number))
     return grow(table.subset(np.repeat(np.arange(table.n_rows), counts)), RULES)
 
 
 def in_order(holdout: np.ndarray) -> tuple[Table, np.ndarray]:
     """The table and the holdout in the order that training gives them."""
-    table, (flags,), _ = canonical(TABLE, [holdout.astype(np.int64)])
+    table, (flags,), _ = canonicalize_rows(TABLE, [holdout.astype(np.int64)])
     return table, flags == 1
 
 

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from holdfast._arrays import FloatArray, IntArray, LongArray, without_last_digits
+from holdfast._arrays import FloatArray, IntArray, LongArray, round_last_digits
 from holdfast._random import Stream
-from holdfast.data.resampling import Units, all_counts
+from holdfast.data.resampling import Units, draw_all_counts
 from holdfast.data.schema import Target
 from holdfast.data.table import Table
 from holdfast.distance.costs import fraction_of_range
@@ -196,7 +196,7 @@ class DistillationTask:
         return [Student(tree, leaves_path(own).step) for tree, own in zip(trees, grown, strict=True)]
 
     def _sampled(self, repeats: IntArray, units: Units, stream: Stream, numbers: list[int]) -> list[Tree]:
-        return self._grown(all_counts(repeats, units, [(*stream, number) for number in numbers]))
+        return self._grown(draw_all_counts(repeats, units, [(*stream, number) for number in numbers]))
 
     def _grown(self, samples: list[IntArray]) -> list[Tree]:
         copies = [np.repeat(counts, self.n_copies).astype(np.int32) for counts in samples]
@@ -402,7 +402,7 @@ def set_posterior_values(tree: Tree, table: Table, repeats: IntArray, weight: Fl
         value = np.stack([1.0 - second, second], axis=1)
     elif is_classes and tree.loss_matrix is None:
         value = _with_clear_majority(value, rows_mean, n_rows)
-    value = _values(without_last_digits(value), target)
+    value = _values(round_last_digits(value), target)
     impurity = class_impurity(get_criterion(tree.criterion, True), value) if is_classes else tree.impurity
     return enforce_monotonicity(
         tree.replace(value=value, impurity=impurity, given_outcome=None, teacher_mean=tree.value)
@@ -416,7 +416,7 @@ def _effective_rows(tree: Tree, repeats: IntArray, weight: FloatArray, leaf: Int
     sums = np.zeros((tree.n_nodes, 2))
     np.add.at(sums, leaf, np.column_stack([weight, squares]))
     add_to_ancestors(tree, sums)
-    return without_last_digits(
+    return round_last_digits(
         np.divide(sums[:, 0] ** 2, sums[:, 1], out=np.zeros(len(sums)), where=sums[:, 1] > 0)
     )
 
@@ -473,8 +473,8 @@ def compute_moments(
     add_to_ancestors(tree, sums)
     mean = sums[:, 2:] / np.where(sums[:, :1] > 0, sums[:, :1], 1.0)
     square = sums[:, 1] / np.where(sums[:, 0] > 0, sums[:, 0], 1.0)
-    deviation = without_last_digits(np.sqrt(np.maximum(square - mean[:, 0] ** 2, 0.0)))
-    mean = np.where(sums[:, :1] > 0, _values(without_last_digits(mean), target), tree.value)
+    deviation = round_last_digits(np.sqrt(np.maximum(square - mean[:, 0] ** 2, 0.0)))
+    mean = np.where(sums[:, :1] > 0, _values(round_last_digits(mean), target), tree.value)
     return mean, deviation if target.is_classes else target.high * deviation - target.low * deviation
 
 

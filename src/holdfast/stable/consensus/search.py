@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from holdfast._arrays import BoolArray, FloatArray, IntArray, KeyArray, LongArray, frozen
+from holdfast._arrays import BoolArray, FloatArray, IntArray, KeyArray, LongArray, freeze
 from holdfast.data.schema import Feature
 from holdfast.data.table import Table
 from holdfast.distance.costs import DistanceSettings, fraction_of_range
@@ -199,7 +199,7 @@ class ConsensusProblem:
             everything,
             sum_squares(lesson.answers, lesson.weight),
             max(tree.n_leaves for tree in trees),
-            frozen(np.array(sorted(held), np.int64)),
+            freeze(np.array(sorted(held), np.int64)),
             keep_interactions(make_guide(lesson.lesson, lesson.rules)),
         )
 

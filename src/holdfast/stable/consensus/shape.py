@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from holdfast._arrays import BoolArray, FloatArray, IntArray, LongArray, without_last_digits
+from holdfast._arrays import BoolArray, FloatArray, IntArray, LongArray, round_last_digits
 from holdfast.data.row_keys import row_hashes
 from holdfast.data.table import Table
 from holdfast.stable.consensus.distil import DistillationTask, compute_moments
@@ -136,7 +136,7 @@ def _added(tree: Tree, explained: FloatArray) -> FloatArray:
     """What each split adds to what is explained, as if its sides were leaves; 0 at a leaf."""
     below = explained[tree.left] + explained[tree.right]
     added = np.where(tree.feature == LEAF, 0.0, below - explained)
-    return without_last_digits(np.maximum(added, 0.0))
+    return round_last_digits(np.maximum(added, 0.0))
 
 
 def explained_at(tree: Tree, lesson: DistillationTask) -> FloatArray:

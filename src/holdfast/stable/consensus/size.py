@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from holdfast._arrays import BoolArray, FloatArray, LongArray, frozen
+from holdfast._arrays import BoolArray, FloatArray, LongArray, freeze
 from holdfast._choices import MOST_LEAVES
 from holdfast._text import estimate_text, number_text
 from holdfast._view import TextTable, View, ViewMixin
@@ -36,7 +36,7 @@ class SizeChoice(ViewMixin):
 
     def __post_init__(self) -> None:
         for name in ("sizes", "explained", "difference", "difference_error"):
-            object.__setattr__(self, name, frozen(getattr(self, name)))
+            object.__setattr__(self, name, freeze(getattr(self, name)))
 
     def __len__(self) -> int:
         return len(self.sizes)

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from holdfast._arrays import BoolArray, FloatArray, KeyArray, LongArray, scaled
+from holdfast._arrays import BoolArray, FloatArray, KeyArray, LongArray, scale_to_unit
 from holdfast._choices import TEACHER_NAMES
-from holdfast._random import Branch, Stream, derived_seed
+from holdfast._random import Branch, Stream, derive_seed
 from holdfast._text import quoted
 from holdfast.data.folds import subset_groups
-from holdfast.data.row_keys import lowest, row_hashes, unit_keys
+from holdfast.data.row_keys import row_hashes, select_lowest, unit_keys
 from holdfast.data.schema import Target
 from holdfast.data.table import Table
 from holdfast.data.target import are_repetitions
@@ -229,7 +229,7 @@ def _penalised(data: TeacherData, c: float, *, is_kernel: bool) -> FloatArray:
     table, keys = data.table, unit_keys(data.table, data.groups)
     if table.n_rows > MOST_FITTED:
         n_drawn = round(MOST_FITTED / table.n_rows * len(np.unique(keys)))
-        drawn = lowest(keys, (SEED, Branch.TEACHER_ROWS), n_drawn)
+        drawn = select_lowest(keys, (SEED, Branch.TEACHER_ROWS), n_drawn)
         if len(np.unique(table.target[drawn])) > 1:
             table, keys = table.subset(drawn), keys[drawn]
     # One thread: sums of floats must not depend on how many there are.
@@ -293,7 +293,7 @@ def _foreign(data: TeacherData, estimator: Any) -> FloatArray:
     design = DesignMatrix.of(table)
     matrix, predicted_matrix = design.dense(table), design.dense(data.predicted)
     if model.get_params(deep=False).get("random_state", 0) is None:
-        model.set_params(random_state=derived_seed(SEED, Branch.TEACHER_ESTIMATOR) % 2**31)
+        model.set_params(random_state=derive_seed(SEED, Branch.TEACHER_ESTIMATOR) % 2**31)
     is_weighted = table.weight is not None and has_fit_parameter(model, "sample_weight")
     weight = {"sample_weight": table.weight} if is_weighted else {}
     if not data.is_classes:
@@ -508,7 +508,7 @@ def _columns(table: Table) -> Iterator[_Column]:
         if missing.all():
             continue
         middle = weighted_quantile(column[~missing], weight[~missing], 0.5) if missing.any() else 0.0
-        values, exponent = scaled(np.where(missing, middle, column))
+        values, exponent = scale_to_unit(np.where(missing, middle, column))
         mean = np.average(values, weights=weight)
         spread = np.sqrt(np.average((values - mean) ** 2, weights=weight))
         yield _Column(place, 0, exponent, middle, float(mean), float(spread), bool(missing.any()))
@@ -524,7 +524,7 @@ class Landmarks(NamedTuple):
     @classmethod
     def of(cls, matrix: Matrix, keys: KeyArray, stream: Stream, n_features: int) -> Landmarks:
         """Draw the landmarks by the keys of the rows, so that most stay when other rows come or go."""
-        drawn = lowest(keys, stream, min(N_LANDMARKS, max(len(keys) // 2, 1)))
+        drawn = select_lowest(keys, stream, min(N_LANDMARKS, max(len(keys) // 2, 1)))
         rows = matrix[drawn][:N_LANDMARKS]
         rows = rows if isinstance(rows, np.ndarray) else rows.toarray()
         gamma = WIDTH / max(n_features, 1)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from holdfast._arrays import BoolArray, FloatArray, IntArray, LongArray, without_last_digits
+from holdfast._arrays import BoolArray, FloatArray, IntArray, LongArray, round_last_digits
 from holdfast._choices import LEAF_VALUES, MOST_LEAVES, THRESHOLDS
 from holdfast._random import Branch
 from holdfast.data.folds import draw_folds, subset_groups
@@ -569,7 +569,7 @@ def _scores(rows: TrainingSet, metric: Metric, made: Sequence[Sequence[Tree]]) -
         scored = [metric.score(predict_for_metric(metric, tree, part), true_values) for tree in learnt]
         values.append([each.value for each in scored])
         errors.append([each.error for each in scored])
-    value = without_last_digits(np.mean(values, axis=0))
+    value = round_last_digits(np.mean(values, axis=0))
     error = np.mean(errors, axis=0)
     if rows.division.is_cross_fitted:
         # The same rows are held out several times over: only folds of one division are independent.
