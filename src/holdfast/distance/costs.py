@@ -1,4 +1,4 @@
-"""What two rules cost: how far apart they are, and what one costs that corresponds to none."""
+"""Distance of two rules, weight of an unmatched rule, and the settings of a comparison."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -15,7 +15,7 @@ from holdfast.errors import ParameterError, SchemaMismatch
 from holdfast.tree.rules import Condition, Rule
 from holdfast.tree.tree import Tree
 
-NOTHING = 2.0**-44  # the unit of the kernel: what costs less is rounding
+NOTHING = 2.0**-44  # the unit of the kernel: a smaller cost is rounding
 
 
 def rule_distance(p: Rule, q: Rule, *, label_weight: float, outcome: str | None = None) -> float:
@@ -41,8 +41,8 @@ def rule_distance(p: Rule, q: Rule, *, label_weight: float, outcome: str | None 
     --------
     >>> from holdfast import Table, grow, tree_rules
     >>> tree = grow(Table.from_arrays([[0.0], [30.0], [50.0], [100.0]], ["no", "no", "yes", "yes"]))
-    >>> p, q = tree_rules(tree)  # 0 to 40, and 40 to 100: the upper end moves by 60, the lower one by 40
-    >>> rule_distance(p, q, label_weight=2.0)  # (60 + 40) / (2 * 100), and another label
+    >>> p, q = tree_rules(tree)  # 0 to 40 and 40 to 100: the ends differ by 40 and by 60
+    >>> rule_distance(p, q, label_weight=2.0)  # (40 + 60) / (2 * 100), and another class
     2.5
     """
     outcome = check_outcome(p.target, "paper", label_weight, outcome)
@@ -153,7 +153,7 @@ def _check_one_schema(p: Rule, q: Rule) -> None:
         )
 
 
-# -- What a distance is measured by --------------------------------------------------------------------------
+# -- settings -----------------------------------------------------------------------------------------------
 
 MATCHINGS = ("paper", "cover", "metric")
 MOST_LABEL_WEIGHT = 1e6
@@ -198,7 +198,7 @@ def complete_settings(
     normalised: bool,
     depth: int | None,
 ) -> DistanceSettings:
-    """Fill in settings that were left open from the trees."""
+    """Fill in the settings that depend on the trees."""
     outcome = check_outcome(trees[0].schema.target, matching, label_weight, outcome)
     if depth is None:
         depth = max(1, *(tree.depth for tree in trees))
@@ -216,10 +216,6 @@ def check_outcome(target: Target, matching: str, label_weight: float | None, out
         what = "classes" if target.is_classes else "numbers"
         raise ParameterError(
             f"outcome={outcome!r} is not for trees that predict {what}: "
-            f"it must be {_choice(outcomes)}, or None."
+            f"it must be {' or '.join(map(repr, outcomes))}, or None."
         )
     return outcome or outcomes[0]
-
-
-def _choice(names: Sequence[str]) -> str:
-    return " or ".join(repr(name) for name in names)

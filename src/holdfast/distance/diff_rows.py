@@ -1,4 +1,4 @@
-"""What two trees make of the same rows: who gets another answer, and which tree is right more often."""
+"""Effect of a change of trees on given rows: predictions that change, scores, and shift of the population."""
 
 from __future__ import annotations
 
@@ -38,17 +38,17 @@ class RowChanges:
     """Effect of a change of trees on given rows, as fractions of their weight; NaN if unknown."""
 
     n_rows: int  # of a weight above 0
-    positive: Label | None  # the class that swap-ins come to
-    churn: float  # mean change of the answers; of numbers, in standard deviations of the target
-    mean_move: float  # the same in the unit of the target
+    positive: Label | None  # class of the swap-ins
+    churn: float  # mean absolute change of predictions; of numbers, in standard deviations of the target
+    mean_move: float  # the same in units of the target
     largest_move: float
-    leaf_changes: float  # rows that reach a leaf other than the one that corresponds to theirs
+    leaf_changes: float  # rows whose new leaf is not matched with their old one
     flips: float  # rows that get another class
-    negative_flips: float  # rows that were right and become wrong
-    positive_flips: float  # rows that were wrong and become right
-    swap_ins: float  # rows that come to the positive class
-    swap_outs: float  # rows that leave it
-    metric: Metric | None  # what the scores are; None without a target
+    negative_flips: float  # rows predicted right before and wrong now
+    positive_flips: float  # rows predicted wrong before and right now
+    swap_ins: float  # rows that are now predicted to be of the positive class
+    swap_outs: float  # rows that no longer are
+    metric: Metric | None  # of the scores; None without a target
     old_score: float  # greater is better: losses are negated
     old_error: float  # standard error
     new_score: float
@@ -59,12 +59,11 @@ class RowChanges:
     new_calibration: Calibration
     leaf_index: float  # population stability index over the leaves of the old tree
     leaf_shares: tuple[LeafShare, ...]
-    boxes: tuple[RowBox, ...]  # where answers change, exactly; the most changed rows first
+    boxes: tuple[RowBox, ...]  # exact sets of rows whose prediction changes, the largest first
     groups: tuple[RowGroup, ...]  # one or two rules that cover most of the change
-    column_index: Mapping[str, float] = field(
-        default_factory=dict
-    )  # by column, if rows from before are known
-    # Fractions of the rows that the trees have learned from; None where it is not known.
+    # Population stability index by column, if rows from before are known.
+    column_index: Mapping[str, float] = field(default_factory=dict)
+    # Fractions of the rows that the trees were trained on; None if unknown.
     old_learned: float | None = None
     new_learned: float | None = None
 
@@ -104,13 +103,13 @@ def measure_row_changes(
 ) -> RowChanges:
     """Measure the effect of replacing the old tree by the new one on the rows of the table.
 
-    The table has at least the columns that the trees ask about. `positive` is a class, by default that of the
-    old tree; `scoring` a metric, by default AUC or R². `labelled=False` says that the table's target means
-    nothing; `describe=False` does without the groups, which take most of the time.
+    The table needs the columns of the splits only. `positive` is a class, by default that of the old tree;
+    `scoring` a metric, by default AUC or R². `labelled=False` ignores the target of the table;
+    `describe=False` omits the groups, which take most of the time.
     """
     if old.schema != new.schema:
         old, new = widen_schemas(old, new)
-    crossings = Crossings.of(old, new, table)
+    crossings = Crossings.from_table(old, new, table)
     target = old.schema.target
     place = positive_class(old) if positive is None else target.class_place(positive)
     truth = read_true_values(target, table) if labelled else None
@@ -119,7 +118,8 @@ def measure_row_changes(
     return RowChanges(
         n_rows=int((crossings.row_weight > 0).sum()),
         positive=None if place is None else target.classes[place],
-        churn=crossings.mean(crossings.moved) / (1.0 if target.is_classes else _spread(crossings, truth)),
+        churn=crossings.mean(crossings.moved)
+        / (1.0 if target.is_classes else _target_deviation(crossings, truth)),
         mean_move=crossings.mean(crossings.moved),
         largest_move=float(moves.max()),
         leaf_changes=_leaf_changes(crossings),
@@ -155,10 +155,10 @@ def read_true_values(target: Target, table: Table) -> TrueValues:
     return TrueValues(target, recoded[table.target], table.weight)
 
 
-# -- answers ----------------------------------------------------------------------------------------------
+# -- predictions ------------------------------------------------------------------------------------------
 
 
-def _spread(crossings: Crossings, truth: TrueValues | None) -> float:
+def _target_deviation(crossings: Crossings, truth: TrueValues | None) -> float:
     """Return the standard deviation of a numeric target on these rows, else on the old tree's rows."""
     if truth is not None:
         rows = truth.rows
@@ -167,8 +167,8 @@ def _spread(crossings: Crossings, truth: TrueValues | None) -> float:
         mean = float(np.average(values, weights=weight))
         return sqrt(float(np.average(np.square(values - mean), weights=weight))) or 1.0
     root = float(crossings.old.impurity[0]) if crossings.old.criterion == "squared_error" else 0.0
-    said = crossings.old.value[crossings.leaves[:, 0], 0]
-    return sqrt(root) or sqrt(crossings.mean(np.square(said - crossings.mean(said)))) or 1.0
+    predicted = crossings.old.value[crossings.leaves[:, 0], 0]
+    return sqrt(root) or sqrt(crossings.mean(np.square(predicted - crossings.mean(predicted)))) or 1.0
 
 
 def _leaf_changes(crossings: Crossings) -> float:
@@ -196,7 +196,7 @@ def _class_changes(crossings: Crossings, truth: TrueValues | None, place: int | 
             ("negative_flips", was_right & ~is_right),
             ("positive_flips", ~was_right & is_right),
         ):
-            figures[name] = fsum(crossings.summed(crossings.row_weight * rows).tolist()) / crossings.total
+            figures[name] = fsum(crossings.sum_pairs(crossings.row_weight * rows).tolist()) / crossings.total
     return figures
 
 
@@ -211,7 +211,7 @@ def _scores(crossings: Crossings, truth: TrueValues | None, scoring: Any) -> dic
     metric = make_metric(scoring, truth.target)
     if len(np.unique(truth.values[truth.counted])) < metric.least_values:
         return {"metric": metric, **dict.fromkeys(names, nan)}
-    # In an order of their own, so that that of the rows changes no last bit of a sum.
+    # Sorted, so that sums do not depend on the order of the rows.
     order = np.lexsort((crossings.row_weight, truth.values, crossings.pair))
     rows = truth.subset(order)
     leaves = (crossings.old, crossings.old_leaf), (crossings.new, crossings.new_leaf)
@@ -231,14 +231,14 @@ def _calibrations(crossings: Crossings, truth: TrueValues | None, place: int | N
     }
 
 
-# -- From which leaf of the old tree to which leaf of the new one the rows of a table go ---------------------
+# -- pairs of leaves: the leaf of a row in the old and in the new tree ------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
 class Crossings:
     """The leaves of each row in two trees on one schema, and the pairs of these leaves.
 
-    All figures of changed answers are sums over the pairs, so that the order of the rows changes no bit.
+    All figures are sums over the pairs, so that they do not depend on the order of the rows.
     """
 
     old: Tree
@@ -248,26 +248,26 @@ class Crossings:
     row_weight: FloatArray
 
     @classmethod
-    def of(cls, old: Tree, new: Tree, table: Table) -> Crossings:
-        """Route the rows of the table, columns found by name and categories by value."""
+    def from_table(cls, old: Tree, new: Tree, table: Table) -> Crossings:
+        """Find the leaves of the rows in both trees, columns by name and categories by value."""
         weight = np.ones(table.n_rows) if table.weight is None else table.weight
         return cls(old, new, find_table_leaves(old, table), find_table_leaves(new, table), weight)
 
     @cached_property
     def pair(self) -> LongArray:
         """Number of each row's pair of leaves."""
-        return freeze(self._found[1])
+        return freeze(self._numbers[1])
 
     @cached_property
     def leaves(self) -> LongArray:
         """Old and new leaf of every pair with rows."""
-        numbers = self._found[0]
+        numbers = self._numbers[0]
         return np.stack([numbers // self.new.n_nodes, numbers % self.new.n_nodes], axis=1)
 
     @cached_property
     def weight(self) -> FloatArray:
         """Weight of the rows of every pair."""
-        return self.summed(self.row_weight)
+        return self.sum_pairs(self.row_weight)
 
     @cached_property
     def total(self) -> float:
@@ -279,7 +279,7 @@ class Crossings:
         """Number of rows of every pair, unweighted."""
         return np.bincount(self.pair, minlength=len(self.leaves)).astype(np.int64)
 
-    def summed(self, values: FloatArray) -> FloatArray:
+    def sum_pairs(self, values: FloatArray) -> FloatArray:
         """Sum row values over every pair, exactly, whatever the order of the rows."""
         n = len(self.leaves)
         if are_repetitions(values):
@@ -314,7 +314,7 @@ class Crossings:
         return np.asarray(self.places[:, 0] != self.places[:, 1], np.bool_)
 
     @cached_property
-    def _found(self) -> tuple[LongArray, LongArray]:
+    def _numbers(self) -> tuple[LongArray, LongArray]:
         numbers = self.old_leaf.astype(np.int64) * self.new.n_nodes + self.new_leaf
         found, place = np.unique(numbers, return_inverse=True)
         return found, place
@@ -329,19 +329,19 @@ def find_table_leaves(tree: Tree, table: Table) -> IntArray:
         feature = tree.schema.features[index]
         if feature.name not in place:
             raise SchemaMismatch(
-                f"The tree asks about {feature.name!r}, and the table has no such column. "
+                f"The tree splits on {feature.name!r}, and the table has no such column. "
                 f"{columns_text([feature.name], table.schema.names)}"
             )
         at = place[feature.name]
-        matrix[:, column] = _recoded(table.columns[at], table.schema.features[at], feature)
+        matrix[:, column] = _recode(table.columns[at], table.schema.features[at], feature)
     return Routes.of(tree, used).leaves(freeze(matrix), freeze(np.arange(len(matrix), dtype=np.int32)))
 
 
-def _recoded(values: NDArray[np.float64], own: Feature, wanted: Feature) -> NDArray[np.float64]:
+def _recode(values: NDArray[np.float64], own: Feature, wanted: Feature) -> NDArray[np.float64]:
     """Recode a column by the tree's categories; unknown ones count as missing."""
     if own.kind != wanted.kind:
         raise SchemaMismatch(
-            f"The tree asks about the {wanted.kind} feature {wanted.name!r}, which is {own.kind} in the "
+            f"The tree splits on the {wanted.kind} feature {wanted.name!r}, which is {own.kind} in the "
             "table: read the data with schema=tree.schema."
         )
     if own.categories == wanted.categories:
@@ -349,23 +349,23 @@ def _recoded(values: NDArray[np.float64], own: Feature, wanted: Feature) -> NDAr
     position = {label: float(index) for index, label in enumerate(wanted.categories)}
     codes = np.array([position.get(label, np.nan) for label in own.categories])
     known = ~np.isnan(values)
-    recoded = np.full(len(values), np.nan)
-    recoded[known] = codes[values[known].astype(np.intp)]
-    return recoded
+    result = np.full(len(values), np.nan)
+    result[known] = codes[values[known].astype(np.intp)]
+    return result
 
 
-# -- Who gets another answer ---------------------------------------------------------------------------------
+# -- rows whose prediction changes ------------------------------------------------------------------------
 
 MOST_BOXES = 20
 MOST_GROUPS = 2
-ENOUGH = 0.8  # of the changed rows: then no further group is told
+ENOUGH = 0.8  # share of the change after which no further group is added
 FEWEST = 5  # rows of a group
-MOST_CELLS = 500_000  # of a table that is described by all its columns: coding them takes most of the time
+MOST_CELLS = 500_000  # of a table described by all its columns: coding them takes most of the time
 
 
 @dataclass(frozen=True)
 class RowBox:
-    """All rows that move from one leaf to another with another prediction."""
+    """All rows with one pair of leaves whose predictions differ."""
 
     old: Rule
     new: Rule
@@ -373,19 +373,14 @@ class RowBox:
     n_rows: int
     fraction: float  # of the weight of all rows
 
-    @property
-    def outcomes(self) -> tuple[Label | float, Label | float]:
-        """Old and new prediction of these rows."""
-        return self.old.outcome, self.new.outcome
-
 
 @dataclass(frozen=True)
 class RowGroup:
-    """A rule that covers many of the rows with another prediction, and their predictions."""
+    """A rule that covers many of the rows whose prediction changes."""
 
-    rule: Rule  # its value is the fraction that changes class; or, of numbers, how far predictions move
-    fraction: float  # of all rows, that meet it
-    covered: float  # of the change: of the rows that change class, or of the sum of all moves
+    rule: Rule  # its value is the fraction of its rows that change class, or the mean change of numbers
+    fraction: float  # of all rows that meet it
+    covered: float  # share of the rows that change class, or of the sum of all changes
 
     @property
     def rate(self) -> float:
@@ -438,7 +433,7 @@ def find_changed_groups(crossings: Crossings, table: Table) -> tuple[RowGroup, .
         return ()
     share = crossings.mean(crossings.flipped) if is_classes else 1.0
     least = min(LEAST_ROWS, max(share / 4, FEWEST / table.n_rows))
-    return _best(grow_summary_tree(_select_columns(crossings, table), counted, least))
+    return _largest_groups(grow_summary_tree(_select_columns(crossings, table), counted, least))
 
 
 def _select_columns(crossings: Crossings, table: Table) -> Table:
@@ -446,13 +441,13 @@ def _select_columns(crossings: Crossings, table: Table) -> Table:
     if table.n_rows * table.n_features <= MOST_CELLS:
         return table
     trees = crossings.old, crossings.new
-    asked = {tree.schema.names[index] for tree in trees for index in np.unique(tree.feature) if index != LEAF}
-    kept = [place for place, name in enumerate(table.schema.names) if name in asked]
+    used = {tree.schema.names[index] for tree in trees for index in np.unique(tree.feature) if index != LEAF}
+    kept = [place for place, name in enumerate(table.schema.names) if name in used]
     schema = Schema(tuple(table.schema.features[place] for place in kept), table.schema.target)
     return Table(schema, tuple(table.columns[place] for place in kept), table.target, table.weight)
 
 
-def _best(tree: Tree) -> tuple[RowGroup, ...]:
+def _largest_groups(tree: Tree) -> tuple[RowGroup, ...]:
     """Return the leaves with an above-average rate of change, those that cover most first."""
     leaves = tree.feature == LEAF
     change: FloatArray = tree.weight * tree.value[:, 0]
@@ -467,7 +462,7 @@ def _best(tree: Tree) -> tuple[RowGroup, ...]:
     return tuple(groups)
 
 
-# -- How the rows differ from those that the old tree was grown on -------------------------------------------
+# -- shift of the population ------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -477,7 +472,7 @@ class LeafShare:
     leaf: int
     before: float
     now: float
-    index: float  # what it adds to the population stability index
+    index: float  # contribution to the population stability index
 
 
 def compare_leaf_shares(crossings: Crossings) -> tuple[LeafShare, ...]:
@@ -509,21 +504,21 @@ def compute_column_indices(before: Table, now: Table) -> dict[str, float]:
     return dict(sorted(found.items(), key=lambda named: -round(named[1], 9)))
 
 
-# -- The rows that two trees are compared on, as a table -----------------------------------------------------
+# -- the rows as a table ----------------------------------------------------------------------------------
 
 
 def prepare_table(old: Tree, new: Tree, X: Any, y: Any = None, sample_weight: Any = None) -> Table:
     """Encode rows on the schema of both trees: the columns they split on, target and weight.
 
-    A column that no tree asks about may be missing, or hold something else; it can only help to describe
-    rows. Without y the target means nothing.
+    Other columns, which may be missing or of another kind, serve to describe rows. Without y the target is
+    arbitrary.
     """
     if isinstance(X, Table):
         return X
     schema = old.schema
     frame = name_columns(schema, make_frame(X))
-    asked = sorted({int(index) for tree in (old, new) for index in np.unique(tree.feature) if index != LEAF})
-    columns = dict(zip(asked, encode_rows(X, schema, asked).T, strict=True))
+    used = sorted({int(index) for tree in (old, new) for index in np.unique(tree.feature) if index != LEAF})
+    columns = dict(zip(used, encode_rows(X, schema, used).T, strict=True))
     for index, feature in enumerate(schema.columns):
         if index not in columns and feature.name in frame.names:
             match = match_column(frame.column(feature.name), feature, f"column {feature.name!r}", frame.rows)

@@ -1,4 +1,4 @@
-"""How far apart trees are: the cost of the cheapest matching of their rules.
+"""The distance of trees: the cost of the cheapest matching of their rules.
 
 Bertsimas and Digalakis, "Improving Stability in Decision Tree Models", arXiv 2305.17299.
 """
@@ -6,18 +6,17 @@ Bertsimas and Digalakis, "Improving Stability in Decision Tree Models", arXiv 23
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from holdfast._arrays import FloatArray, LongArray, freeze
+from holdfast._check import check_number
 from holdfast.adapters import as_tree
 from holdfast.distance.costs import DistanceSettings, complete_settings
 from holdfast.distance.matching import TreeDistance, build_matching
 from holdfast.distance.packing import allocate_memory, freeze_fields, pack
 from holdfast.distance.reference_schema import unify_schemas
-from holdfast.errors import ParameterError
 from holdfast.kernels.distance.assignment import Prices
 from holdfast.kernels.distance.distances import COVER, METRIC, PAPER, Packed, Scratch, measure
 from holdfast.parallel.interruption import call_kernel, stop_flag
@@ -73,9 +72,9 @@ def tree_distance(
     first, second = unify_schemas([as_tree(a), as_tree(b)])
     distance_settings = complete_settings([first, second], matching, label_weight, outcome, normalised, depth)
     packed, unit = pack([first, second], distance_settings)
-    one, other, out = _numbers([0]), _numbers([1]), np.empty(1, np.int64)
+    one, other, out = _indices([0]), _indices([1]), np.empty(1, np.int64)
     scratch, prices = allocate_memory(packed, one, other)
-    _measure(packed, (one, other), matching, True, scratch, prices, out)
+    _run_kernel(packed, (one, other), matching, True, scratch, prices, out)
     return build_matching(first, second, distance_settings, float(out[0] / unit), scratch.cost, prices)
 
 
@@ -108,6 +107,15 @@ def distance_matrix(
     Returns
     -------
     ndarray of shape (n_a, n_b)
+
+    Examples
+    --------
+    >>> from holdfast import Table, grow
+    >>> at_40 = grow(Table.from_arrays([[0.0], [30.0], [50.0], [100.0]], ["no", "no", "yes", "yes"]))
+    >>> at_45 = at_40.replace(threshold=at_40.threshold + 5)
+    >>> distance_matrix([at_40, at_45]).round(6)
+    array([[0.  , 0.05],
+           [0.05, 0.  ]])
     """
     return _matrix(
         trees_a, trees_b, (matching, label_weight, outcome, normalised, depth), n_jobs, verbose, at_most=None
@@ -129,23 +137,29 @@ def mean_distance(
 ) -> FloatArray:
     """Compute the mean distance of every tree to all references, its instability.
 
+    See `tree_distance` and `distance_matrix` for the other parameters.
+
     Parameters
     ----------
     trees, references : iterable of Tree or model
     at_most : float, optional
-        Trees with a greater mean get infinity. Lower bounds find many of them at a quarter to a half of the
-        cost, which pays where few trees are within the limit. Finite means are exact.
+        Trees with a greater mean get infinity, many of them by a lower bound that takes a quarter to a half
+        of the time: worthwhile if few trees are within the limit. Finite means are exact.
 
     Returns
     -------
     ndarray of shape (n_trees,)
-        See `tree_distance` and `distance_matrix` for the other parameters.
+
+    Examples
+    --------
+    >>> from holdfast import Table, grow
+    >>> at_40 = grow(Table.from_arrays([[0.0], [30.0], [50.0], [100.0]], ["no", "no", "yes", "yes"]))
+    >>> at_45 = at_40.replace(threshold=at_40.threshold + 5)
+    >>> mean_distance([at_40], [at_40, at_45]).round(6)
+    array([0.025])
     """
     options = (matching, label_weight, outcome, normalised, depth)
-    if at_most is not None and not (isinstance(at_most, Real) and at_most >= 0):
-        raise ParameterError(
-            f"at_most={at_most!r} is out of range: it must be a number, at least 0, or None."
-        )
+    check_number("at_most", at_most, is_finite=False, none_ok=True)
     references = _trees(references)
     if not references:
         raise ValueError("A mean distance needs at least one reference tree, and there are 0.")
@@ -165,9 +179,9 @@ def distances_between(
     progress: bool = False,
     at_most: float | None = None,
 ) -> FloatArray:
-    """The distance of each tree to each of the others, or of all pairs of trees if there are no others.
+    """Compute the distance of each tree to each of the others, or of all pairs of trees without others.
 
-    All trees are on one schema. Rows whose mean is surely above `at_most` may be infinite.
+    All trees share one schema. Rows whose mean is certainly above `at_most` may be infinite.
     """
     every = [*trees, *(() if others is None else others)]
     distinct, number = _distinct(every, settings)
@@ -176,7 +190,7 @@ def distances_between(
     rows, inverse_rows = np.unique(number[: len(trees)], return_inverse=True)
     columns, inverse_columns = np.unique(number[len(every) - n_others :], return_inverse=True)
     text = "Distances" if progress else ""
-    work = partial(_measured, packed, settings.matching, n_jobs=n_jobs, progress=text)
+    work = partial(_measure_pairs, packed, settings.matching, n_jobs=n_jobs, progress=text)
     if others is None:
         grid = _symmetric(work, len(rows))
     elif at_most is None:
@@ -218,7 +232,7 @@ def _trees(models: Iterable[Any]) -> list[Tree]:
 
 
 def _distinct(trees: list[Tree], distance_settings: DistanceSettings) -> tuple[list[Tree], LongArray]:
-    """Return the distinct trees, and the index of each tree among them; small data often repeat."""
+    """Return the distinct trees, and the index of each tree among them; on small data many are equal."""
     numbers: dict[bytes, int] = {}
     distinct: list[Tree] = []
     number = np.empty(len(trees), np.int64)
@@ -232,8 +246,8 @@ def _distinct(trees: list[Tree], distance_settings: DistanceSettings) -> tuple[l
 def _fingerprint(tree: Tree, outcome: str) -> bytes:
     """Return all of a tree that distances depend on."""
     leaves = tree.feature == LEAF
-    says = tree.outcome[leaves] if outcome == "label" else tree.value[leaves]
-    parts = (tree.feature, tree.threshold, tree.left, tree.set_start, tree.in_set, says)
+    predictions = tree.outcome[leaves] if outcome == "label" else tree.value[leaves]
+    parts = (tree.feature, tree.threshold, tree.left, tree.set_start, tree.in_set, predictions)
     return b"|".join(part.tobytes() for part in parts)
 
 
@@ -244,7 +258,7 @@ def _rectangle(work: Any, own: LongArray, others: LongArray) -> FloatArray:
 
 
 def _symmetric(work: Any, n: int) -> FloatArray:
-    """Compute distances of all pairs of the first n trees, each once."""
+    """Compute the distances of all pairs of the first n trees, each once."""
     rows, columns = np.triu_indices(n, 1)
     grid = np.zeros((n, n))
     grid[rows, columns] = grid[columns, rows] = work(rows, columns)
@@ -252,7 +266,7 @@ def _symmetric(work: Any, n: int) -> FloatArray:
 
 
 def _bounded(work: Any, own: LongArray, others: LongArray, repeats: LongArray, limit: float) -> FloatArray:
-    """Compute the distances of trees whose total, by a lower bound, may be within the limit."""
+    """Compute the distances only of trees whose lower bound is within the limit."""
     bounds = _rectangle(partial(work, solve=False), own, others)
     grid = np.full(bounds.shape, np.inf)
     near = bounds @ repeats <= limit * (1 + 1e-12)
@@ -260,7 +274,7 @@ def _bounded(work: Any, own: LongArray, others: LongArray, repeats: LongArray, l
     return grid
 
 
-def _measured(
+def _measure_pairs(
     packed: Packed,
     matching: str,
     first: LongArray,
@@ -271,23 +285,23 @@ def _measured(
     progress: str,
 ) -> LongArray:
     """Compute distances of pairs in integer units, or lower bounds of them."""
-    task = partial(_measured_batch, packed, matching, solve)
+    task = partial(_measure_batch, packed, matching, solve)
     batches = [(first[batch], second[batch]) for batch in _batches(packed, first, second)]
     parts = run_all(task, batches, n_jobs, progress=progress, kept="Distances" * (len(batches) > 1))
     return np.concatenate([np.empty(0, np.int64), *parts])
 
 
-def _measured_batch(
+def _measure_batch(
     packed: Packed, matching: str, solve: bool, batch: tuple[LongArray, LongArray]
 ) -> LongArray:
-    # On its way to another process an array becomes writable, and numba would compile for another type.
-    packed, (first, second) = freeze_fields(packed), map(_numbers, batch)
+    # Pickling makes arrays writable, for which numba would compile again.
+    packed, (first, second) = freeze_fields(packed), map(_indices, batch)
     out = np.empty(len(first), np.int64)
-    _measure(packed, (first, second), matching, solve, *allocate_memory(packed, first, second), out)
+    _run_kernel(packed, (first, second), matching, solve, *allocate_memory(packed, first, second), out)
     return out
 
 
-def _measure(
+def _run_kernel(
     packed: Packed,
     pairs: tuple[LongArray, LongArray],
     matching: str,
@@ -308,12 +322,12 @@ def _batches(packed: Packed, first: LongArray, second: LongArray) -> list[slice]
     if not len(first):
         return []
     n_leaves = np.diff(packed.leaf_start)
-    cells = np.cumsum(n_leaves[first] * n_leaves[second] + 128)  # a pair costs something whatever its size
+    cells = np.cumsum(n_leaves[first] * n_leaves[second] + 128)  # 128: the fixed cost of a pair
     size = max(min(CELLS_A_TASK, int(cells[-1]) // 16), 2**16)
     ends = np.searchsorted(cells, np.arange(size, int(cells[-1]), size), side="right")
     bounds = np.unique([0, *ends, len(first)]).tolist()
     return [slice(begin, end) for begin, end in itertools.pairwise(bounds)]
 
 
-def _numbers(values: Any) -> LongArray:
+def _indices(values: Any) -> LongArray:
     return freeze(np.array(values, np.int64))

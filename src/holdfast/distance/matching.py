@@ -1,8 +1,6 @@
-"""The distance of two trees in full: what was matched with what, and what each part cost."""
+"""The distance of two trees with the matching of their rules and the cost of each difference."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -22,7 +20,7 @@ Side = Literal["first", "second"]
 
 
 @dataclass(frozen=True)
-class Part:
+class FeatureCost:
     """Cost of the difference along one feature."""
 
     feature: str
@@ -35,7 +33,7 @@ class RulePair:
 
     first: Rule
     second: Rule
-    parts: tuple[Part, ...]  # the features along which they differ
+    parts: tuple[FeatureCost, ...]  # the features along which they differ
     outcome_cost: float
 
     @property
@@ -55,13 +53,33 @@ class UnmatchedRule:
 
 @dataclass(frozen=True, eq=False)
 class TreeDistance(ViewMixin):
-    """How far apart two trees are, and why."""
+    """Result of `tree_distance`: the total, the matched pairs of rules, and the unmatched rules.
+
+    Attributes
+    ----------
+    first, second : Tree
+    settings : DistanceSettings
+        Matching, outcome, label weight, depth and normalisation.
+    raw : float
+        The distance before normalising.
+    pairs : tuple of RulePair
+        In the order of the first tree's leaves.
+    unmatched : tuple of UnmatchedRule
+
+    Examples
+    --------
+    >>> from holdfast import Table, grow, tree_distance
+    >>> tree = grow(Table.from_arrays([[0.0], [30.0], [50.0], [100.0]], ["no", "no", "yes", "yes"]))
+    >>> distance = tree_distance(tree, tree)
+    >>> distance.total, len(distance.pairs)
+    (0.0, 2)
+    """
 
     first: Tree
     second: Tree
     settings: DistanceSettings
-    raw: float  # before normalising
-    pairs: tuple[RulePair, ...]  # in the order of the first tree's leaves
+    raw: float
+    pairs: tuple[RulePair, ...]
     unmatched: tuple[UnmatchedRule, ...]
 
     @property
@@ -97,15 +115,16 @@ class TreeDistance(ViewMixin):
         return format(self.total, form) if form else str(self)
 
     def explain(self, most: int | None = 20) -> str:
-        """Show matched rules side by side, the costliest first, with what differs and its cost.
+        """Return the matched rules side by side, the costliest first, with the cost of each difference.
 
-        Shows `most` pairs of rules, and as many that have no counterpart or are the same; None shows all.
+        Parameters
+        ----------
+        most : int or None
+            Number of pairs to show, and of unmatched and of equal rules. None shows all.
         """
-
         return distance_view(self, most).to_text()
 
     def _view(self) -> View:
-
         return distance_view(self)
 
 
@@ -124,7 +143,7 @@ def build_matching(
     n, m = len(rows), len(columns)
     cost = cost.reshape(n, -1)[:, :m]
     reduced = cost - prices.u[:n, None] - prices.v[:m]
-    column = _assignment(reduced == 0, prices.v[:m], _unlike(rows, columns))
+    column = _assignment(reduced == 0, prices.v[:m], _flag_different(rows, columns))
     couples = [(int(i), int(j)) for i, j in enumerate(column)]
     rest = np.setdiff1d(np.arange(m), column).tolist()
     if settings.matching == "cover":
@@ -149,19 +168,19 @@ def build_matching(
 def _assignment(tight: BoolArray, prices: LongArray, unlike: BoolArray) -> LongArray:
     """Return the column of every row: of all optimal assignments, the one that keeps most rules.
 
-    Of these, the one that keeps the order of the leaves best. An assignment is cheapest if it uses tight
-    cells alone and leaves no column out that is not among the dearest.
+    Of these, the one that keeps the order of the leaves best. An assignment is optimal if it uses only tight
+    cells, and leaves out only columns of the greatest price.
     """
     n, m = tight.shape
     moved = ((np.arange(n) + 0.5)[:, None] / n - (np.arange(m) + 0.5) / m) ** 2
     secondary = unlike * (n + 1.0) + moved
-    must_be_taken = prices < prices.max()
-    secondary -= must_be_taken * (n + 2.0) ** 2
+    is_needed = prices < prices.max()
+    secondary -= is_needed * (n + 2.0) ** 2
     _, column = linear_sum_assignment(np.where(tight, secondary, np.inf))
     return np.asarray(column, np.int64)
 
 
-def _unlike(rows: tuple[Rule, ...], columns: tuple[Rule, ...]) -> BoolArray:
+def _flag_different(rows: tuple[Rule, ...], columns: tuple[Rule, ...]) -> BoolArray:
     """Flag the rules that differ."""
     numbers: dict[Any, int] = {}
     sides = [[numbers.setdefault(_key(rule), len(numbers)) for rule in rules] for rules in (rows, columns)]
@@ -183,7 +202,7 @@ def _nearest(costs: LongArray, j: int, m: int) -> int:
     return int(rows[np.argmin(np.abs((rows + 0.5) / len(costs) - (j + 0.5) / m))])
 
 
-# -- what it costs --------------------------------------------------------------------------------------
+# -- costs ----------------------------------------------------------------------------------------------
 
 
 def _pair(first: Rule, second: Rule, settings: DistanceSettings, position: dict[str, int]) -> RulePair:
@@ -192,7 +211,7 @@ def _pair(first: Rule, second: Rule, settings: DistanceSettings, position: dict[
     return RulePair(
         first=first,
         second=second,
-        parts=tuple(Part(name, cost) for name, cost in costs),
+        parts=tuple(FeatureCost(name, cost) for name, cost in costs),
         outcome_cost=settings.label_weight * differ,
     )
 
@@ -203,52 +222,51 @@ def _unmatched(rule: Rule, settings: DistanceSettings, is_swapped: bool) -> Unma
     return UnmatchedRule(rule, "first" if is_swapped else "second", weight)
 
 
-# -- A tree distance -----------------------------------------------------------------------------------------
+# -- the view -------------------------------------------------------------------------------------------
 
 SIDE = 38  # letters of each tree's column
-SAME = 1e-6  # two conditions that read the same are the same if they cost less: another library's rounding
-
-_Line = tuple[str, str, str]  # first tree, second tree, cost
+SAME = 1e-6  # cost below which conditions with the same text are equal: rounding by another library
+_MEANINGS = {
+    "rules": "the rule of the first tree and the rule of the second that it is matched to, counted from 1",
+    "cost": "contribution of the difference to the distance",
+}
+_Line = tuple[str, str, float]  # first tree, second tree, cost
 
 
 def distance_view(distance: TreeDistance, most: int | None = 20) -> View:
-    """The parts of a distance, what costs most first; `most` pairs of rules, and as many of the others."""
-    couples = [Couple(distance.first, distance.second, pair) for pair in distance.pairs]
-    moved = sorted((each for each in couples if not each.is_same), key=lambda each: -each.pair.cost)
-    same = [each.line for each in couples if each.is_same]
+    """Return a distance in parts, the costliest first: `most` pairs of rules, and as many others."""
+    changed, same = [], []
+    for pair in distance.pairs:
+        lines, rule = _condition_lines(pair), pair.first
+        if all(map(_is_equal, lines)) and rule.outcome == pair.second.outcome and not pair.outcome_cost:
+            same.append(
+                f"{_numbers_text(distance, pair)}: {rule_text(rule, FULL_LIST)} ({rows_text(rule.count)})"
+            )
+        else:
+            changed.append((pair, lines))
+    changed.sort(key=lambda each: -each[0].cost)
     alone = sorted(distance.unmatched, key=lambda unmatched: -unmatched.weight)
-    rows = [row for couple in moved[:most] for row in couple.rows]
+    rows = [row for pair, lines in changed[:most] for row in _pair_rows(distance, pair, lines)]
     rows += [_unmatched_row(distance, each) for each in alone[:most]]
-    left = len(moved) - len(moved[:most]), len(alone) - len(alone[:most])
-    notes = [
-        f"... and {n} more {what}"
-        for n, what in zip(left, ("pairs of rules that cost less", "unmatched rules"), strict=True)
-        if n
-    ]
+    counts = {
+        "pairs of rules that cost less": len(changed) - len(changed[:most]),
+        "unmatched rules": len(alone) - len(alone[:most]),
+    }
+    note = "\n".join(f"... and {n} more {what}" for what, n in counts.items() if n)
     headings = ["rules", "first tree", "second tree", "cost"]
-    table = TextTable(
-        headings, rows, note="\n".join(notes), sides="<<<>", wrap=(0, SIDE, SIDE, 0), meanings=_MEANINGS
-    )
+    table = TextTable(headings, rows, note=note, sides="<<<>", wrap=(0, SIDE, SIDE, 0), meanings=_MEANINGS)
     more = [f"... and {len(same) - len(same[:most])} more"] if len(same) > len(same[:most]) else []
+    notes = [
+        f"Note on the {name} tree: {printable(note)}"
+        for name, tree in (("first", distance.first), ("second", distance.second))
+        for note in tree.notes
+    ]
     return View(
         *_summary(distance, len(same)),
         table if rows else "",
         Section("The same in both trees", [*same[:most], *more]) if same else "",
-        *_notes(distance),
+        *notes,
     )
-
-
-_MEANINGS = {
-    "rules": "the rule of the first tree and the rule of the second that it is matched to, counted from 1",
-    "cost": "what the difference adds to the distance",
-}
-
-
-def _unmatched_row(distance: TreeDistance, unmatched: UnmatchedRule) -> list[str]:
-    is_first = unmatched.side == "first"
-    number = _number(distance.first if is_first else distance.second, unmatched.rule)
-    texts = _rule(unmatched.rule), "unmatched"
-    return [str(number), *(texts if is_first else texts[::-1]), _cost_text(unmatched.weight)]
 
 
 def _summary(distance: TreeDistance, n_same: int) -> list[str]:
@@ -267,84 +285,53 @@ def _summary(distance: TreeDistance, n_same: int) -> list[str]:
     ]
 
 
-def _notes(distance: TreeDistance) -> Iterator[str]:
-    """What the reader of either tree must know."""
-    for name, tree in (("first", distance.first), ("second", distance.second)):
-        for note in tree.notes:
-            yield f"Note on the {name} tree: {printable(note)}"
+def _condition_lines(pair: RulePair) -> list[_Line]:
+    """Return the conditions of both rules on each feature, and the cost of the difference."""
+    first, second = pair.first, pair.second
+    costs = {part.feature: part.cost for part in pair.parts}
+    names = dict.fromkeys(condition.name for rule in (first, second) for condition in rule.conditions)
+    return [(*_conditions(first, second, name), costs.get(name, 0.0)) for name in names]
 
 
-# -- two rules that correspond --------------------------------------------------------------------------
+def _is_equal(line: _Line) -> bool:
+    return line[0] == line[1] and line[2] < SAME
 
 
-@dataclass(frozen=True, eq=False)
-class Couple:
-    """A pair of rules, and the trees that they are of."""
-
-    first: Tree
-    second: Tree
-    pair: RulePair
-
-    @cached_property
-    def asked(self) -> list[tuple[str, str, float]]:
-        """What either asks of each feature that one of them asks about, and what the difference costs."""
-        first, second = self.pair.first, self.pair.second
-        costs = {part.feature: part.cost for part in self.pair.parts}
-        names = dict.fromkeys(condition.name for rule in (first, second) for condition in rule.conditions)
-        return [(*_conditions(first, second, name), costs.get(name, 0.0)) for name in names]
-
-    @property
-    def is_same(self) -> bool:
-        """True if both rules read the same."""
-        alike = all(first == second and cost < SAME for first, second, cost in self.asked)
-        return alike and self.pair.first.outcome == self.pair.second.outcome and not self.pair.outcome_cost
-
-    @property
-    def line(self) -> str:
-        """The rule that both are."""
-        return f"{self._numbers}: {_rule(self.pair.first)}"
-
-    @property
-    def lines(self) -> list[_Line]:
-        """What either asks where they differ, and what each says."""
-        lines: list[_Line] = [
-            (first, second, _cost_text(cost) if cost else "")
-            for first, second, cost in self.asked
-            if first != second or cost >= SAME
-        ]
-        one, other = (f"THEN {_outcome(rule)}" for rule in (self.pair.first, self.pair.second))
-        return [*lines, (one, other, _cost_text(self.pair.outcome_cost) if self.pair.outcome_cost else "")]
-
-    @property
-    def rows(self) -> list[list[str]]:
-        """The lines as rows of a table, the first with the numbers of the rules; then what is unchanged."""
-        kept = "; ".join(first for first, second, cost in self.asked if first == second and cost < SAME)
-        lines = [*self.lines, *([(kept, "unchanged", "")] if kept else [])]
-        return [[self._numbers if place == 0 else "", *line] for place, line in enumerate(lines)]
-
-    @property
-    def _numbers(self) -> str:
-        return f"{_number(self.first, self.pair.first)} -> {_number(self.second, self.pair.second)}"
+def _pair_rows(distance: TreeDistance, pair: RulePair, lines: list[_Line]) -> list[list[str]]:
+    """Return the differences as rows of the table, then the outcomes, then the unchanged conditions."""
+    rows = [
+        [first, second, _cost_text(cost) if cost else ""]
+        for first, second, cost in lines
+        if not _is_equal((first, second, cost))
+    ]
+    outcomes = [
+        f"THEN {rule_outcome_text(rule)} ({rows_text(rule.count)})" for rule in (pair.first, pair.second)
+    ]
+    rows.append([*outcomes, _cost_text(pair.outcome_cost) if pair.outcome_cost else ""])
+    if kept := "; ".join(line[0] for line in lines if _is_equal(line)):
+        rows.append([kept, "unchanged", ""])
+    return [[_numbers_text(distance, pair) if place == 0 else "", *row] for place, row in enumerate(rows)]
 
 
-# -- one rule -------------------------------------------------------------------------------------------
+def _unmatched_row(distance: TreeDistance, unmatched: UnmatchedRule) -> list[str]:
+    rule, is_first = unmatched.rule, unmatched.side == "first"
+    number = _rule_number(distance.first if is_first else distance.second, rule)
+    texts = f"{rule_text(rule, FULL_LIST)} ({rows_text(rule.count)})", "unmatched"
+    return [str(number), *(texts if is_first else texts[::-1]), _cost_text(unmatched.weight)]
 
 
-def _number(tree: Tree, rule: Rule) -> int:
-    """Which of the tree's rules it is, counted from 1."""
+def _numbers_text(distance: TreeDistance, pair: RulePair) -> str:
+    first, second = _rule_number(distance.first, pair.first), _rule_number(distance.second, pair.second)
+    return f"{first} -> {second}"
+
+
+def _rule_number(tree: Tree, rule: Rule) -> int:
+    """Return the number of a rule in its tree, counted from 1."""
     return int((tree.feature[: rule.leaf] == LEAF).sum()) + 1
 
 
-def _rule(rule: Rule) -> str:
-    return f"{rule_text(rule, FULL_LIST)} ({rows_text(rule.count)})"
-
-
-def _outcome(rule: Rule) -> str:
-    return f"{rule_outcome_text(rule)} ({rows_text(rule.count)})"
-
-
 def _conditions(first: Rule, second: Rule, name: str) -> tuple[str, str]:
-    """What the two rules ask of a feature; where both allow many categories, only those that moved."""
+    """Return the conditions of two rules on a feature, of long lists of categories the differences."""
     conditions = first.condition(name), second.condition(name)
     feature: Feature = next(each.feature for each in conditions if each is not None)
     texts = [
@@ -362,7 +349,7 @@ def _any_text(feature: Feature) -> str:
 
 
 def _moved_text(feature: Feature, conditions: tuple[Condition | None, Condition | None]) -> str:
-    """The categories that came and went."""
+    """Return the categories that only one condition allows."""
     before, after = (set(feature.categories if each is None else each.categories) for each in conditions)
     moved = [label for label in feature.categories if (label in before) != (label in after)]
     signs = [f"{'+' if label in after else '-'} {item_text(label)}" for label in moved]

@@ -1,4 +1,4 @@
-"""Trees become arrays that the distance kernel reads: all on one schema, all in one unit."""
+"""Pack trees into arrays for the distance kernel, on one schema and in one unit."""
 
 import math
 from collections.abc import Sequence
@@ -84,7 +84,7 @@ def _forest(trees: Sequence[Tree]) -> Forest:
 def _check_numbers(trees: Sequence[Tree], forest: Forest) -> None:
     """Raise a BrokenTreeError unless all numbers are finite and in range: costs are integers.
 
-    Trees from a file or another library have been checked, but any tree can be made by hand.
+    Trees from a file or another library are checked already; trees made by hand are not.
     """
     schema = trees[0].schema
     for feature in schema.features:
@@ -113,7 +113,7 @@ def _strangest(values: FloatArray) -> float:
 def _unit_bits(trees: Sequence[Tree], label_weight: float) -> int:
     """Return the number of fraction bits that the sum over a whole matching allows."""
     most_leaves, deepest = max(tree.n_leaves for tree in trees), max(tree.depth for tree in trees)
-    # A rule cuts off at most 1 of each feature that it asks about, and weighs at most 1 for each.
+    # A rule cuts off at most 1 of each feature that it restricts, and weighs at most 1 for each.
     greatest = most_leaves * (3.0 * deepest + label_weight + 1.0)
     return min(UNIT_BITS, SUM_BITS - math.frexp(math.nextafter(greatest, 0.0))[1])
 
@@ -124,9 +124,9 @@ def _unit_bits(trees: Sequence[Tree], label_weight: float) -> int:
 def _feature_scales(schema: Schema, forest: Forest, unit: float) -> FeatureScales:
     features = schema.features
     n_categories = np.array([len(f.categories) if f.is_subset else 0 for f in features], np.int64)
-    is_asked = np.zeros(len(features), bool)
-    is_asked[forest.feature[forest.feature != LEAF]] = True
-    n_own = np.where(is_asked, np.where(n_categories > 0, 1, 2), 0)
+    is_used = np.zeros(len(features), bool)
+    is_used[forest.feature[forest.feature != LEAF]] = True
+    n_own = np.where(is_used, np.where(n_categories > 0, 1, 2), 0)
     scales = FeatureScales(
         low=np.array([feature.low for feature in features], np.float64),
         high=np.array([feature.high for feature in features], np.float64),
@@ -134,7 +134,7 @@ def _feature_scales(schema: Schema, forest: Forest, unit: float) -> FeatureScale
         category_length=np.where(n_categories > 0, np.rint(unit / np.maximum(n_categories, 1)), 0).astype(
             int
         ),
-        coordinate=np.where(is_asked, np.cumsum(n_own) - n_own, -1),
+        coordinate=np.where(is_used, np.cumsum(n_own) - n_own, -1),
         unit=unit,
     )
     return freeze_fields(scales)
@@ -147,8 +147,8 @@ def _words_of(scales: FeatureScales) -> LongArray:
 
 def _coordinates(scales: FeatureScales) -> tuple[LongArray, LongArray]:
     """For every coordinate: length of one category, 0 for a range end, and the words of a set."""
-    is_asked, is_set = scales.coordinate >= 0, (scales.n_categories > 0) & (scales.coordinate >= 0)
-    n_coordinates = int(np.where(is_set, 1, 2)[is_asked].sum())
+    is_used, is_set = scales.coordinate >= 0, (scales.n_categories > 0) & (scales.coordinate >= 0)
+    n_coordinates = int(np.where(is_set, 1, 2)[is_used].sum())
     category_length, n_words = np.zeros(n_coordinates, np.int64), np.zeros(n_coordinates, np.int64)
     category_length[scales.coordinate[is_set]] = scales.category_length[is_set]
     n_words[scales.coordinate[is_set]] = _words_of(scales)[is_set]

@@ -1,4 +1,4 @@
-"""One reference schema for several trees: a column must be measured in the same unit in all of them."""
+"""One reference schema for several trees, so that a column has the same unit in all of them."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -21,33 +21,33 @@ _WAYS_OUT = (
 def unify_schemas(trees: Sequence[Tree]) -> list[Tree]:
     """Project the trees to one schema, features by name and classes by value.
 
-    A tree may lack columns or classes that another has; they have no length. A column that two trees ask
-    about must have the same range or categories in both, or a SchemaMismatch names all that have not.
+    A tree may lack columns or classes of another. A column that two trees split on must have the same range
+    or categories in both; a SchemaMismatch lists all columns that differ.
     """
     groups = {id(tree.schema): tree.schema for tree in trees}
     if all(schema == trees[0].schema for schema in groups.values()):
         return [tree.with_schema(trees[0].schema) for tree in trees]
-    asked = {key: list_split_features([tree for tree in trees if id(tree.schema) == key]) for key in groups}
+    used = {key: list_split_features([tree for tree in trees if id(tree.schema) == key]) for key in groups}
     features = {feature.name: feature for schema in groups.values() for feature in schema.features}
     common: dict[str, Feature] = {}
     problems: dict[str, None] = {}
     for key, schema in groups.items():
         for feature in schema.features:
-            if feature.name in asked[key]:
+            if feature.name in used[key]:
                 known = common.setdefault(feature.name, feature)
                 problems |= dict.fromkeys(_differences(known, feature))
     target = trees[0].schema.target
     for schema in groups.values():
         problems |= dict.fromkeys(_target_differences(target, schema.target))
-        target = _joined_target(target, schema.target)
+        target = _join_targets(target, schema.target)
     if problems:
         raise SchemaMismatch(
             "\n".join(["Cannot compare the trees:", *(f"  {each}" for each in problems), _WAYS_OUT])
         )
     features |= common
     columns = [feature for feature in features.values() if feature.kind != "question"]
-    questions = [feature for feature in features.values() if feature.kind == "question"]
-    reference = Schema((*columns, *questions), target)
+    custom = [feature for feature in features.values() if feature.kind == "question"]
+    reference = Schema((*columns, *custom), target)
     return [project_to_reference(tree, reference) for tree in trees]
 
 
@@ -59,8 +59,8 @@ def list_split_features(trees: Sequence[Tree]) -> set[str]:
 
 def project_to_reference(tree: Tree, reference: Schema) -> Tree:
     """Project a tree to the reference schema; features without a split may differ in kind."""
-    asked, features = list_split_features([tree]), {feature.name: feature for feature in reference.features}
-    own = [each if each.name in asked else features[each.name] for each in tree.schema.features]
+    used, features = list_split_features([tree]), {feature.name: feature for feature in reference.features}
+    own = [each if each.name in used else features[each.name] for each in tree.schema.features]
     return tree.replace(schema=Schema(tuple(own), tree.schema.target)).with_schema(reference)
 
 
@@ -95,7 +95,7 @@ def _target_differences(one: Target, other: Target) -> Iterator[str]:
         yield f"the target {one.name!r} reaches {ranges}."
 
 
-def _joined_target(one: Target, other: Target) -> Target:
+def _join_targets(one: Target, other: Target) -> Target:
     if one.classes == other.classes:
         return one
     return replace(one, classes=sorted_labels({*one.classes, *other.classes}))
@@ -115,36 +115,36 @@ def _range_text(scale: Feature | Target) -> str:
 def widen_schemas(old: Tree, new: Tree) -> tuple[Tree, Tree]:
     """Project both trees to a schema as wide as both of theirs.
 
-    For trees before and after a change of the data, whose ranges and categories hardly ever agree. A
-    SchemaMismatch names a column that both ask about, or a target, that cannot be joined.
+    For trees before and after a change of the data, whose ranges and categories often differ. A
+    SchemaMismatch names a column that both split on, or a target, that cannot be joined.
     """
     _check_one_target(old.schema.target, new.schema.target)
     target = Schema((), old.schema.target).widened(Schema((), new.schema.target)).target
-    asked_old, asked_new = list_split_features([old]), list_split_features([new])
+    used_old, used_new = list_split_features([old]), list_split_features([new])
     others = {feature.name: feature for feature in new.schema.features}
     features: dict[str, Feature] = {}
     for feature in old.schema.features:
         other = others.get(feature.name, feature)
-        is_shared = feature.name in asked_old and feature.name in asked_new
-        features[feature.name] = _wider(feature, other, is_shared, feature.name in asked_new)
+        is_shared = feature.name in used_old and feature.name in used_new
+        features[feature.name] = _wider(feature, other, is_shared, feature.name in used_new)
     features |= {name: feature for name, feature in others.items() if name not in features}
     every = sorted(features.values(), key=lambda feature: feature.kind == "question")
     reference = Schema(tuple(every), target)
     return project_to_reference(old, reference), project_to_reference(new, reference)
 
 
-def _wider(old: Feature, new: Feature, is_shared: bool, is_asked_by_new: bool) -> Feature:
-    """Join two features; if they cannot be joined, return the one that is split on, if only one is."""
+def _wider(old: Feature, new: Feature, is_shared: bool, is_used_by_new: bool) -> Feature:
+    """Join two features; if that is impossible and only one is split on, return that one."""
     try:
         return Schema((old,)).widened(Schema((new,))).features[0]
     except SchemaMismatch:
         if is_shared:
             raise
-        return new if is_asked_by_new else old
+        return new if is_used_by_new else old
 
 
 def _check_one_target(old: Target, new: Target) -> None:
-    """Raise a SchemaMismatch unless both trees have one target; "y" is an unnamed target."""
+    """Raise a SchemaMismatch unless both trees have the same target; "y" is an unnamed target."""
     if old.is_classes != new.is_classes:
         kinds = ["a class" if target.is_classes else "a number" for target in (old, new)]
         what = f"{old.name!r} is {kinds[0]} in the old one, and {new.name!r} is {kinds[1]} in the new one"

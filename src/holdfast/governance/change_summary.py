@@ -346,7 +346,7 @@ class Outputs:
 
     @cached_property
     def _crossings(self) -> Crossings:
-        return Crossings.of(self.deployed, self.proposed, self.table)
+        return Crossings.from_table(self.deployed, self.proposed, self.table)
 
     @cached_property
     def _counted(self) -> BoolArray:
@@ -500,7 +500,7 @@ class Outputs:
         """Intercept, slope, in the large, observed over expected; None of more than two classes."""
         if tree.schema.target.is_classes and self.decision.place is None:
             return None
-        leaves = Crossings.of(tree, tree, table).old_leaf
+        leaves = Crossings.from_table(tree, tree, table).old_leaf
         truth = read_true_values(tree.schema.target, table)
         shift = overall_shift(tree.value[leaves], truth, self.decision.place or 0)
         figures = {**vars(found), "ratio": found.ratio, "in_the_large": shift}

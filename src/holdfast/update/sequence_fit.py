@@ -556,7 +556,7 @@ class StageScorer:
 
 def measure_change(before: Tree, after: Tree, table: Table) -> tuple[float, float]:
     """The mean change of the answers, of numbers in standard deviations of the target, and the flips."""
-    crossings = Crossings.of(before, after, table)
+    crossings = Crossings.from_table(before, after, table)
     if before.schema.target.is_classes:
         return crossings.mean(crossings.moved), crossings.mean(crossings.flipped)
     mean = np.average(table.target, weights=crossings.row_weight)

@@ -67,7 +67,7 @@ def test_the_other_class_may_be_the_positive_one() -> None:
 
 def test_the_box_of_the_rows_that_flip_is_exact() -> None:
     (box,) = changes(45.5).boxes
-    assert box.outcomes == ("yes", "no")
+    assert (box.old.outcome, box.new.outcome) == ("yes", "no")
     assert [(each.low, each.high) for each in box.conditions] == [(40.0, 45.5)]
     assert (box.n_rows, box.fraction) == (2, 0.25)
 
@@ -125,7 +125,7 @@ def test_numbers_move_in_standard_deviations() -> None:
     assert (rows.mean_move, rows.churn, rows.largest_move) == (2.0, 0.5, 8.0)
     assert math.isnan(rows.flips)
     assert rows.metric.name == "r2"
-    assert rows.boxes[0].outcomes == (10.0, 2.0)
+    assert (rows.boxes[0].old.outcome, rows.boxes[0].new.outcome) == (10.0, 2.0)
     # Three rows of 2 below 40; above, two of 2 and three of 10 were said to be 10: 6 is the mean, 7 was said.
     assert rows.old_calibration.ratio == pytest.approx(6.0 / 7.0)
 
@@ -241,7 +241,7 @@ def test_data_that_does_not_fit_is_refused(data: Any, truth: Any, message: str) 
 
 
 def test_a_table_without_the_column_or_with_another_target_is_refused() -> None:
-    with pytest.raises(SchemaMismatch, match="asks about 'age', and the table has no such column"):
+    with pytest.raises(SchemaMismatch, match="splits on 'age', and the table has no such column"):
         measure_row_changes(
             at(40.0), at(50.0), Table.from_arrays(pd.DataFrame({"dose": [1.0, 2.0]}), ["no", "yes"])
         )
