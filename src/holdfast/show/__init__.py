@@ -1,1 +1,0 @@
-"""Text, tables and pictures of results: the only place that draws."""
