@@ -543,7 +543,7 @@ def test_a_fold_of_one_class_says_nothing_by_auc_and_does_not_count() -> None:
         ([TreeClassifier()], {"scoring": ["auc", "roc_auc"]}, "scoring names 'auc' more than once"),
         ([TreeClassifier()], {"scoring": "r2"}, "scoring='r2' is for numbers"),
         ([TreeClassifier()], {"cv": 1}, "cv=1 is out of range"),
-        ([TreeClassifier()], {"cv": None}, "cv=None says nothing of folds"),
+        ([TreeClassifier()], {"cv": None}, "cv=None does not define folds"),
         ([TreeClassifier()], {"n_jobs": 0}, "n_jobs=0 is out of range"),
         ([TreeClassifier()], {"stage": np.zeros(90)}, "stage has one value for all rows"),
         ([TreeClassifier()], {"strict_groups": True}, "strict_groups=True .* no groups are given"),

@@ -1,4 +1,4 @@
-"""Which rows are learnt from and which are held out, time after time."""
+"""Folds, groups and stages: which rows are for training and which are held out."""
 
 import warnings
 from collections.abc import Iterable, Sequence
@@ -30,8 +30,8 @@ class Fold(NamedTuple):
     [True, True, False, False]
     """
 
-    times: IntArray  # how often each row is learnt from: more than once only if given row numbers say so
-    held_out: BoolArray  # True for the rows that are scored on
+    times: IntArray  # how often each row is trained on; more than once only for user-defined folds
+    held_out: BoolArray  # flags of the rows to score on
 
     @property
     def training(self) -> BoolArray:
@@ -50,51 +50,49 @@ class Fold(NamedTuple):
 
 
 def draw_folds(table: Table, groups: LongArray | None, cv: Any, stream: Stream) -> list[Fold]:
-    """So many folds, each held out in turn, or one fraction of the rows.
+    """Draw `cv` folds, each held out in turn, or hold out one fraction of the rows.
 
-    Classes, or low and high numbers, are divided evenly, and groups never. Few groups, or groups of very
-    unequal size, make fewer folds than asked for, with a warning.
+    Folds are stratified by class, or by low and high numbers, and keep groups together. Few groups, or groups
+    of very unequal size, give fewer folds than requested, with a warning.
     """
     n_units = table.n_rows if groups is None else 1 + int(np.count_nonzero(np.diff(np.sort(groups))))
     if n_units < 2:
         what = "row" if groups is None else "group"
-        raise DataError(
-            f"There is one {what} only (n_samples=1): folds hold some {what}s out and learn from others."
-        )
+        raise DataError(f"There is only one {what} (n_samples=1): folds need at least two {what}s.")
     position = draw_positions(assign_strata(table), unit_keys(table, groups), stream)
     if isinstance(cv, Integral) and int(cv) >= 2:
         n_folds = min(int(cv), n_units)
-        # Alone, rows can be counted off; groups of all sizes go where their rows are.
-        fold = _ranks(position) * n_folds // n_units if groups is None else assign_folds(position, n_folds)
-        folds = [_fold(fold == number) for number in np.flatnonzero(np.bincount(fold))]
+        # Single rows are divided by rank, groups of different sizes by position.
+        fold = _rank(position) * n_folds // n_units if groups is None else assign_folds(position, n_folds)
+        folds = [_make_fold(fold == number) for number in np.flatnonzero(np.bincount(fold))]
         if groups is not None and len(folds) < int(cv):
             warn_fewer_folds(int(cv), [len(folds)], groups)
         return folds
     if not isinstance(cv, Integral) and 0 < float(cv) < 1:
-        return [_fold(select_below(position, float(cv)))]
+        return [_make_fold(select_below(position, float(cv)))]
     raise ParameterError(
         f"cv={cv!r} is out of range: it must be a number of folds from 2, a fraction between 0 and 1, a "
         "splitter, or pairs of row numbers."
     )
 
 
-def warn_fewer_folds(n_asked: int, n_made: Sequence[int], groups: LongArray) -> None:
+def warn_fewer_folds(n_requested: int, n_made: Sequence[int], groups: LongArray) -> None:
     """Warn that whole groups make fewer folds than requested."""
     least, most = min(n_made), max(n_made)
     made = f"{least}" if least == most else f"{least} to {most}"
     rows_of = np.unique(groups, return_counts=True)[1]
     why = f"the largest of {len(rows_of):,} groups has {rows_of.max():,} of the {len(groups):,} rows"
-    if len(rows_of) < n_asked:
+    if len(rows_of) < n_requested:
         why = f"there are {len(rows_of)} groups"
     warnings.warn(
-        f"{n_asked} folds were asked for and {made} can be made: rows of one group, or copies of a row, stay "
-        f"together, and {why}. Ask for fewer folds, or give smaller groups.",
+        f"only {made} of {n_requested} folds can be made: rows of one group, or copies of a row, stay "
+        f"together, and {why}. Use fewer folds, or smaller groups.",
         DataWarning,
         stacklevel=4,
     )
 
 
-def _ranks(position: FloatArray) -> LongArray:
+def _rank(position: FloatArray) -> LongArray:
     """Rank the positions; ties keep their order."""
     ranks = np.empty(len(position), np.int64)
     ranks[stable_argsort(position)] = np.arange(len(position))
@@ -104,7 +102,7 @@ def _ranks(position: FloatArray) -> LongArray:
 def draw_stable_folds(table: Table, groups: LongArray | None, cv: Any, stream: Stream) -> list[Fold]:
     """Draw folds that do not depend on the row order and keep copies of a row together.
 
-    A row without weight is in none of them.
+    Rows of weight 0 are in none of them.
     """
     order = find_fixed_order(table, [] if groups is None else [groups])
     if table.weight is not None:
@@ -119,44 +117,42 @@ def read_folds(table: Table, groups: LongArray | None, cv: Any) -> list[Fold]:
     folds = []
     for number, pair in enumerate(_pairs(table, groups, cv)):
         if not isinstance(pair, Sequence) or len(pair) != 2:
-            raise ParameterError(f"cv has no pair of row numbers in place {number}: {pair!r}.")
-        times = _times(pair[0], table.n_rows, f"the rows to learn from in place {number} of cv")
-        held_out = _times(pair[1], table.n_rows, f"the rows to score on in place {number} of cv") > 0
-        _check_apart(times > 0, held_out, groups, f"in place {number}")
+            raise ParameterError(f"cv has no pair of row numbers at position {number}: {pair!r}.")
+        times = _count_times(pair[0], table.n_rows, f"the training rows of fold {number} of cv")
+        held_out = _count_times(pair[1], table.n_rows, f"the held-out rows of fold {number} of cv") > 0
+        _check_disjoint(times > 0, held_out, groups, number)
         folds.append(Fold(times, held_out))
     return folds
 
 
-def _fold(held_out: BoolArray) -> Fold:
+def _make_fold(held_out: BoolArray) -> Fold:
     return Fold((~held_out).astype(np.int32), held_out)
 
 
-def _check_apart(learnt: BoolArray, held_out: BoolArray, groups: LongArray | None, where: str) -> None:
-    if (both := learnt & held_out).any():
+def _check_disjoint(training: BoolArray, held_out: BoolArray, groups: LongArray | None, number: int) -> None:
+    if (both := training & held_out).any():
         raise ParameterError(
-            f"cv has {both.sum()} rows both to learn from and to score on, {first_rows(both)}, {where}."
+            f"cv has {both.sum()} rows both for training and held out in fold {number}, {first_rows(both)}."
         )
-    if groups is not None and (n_torn := len(np.intersect1d(groups[learnt], groups[held_out]))):
+    if groups is not None and (n_divided := len(np.intersect1d(groups[training], groups[held_out]))):
         raise ParameterError(
-            f"cv divides {n_torn} groups {where}: some of their rows are learnt from, and others are scored "
-            "on. Leave groups out, or give folds that keep them together, such as GroupKFold."
+            f"cv divides {n_divided} groups in fold {number}: some of their rows are for training, others "
+            "are held out. Leave groups out, or give folds that keep them together, such as GroupKFold."
         )
 
 
-def _times(rows: Any, n_rows: int, what: str) -> IntArray:
-    """Count how often each row is named, by numbers or by flags."""
+def _count_times(rows: Any, n_rows: int, what: str) -> IntArray:
+    """Count how often each row occurs among row numbers, or in a mask."""
     numbers = np.asarray(rows)
     if numbers.dtype == np.bool_ and numbers.shape == (n_rows,):
         numbers = np.flatnonzero(numbers)
     if numbers.dtype.kind not in "iu" or numbers.ndim != 1:
-        raise ParameterError(f"{what} are not row numbers: give integers from 0 to {n_rows - 1}, or flags.")
+        raise ParameterError(f"{what} are not row numbers: give integers from 0 to {n_rows - 1}, or a mask.")
     if len(numbers) == 0:
-        raise ParameterError(f"{what} must not be empty: every fold needs rows.")
+        raise ParameterError(f"{what} must not be empty.")
     if numbers.min() < 0 or numbers.max() >= n_rows:
         outside = int(numbers.min() if numbers.min() < 0 else numbers.max())
-        raise ParameterError(
-            f"{what} have the number {outside}, and rows are numbered from 0 to {n_rows - 1}."
-        )
+        raise ParameterError(f"{what} contain {outside}, but rows are numbered from 0 to {n_rows - 1}.")
     return np.bincount(numbers, minlength=n_rows).astype(np.int32)
 
 
@@ -167,31 +163,29 @@ def _pairs(table: Table, groups: LongArray | None, cv: Any) -> Iterable[Any]:
             return list(cv.split(np.zeros((table.n_rows, 1)), table.target, groups))
         numbers, own = np.flatnonzero(rows), None if groups is None else groups[rows]
         pairs = cv.split(np.zeros((len(numbers), 1)), table.target[rows], own)
-        return [(numbers[learnt], numbers[held_out]) for learnt, held_out in pairs]
+        return [(numbers[training], numbers[held_out]) for training, held_out in pairs]
     if not isinstance(cv, Iterable) or isinstance(cv, str):
         raise ParameterError(
-            f"cv={cv!r} says nothing of folds: give an integer from 2, a fraction between 0 and 1, a "
-            "splitter of scikit-learn's, or pairs of row numbers."
+            f"cv={cv!r} does not define folds: give an integer from 2, a fraction between 0 and 1, a "
+            "splitter of scikit-learn, or pairs of row numbers."
         )
     pairs = list(cv)
     if not pairs:
-        raise ParameterError(
-            "cv holds no folds: give at least one pair of row numbers to learn from and to score on."
-        )
+        raise ParameterError("cv has no folds: give at least one pair of training and held-out row numbers.")
     return pairs
 
 
-# -- The group of every row, such as a patient ---------------------------------------------------------------
+# -- Groups, such as patients --------------------------------------------------------------------------------
 
 
 def read_groups(groups: Any, n_rows: int, rows: RowLabels | None = None) -> LongArray:
-    """Return the key of every row's group, which depends on its label alone."""
+    """Read the key of every row's group, which depends on its label alone."""
     check_not_name(groups, "groups")
     vector = as_vector(groups, "groups")
     _check_length(vector, "groups", n_rows)
     if _is_integer(vector):
         return np.asarray(vector.astype(np.uint64).view(np.int64), np.int64)
-    # As categories: long numbers of patients would run together as floats.
+    # As categories, since large patient numbers may become equal as floats.
     rows = RowLabels.of(vector) or rows
     column = read_column(vector, "groups", "categories", rows)
     _check_known(column.values, "groups", rows)
@@ -200,7 +194,7 @@ def read_groups(groups: Any, n_rows: int, rows: RowLabels | None = None) -> Long
 
 
 def subset_groups(groups: LongArray | None, rows: NDArray[Any]) -> LongArray | None:
-    """Select the groups of some rows, by flags or numbers."""
+    """Select the groups of some rows by a mask or row numbers."""
     return None if groups is None else groups[rows]
 
 
@@ -209,20 +203,20 @@ def renumber_groups(numbers: LongArray | None, rows: NDArray[Any]) -> LongArray 
     return None if numbers is None else np.asarray(np.unique(numbers[rows], return_inverse=True)[1], np.int64)
 
 
-def find_known_groups(groups: LongArray, learnt: BoolArray, held_out: BoolArray) -> BoolArray:
+def find_known_groups(groups: LongArray, training: BoolArray, held_out: BoolArray) -> BoolArray:
     """Flag the held-out rows whose group is among the training rows.
 
-    >>> learnt, held_out = np.array([True, True, False, False]), np.array([False, False, True, True])
-    >>> find_known_groups(np.array([7, 8, 7, 9]), learnt, held_out)
+    >>> training, held_out = np.array([True, True, False, False]), np.array([False, False, True, True])
+    >>> find_known_groups(np.array([7, 8, 7, 9]), training, held_out)
     array([False, False,  True, False])
     """
-    return np.asarray(held_out & np.isin(groups, groups[learnt]), np.bool_)
+    return np.asarray(held_out & np.isin(groups, groups[training]), np.bool_)
 
 
-def rank_labels(vector: Any, what: str, reading: Reading, n_rows: int, rows: RowLabels | None) -> LongArray:
-    """Number equal values alike, in their order; missing values are an error."""
+def _rank_labels(vector: Any, what: str, reading: Reading, n_rows: int, rows: RowLabels | None) -> LongArray:
+    """Return the rank of every row's value, equal for equal values; missing values are an error."""
     _check_length(vector, what, n_rows)
-    if _is_integer(vector):  # exact, however long
+    if _is_integer(vector):  # exact for any number of digits
         return np.asarray(np.unique(vector, return_inverse=True)[1], np.int64)
     column = read_column(vector, what, reading, rows)
     values: NDArray[Any] = column.values
@@ -244,8 +238,8 @@ def _check_length(vector: Any, what: str, n_rows: int) -> None:
 def _check_known(values: NDArray[Any], what: str, rows: RowLabels | None) -> None:
     if (missing := np.isnan(values)).any():
         raise DataError(
-            f"{what} has {missing.sum()} missing values, {first_rows(missing, rows)}. Fill them in, or leave "
-            "the rows out."
+            f"{what} has {missing.sum()} missing values, {first_rows(missing, rows)}. Fill them in, or drop "
+            "the rows."
         )
 
 
@@ -266,19 +260,19 @@ def check_not_name(values: Any, what: str) -> None:
         )
 
 
-# -- A random position for every row, groups whole -----------------------------------------------------------
+# -- Stratified random positions -----------------------------------------------------------------------------
 
-N_STAGES = 5  # at most, so that early and late rows are divided alike
-MOVED = 2**32 - 1  # further down the stream, beyond any tree or fold: not the numbers that order the rows
-N_BINS = 10  # of a numeric target, so that low and high values are divided alike
+N_STAGES = 5  # pooled stages that form strata, at most
+SHIFT = 2**32 - 1  # last number of the stream that shifts strata, greater than that of any tree or fold
+N_BINS = 10  # of a numeric target that form strata
 
 
 def draw_positions(strata: LongArray, keys: KeyArray, stream: Stream) -> FloatArray:
     """Assign a random position in [0, 1) to every row, evenly within each stratum.
 
-    It is the rank of the row's random number in its stratum, so that when others come or go a row moves
-    little. Rows with one key, those of a group, have one position; their stratum is the lowest of them. Where
-    a stratum begins is left to chance, so that many small ones do not all lose their rows to the same side.
+    It is the rank of the row's random number in its stratum, so that a row moves little when others are added
+    or removed. Rows with equal keys, those of a group, share a position; their stratum is the lowest of them.
+    Each stratum is shifted at random, so that small ones do not all lose their rows to the same side.
 
     >>> sorted(draw_positions(np.zeros(4, np.int64), np.arange(4, dtype=np.uint64), (0,)) < 0.5)
     [np.False_, np.False_, np.True_, np.True_]
@@ -289,27 +283,24 @@ def draw_positions(strata: LongArray, keys: KeyArray, stream: Stream) -> FloatAr
     stratum = np.full(n_units, strata.max(), np.int64)
     np.minimum.at(stratum, unit, strata)
     order = stable_argsort(draw_bits(units, stream))
-    order = order[np.argsort(_narrow(stratum[order]), kind="stable")]
+    # 16 bits, where they suffice, are sorted ten times as fast.
+    narrow = stratum.astype(np.uint16) if stratum.max() < 2**16 else stratum
+    order = order[np.argsort(narrow[order], kind="stable")]
     middle = np.cumsum(size[order]) - size[order] / 2
-    # Of every stratum: where it begins, how many rows it has, and by how much of a unit it is moved on.
+    # For each stratum: where it begins, its number of rows, and by what fraction of a unit it is shifted.
     begins = np.append(True, np.diff(stratum[order]) != 0)
     first, number = np.flatnonzero(begins), np.cumsum(begins) - 1
     n_inside = np.diff(first, append=n_units)
     before = (np.cumsum(size[order]) - size[order])[first]
     n_rows = np.diff(np.append(before, len(strata)))
-    moved = draw_uniforms(units[order[first]], (*stream, MOVED)) / n_inside
+    shift = draw_uniforms(units[order[first]], (*stream, SHIFT)) / n_inside
     position = np.empty(n_units)
-    position[order] = ((middle - before[number]) / n_rows[number] + moved[number]) % 1.0
+    position[order] = ((middle - before[number]) / n_rows[number] + shift[number]) % 1.0
     return np.asarray(position[unit], np.float64)
 
 
-def _narrow(strata: LongArray) -> LongArray | NDArray[np.uint16]:
-    """Convert stratum numbers to 16 bits if they fit, which sorts ten times as fast."""
-    return strata.astype(np.uint16) if strata.max() < 2**16 else strata
-
-
 def assign_strata(table: Table, stage: LongArray | None = None) -> LongArray:
-    """Assign strata by class, or by bin of the target, and by stage; the rarest come first."""
+    """Assign strata by class, or by bin of a numeric target, and by stage; the rarest come first."""
     if table.schema.target.is_classes:
         classes = table.target.astype(np.int64)
     else:
@@ -317,7 +308,9 @@ def assign_strata(table: Table, stage: LongArray | None = None) -> LongArray:
         ranks = np.argsort(np.argsort(table.target, kind="stable"), kind="stable")
         classes = ranks * n_bins // table.n_rows
     if stage is not None:
-        classes = classes * N_STAGES + _pooled(stage)
+        rows_of = np.bincount(stage)
+        middle = np.cumsum(rows_of) - rows_of / 2
+        classes = classes * N_STAGES + (middle * N_STAGES / len(stage)).astype(np.int64)[stage]
     rows_of = np.bincount(classes)
     present = np.flatnonzero(rows_of)
     by_rarity = np.empty(len(rows_of), np.int64)
@@ -325,15 +318,8 @@ def assign_strata(table: Table, stage: LongArray | None = None) -> LongArray:
     return np.asarray(by_rarity[classes], np.int64)
 
 
-def _pooled(stage: LongArray) -> LongArray:
-    """Pool stages into a few of similar size, so that classes can be divided evenly."""
-    rows_of = np.bincount(stage)
-    middle = np.cumsum(rows_of) - rows_of / 2
-    return np.asarray((middle * N_STAGES / len(stage)).astype(np.int64)[stage], np.int64)
-
-
 def select_below(position: FloatArray, fraction: float) -> BoolArray:
-    """Flag the rows with a position below the fraction: at least one, never all of two or more."""
+    """Flag the rows with a position below the fraction: at least one, but not all of several."""
     first, last = position.min(), position.max()
     if first == last:
         return np.ones(len(position), np.bool_)
@@ -341,18 +327,18 @@ def select_below(position: FloatArray, fraction: float) -> BoolArray:
 
 
 def assign_folds(position: FloatArray, n_folds: int) -> LongArray:
-    """The fold of every row, at least two of them if the rows have two positions."""
+    """Assign rows to folds by position; two positions give at least two folds."""
     fold = np.asarray(np.minimum(position * n_folds, n_folds - 1), np.int64)
-    if (fold == fold[0]).all():  # two rows, say, next to each other
+    if (fold == fold[0]).all():  # two neighbouring rows, for example
         fold = np.asarray(position > position.min(), np.int64)
     return fold
 
 
-# -- The stage of every row, such as a year ------------------------------------------------------------------
+# -- Stages, such as years -----------------------------------------------------------------------------------
 
 
 def read_stage(stage: Any, n_rows: int, rows: RowLabels | None = None) -> LongArray:
-    """Number the stages of the rows in order: of numbers, dates, text or ordered categories."""
+    """Rank the stages of the rows: numbers, dates, text or ordered categories."""
     check_not_name(stage, "stage")
     vector = as_vector(stage, "stage")
     rows = RowLabels.of(vector) or rows
@@ -362,7 +348,7 @@ def read_stage(stage: Any, n_rows: int, rows: RowLabels | None = None) -> LongAr
     if array.dtype.kind == "M":
         moments = array.astype("datetime64[us]")
         vector = np.where(np.isnat(moments), np.nan, moments.astype(np.int64).astype(np.float64))
-    return rank_labels(vector, "stage", "by dtype", n_rows, rows)
+    return _rank_labels(vector, "stage", "by dtype", n_rows, rows)
 
 
 def find_early_stages(stage: LongArray, fraction: float) -> BoolArray:
@@ -371,7 +357,7 @@ def find_early_stages(stage: LongArray, fraction: float) -> BoolArray:
     >>> find_early_stages(np.array([0, 0, 1, 2]), 0.5)
     array([ True,  True, False, False])
     """
-    rows_of = _rows_of_stages(stage)
+    rows_of = _count_rows_by_stage(stage)
     n_early = int(np.searchsorted(np.cumsum(rows_of), fraction * len(stage) * (1 - 1e-12))) + 1
     return np.asarray(stage < min(n_early, len(rows_of) - 1), np.bool_)
 
@@ -382,7 +368,7 @@ def find_late_stages(stage: LongArray, fraction: float) -> BoolArray:
     >>> find_late_stages(np.array([0, 0, 1, 2]), 0.5)
     array([False, False,  True,  True])
     """
-    from_end = np.cumsum(_rows_of_stages(stage)[::-1])
+    from_end = np.cumsum(_count_rows_by_stage(stage)[::-1])
     n_late = int(np.count_nonzero(from_end <= fraction * len(stage) * (1 + 1e-12)))
     return np.asarray(stage >= len(from_end) - max(n_late, 1), np.bool_)
 
@@ -398,31 +384,31 @@ def pool_stages(stage: LongArray, most: int) -> LongArray:
         return stage
     middle = np.cumsum(rows_of) - rows_of / 2
     run = (middle * most / len(stage)).astype(np.int64)
-    run[-1] = max(int(run[-1]), int(run[0]) + 1)  # a last stage that is most of the rows stays one of its own
+    run[-1] = max(int(run[-1]), int(run[0]) + 1)  # a last stage with most of the rows stays separate
     return np.asarray(np.unique(run[stage], return_inverse=True)[1], np.int64)
 
 
 def join_small_stages(stage: LongArray, least: int) -> LongArray:
-    """Join stages with too few rows with the next ones, and renumber them.
+    """Merge stages with too few rows into the next ones, and renumber them.
 
     >>> join_small_stages(np.array([0, 1, 1, 2, 3, 3, 4]), 2)
     array([0, 0, 0, 1, 1, 1, 1])
     """
     rows_of = np.bincount(stage)
-    number, so_far, numbers = 0, 0, []
+    number, n_so_far, numbers = 0, 0, []
     for n_rows in rows_of.tolist():
         numbers.append(number)
-        so_far += n_rows
-        if so_far >= least:
-            number, so_far = number + 1, 0
-    joint = np.array(numbers, np.int64)
-    if so_far:  # too few are left for one of their own
-        joint = np.minimum(joint, max(number - 1, 0))
-    return np.asarray(joint[stage], np.int64)
+        n_so_far += n_rows
+        if n_so_far >= least:
+            number, n_so_far = number + 1, 0
+    merged = np.array(numbers, np.int64)
+    if n_so_far:  # the last rows are too few for a stage
+        merged = np.minimum(merged, max(number - 1, 0))
+    return np.asarray(merged[stage], np.int64)
 
 
 def rank_stages(stage: Any, order: Sequence[Any]) -> LongArray:
-    """Return the position of every row's stage in the given order.
+    """Return the position of every row's stage in an explicit order.
 
     >>> rank_stages(["spring", "autumn"], ["spring", "summer", "autumn"])
     array([0, 2])
@@ -432,7 +418,7 @@ def rank_stages(stage: Any, order: Sequence[Any]) -> LongArray:
     place = {label: number for number, label in enumerate(order)}
     if unknown := [entry for entry in dict.fromkeys(entries) if entry not in place]:
         raise DataError(
-            f"stage has {quoted(unknown)}, and stage_order={quoted(order)} does not: put all into the order."
+            f"stage has {quoted(unknown)}, which stage_order={quoted(order)} lacks: add them to the order."
         )
     return np.array([place[entry] for entry in entries], np.int64)
 
@@ -446,10 +432,10 @@ def list_stage_labels(stage: Any, numbers: LongArray) -> tuple[str, ...]:
     vector = as_vector(stage, "stage")
     array = vector if isinstance(vector, np.ndarray) else vector.to_numpy()
     _, first = np.unique(numbers, return_index=True)
-    return tuple(_label(array[int(row)]) for row in first)
+    return tuple(_stage_label(array[int(row)]) for row in first)
 
 
-def _label(entry: Any) -> str:
+def _stage_label(entry: Any) -> str:
     if isinstance(entry, float | np.floating) and float(entry).is_integer():
         entry = int(entry)
     if isinstance(entry, date | np.datetime64):
@@ -457,11 +443,11 @@ def _label(entry: Any) -> str:
     return str(entry)
 
 
-def _rows_of_stages(stage: LongArray) -> LongArray:
+def _count_rows_by_stage(stage: LongArray) -> LongArray:
     rows_of = np.bincount(stage)
     if len(rows_of) < 2:
         raise DataError(
-            "stage has one value for all rows: the early data need a stage before the last. Leave stage out, "
-            "and a random fraction of the rows is early."
+            "stage has one value for all rows, but the early data must lie before the last stage. Without "
+            "stage, a random fraction of the rows is early."
         )
     return rows_of

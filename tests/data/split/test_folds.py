@@ -56,13 +56,13 @@ def test_a_fold_of_some_rows_is_spread_over_all() -> None:
 @pytest.mark.parametrize("draw", [draw_folds, draw_stable_folds])
 def test_fewer_folds_than_asked_for_are_reported_with_the_reason(draw) -> None:  # type: ignore[no-untyped-def]
     table, groups = rows_of([80, 5, 5, 5, 5])
-    with pytest.warns(DataWarning, match=r"5 folds were asked for and (\d) can be made") as said:
+    with pytest.warns(DataWarning, match=r"only \d of 5 folds can be made") as said:
         folds = draw(table, groups, 5, SEED)
     assert len(folds) < 5
-    assert f"and {len(folds)} can be made" in str(said[0].message)
+    assert f"only {len(folds)} of 5 folds can be made" in str(said[0].message)
     assert "the largest of 5 groups has 80 of the 100 rows" in str(said[0].message)
     table, groups = rows_of([10, 10, 10])
-    with pytest.warns(DataWarning, match=r"10 folds were asked for .* there are 3 groups"):
+    with pytest.warns(DataWarning, match=r"of 10 folds can be made: .* there are 3 groups"):
         draw(table, groups, 10, SEED)
 
 
@@ -82,6 +82,6 @@ def test_as_many_folds_as_asked_for_need_no_word() -> None:
 
 def test_fewer_validation_folds_than_asked_for_are_reported_once() -> None:
     table, groups = rows_of([80, 5, 5, 5, 5])
-    with pytest.warns(DataWarning, match="5 folds were asked for") as said:
+    with pytest.warns(DataWarning, match="of 5 folds can be made") as said:
         split_rows(table, StabilitySettings(method="bootstrap", validation=5), RowMetadata(groups=groups))
     assert len(said) == 1

@@ -175,5 +175,5 @@ def test_stages_are_called_what_the_data_calls_them() -> None:
 
 
 def test_an_order_that_lacks_a_stage_is_refused() -> None:
-    with pytest.raises(DataError, match="stage has 'late', and stage_order='early' does not"):
+    with pytest.raises(DataError, match="stage has 'late', which stage_order='early' lacks"):
         rank_stages(["early", "late"], ["early"])

@@ -234,7 +234,7 @@ def test_a_limit_that_is_too_small_is_refused_before_anything_is_read(folder: Pa
 
 def test_a_folder_with_something_in_it_is_left_alone(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("mine")
-    with pytest.raises(DataError, match="there is something already"):
+    with pytest.raises(DataError, match="it is no empty folder"):
         store_table(folder, tmp_path)
     assert (tmp_path / "notes.txt").read_text() == "mine"
 
