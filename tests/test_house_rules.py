@@ -20,7 +20,7 @@ WITH_PRODUCTS = [
     "holdfast.growth.density_model",
     "holdfast.growth.grow",
     "holdfast.growth.sample",
-    "holdfast.io.convert",
+    "holdfast.io.estimator",
     "holdfast.plots.distance",
     "holdfast.distance.distance",
     "holdfast.tree.summary",

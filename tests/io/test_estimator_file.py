@@ -167,7 +167,7 @@ def accuracy(model: Any, X: Any, y: Any) -> float:
         ("scoring", accuracy),
         ("random_state", np.random.RandomState(0)),
         ("min_impurity_decrease", float("inf")),
-        ("class_weight", {("a", "tuple"): 1.0}),
+        ("class_weight", {("a", None): 1.0}),
         ("growth_rules", {"max_depth": 3}),
         ("cv", 2**70),
     ],
@@ -385,7 +385,6 @@ DENSITY = DensityTree(covariance="full").fit(PATIENTS)
             {"parameters": {"loss_matrix": [[[1]]]}},
             r"at estimator.parameters\[...\]\[0\]\[0\]: Expected",
         ),
-        (TREE, {"parameters": {"max_depth": [[1]]}}, r"at estimator.parameters.max_depth: Expected"),
         (TREE, {"parameters": {"handle_unknown": "guess"}}, r"handle_unknown='guess' is unknown"),
         (TREE, {"parameters": {"n_jobs": 0}}, r"n_jobs=0 is out of range"),
         (FOREST, {"parameters": {"n_jobs": 10**9}}, r"n_jobs=1000000000 is beyond 4096"),
@@ -402,28 +401,28 @@ DENSITY = DensityTree(covariance="full").fit(PATIENTS)
         (
             TREE,
             {"parameters": {"growth_rules": {"keys": ["shape"], "values": [0]}}},
-            r"growth_rules: they are no growth rules",
+            r"growth_rules: they are no GrowthRules",
         ),
         (TREE, {"label_type": "int64"}, r"classes cannot be of the type 'int64'"),
         (TREE, {"label_type": "O,O"}, r"'O,O' is no type of labels"),
         (TREE, {"label_type": ""}, r"is a TreeClassifier, and it has 2 classes"),
-        (TREE, {"attributes": {"predict_": 1.0}}, r"which has no attribute 'predict_'"),
-        (TREE, {"attributes": {"ccp_alpha_": [1.0]}}, r"'ccp_alpha_' is of another kind"),
-        (TREE, {"attributes": {"tree_": 1.0}}, r"'tree_' is of another kind"),
+        (TREE, {"fitted": {"predict_": 1.0}}, r"unknown field `predict_`"),
+        (TREE, {"fitted": {"ccp_alpha_": [1.0]}}, r"at estimator.fitted.ccp_alpha_: Expected `float`"),
+        (TREE, {"fitted": {"oob_score_": 1.0}}, r"TreeClassifier, which has no attribute 'oob_score_'"),
+        (TREE, {"fitted": {"oob_scores_": [True]}}, r"oob_scores_: its entries are of another kind"),
         (
             TREE,
-            {"tables": {"oob_curve_": {"columns": {}, "texts": {}, "metric": None}}},
-            r"no attribute 'oob_c",
+            {"fitted": {"oob_curve_": {"n_estimators": [1], "scores": [0.5]}}},
+            r"which has no attribute 'oob_curve_'",
         ),
-        (TREE, {"tables": {"tree_": {"columns": {}, "texts": {}, "metric": None}}}, r"'tree_' is no table"),
-        (STABLE, {"tables": {}}, r"parts of it are those of another"),
         (
             TREE,
-            {"choice": {"candidate": 0, "selection_rule": "", "reason": ""}},
+            {"fitted": {"choice_": {"candidate": 0, "selection_rule": "", "reason": ""}}},
             r"parts of it are those of another",
         ),
-        (DENSITY, {"density": None}, r"parts of it are those of another"),
-        (TREE, {"fitted": 1}, r"unknown field `fitted`"),
+        (DENSITY, {"fitted": {}}, r"parts of it are those of another"),
+        (TREE, {"fitted": 1}, r"at estimator.fitted: Expected `object`"),
+        (TREE, {"trained": 1}, r"unknown field `trained`"),
     ],
     ids=lambda value: str(value)[:40] if isinstance(value, dict) else "",
 )
@@ -436,10 +435,10 @@ def test_an_unsound_estimator_is_refused(model: Any, change: dict[str, Any], mes
 @pytest.mark.parametrize(
     ("model", "part", "change", "message"),
     [
-        (STABLE, "choice", {"candidate": 3}, r"its choice is candidate 3, and it has 3"),
-        (STABLE, "choice", {"candidate": -1}, r"at estimator.choice.candidate"),
-        (DENSITY, "density", {"fractions": [0.5]}, r"fractions do not sum to 1"),
-        (DENSITY, "density", {"scale": [1.0]}, r"scale must be of 1 times 2 numbers"),
+        (STABLE, "choice_", {"candidate": 3}, r"its choice is candidate 3, and it has 3"),
+        (STABLE, "choice_", {"candidate": -1}, r"at estimator.fitted.choice_.candidate"),
+        (DENSITY, "density", {"fractions": [0.5]}, r"fractions do not sum to 1|fractions must be of"),
+        (DENSITY, "density", {"scale": [1.0]}, r"scale must be of 2 numbers"),
         (DENSITY, "density", {"scale": [1.0, 0.0]}, r"must be above 0"),
         (DENSITY, "density", {"numeric": [2, 0]}, r"numeric must list features, each once and in order"),
         (DENSITY, "density", {"numeric": [0, 9]}, r"numeric must list features"),
@@ -452,7 +451,7 @@ def test_an_unsound_estimator_is_refused(model: Any, change: dict[str, Any], mes
     ids=lambda value: str(value)[:40] if isinstance(value, dict) else "",
 )
 def test_an_unsound_part_is_refused(model: Any, part: str, change: dict[str, Any], message: str) -> None:
-    data = edited(model, lambda estimator: estimator[part].update(change))
+    data = edited(model, lambda estimator: estimator["fitted"][part].update(change))
     with pytest.raises(ModelFileError, match=message):
         model_from_json(data, edited=True)
 
@@ -465,24 +464,25 @@ def test_an_unsound_part_is_refused(model: Any, part: str, change: dict[str, Any
         (STABLE, {"score": [[0.5], [0.5], [0.5]]}, "score: its entries are of another kind"),
         (STABLE, {"n_leaves": [3.0, 3.0, 3.0]}, "n_leaves: its entries are of another kind"),
         (STABLE, {"efficient": [1, 1, 1]}, "efficient: its entries are of another kind"),
-        (STABLE, {"more": [1, 1, 1]}, "it needs instability, instability_error"),
+        (STABLE, {"more": [1, 1, 1]}, "fitted.frontier_: Object contains unknown field `more`"),
         (SIZED, {"scores": []}, "as many entries"),
         (SIZED, {"scores": [0.5]}, "scores: its entries are of another kind"),
         (SIZED, {"scores": [[0.5], [0.5, 0.5]]}, "scores: its entries are of another kind"),
     ],
 )
 def test_an_unsound_table_is_refused(model: Any, column: dict[str, Any], message: str) -> None:
-    data = edited(model, lambda part: next(iter(part["tables"].values()))["columns"].update(column))
+    name = "size_table_" if model is SIZED else "frontier_"
+    data = edited(model, lambda part: part["fitted"][name].update(column))
     with pytest.raises(ModelFileError, match=message):
         model_from_json(data, edited=True)
 
 
 def test_a_table_without_its_metric_or_with_another_parameter_is_refused() -> None:
-    data = edited(SIZED, lambda part: part["tables"]["size_table_"].update(metric=None))
-    with pytest.raises(ModelFileError, match="size_table_: it needs a metric"):
+    data = edited(SIZED, lambda part: part["fitted"]["size_table_"].pop("metric"))
+    with pytest.raises(ModelFileError, match="size_table_: Object missing required field `metric`"):
         model_from_json(data, edited=True)
-    data = edited(SIZED, lambda part: part["tables"]["size_table_"]["texts"].update(parameter="shape"))
-    with pytest.raises(ModelFileError, match="parameter must be one of ccp_alpha"):
+    data = edited(SIZED, lambda part: part["fitted"]["size_table_"].update(parameter="shape"))
+    with pytest.raises(ModelFileError, match=r"size_table_.parameter: Invalid enum value 'shape'"):
         model_from_json(data, edited=True)
 
 

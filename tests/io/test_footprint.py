@@ -11,8 +11,8 @@ import pytest
 
 from holdfast.data.schema import Feature, Schema, Target
 from holdfast.errors import BrokenTreeError, ModelFileError
+from holdfast.io import content as footprint
 from holdfast.io import document as json_array
-from holdfast.io import limits as footprint
 from holdfast.io.model_file import model_from_json, model_to_json
 from holdfast.tree import check
 from holdfast.tree.ensemble import Ensemble
@@ -94,16 +94,16 @@ def test_arrays_read_in_pieces_are_the_arrays(monkeypatch: pytest.MonkeyPatch) -
                 json.dumps(entries).replace(" ", ""),
             ):
                 raw = msgspec.Raw(text.encode())
-                found = [entry for some in json_array.pieces(raw, form, "here") for entry in some]
+                found = [entry for some in json_array.read_pieces(raw, form, "here") for entry in some]
                 assert found == entries
-                assert json_array.n_entries(raw, form) == len(entries)
+                assert json_array.count_entries(raw, form) == len(entries)
 
 
 def test_the_place_of_a_wrong_entry_counts_all_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(json_array, "PIECE", 10)
     raw = msgspec.Raw(json.dumps([*range(50), "x", 1]).encode())
     with pytest.raises(ModelFileError, match=r"at here\[50\]: Expected `int`, got `str`"):
-        list(json_array.pieces(raw, json_array.INDICES, "here"))
+        list(json_array.read_pieces(raw, json_array.INDICES, "here"))
 
 
 # -- numbers of things --------------------------------------------------------------------------------

@@ -20,8 +20,7 @@ from holdfast.data.table import Table
 from holdfast.errors import DataError, ParameterError
 from holdfast.explain.feature_use import feature_use
 from holdfast.growth.pruning import pruning_path
-from holdfast.io.content import MAX_BYTES, content_of, kind_of, refusals_of
-from holdfast.io.model_file import load, load_model, load_trees
+from holdfast.io.model_file import load, load_model, load_trees, read_model_kind
 from holdfast.plots.display import LATER, picture_form
 from holdfast.runs.folder import check_output, is_run, model_file
 from holdfast.runs.new_rows import read_features, read_known_rows
@@ -140,9 +139,7 @@ def _collection(path: Path) -> Sequence[Tree] | None:
     """The trees of a file of several; None if it is a folder, or the file of one model."""
     if not path.is_file():
         return None
-    with refusals_of(f"the model file '{path}'"):
-        kind = kind_of(content_of(path, MAX_BYTES))
-    return load_trees(path) if kind == "trees" else None
+    return load_trees(path) if read_model_kind(path) == "trees" else None
 
 
 def _importance(order: PlotOrder, display: Any) -> Any:

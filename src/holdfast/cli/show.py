@@ -13,8 +13,7 @@ from holdfast.cli.overview import MOST_FEATURES, collection_text, ensemble_text,
 from holdfast.cli.show_form import NODES
 from holdfast.data.write import write_csv
 from holdfast.errors import DataError
-from holdfast.io.content import MAX_BYTES, content_of, kind_of, refusals_of
-from holdfast.io.model_file import load_model, load_trees
+from holdfast.io.model_file import load_model, load_trees, read_model_kind
 from holdfast.runs.folder import model_file
 from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.frame import node_columns
@@ -71,9 +70,7 @@ def text_of(
 
 
 def _loaded(path: Path) -> Tree | Ensemble | Sequence[Tree]:
-    with refusals_of(f"the model file '{path}'"):
-        kind = kind_of(content_of(path, MAX_BYTES))
-    if kind != "trees":
+    if read_model_kind(path) != "trees":
         return load_model(path)
     trees = load_trees(path)
     return trees[0] if len(trees) == 1 else trees

@@ -28,16 +28,8 @@ from holdfast._view import TextTable, View, format_table
 from holdfast.data.row_keys import cell_bits, make_codebook
 from holdfast.data.table import Table
 from holdfast.errors import DataError, HoldfastError, ModelFileError, RegisterError
-from holdfast.io.content import MAX_BYTES, content_of, document_in, kind_of, refusals_of
-from holdfast.io.document import (
-    Document,
-    EnsembleDocument,
-    Integer,
-    Part,
-    TreeDocument,
-    TreesDocument,
-    checksum_of,
-)
+from holdfast.io.content import MAX_BYTES, loading, read_bytes, read_document
+from holdfast.io.document import Integer, Part, checksum_of
 from holdfast.io.model_file import model_to_json
 
 if TYPE_CHECKING:
@@ -48,11 +40,6 @@ MOST_BYTES = 2**24  # of a line
 _LINE = re.compile(rb'\{"hash":"(sha256:[0-9a-f]{64})",(.*)\}\n', re.DOTALL)
 FORMAT = 1  # of the lines of a register
 LIBRARIES = ("numpy", "scikit-learn", "numba")
-_DOCUMENTS: dict[str, type[Any]] = {
-    "tree": TreeDocument,
-    "trees": TreesDocument,
-    "ensemble": EnsembleDocument,
-}
 _STATED = re.compile(rb'"checksum":\s*"(sha256:[0-9a-f]{64})"')
 _START = 4096  # bytes of a model file in which its checksum is stated
 FEWEST_DIGITS = 8  # of a hash that is given in short
@@ -455,13 +442,13 @@ def model_hash(model: Any, *, max_bytes: int = MAX_BYTES) -> str:
     """
     if not isinstance(model, str | os.PathLike):
         return content_hash(model_to_json(model))
-    with refusals_of(f"the model file '{os.fspath(model)}'"):
-        return content_hash(content_of(Path(model), max_bytes))
+    with loading(f"the model file '{os.fspath(model)}'"):
+        return content_hash(read_bytes(Path(model), max_bytes))
 
 
 def content_hash(data: bytes) -> str:
     """The hash of the model that a model file of this content holds."""
-    return checksum_of(_document(data))
+    return checksum_of(read_document(data))
 
 
 def find_model(hash: str, folder: str | os.PathLike[str]) -> Path:  # noqa: A002 (the word of the register)
@@ -481,11 +468,6 @@ def find_model(hash: str, folder: str | os.PathLike[str]) -> Path:  # noqa: A002
     if len(found) > 1:
         raise ModelFileError(f"{hash} may be {join_parts(sorted(found))}: give more of its digits.")
     return next(iter(found.values()))
-
-
-def _document(data: bytes) -> Document:
-    document: Document = document_in(data, _DOCUMENTS[kind_of(data)], False)
-    return document
 
 
 def _model_files(folder: Path) -> Iterator[Path]:

@@ -1,41 +1,57 @@
-"""The JSON document of a tree, of several, of an ensemble or of an estimator: what its fields hold."""
+"""The JSON document of trees, ensembles and estimators: its fields, its text, its checksum."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from hashlib import sha256
 from itertools import chain
-from typing import Annotated, Any, Final, Literal, get_args, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias, get_args, get_type_hints
 
 import msgspec
 import numpy as np
+from msgspec import UNSET, UnsetType
 from msgspec.structs import asdict, replace
 from numpy.typing import DTypeLike, NDArray
 
+from holdfast._arrays import BoolArray, FloatArray, LongArray
 from holdfast.data.schema import Kind
+from holdfast.ensembles.max_features import MaxFeaturesTable
+from holdfast.ensembles.out_of_bag import Curve
 from holdfast.errors import ModelFileError
+from holdfast.growth.size_search import SizeTable
+from holdfast.stable.consensus.size import SizeChoice
+from holdfast.stable.frontier import Frontier
+from holdfast.tree.check import Link
 from holdfast.tree.edit import EditKind
+
+FORMAT: Final = "holdfast-model"
+VERSION: Final = 1
+
+Integer = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
+Index = Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
+NodeIndex = Annotated[int, msgspec.Meta(ge=-1, le=2**31 - 1)]
+# JSON distinguishes 1, 1.0, true and "1", and so does msgspec: a label keeps its type.
+LabelEntry = str | Integer | float | bool
+
+
+class Part(msgspec.Struct, forbid_unknown_fields=True):
+    """A part of the document. Fields are required unless their type includes UnsetType; no others exist."""
+
+
+# -- Arrays of a tree, which stay text until their lengths have been checked ---------------------------------
 
 # Bytes that are decoded at a time. A number of one digit takes two bytes in the file, and 32 as an object.
 PIECE = 2**20
 LONGEST_ENTRY = 2**25  # bytes: the fractions of more than a million classes
 
-NodeIndex = Annotated[int, msgspec.Meta(ge=-1, le=2**31 - 1)]
-CategoryIndex = Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
-
 
 @dataclass(frozen=True)
 class Form:
-    """What the entries of an array are, and where one of them ends."""
+    """The type of the entries of an array, and the end of an entry in its text."""
 
     entry: Any
     end: re.Pattern[bytes]
-    kind: DTypeLike = np.float64  # of an array of them
-
-    def decoded(self, text: bytes) -> list[Any]:
-        """The entries in the text of an array."""
-        entries: list[Any] = msgspec.json.decode(text, type=list[self.entry])  # type: ignore[name-defined]
-        return entries
+    dtype: DTypeLike = np.float64
 
 
 _QUOTE = re.compile(rb'"')
@@ -43,18 +59,18 @@ _COMMA, _COMMA_AFTER_LIST = re.compile(rb","), re.compile(rb"[\]l]\s*,")  # or a
 INDICES = Form(NodeIndex, _COMMA, np.int32)
 NUMBERS = Form(float, _COMMA)
 GAPPED_NUMBERS = Form(float | None, _COMMA)
-TRUTHS = Form(bool, _COMMA, np.bool_)
+FLAGS = Form(bool, _COMMA, np.bool_)
 LISTS = Form(list[float], _COMMA_AFTER_LIST)
-GAPPED_LISTS = Form(list[CategoryIndex] | None, _COMMA_AFTER_LIST)
+GAPPED_LISTS = Form(list[Index] | None, _COMMA_AFTER_LIST)
 
 
-def raw_array(entries: list[Any]) -> msgspec.Raw:
-    """The entries as JSON."""
+def encode_array(entries: list[Any]) -> msgspec.Raw:
+    """Write the entries as JSON."""
     return msgspec.Raw(msgspec.json.encode(entries))
 
 
-def n_entries(array: msgspec.Raw, form: Form) -> int:
-    """Number of entries, counted without decoding them: of an array that is none, any number."""
+def count_entries(array: msgspec.Raw, form: Form) -> int:
+    """Count the entries without decoding them; any number for text that is no array."""
     text = bytes(array)
     if b"," not in text and not text[1:-1].strip():
         return 0
@@ -63,13 +79,23 @@ def n_entries(array: msgspec.Raw, form: Form) -> int:
     return text.count(b"[") - 1 + text.count(b"null")
 
 
-def holds_text(array: msgspec.Raw) -> bool:
-    """True if there is a text anywhere in it, which no form of array allows."""
+def has_strings(array: msgspec.Raw) -> bool:
+    """True if a string occurs in it, which no form of array allows."""
     return _QUOTE.search(memoryview(array)) is not None
 
 
-def pieces(array: msgspec.Raw, form: Form, place: str) -> Iterator[list[Any]]:
-    """The entries, some thousands at a time; a ModelFileError if they are of another form."""
+def read_array(array: msgspec.Raw, form: Form, place: str) -> NDArray[Any]:
+    """Read the entries as an array of numbers; null becomes NaN."""
+    numbers = np.empty(count_entries(array, form), form.dtype)
+    filled = 0
+    for entries in read_pieces(array, form, place):
+        numbers[filled : filled + len(entries)] = entries
+        filled += len(entries)
+    return numbers
+
+
+def read_pieces(array: msgspec.Raw, form: Form, place: str) -> Iterator[list[Any]]:
+    """Read the entries, some thousands at a time; a ModelFileError if they are of another form."""
     text = memoryview(array)
     if bytes(text[:1]) != b"[":
         raise ModelFileError(f"at {place}: it must be an array.")
@@ -79,14 +105,15 @@ def pieces(array: msgspec.Raw, form: Form, place: str) -> Iterator[list[Any]]:
         end = match.end() - 1 if match else len(text) - 1
         if end - begin > PIECE + LONGEST_ENTRY:
             raise ModelFileError(f"at {place}: an entry takes {end - begin} bytes, too many for any model.")
-        entries = _decoded(b"[%b]" % bytes(text[begin:end]), form, place, n_before)
+        entries = _read_piece(b"[%b]" % bytes(text[begin:end]), form, place, n_before)
         yield entries
         begin, n_before = end + 1, n_before + len(entries)
 
 
-def _decoded(text: bytes, form: Form, place: str, n_before: int) -> list[Any]:
+def _read_piece(text: bytes, form: Form, place: str, n_before: int) -> list[Any]:
     try:
-        return form.decoded(text)
+        entries: list[Any] = msgspec.json.decode(text, type=list[form.entry])  # type: ignore[name-defined]
+        return entries
     except msgspec.ValidationError as error:
         problem, _, within = str(error).partition(" - at `$")
         index, _, rest = within.removeprefix("[").rstrip("`").partition("]")
@@ -94,40 +121,11 @@ def _decoded(text: bytes, form: Form, place: str, n_before: int) -> list[Any]:
             place = f"{place}[{n_before + int(index)}]{rest}"
         raise ModelFileError(f"at {place}: {problem[:200]}.") from error
     except (msgspec.DecodeError, RecursionError) as error:
-        # The file is JSON as a whole: this piece ends within a text or a list that should not be there.
+        # The file is JSON as a whole: this piece ends within a string or list that should not be there.
         raise ModelFileError(f"at {place}: its entries are of another kind.") from error
 
 
-def array_in(array: msgspec.Raw, form: Form, place: str) -> NDArray[Any]:
-    """The entries as an array of numbers; None becomes NaN."""
-    numbers = np.empty(n_entries(array, form), form.kind)
-    filled = 0
-    for entries in pieces(array, form, place):
-        numbers[filled : filled + len(entries)] = entries
-        filled += len(entries)
-    return numbers
-
-
-def respelt(array: msgspec.Raw, form: Form, place: str) -> msgspec.Raw:
-    """The array as holdfast writes it: 1 and 1e0 are 1.0 where the form has numbers."""
-    texts = (msgspec.json.encode(entries)[1:-1] for entries in pieces(array, form, place))
-    return msgspec.Raw(b"[%b]" % b",".join(texts))
-
-
-# -- The JSON document of a tree, of several, of an ensemble or of an estimator ------------------------------
-
-FORMAT: Final = "holdfast-model"
-VERSION: Final = 1
-Integer = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
-# JSON tells 1, 1.0, true and "1" apart, and so does msgspec: a label comes back as the type it was.
-LabelEntry = str | Integer | float | bool
-
-
-class Part(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
-    """A part of the document. Every field is there, unless its type says otherwise, and nothing else is."""
-
-
-# -- schema and trees -------------------------------------------------------------------------------------
+# -- Schema and trees ----------------------------------------------------------------------------------------
 
 
 class FeaturePart(Part):
@@ -140,14 +138,14 @@ class FeaturePart(Part):
     categories: tuple[LabelEntry, ...]
 
 
-class TargetPart(Part):
+class TargetPart(Part, omit_defaults=True):
     """What is predicted."""
 
     name: str
     classes: tuple[LabelEntry, ...]
     low: float
     high: float
-    positive: LabelEntry | msgspec.UnsetType = msgspec.UNSET  # only where it was said
+    positive: LabelEntry | None = None
 
 
 class SchemaPart(Part):
@@ -158,58 +156,42 @@ class SchemaPart(Part):
 
 
 class NodesPart(Part):
-    """The nodes of a tree: one entry for each node in every array."""
+    """The nodes of a tree: one entry per node in every array but `not_recorded`."""
 
     feature: Annotated[msgspec.Raw, INDICES]
     threshold: Annotated[msgspec.Raw, GAPPED_NUMBERS]  # null where the tree has NaN
     left: Annotated[msgspec.Raw, INDICES]
     right: Annotated[msgspec.Raw, INDICES]
-    missing_left: Annotated[msgspec.Raw, TRUTHS]
+    missing_left: Annotated[msgspec.Raw, FLAGS]
     categories_left: Annotated[msgspec.Raw, GAPPED_LISTS]
     value: Annotated[msgspec.Raw, LISTS]
-    outcome: Annotated[
-        msgspec.Raw, INDICES
-    ]  # index of the class that the node predicts; -1 where the target is a number
+    outcome: Annotated[msgspec.Raw, INDICES]  # index of the predicted class; -1 where the target is a number
     count: Annotated[msgspec.Raw, NUMBERS]
     weight: Annotated[msgspec.Raw, NUMBERS]
     impurity: Annotated[msgspec.Raw, NUMBERS]
-    observed: Annotated[msgspec.Raw, LISTS] | msgspec.UnsetType = (
-        msgspec.UNSET
-    )  # only where value and count do not tell it
-    effective: Annotated[msgspec.Raw, NUMBERS] | msgspec.UnsetType = (
-        msgspec.UNSET
-    )  # only where rows weigh unlike, or have groups
-    deviation: Annotated[msgspec.Raw, NUMBERS] | msgspec.UnsetType = (
-        msgspec.UNSET
-    )  # only where the impurity does not tell it
-    rows_mean: Annotated[msgspec.Raw, LISTS] | msgspec.UnsetType = (
-        msgspec.UNSET
-    )  # only where observed and value do not tell it
-    teacher_mean: Annotated[msgspec.Raw, LISTS] | msgspec.UnsetType = (
-        msgspec.UNSET
-    )  # only of posterior values
-    # Leaf, feature and rows that lack its value: not one entry for each node. Only where it is known.
-    not_recorded: Annotated[msgspec.Raw, LISTS] | msgspec.UnsetType = msgspec.UNSET
-    # Those of the categories that training rows had at the node; only where that is known.
-    categories_seen: Annotated[msgspec.Raw, GAPPED_LISTS] | msgspec.UnsetType = msgspec.UNSET
-    split_support: Annotated[msgspec.Raw, GAPPED_NUMBERS] | msgspec.UnsetType = (
-        msgspec.UNSET
-    )  # only of trees with references
+    # The others only where the tree has them: see its attributes.
+    observed: Annotated[msgspec.Raw, LISTS] | UnsetType = UNSET
+    effective: Annotated[msgspec.Raw, NUMBERS] | UnsetType = UNSET
+    deviation: Annotated[msgspec.Raw, NUMBERS] | UnsetType = UNSET
+    rows_mean: Annotated[msgspec.Raw, LISTS] | UnsetType = UNSET
+    teacher_mean: Annotated[msgspec.Raw, LISTS] | UnsetType = UNSET
+    not_recorded: Annotated[msgspec.Raw, LISTS] | UnsetType = UNSET  # leaf, feature, rows without its value
+    categories_seen: Annotated[msgspec.Raw, GAPPED_LISTS] | UnsetType = UNSET
+    split_support: Annotated[msgspec.Raw, GAPPED_NUMBERS] | UnsetType = UNSET
 
 
 class EditedNodePart(Part):
-    """What a node asked or, where it has no feature, said before an edit or after it."""
+    """The split of a node or, where it has no feature, the value of a leaf, before or after an edit."""
 
     feature: str | None
     threshold: float | None
     categories: tuple[LabelEntry, ...] | None  # those that went left
     missing_left: bool
-    classes: tuple[LabelEntry, ...]  # whose fractions the value has; none of a number
-    value: tuple[float, ...]  # none where the node asked a question
+    value: tuple[tuple[LabelEntry, float], ...] | float | None  # fractions by class, or a number
 
 
 class EditPart(Part):
-    """One change that was made by hand."""
+    """One manual change."""
 
     kind: EditKind
     path: str
@@ -221,25 +203,40 @@ class EditPart(Part):
     stale: bool
 
 
-Losses = tuple[tuple[float, ...], ...] | msgspec.UnsetType  # only where there are some
-Edits = tuple[EditPart, ...] | msgspec.UnsetType  # only where there are some
-
-
 class MonotonePart(Part):
-    """Which way the values of a tree go along features."""
+    """Monotone constraints by feature."""
 
-    features: tuple[str, ...]
-    directions: tuple[Literal[-1, 1], ...]
+    directions: tuple[tuple[str, int], ...]
     outcome: LabelEntry | None  # the class whose fraction it is; null for a number
 
 
-Promise = MonotonePart | msgspec.UnsetType  # only where there is one
+class TreePart(Part, kw_only=True):
+    """One of several trees."""
+
+    criterion: str
+    notes: tuple[str, ...]
+    loss_matrix: tuple[tuple[float, ...], ...] | UnsetType = UNSET
+    edits: tuple[EditPart, ...] | UnsetType = UNSET
+    monotone: MonotonePart | UnsetType = UNSET
+    nodes: NodesPart
 
 
-# -- parameters -------------------------------------------------------------------------------------------
+class MemberPart(Part, kw_only=True):
+    """One tree of an ensemble, on the features of its schema."""
+
+    target: TargetPart | None  # null where the tree predicts what the ensemble does
+    criterion: str
+    notes: tuple[str, ...]
+    loss_matrix: tuple[tuple[float, ...], ...] | UnsetType = UNSET
+    edits: tuple[EditPart, ...] | UnsetType = UNSET
+    monotone: MonotonePart | UnsetType = UNSET
+    nodes: NodesPart
+
+
+# -- Estimators ----------------------------------------------------------------------------------------------
 
 Scalar = LabelEntry | None
-Key = LabelEntry | tuple[LabelEntry, ...]  # a pair of classes, too
+Key = LabelEntry | tuple[LabelEntry, ...]  # also pairs of classes
 List = tuple[Scalar | tuple[Scalar, ...], ...]  # also of lists, such as sets of columns
 
 
@@ -252,15 +249,9 @@ class MappingPart(Part):
 
 Parameter = Scalar | List | MappingPart
 
-# -- what fit left behind ---------------------------------------------------------------------------------
-
-Index = Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
-Numbers = tuple[float, ...]
-GappedNumbers = tuple[float | None, ...]  # null where the array has NaN
-
 
 class MetricPart(Part):
-    """What scores were measured by."""
+    """The metric of scores."""
 
     name: str
     title: str
@@ -268,12 +259,12 @@ class MetricPart(Part):
 
 
 class PermutationPart(Part):
-    """The importances by permutation, one number for each feature."""
+    """Importances by permutation, one number per feature."""
 
     metric: MetricPart
-    mean: GappedNumbers
-    deviation: GappedNumbers
-    error: GappedNumbers
+    mean: FloatArray
+    deviation: FloatArray
+    error: FloatArray
 
 
 class ChoicePart(Part):
@@ -284,30 +275,91 @@ class ChoicePart(Part):
     reason: str
 
 
-class TablePart(Part):
-    """A table: its columns and its texts by name."""
-
-    columns: dict[str, tuple[Integer | float | bool | tuple[float, ...] | None, ...]]
-    texts: dict[str, str]
-    metric: MetricPart | None
-
-
 class DensityPart(Part):
-    """The clusters of a density tree, in standard units."""
+    """The clusters of a density tree, in standard units; one row per cluster in matrices."""
 
-    numeric: tuple[Index, ...]  # features that are numbers
-    categorical: tuple[Index, ...]  # features that are categories
-    centre: Numbers
-    scale: Numbers
-    measurement_variance: Numbers
-    fractions: Numbers
-    mean: tuple[Numbers, ...]
+    numeric: LongArray  # features that are numbers
+    categorical: LongArray  # features that are categories
+    centre: FloatArray
+    scale: FloatArray
+    measurement_variance: FloatArray
+    fractions: FloatArray
+    mean: FloatArray
     full: bool  # with correlations; else each covariance is the variances alone
-    covariance: tuple[Numbers, ...]
-    log_frequency: tuple[Numbers, ...]
-    evidence: tuple[
-        tuple[Index, float | None, float | None, float | None], ...
-    ]  # node, count, gain, standard error
+    covariance: FloatArray
+    log_frequency: FloatArray
+    evidence: tuple[tuple[Index, float | None, float | None, float | None], ...]  # as HeldOutGain
+
+
+# Tables that fit leaves behind, by attribute, and their fields that other parts of the document hold.
+TABLES: dict[str, Any] = {
+    "frontier_": Frontier,
+    "max_features_table_": MaxFeaturesTable,
+    "oob_curve_": Curve,
+    "size_choice_": SizeChoice,
+    "size_table_": SizeTable,
+}
+_APART = ("chosen", "compared", "baseline")
+# Attributes that the file holds as they are, where the estimator has them.
+NUMBER_ATTRIBUTES: dict[str, Any] = {
+    "ccp_alpha_": float,
+    "decision_threshold_": float,
+    "max_depth_": Integer,
+    "max_leaf_nodes_": Integer,
+    "max_features_": Integer,
+    "min_samples_leaf_": Integer,
+    "n_estimators_": Integer,
+    "oob_score_": float,
+    "oob_score_error_": float,
+    "positive_class_": Integer,
+    "n_rows_effective_": float,
+    "shrinkage_": float,
+    "teacher_loss_": float,
+}
+ARRAY_ATTRIBUTES = (
+    "estimator_errors_",
+    "oob_improvement_",
+    "oob_scores_",
+    "train_loss_",
+    "validation_loss_",
+)
+TEACHER_WEIGHTS = "teacher_weights_"
+
+
+def _table_part(table: type) -> Any:
+    """Make the struct of a table: the columns, texts and metric among its fields."""
+    hints = get_type_hints(table) | {"metric": MetricPart}
+    parts: list[Any] = []
+    for field in fields(table):
+        if field.name not in _APART:
+            optional = [UNSET] if field.default is None and field.name != "metric" else []
+            hint = hints[field.name] | UnsetType if optional else hints[field.name]
+            parts.append((field.name, hint, *optional))
+    return msgspec.defstruct(f"{table.__name__}Part", parts, bases=(Part,), module=__name__, kw_only=True)
+
+
+TABLE_PARTS = {name: _table_part(table) for name, table in TABLES.items()}
+if TYPE_CHECKING:
+    FittedPart: TypeAlias = Any
+else:
+    FittedPart = msgspec.defstruct(
+        "FittedPart",
+        [
+            (name, kind | UnsetType, UNSET)
+            for name, kind in {
+                **NUMBER_ATTRIBUTES,
+                **dict.fromkeys(ARRAY_ATTRIBUTES, FloatArray),
+                TEACHER_WEIGHTS: dict[str, float],
+                **TABLE_PARTS,
+                "permutation": PermutationPart,
+                "choice_": ChoicePart,
+                "density": DensityPart,
+            }.items()
+        ],
+        bases=(Part,),
+        module=__name__,
+        kw_only=True,
+    )
 
 
 class EstimatorPart(Part):
@@ -318,14 +370,32 @@ class EstimatorPart(Part):
     left_out: tuple[str, ...]  # parameters and attributes that the file does not hold
     has_feature_names: bool  # it was fitted to columns with names
     label_type: str  # of classes_; empty if it has none
-    attributes: dict[str, Integer | float | GappedNumbers | dict[str, float]]
-    tables: dict[str, TablePart]
-    permutation: PermutationPart | None
-    choice: ChoicePart | None
-    density: DensityPart | None
+    fitted: FittedPart  # attributes that fit has set
 
 
-# -- documents --------------------------------------------------------------------------------------------
+_ARRAY_ENTRIES: dict[Any, tuple[DTypeLike, Any]] = {
+    FloatArray: (np.float64, float | None),
+    LongArray: (np.int64, Integer),
+    BoolArray: (np.bool_, bool),
+}
+
+
+def decode_array(kind: Any, entries: Any) -> NDArray[Any]:
+    """Make a vector or matrix of the entries of a list, null as NaN; the `dec_hook` of documents."""
+    dtype, entry = _ARRAY_ENTRIES[kind]
+    is_matrix = isinstance(entries, list) and bool(entries) and isinstance(entries[0], list)
+    rows: Any = list[list[entry]] if is_matrix else list[entry]  # type: ignore[valid-type]
+    try:
+        return np.array(msgspec.convert(entries, rows), dtype)
+    except (msgspec.ValidationError, ValueError) as error:  # also of rows of different lengths
+        raise ValueError("its entries are of another kind") from error
+
+
+def _encode(entry: Any) -> bytes:
+    return msgspec.json.encode(entry, enc_hook=lambda value: value.tolist())  # of numpy
+
+
+# -- Documents -----------------------------------------------------------------------------------------------
 
 
 class TreeDocument(Part, kw_only=True):
@@ -337,22 +407,11 @@ class TreeDocument(Part, kw_only=True):
     checksum: str  # of the text without this line
     criterion: str
     notes: tuple[str, ...]
-    loss_matrix: Losses = msgspec.UNSET
-    edits: Edits = msgspec.UNSET
-    monotone: Promise = msgspec.UNSET
-    estimator: EstimatorPart | msgspec.UnsetType = msgspec.UNSET  # only where one was saved
+    loss_matrix: tuple[tuple[float, ...], ...] | UnsetType = UNSET
+    edits: tuple[EditPart, ...] | UnsetType = UNSET
+    monotone: MonotonePart | UnsetType = UNSET
+    estimator: EstimatorPart | UnsetType = UNSET
     schema: SchemaPart
-    nodes: NodesPart
-
-
-class TreePart(Part, kw_only=True):
-    """One of several trees."""
-
-    criterion: str
-    notes: tuple[str, ...]
-    loss_matrix: Losses = msgspec.UNSET
-    edits: Edits = msgspec.UNSET
-    monotone: Promise = msgspec.UNSET
     nodes: NodesPart
 
 
@@ -367,18 +426,6 @@ class TreesDocument(Part):
     trees: list[TreePart]
 
 
-class MemberPart(Part, kw_only=True):
-    """One tree of an ensemble, on the features of its schema."""
-
-    target: TargetPart | None  # null where the tree predicts what the ensemble does
-    criterion: str
-    notes: tuple[str, ...]
-    loss_matrix: Losses = msgspec.UNSET
-    edits: Edits = msgspec.UNSET
-    monotone: Promise = msgspec.UNSET
-    nodes: NodesPart
-
-
 class EnsembleDocument(Part, kw_only=True):
     """The whole document of an ensemble."""
 
@@ -386,57 +433,62 @@ class EnsembleDocument(Part, kw_only=True):
     version: Literal[1]
     kind: Literal["ensemble"]
     checksum: str  # of the text without this line
-    link: Literal["mean", "identity", "exp", "logistic", "double_logistic", "softmax"]
+    link: Link
     votes: bool
     start: Annotated[msgspec.Raw, NUMBERS]
     weights: Annotated[msgspec.Raw, NUMBERS]
     outputs: Annotated[msgspec.Raw, INDICES]
     notes: tuple[str, ...]
-    loss_matrix: Losses = msgspec.UNSET
-    estimator: EstimatorPart | msgspec.UnsetType = msgspec.UNSET  # only where one was saved
+    loss_matrix: tuple[tuple[float, ...], ...] | UnsetType = UNSET
+    estimator: EstimatorPart | UnsetType = UNSET
     schema: SchemaPart
     trees: list[MemberPart]
 
 
 Document = TreeDocument | TreesDocument | EnsembleDocument
+DOCUMENTS: dict[str, type[Document]] = {
+    "tree": TreeDocument,
+    "trees": TreesDocument,
+    "ensemble": EnsembleDocument,
+}
 
 
-def _forms(hint: Any) -> Iterator[Form]:
-    """The form of an array that a field holds as text."""
+def _list_forms(hint: Any) -> Iterator[Form]:
     for each in (*get_args(hint), *getattr(hint, "__metadata__", ())):
         if isinstance(each, Form):
             yield each
         elif get_args(each):
-            yield from _forms(each)
+            yield from _list_forms(each)
 
 
-# What the entries of each array are.
+# The form of each array that a field holds as text.
 FORMS: dict[str, Form] = {
     name: form
     for kind in (NodesPart, EnsembleDocument)
     for name, hint in get_type_hints(kind, include_extras=True).items()
-    for form in _forms(hint)
+    for form in _list_forms(hint)
 }
+
 
 # -- The text of a document, which a person can read and git can compare, and its checksum -------------------
 
-_Spelling = Callable[[msgspec.Raw, Form, str], msgspec.Raw]
+_Rewriting = Callable[[msgspec.Raw, Form, str], msgspec.Raw]
 
 
-def text_of(document: Document) -> bytes:
-    """One line for each entry, each feature and each array, so that a line of a diff is one change.
+def write_text(document: Document) -> bytes:
+    """Write one line per entry, feature and array, so that a line of a diff is one change.
 
-    Of several trees, one line for each. The checksum is that of all other lines.
+    Of several trees each has a line. The checksum is that of all other lines.
     """
-    content = b"".join(_content(document, _as_it_is))
+    content = b"".join(_write_content(document, lambda array, form, place: array))
     kind = b'\n  "kind": %b,' % msgspec.json.encode(document.kind)
     return content.replace(kind, kind + _checksum_line(_digest([content])), 1)
 
 
 def is_unchanged(document: Document, data: bytes) -> bool:
-    """True if the bytes, or what they say, have the checksum that the document in them states.
+    """True if the bytes, or their content, have the checksum that the document in them states.
 
-    What they say counts as holdfast writes it: other line ends, or another indent, do no harm.
+    Of the content as holdfast writes it: other line ends or another indent do no harm.
     """
     written = data.replace(_checksum_line(document.checksum), b"", 1)
     return document.checksum == _digest([written]) or document.checksum == checksum_of(document)
@@ -444,13 +496,13 @@ def is_unchanged(document: Document, data: bytes) -> bool:
 
 def checksum_of(document: Document) -> str:
     """SHA-256 of the text that holdfast would write, without the line of the checksum."""
-    return _digest(_content(document, respelt))
+    return _digest(_write_content(document, _rewrite_array))
 
 
-def _digest(pieces: Iterable[bytes]) -> str:
+def _digest(parts: Iterable[bytes]) -> str:
     digest = sha256()
-    for piece in pieces:
-        digest.update(piece)
+    for part in parts:
+        digest.update(part)
     return "sha256:" + digest.hexdigest()
 
 
@@ -458,75 +510,72 @@ def _checksum_line(checksum: str) -> bytes:
     return b'\n  "checksum": %b,' % msgspec.json.encode(checksum)
 
 
-# -- the lines ----------------------------------------------------------------------------------------
+def _rewrite_array(array: msgspec.Raw, form: Form, place: str) -> msgspec.Raw:
+    """Write the array as holdfast does: 1 and 1e0 are 1.0 where the form has numbers."""
+    texts = (msgspec.json.encode(entries)[1:-1] for entries in read_pieces(array, form, place))
+    return msgspec.Raw(b"[%b]" % b",".join(texts))
 
 
-def _content(document: Document, spelling: _Spelling) -> Iterator[bytes]:
-    """The text without the checksum, in pieces: no more than one array, or one tree, is held at a time."""
+def _write_content(document: Document, rewrite: _Rewriting) -> Iterator[bytes]:
+    """Write the text without the checksum, in pieces: one array, or one tree, is held at a time."""
     lines: dict[str, Iterable[bytes]] = {}
-    for name, entry in asdict(document).items():
+    for name, entry in _list_entries(document):
         if isinstance(entry, EstimatorPart):
-            lines[name] = _estimator_lines(entry)
-        elif name == "edits" and entry is not msgspec.UNSET:
-            lines[name] = _block(b"[]", map(_line, entry), indent=2)
-        elif entry is not msgspec.UNSET and name not in ("checksum", "edits", "schema", "nodes", "trees"):
+            lines[name] = _write_nested(entry, indent=2)
+        elif name == "edits":
+            lines[name] = _write_block(b"[]", map(_write_line, entry), indent=2)
+        elif name not in ("checksum", "schema", "nodes", "trees"):
             is_array = isinstance(entry, msgspec.Raw)
-            lines[name] = _line(spelling(entry, FORMS[name], name) if is_array else entry)
-    features = _block(b"[]", map(_line, document.schema.features), indent=4)
-    schema = {"features": features, "target": _line(document.schema.target)}
-    lines["schema"] = _object(schema.items(), indent=2)
-    if isinstance(document, TreesDocument | EnsembleDocument):
-        trees: Sequence[TreePart | MemberPart] = document.trees
-        of_trees = (_tree_line(tree, spelling, position) for position, tree in enumerate(trees))
-        lines["trees"] = _block(b"[]", of_trees, indent=2)
+            lines[name] = _write_line(rewrite(entry, FORMS[name], name) if is_array else entry)
+    features = _write_block(b"[]", map(_write_line, document.schema.features), indent=4)
+    schema = {"features": features, "target": _write_line(document.schema.target)}
+    lines["schema"] = _write_object(schema.items(), indent=2)
+    if isinstance(document, TreeDocument):
+        arrays = _rewrite_nodes(document.nodes, rewrite, "nodes")
+        lines["nodes"] = _write_object(((name, _write_line(array)) for name, array in arrays), indent=2)
     else:
-        arrays = ((name, _line(array)) for name, array in _spelt(document.nodes, spelling, "nodes"))
-        lines["nodes"] = _object(arrays, indent=2)
-    yield from _object(lines.items(), indent=0)
+        trees: Sequence[TreePart | MemberPart] = document.trees
+        of_trees = (_write_tree(tree, rewrite, position) for position, tree in enumerate(trees))
+        lines["trees"] = _write_block(b"[]", of_trees, indent=2)
+    yield from _write_object(lines.items(), indent=0)
     yield b"\n"
 
 
-def _estimator_lines(part: EstimatorPart) -> Iterator[bytes]:
-    """A line for each parameter, each attribute and each array."""
-    blocks = ("parameters", "attributes", "tables", "permutation", "choice", "density")
-    lines: dict[str, Iterable[bytes]] = {}
-    for name, entry in asdict(part).items():
-        lines[name] = _lines_of(entry, indent=4) if name in blocks and entry is not None else _line(entry)
-    return _object(lines.items(), indent=2)
+def _list_entries(part: Any) -> Iterator[tuple[str, Any]]:
+    for name, entry in (part if isinstance(part, dict) else asdict(part)).items():
+        if entry is not UNSET:
+            yield name, entry
 
 
-def _lines_of(part: Any, indent: int) -> Iterator[bytes]:
-    """A line for each entry; tables and their columns are blocks of their own."""
-    entries = part if isinstance(part, dict) else asdict(part)
+def _write_nested(part: Any, indent: int) -> Iterator[bytes]:
+    """Write a line per parameter, attribute and column; objects in them are blocks of their own."""
     named = (
-        (name, _lines_of(entry, indent + 2) if isinstance(entry, dict | TablePart) else _line(entry))
-        for name, entry in entries.items()
+        (name, _write_nested(entry, indent + 2) if _is_block(entry, indent) else _write_line(entry))
+        for name, entry in _list_entries(part)
     )
-    return _object(named, indent)
+    return _write_object(named, indent)
 
 
-def _tree_line(tree: TreePart | MemberPart, spelling: _Spelling, position: int) -> Iterator[bytes]:
-    arrays = dict(_spelt(tree.nodes, spelling, f"trees[{position}].nodes"))
-    return _line(replace(tree, nodes=NodesPart(**arrays)))
+def _is_block(entry: Any, indent: int) -> bool:
+    return indent < 6 and isinstance(entry, dict | msgspec.Struct) and not isinstance(entry, MappingPart)
 
 
-def _spelt(nodes: NodesPart, spelling: _Spelling, place: str) -> Iterator[tuple[str, msgspec.Raw]]:
-    for name, array in asdict(nodes).items():
-        if array is msgspec.UNSET:
-            continue
-        yield name, spelling(array, FORMS[name], f"{place}.{name}")
+def _write_tree(tree: TreePart | MemberPart, rewrite: _Rewriting, position: int) -> Iterator[bytes]:
+    arrays = dict(_rewrite_nodes(tree.nodes, rewrite, f"trees[{position}].nodes"))
+    return _write_line(replace(tree, nodes=NodesPart(**arrays)))
 
 
-def _as_it_is(array: msgspec.Raw, form: Form, place: str) -> msgspec.Raw:
-    return array
+def _rewrite_nodes(nodes: NodesPart, rewrite: _Rewriting, place: str) -> Iterator[tuple[str, msgspec.Raw]]:
+    for name, array in _list_entries(nodes):
+        yield name, rewrite(array, FORMS[name], f"{place}.{name}")
 
 
-def _object(entries: Iterable[tuple[str, Iterable[bytes]]], indent: int) -> Iterator[bytes]:
+def _write_object(entries: Iterable[tuple[str, Iterable[bytes]]], indent: int) -> Iterator[bytes]:
     named = (chain([b"%b: " % msgspec.json.encode(name)], entry) for name, entry in entries)
-    return _block(b"{}", named, indent)
+    return _write_block(b"{}", named, indent)
 
 
-def _block(brackets: bytes, entries: Iterable[Iterable[bytes]], indent: int) -> Iterator[bytes]:
+def _write_block(brackets: bytes, entries: Iterable[Iterable[bytes]], indent: int) -> Iterator[bytes]:
     margin = b"\n" + b" " * indent
     before = brackets[:1]
     for entry in entries:
@@ -536,5 +585,5 @@ def _block(brackets: bytes, entries: Iterable[Iterable[bytes]], indent: int) -> 
     yield margin + brackets[1:] if before == b"," else brackets
 
 
-def _line(entry: Any) -> Iterator[bytes]:
-    yield msgspec.json.format(msgspec.json.encode(entry), indent=0)
+def _write_line(entry: Any) -> Iterator[bytes]:
+    yield msgspec.json.format(_encode(entry), indent=0)

@@ -1,19 +1,23 @@
-"""Fitted estimators and the part of the document that makes them again from their tree or ensemble."""
+"""Fitted estimators and the part of the document that rebuilds them from their tree or ensemble."""
 
 import math
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import fields, replace
 from inspect import get_annotations
 from numbers import Integral
 from typing import Any
 
+import msgspec
 import numpy as np
+from msgspec import UNSET, UnsetType
+from msgspec.structs import asdict
 from numpy.typing import NDArray
 
+from holdfast._arrays import FloatArray, LongArray, freeze
 from holdfast._text import quoted
 from holdfast.data.columns import to_label
-from holdfast.data.schema import Label
+from holdfast.data.schema import Label, Schema, Target
 from holdfast.ensembles.importances import Spread, importances
 from holdfast.errors import ModelFileError, ModelFileWarning, ParameterError
 from holdfast.estimators.base import ClassifierBase
@@ -29,19 +33,26 @@ from holdfast.estimators.forest import (
 )
 from holdfast.estimators.stable import StableTreeClassifier, StableTreeEstimator, StableTreeRegressor
 from holdfast.estimators.tree import TreeClassifier, TreeRegressor
+from holdfast.growth.density import Density, HeldOutGain
+from holdfast.growth.density_model import ClusterModel, StandardUnits
 from holdfast.growth.rules import GrowthRules
-from holdfast.io.convert import (
+from holdfast.io.document import (
+    ARRAY_ATTRIBUTES,
+    NUMBER_ATTRIBUTES,
+    TABLE_PARTS,
     TABLES,
-    density_in,
-    density_part,
-    gapped,
-    metric_in,
-    metric_part,
-    table_in,
-    table_part,
+    TEACHER_WEIGHTS,
+    ChoicePart,
+    DensityPart,
+    EstimatorPart,
+    FittedPart,
+    MappingPart,
+    MetricPart,
+    Parameter,
+    PermutationPart,
 )
-from holdfast.io.document import ChoicePart, EstimatorPart, MappingPart, Parameter, PermutationPart
 from holdfast.parallel.tasks import check_jobs
+from holdfast.scoring.metric import Metric, make_metric
 from holdfast.stable.consensus.teacher import check_teacher
 from holdfast.stable.frontier import Frontier
 from holdfast.stable.selection import Choice, mark_choice
@@ -67,32 +78,8 @@ ESTIMATORS: dict[str, Any] = {
         TreeRegressor,
     )
 }
-# Attributes that the file holds as they are, where the estimator has them.
-NUMBERS: dict[str, type] = {
-    "ccp_alpha_": float,
-    "decision_threshold_": float,
-    "max_depth_": int,
-    "max_leaf_nodes_": int,
-    "max_features_": int,
-    "min_samples_leaf_": int,
-    "n_estimators_": int,
-    "oob_score_": float,
-    "oob_score_error_": float,
-    "positive_class_": int,
-    "n_rows_effective_": float,
-    "shrinkage_": float,
-    "teacher_loss_": float,
-}
-WEIGHTS = "teacher_weights_"  # a number for each part of a teacher
-ARRAYS = (
-    "estimator_errors_",
-    "oob_improvement_",
-    "oob_scores_",
-    "train_loss_",
-    "validation_loss_",
-)
-# Attributes that are made again from the tree, the ensemble or the other parts of the document.
-_MADE = (
+# Attributes that are rebuilt from the tree, the ensemble or the other parts of the document.
+_REBUILT = (
     *("schema_", "n_features_in_", "feature_names_in_", "n_outputs_", "classes_", "n_classes_"),
     *("tree_", "ensemble_", "estimator_weights_", "importances_", "choice_", "instability_"),
     *("clusters_", "n_clusters_", "evidence_"),
@@ -108,122 +95,100 @@ MOST_JOBS = 4096
 
 
 def is_estimator(model: Any) -> bool:
-    """True if the model is an estimator of holdfast itself, not of a class derived from one."""
+    """True if the model is an estimator of holdfast itself, not of a derived class."""
     return type(model) in ESTIMATORS.values()
 
 
-def estimator_part(estimator: Any) -> EstimatorPart:
-    """The part of the document on a fitted estimator; a warning names parameters that it cannot hold."""
-    parameters, others = parameters_of(estimator)
+def make_estimator_part(estimator: Any, *, stacklevel: int) -> EstimatorPart:
+    """Describe a fitted estimator; a warning names parameters that the file cannot hold."""
+    parameters, others = _list_parameters(estimator)
     if others:
         warnings.warn(
             f"The file does not hold the parameters {quoted(others)} of the {type(estimator).__name__}: only "
             "text, numbers, lists and mappings of them can be written. A loaded model has their defaults.",
             ModelFileWarning,
-            stacklevel=5,
+            stacklevel=stacklevel,
         )
-    fitted = vars(estimator)
-    permutation = getattr(fitted.get("importances_"), "permutation", None)
+    attributes = vars(estimator)
+    part = _make_fitted_part(attributes)
+    held = {*parameters, *_REBUILT, *(name for name, entry in asdict(part).items() if entry is not UNSET)}
+    public = [name for name in attributes if name.endswith("_") and not name.startswith("_")]
+    lost = {*public, *attributes.get("_left_out", ())} - held  # also what the file it was loaded from lacked
     return EstimatorPart(
         name=type(estimator).__name__,
         parameters=parameters,
-        left_out=_left_out(estimator, parameters, others),
-        has_feature_names="feature_names_in_" in fitted,
-        label_type=_label_type(fitted["classes_"]) if "classes_" in fitted else "",
-        attributes={
-            **{name: kind(fitted[name]) for name, kind in NUMBERS.items() if name in fitted},
-            **{name: gapped(np.asarray(fitted[name])) for name in ARRAYS if name in fitted},
-            **({WEIGHTS: dict(fitted[WEIGHTS])} if _has_named_weights(fitted) else {}),
-        },
-        tables={name: table_part(fitted[name]) for name in _tables_of(fitted)},
-        permutation=None if permutation is None else _permutation_part(fitted["importances_"]),
-        choice=_choice_part(fitted["choice_"]) if "choice_" in fitted else None,
-        density=density_part(fitted["_density"]) if "_density" in fitted else None,
+        left_out=tuple(sorted(lost | set(others))),
+        has_feature_names="feature_names_in_" in attributes,
+        label_type=_name_label_type(attributes["classes_"]) if "classes_" in attributes else "",
+        fitted=part,
     )
 
 
-def _has_named_weights(fitted: Mapping[str, Any]) -> bool:
-    """True if the parts of the teacher have weights, and all of them are known by name."""
-    return WEIGHTS in fitted and all(isinstance(part, str) for part in fitted[WEIGHTS])
-
-
-def _tables_of(fitted: Mapping[str, Any]) -> list[str]:
-    """The attributes that are tables of the kind that the file holds; that of a density tree is another."""
-    return [name for name, kind in TABLES.items() if isinstance(fitted.get(name), kind)]
-
-
-def _left_out(estimator: Any, parameters: Mapping[str, Any], others: Sequence[str]) -> tuple[str, ...]:
-    """Parameters and attributes that the file does not hold, nor the one that it was loaded from."""
-    fitted = vars(estimator)
-    held = {*parameters, *NUMBERS, *ARRAYS, *_tables_of(fitted), *_MADE}
-    if _has_named_weights(fitted):
-        held.add(WEIGHTS)
-    attributes = [name for name in fitted if name.endswith("_") and not name.startswith("_")]
-    names = {*attributes, *fitted.get("_left_out", ())} - held
-    return tuple(sorted(names | set(others)))
-
-
-def _label_type(classes: NDArray[Any]) -> str:
+def _name_label_type(classes: NDArray[Any]) -> str:
     name = "str" if classes.dtype.kind == "U" else classes.dtype.name
     return name if name in _LABEL_TYPES else "object"
 
 
-def _choice_part(choice: Choice) -> ChoicePart:
-    return ChoicePart(
-        candidate=int(choice.candidate), selection_rule=choice.selection_rule, reason=choice.reason
-    )
+def _make_fitted_part(attributes: Mapping[str, Any]) -> FittedPart:
+    held: dict[str, Any] = {}
+    for name, kind in NUMBER_ATTRIBUTES.items():
+        if name in attributes:
+            held[name] = float(attributes[name]) if kind is float else int(attributes[name])
+    for name in ARRAY_ATTRIBUTES:
+        if name in attributes:
+            held[name] = np.asarray(attributes[name], np.float64)
+    for name, table in TABLES.items():
+        if isinstance(attributes.get(name), table):  # that of a density tree is another
+            held[name] = _make_table_part(name, attributes[name])
+    weights = attributes.get(TEACHER_WEIGHTS)
+    if weights is not None and all(isinstance(part, str) for part in weights):
+        held[TEACHER_WEIGHTS] = dict(weights)
+    found: Any = attributes.get("importances_")
+    if getattr(found, "permutation", None) is not None:
+        held["permutation"] = PermutationPart(_make_metric_part(found.metric), *found.permutation)
+    if choice := attributes.get("choice_"):
+        held["choice_"] = ChoicePart(int(choice.candidate), choice.selection_rule, choice.reason)
+    if density := attributes.get("_density"):
+        held["density"] = _make_density_part(density)
+    return FittedPart(**held)
 
 
-def _permutation_part(importances: Any) -> PermutationPart:
-    spread = importances.permutation
-    return PermutationPart(
-        metric=metric_part(importances.metric),
-        mean=gapped(spread.mean),
-        deviation=gapped(spread.deviation),
-        error=gapped(spread.error),
-    )
+def _make_metric_part(metric: Metric) -> MetricPart:
+    return MetricPart(metric.name, metric.title, bool(metric.is_loss))
 
 
 # -- from the file ----------------------------------------------------------------------------------------
 
 
-def estimator_in(part: EstimatorPart, model: Tree | Ensemble) -> Any:
-    """The fitted estimator that the part and its tree or ensemble, which is sound, make together."""
-    estimator = _unfitted(part)
+def build_estimator(part: EstimatorPart, model: Tree | Ensemble) -> Any:
+    """Build the fitted estimator of the part and its tree or ensemble, which is sound."""
+    estimator = _make_unfitted(part)
     _check_parts(estimator, part, model)
-    _remember_columns(estimator, part, model)
-    _remember_classes(estimator, part, model.schema.target.classes)
-    _remember_attributes(estimator, part)
+    estimator.schema_, columns = model.schema, model.schema.columns
+    estimator.n_outputs_, estimator.n_features_in_ = 1, len(columns)
+    if part.has_feature_names:
+        estimator.feature_names_in_ = np.array([column.name for column in columns], object)
+    _set_classes(estimator, part, model.schema.target.classes)
+    _set_attributes(estimator, part)
     if isinstance(model, Ensemble):
-        _remember_ensemble(estimator, part, model)
+        _set_ensemble(estimator, part.fitted.permutation, model)
     else:
-        _remember_tree(estimator, part, model)
+        _set_tree(estimator, part, model)
     estimator._left_out = part.left_out
     return estimator
 
 
-def _check_parts(estimator: Any, part: EstimatorPart, model: Tree | Ensemble) -> None:
-    """Nothing, or a ModelFileError if the parts are not those of such an estimator."""
-    if isinstance(estimator, EnsembleEstimator) != isinstance(model, Ensemble):
-        found = "an ensemble" if isinstance(model, Ensemble) else "one tree"
-        raise ModelFileError(f"its estimator is a {part.name}, and it holds {found}.")
-    is_stable, has_choice = isinstance(estimator, StableTreeEstimator), part.choice is not None
-    is_sound = (
-        has_choice == ("frontier_" in part.tables)
-        and (is_stable or not has_choice)  # an updated tree has none
-        and isinstance(estimator, DensityTree) == (part.density is not None)
-        and (part.permutation is None or isinstance(estimator, BaggedEstimator))
-    )
-    if not is_sound:
-        raise ModelFileError(f"its estimator is a {part.name}, and the parts of it are those of another one.")
-
-
-def _unfitted(part: EstimatorPart) -> Any:
-    """The estimator with its parameters, those that predictions depend on checked."""
+def _make_unfitted(part: EstimatorPart) -> Any:
+    """Make the estimator with its parameters; those that predictions depend on are checked."""
     if part.name not in ESTIMATORS:
         raise ModelFileError(f"its estimator is {part.name[:40]!r}, and there are: {', '.join(ESTIMATORS)}.")
     estimator = ESTIMATORS[part.name]()
-    estimator.set_params(**parameters_in(part.parameters, list(estimator.get_params(deep=False))))
+    if unknown := [name for name in part.parameters if name not in estimator.get_params(deep=False)]:
+        raise ModelFileError(f"its estimator has no parameter {unknown[0][:40]!r}.")
+    for name, entry in part.parameters.items():
+        place = f"at estimator.parameters.{name}"
+        value = _build_parameter(entry, place)
+        estimator.set_params(**{name: _build_rules(RULES[name], value, place) if name in RULES else value})
     n_jobs = getattr(estimator, "n_jobs", None)
     try:
         estimator._check_policies()
@@ -235,26 +200,34 @@ def _unfitted(part: EstimatorPart) -> Any:
     return estimator
 
 
-def _remember_columns(estimator: Any, part: EstimatorPart, model: Tree | Ensemble) -> None:
-    columns = model.schema.columns
-    estimator.schema_ = model.schema
-    estimator.n_outputs_ = 1
-    estimator.n_features_in_ = len(columns)
-    if part.has_feature_names:
-        estimator.feature_names_in_ = np.array([column.name for column in columns], object)
+def _check_parts(estimator: Any, part: EstimatorPart, model: Tree | Ensemble) -> None:
+    """Raise a ModelFileError if the parts are not those of such an estimator."""
+    if isinstance(estimator, EnsembleEstimator) != isinstance(model, Ensemble):
+        found = "an ensemble" if isinstance(model, Ensemble) else "one tree"
+        raise ModelFileError(f"its estimator is a {part.name}, and it holds {found}.")
+    fitted = part.fitted
+    is_stable, has_choice = isinstance(estimator, StableTreeEstimator), fitted.choice_ is not UNSET
+    is_sound = (
+        has_choice == (fitted.frontier_ is not UNSET)
+        and (is_stable or not has_choice)  # an updated tree has none
+        and isinstance(estimator, DensityTree) == (fitted.density is not UNSET)
+        and (fitted.permutation is UNSET or isinstance(estimator, BaggedEstimator))
+    )
+    if not is_sound:
+        raise ModelFileError(f"its estimator is a {part.name}, and the parts of it are those of another one.")
 
 
-def _remember_classes(estimator: Any, part: EstimatorPart, classes: tuple[Label, ...]) -> None:
+def _set_classes(estimator: Any, part: EstimatorPart, classes: tuple[Label, ...]) -> None:
     is_classifier, is_density = isinstance(estimator, ClassifierBase), isinstance(estimator, DensityTree)
     if is_classifier != bool(part.label_type) or bool(classes) != (is_classifier or is_density):
         raise ModelFileError(f"its estimator is a {part.name}, and it has {len(classes)} classes.")
     if is_classifier:
-        estimator.classes_ = _class_array(classes, part.label_type)
+        estimator.classes_ = _make_class_array(classes, part.label_type)
         estimator.n_classes_ = len(classes)
 
 
-def _class_array(classes: tuple[Label, ...], label_type: str) -> NDArray[Any]:
-    """The classes as an array of the type that they had when the estimator was fitted."""
+def _make_class_array(classes: tuple[Label, ...], label_type: str) -> NDArray[Any]:
+    """Make an array of the type that the classes had when the estimator was fitted."""
     if label_type not in _LABEL_TYPES:
         raise ModelFileError(f"at estimator.label_type: {label_type[:40]!r} is no type of labels.")
     try:
@@ -266,83 +239,66 @@ def _class_array(classes: tuple[Label, ...], label_type: str) -> NDArray[Any]:
     return found
 
 
-def _remember_attributes(estimator: Any, part: EstimatorPart) -> None:
+def _set_attributes(estimator: Any, part: EstimatorPart) -> None:
+    """Set the numbers, arrays and tables."""
     known = {name for kind in type(estimator).__mro__ for name in get_annotations(kind)}
-    if strange := [name for name in (*part.attributes, *part.tables) if name not in known]:
-        raise ModelFileError(f"its estimator is a {part.name}, which has no attribute {strange[0][:40]!r}.")
-    for name, entry in part.attributes.items():
-        if name in NUMBERS and isinstance(entry, int | float):
-            value: Any = NUMBERS[name](entry)
-        elif name in ARRAYS and isinstance(entry, tuple):
-            value = np.array(entry, np.float64)
-        elif name == WEIGHTS and isinstance(entry, dict):
-            value = _teacher_weights(entry)
-        else:
-            raise ModelFileError(f"at estimator.attributes: {name[:40]!r} is of another kind.")
-        setattr(estimator, name, value)
-    for name, table in part.tables.items():
-        if name not in TABLES:
-            raise ModelFileError(f"at estimator.tables: {name[:40]!r} is no table.")
-        setattr(estimator, name, table_in(name, table, estimator.schema_.target))
-
-
-def _teacher_weights(entry: Mapping[str, float]) -> dict[str, float]:
-    try:
-        check_teacher(entry)
-    except ParameterError as error:
-        raise ModelFileError(f"at estimator.attributes.{WEIGHTS}: {error}") from None
-    return dict(entry)
-
-
-def _remember_ensemble(estimator: Any, part: EstimatorPart, ensemble: Ensemble) -> None:
-    estimator.ensemble_ = ensemble
-    _check_link(estimator, ensemble)
-    if isinstance(estimator, AdaBoostClassifier):
-        estimator.estimator_weights_ = ensemble.weights
-    if not isinstance(estimator, BaggedEstimator):
-        return
-    estimator.importances_ = importances(ensemble.trees)
-    if part.permutation is not None:
-        spread = Spread(*(np.array(getattr(part.permutation, name), np.float64) for name in Spread._fields))
-        if {len(each) for each in spread} != {len(ensemble.schema.features)}:
-            raise ModelFileError("at estimator.permutation: it needs one number for each feature.")
-        metric = metric_in(part.permutation.metric, ensemble.schema.target)
-        estimator.importances_ = replace(estimator.importances_, permutation=spread, metric=metric)
-
-
-def _check_link(estimator: Any, ensemble: Ensemble) -> None:
-    """Nothing, or a ModelFileError if trees of such an estimator do not add up like this."""
-    if isinstance(estimator, AdaBoostClassifier):
-        is_sound = ensemble.votes and ensemble.link == "softmax"
-    elif isinstance(estimator, BaggedEstimator):
-        is_sound = ensemble.link == "mean"
-    else:
-        is_sound = not ensemble.votes and ensemble.link != "mean"
-    if not is_sound:
-        raise ModelFileError(
-            f"its estimator is a {type(estimator).__name__}, and its trees are not those of one."
+    names = (*NUMBER_ATTRIBUTES, *ARRAY_ATTRIBUTES, TEACHER_WEIGHTS, *TABLES)
+    for name in names:
+        entry = getattr(part.fitted, name)
+        if entry is UNSET:
+            continue
+        if name not in known:
+            raise ModelFileError(f"its estimator is a {part.name}, which has no attribute {name!r}.")
+        if name == TEACHER_WEIGHTS:
+            try:
+                check_teacher(entry)
+            except ParameterError as error:
+                raise ModelFileError(f"at estimator.fitted.{name}: {error}") from None
+        setattr(
+            estimator, name, _build_table(name, entry, estimator.schema_.target) if name in TABLES else entry
         )
 
 
-def _remember_tree(estimator: Any, part: EstimatorPart, tree: Tree) -> None:
+def _set_ensemble(estimator: Any, permutation: PermutationPart | UnsetType, ensemble: Ensemble) -> None:
+    estimator.ensemble_ = ensemble
+    if isinstance(estimator, AdaBoostClassifier):
+        is_sound = ensemble.votes and ensemble.link == "softmax"
+        estimator.estimator_weights_ = ensemble.weights
+    elif isinstance(estimator, BaggedEstimator):
+        is_sound = ensemble.link == "mean"
+        estimator.importances_ = importances(ensemble.trees)
+    else:
+        is_sound = not ensemble.votes and ensemble.link != "mean"
+    if not is_sound:
+        name = type(estimator).__name__
+        raise ModelFileError(f"its estimator is a {name}, and its trees are not those of one.")
+    if not isinstance(permutation, UnsetType):
+        spread = Spread(permutation.mean, permutation.deviation, permutation.error)
+        if {each.shape for each in spread} != {(len(ensemble.schema.features),)}:
+            raise ModelFileError("at estimator.fitted.permutation: it needs one number for each feature.")
+        metric = _build_metric(permutation.metric, ensemble.schema.target)
+        estimator.importances_ = replace(estimator.importances_, permutation=spread, metric=metric)
+
+
+def _set_tree(estimator: Any, part: EstimatorPart, tree: Tree) -> None:
     estimator.tree_ = tree
-    if part.density is not None:
-        estimator._density = density_in(part.density, tree)
-        estimator.clusters_, estimator.evidence_ = estimator._density.clusters, estimator._density.evidence
+    if part.fitted.density is not UNSET:
+        density = estimator._density = _build_density(part.fitted.density, tree)
+        estimator.clusters_, estimator.evidence_ = density.clusters, density.evidence
         estimator.n_clusters_ = tree.n_leaves
-    if part.choice is not None:
-        choice, frontier = part.choice, estimator.frontier_
+    if part.fitted.choice_ is not UNSET:
+        choice, frontier = part.fitted.choice_, estimator.frontier_
         if choice.candidate >= len(frontier):
             raise ModelFileError(f"its choice is candidate {choice.candidate}, and it has {len(frontier)}.")
-        estimator.frontier_ = _marked(estimator, frontier, choice)
+        estimator.frontier_ = _mark_frontier(estimator, frontier, choice)
         estimator.choice_ = Choice(
             choice.candidate, choice.selection_rule, choice.reason, estimator.frontier_
         )
         estimator.instability_ = float(frontier.instability[choice.candidate])
 
 
-def _marked(estimator: Any, frontier: Frontier, choice: ChoicePart) -> Frontier:
-    """The frontier with the choice; a rule that is not that of the parameters compares all candidates."""
+def _mark_frontier(estimator: Any, frontier: Frontier, choice: ChoicePart) -> Frontier:
+    """Mark the choice; a rule that is not that of the parameters compares all candidates."""
     rule = estimator._selection_rule()
     is_named = choice.selection_rule == BY_NUMBER
     if is_named:
@@ -355,130 +311,216 @@ def _marked(estimator: Any, frontier: Frontier, choice: ChoicePart) -> Frontier:
     return replace(marked, compared=None)
 
 
-# -- The parameters of an estimator as plain values of JSON, and back ----------------------------------------
+# -- Tables and metrics --------------------------------------------------------------------------------------
 
-LOSSES = "loss_matrix"  # the parameter whose keys may be pairs of classes
-RULES: dict[str, Any] = {
-    "growth_rules": GrowthRules,
-    "stability_rules": StabilityRules,
-}  # parameters that are groups of plain values
-OF_LISTS = ("interaction_cst", LOSSES)  # whose value may be a list of lists
+_MATRICES = (("max_features_table_", "scores"), ("size_table_", "scores"))  # one row per entry
+_GAPPED = ("oob_curve_",)  # a few trees may have no score
+
+
+def _make_table_part(name: str, table: Any) -> Any:
+    kind = TABLE_PARTS[name]
+    content = {field: getattr(table, field) for field in kind.__struct_fields__}
+    if "metric" in content:
+        content["metric"] = _make_metric_part(table.metric)
+    return kind(**{field: entry for field, entry in content.items() if entry is not None})
+
+
+def _build_table(name: str, part: msgspec.Struct, target: Target) -> Any:
+    """Build the table of the attribute `name`, with its columns checked."""
+    content = {field: entry for field, entry in asdict(part).items() if entry is not UNSET}
+    columns = {field: entry for field, entry in content.items() if isinstance(entry, np.ndarray)}
+    for field, column in columns.items():
+        is_matrix = (name, field) in _MATRICES
+        if (column.ndim != 1 + is_matrix and column.size) or (name not in _GAPPED and np.isnan(column).any()):
+            raise ModelFileError(f"at estimator.fitted.{name}.{field}: its entries are of another kind.")
+    if {len(column) for column in columns.values()} != {len(next(iter(columns.values())))}:
+        raise ModelFileError(f"at estimator.fitted.{name}: all columns must have as many entries.")
+    if "metric" in content:
+        content["metric"] = _build_metric(content["metric"], target)
+    return TABLES[name](**content)
+
+
+def _build_metric(part: MetricPart, target: Target) -> Metric:
+    """Make the metric of that name; one that others wrote has its name and no formula."""
+    try:
+        return make_metric(part.name, target)
+    except ParameterError:
+        return Metric(part.name, part.title, part.is_loss)
+
+
+# -- Parameters as plain values of JSON, and back ------------------------------------------------------------
+
+# Parameters that are groups of plain values.
+RULES: dict[str, Any] = {"growth_rules": GrowthRules, "stability_rules": StabilityRules}
 
 
 class NotPlainError(Exception):
     """JSON cannot hold the value."""
 
 
-# -- to the file ------------------------------------------------------------------------------------------
-
-
-def parameters_of(estimator: Any) -> tuple[dict[str, Parameter], list[str]]:
-    """The parameters that JSON can hold, by name, and the names of the others."""
+def _list_parameters(estimator: Any) -> tuple[dict[str, Parameter], list[str]]:
+    """List the parameters that JSON can hold, by name, and the names of the others."""
     held: dict[str, Parameter] = {}
     others = []
     for name, value in estimator.get_params(deep=False).items():
         try:
-            held[name] = (
-                _rules_part(name, value) if name in RULES and value is not None else _part(name, value)
-            )
-        except NotPlainError:
+            is_rules = name in RULES and value is not None
+            plain = _make_plain(_list_changes(RULES[name], value) if is_rules else value)
+            held[name] = msgspec.convert(plain, Parameter)
+        except (NotPlainError, msgspec.ValidationError):
             others.append(name)
     return held, others
 
 
-def _rules_part(name: str, rules: Any) -> MappingPart:
-    """The rules that differ from the defaults."""
-    if not isinstance(rules, RULES[name]):
+def _list_changes(kind: Any, rules: Any) -> dict[str, Any]:
+    """List the rules that differ from the defaults."""
+    if not isinstance(rules, kind):
         raise NotPlainError
-    values = {field.name: getattr(rules, field.name) for field in fields(rules)}
-    changed = {
-        field.name: values[field.name] for field in fields(rules) if values[field.name] != field.default
-    }
-    return MappingPart(keys=tuple(changed), values=tuple(_part(*item) for item in changed.items()))
+    values = {field: getattr(rules, field.name) for field in fields(rules)}
+    return {field.name: value for field, value in values.items() if value != field.default}
 
 
-def _part(name: str, value: Any) -> Any:
+def _make_plain(value: Any) -> Any:
+    """Make Python's own texts, numbers, flags and tuples of the value, and fields of a MappingPart."""
     if isinstance(value, Mapping):
-        return MappingPart(keys=_keys(name, value), values=tuple(map(_scalar_or_list, value.values())))
-    return _scalar_or_list(value)
-
-
-def _scalar_or_list(value: Any) -> Any:
-    if isinstance(value, np.ndarray) and value.ndim in (1, 2):
+        return {"keys": tuple(map(_make_plain, value)), "values": tuple(map(_make_plain, value.values()))}
+    if isinstance(value, np.ndarray | np.generic):
         value = value.tolist()
-    if isinstance(value, list | tuple):
-        return tuple(map(_scalar_or_inner_list, value))
-    return _scalar(value)
-
-
-def _scalar_or_inner_list(value: Any) -> Any:
     if isinstance(value, set | frozenset):
         value = sorted(value, key=repr)
-    return tuple(map(_scalar, value)) if isinstance(value, list | tuple) else _scalar(value)
-
-
-def _keys(name: str, mapping: Mapping[Any, Any]) -> tuple[Any, ...]:
-    keys = tuple(map(_scalar_or_inner_list if name == LOSSES else _scalar, mapping))
-    if None in keys or any(isinstance(key, tuple) and None in key for key in keys):
-        raise NotPlainError
-    return keys
-
-
-def _scalar(value: Any) -> Any:
-    """The value as Python's own text, number or flag, or None."""
+    if isinstance(value, list | tuple):
+        return tuple(map(_make_plain, value))
     if value is None or isinstance(value, bool):
         return value
-    if isinstance(value, np.bool_):
-        return bool(value)
-    if isinstance(value, Integral) and -(2**63) <= int(value) < 2**63:
+    if isinstance(value, Integral):
         return int(value)
-    if isinstance(value, float | np.floating) and math.isfinite(value):
+    if isinstance(value, float) and math.isfinite(value):
         return float(value)
     if isinstance(value, str) and not any("\ud800" <= letter <= "\udfff" for letter in value):
         return str(value)
     raise NotPlainError
 
 
-# -- from the file ----------------------------------------------------------------------------------------
-
-
-def parameters_in(parts: Mapping[str, Parameter], known: Sequence[str]) -> dict[str, Any]:
-    """The parameters in the file; a ModelFileError names one that the estimator does not know."""
-    if unknown := [name for name in parts if name not in known]:
-        raise ModelFileError(f"its estimator has no parameter {unknown[0][:40]!r}.")
-    for name, part in parts.items():
-        if name not in OF_LISTS and isinstance(part, tuple) and any(isinstance(each, tuple) for each in part):
-            raise ModelFileError(
-                f"at estimator.parameters.{name}: Expected a list of labels, got one of lists."
-            )
-    return {
-        name: _rules_in(name, part) if name in RULES else _value_in(part, name)
-        for name, part in parts.items()
-    }
-
-
-def _rules_in(name: str, part: Parameter) -> GrowthRules | StabilityRules | None:
-    if part is None:
-        return None
-    said = _value_in(part, name)
-    if not isinstance(said, dict) or not set(said) <= {field.name for field in fields(RULES[name])}:
-        raise ModelFileError(f"at estimator.parameters.{name}: they are no {name.replace('_', ' ')}.")
-    try:
-        rules: GrowthRules | StabilityRules = RULES[name](**said)
-        return rules
-    except ParameterError as error:
-        raise ModelFileError(f"at estimator.parameters.{name}: {error}") from error
-
-
-def _value_in(part: Any, name: str) -> Any:
+def _build_parameter(part: Any, place: str) -> Any:
     if isinstance(part, tuple):
-        return [_value_in(entry, name) for entry in part]
+        return [_build_parameter(entry, place) for entry in part]
     if not isinstance(part, MappingPart):
         return part
-    if name != LOSSES and any(isinstance(key, tuple) for key in part.keys):
-        raise ModelFileError(f"at estimator.parameters.{name[:40]}: Expected labels as keys, got lists.")
     if len(part.keys) != len(part.values) or len(set(part.keys)) != len(part.keys):
-        raise ModelFileError(f"at estimator.parameters.{name}: each key must be there once, with one value.")
-    of_entry = part.keys if name in RULES else [name] * len(part.keys)
-    entries = zip(part.keys, part.values, of_entry, strict=True)
-    return {key: _value_in(entry, str(own)) for key, entry, own in entries}
+        raise ModelFileError(f"{place}: each key must be there once, with one value.")
+    return {key: _build_parameter(entry, place) for key, entry in zip(part.keys, part.values, strict=True)}
+
+
+def _build_rules(kind: Any, values: Any, place: str) -> GrowthRules | StabilityRules | None:
+    if values is None:
+        return None
+    if not isinstance(values, dict) or not set(values) <= {field.name for field in fields(kind)}:
+        raise ModelFileError(f"{place}: they are no {kind.__name__}.")
+    try:
+        rules: GrowthRules | StabilityRules = kind(**values)
+        return rules
+    except ParameterError as error:
+        raise ModelFileError(f"{place}: {error}") from error
+
+
+# -- The clusters of a density tree --------------------------------------------------------------------------
+
+_ROUNDING = 1e-6  # by which fractions may miss 1
+_LEAST_EIGENVALUE = 1e-9  # of correlations: growth leaves none below 1e-6
+
+
+def _make_density_part(density: Density) -> DensityPart:
+    units, models = density.units, density.models
+    full = models[0].full
+    covariance = [model.covariance if full else np.diagonal(model.covariance) for model in models]
+    return DensityPart(
+        numeric=units.numeric,
+        categorical=units.categorical,
+        centre=units.centre,
+        scale=units.scale,
+        measurement_variance=units.measurement_variance,
+        fractions=density.fractions,
+        mean=np.array([model.mean for model in models]),
+        full=full,
+        covariance=np.array([each.ravel() for each in covariance]),
+        log_frequency=np.array([model.log_frequency for model in models]),
+        evidence=tuple(
+            (int(each.node), each.count, each.gain, each.standard_error) for each in density.evidence
+        ),
+    )
+
+
+def _build_density(part: DensityPart, tree: Tree) -> Density:
+    """Build the clusters of the leaves of the tree, with all figures checked."""
+    n_clusters = tree.n_leaves
+    _check(tree.schema.target.classes == tuple(range(n_clusters)), "the classes of its tree are no clusters")
+    units = _build_units(part, tree.schema)
+    _check_shape("fractions", part.fractions, n_clusters)
+    is_sound = (part.fractions > 0).all() and abs(part.fractions.sum() - 1.0) < _ROUNDING
+    _check(is_sound, "fractions do not sum to 1")
+    _check(all(each[0] < tree.n_nodes for each in part.evidence), "evidence is of nodes that are not there")
+    evidence = tuple(
+        HeldOutGain(node, *np.array(figures, np.float64).tolist()) for node, *figures in part.evidence
+    )
+    models = _build_models(part, units, n_clusters)
+    return Density(tree, units, freeze(part.fractions), models, evidence, size_table=None)
+
+
+def _build_units(part: DensityPart, schema: Schema) -> StandardUnits:
+    kinds = [feature.kind for feature in schema.features]
+    for name, array in (("numeric", part.numeric), ("categorical", part.categorical)):
+        places = array.tolist()
+        in_order = places == sorted(set(places)) and all(0 <= place < len(kinds) for place in places)
+        _check(array.ndim == 1 and in_order, f"{name} must list features, each once and in order")
+        is_own = all((kinds[place] == "numeric") == (name == "numeric") for place in places)
+        _check(is_own, f"{name} lists features of the other kind")
+    for name in ("centre", "scale", "measurement_variance"):
+        _check_shape(name, getattr(part, name), len(part.numeric))
+    is_sound = (part.scale > 0).all() and (part.measurement_variance >= 0).all()
+    _check(is_sound, "scale and measurement_variance must be above 0")
+    sizes = [len(schema.features[place].categories) for place in part.categorical]
+    start: LongArray = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]).astype(np.int64)
+    return StandardUnits(
+        part.numeric, part.categorical, part.centre, part.scale, part.measurement_variance, start
+    )
+
+
+def _build_models(part: DensityPart, units: StandardUnits, n_clusters: int) -> tuple[ClusterModel, ...]:
+    n_numeric, n_codes = len(units.numeric), int(units.start[-1])
+    _check_shape("mean", part.mean, n_clusters, n_numeric)
+    _check_shape("covariance", part.covariance, n_clusters, n_numeric**2 if part.full else n_numeric)
+    _check_shape("log_frequency", part.log_frequency, n_clusters, n_codes)
+    if part.full:
+        covariance = part.covariance.reshape(n_clusters, n_numeric, n_numeric)
+        gap = np.abs(covariance - covariance.swapaxes(1, 2)).max(initial=0.0)
+        _check(gap <= _ROUNDING * np.abs(covariance).max(initial=1.0), "covariance must be symmetric")
+    else:
+        covariance = part.covariance[:, :, None] * np.eye(n_numeric)
+    _check(_is_positive(covariance), "covariance must have eigenvalues above 0")
+    for first, last in zip(units.start[:-1].tolist(), units.start[1:].tolist(), strict=True):
+        totals = np.exp(np.minimum(part.log_frequency[:, first:last], 1.0)).sum(axis=1)
+        _check(first == last or (abs(totals - 1.0) < _ROUNDING).all(), "frequencies do not sum to 1")
+    return tuple(
+        ClusterModel(*parts, units.measurement_variance, part.full)
+        for parts in zip(part.mean, covariance, part.log_frequency, strict=True)
+    )
+
+
+def _is_positive(covariance: FloatArray) -> bool:
+    """True if no combination of the numbers is without variance."""
+    variance = np.diagonal(covariance, axis1=1, axis2=2)
+    if not (variance > 0).all():
+        return False
+    deviation = np.sqrt(variance)
+    correlation = covariance / deviation[:, :, None] / deviation[:, None, :]
+    return bool(np.linalg.eigvalsh(correlation).min(initial=1.0) > _LEAST_EIGENVALUE)
+
+
+def _check_shape(name: str, array: FloatArray, *shape: int) -> None:
+    is_sound = array.shape == shape and np.isfinite(array).all()
+    _check(is_sound, f"{name} must be of {' times '.join(map(str, shape))} numbers")
+
+
+def _check(is_sound: Any, problem: str) -> None:
+    if not is_sound:
+        raise ModelFileError(f"at estimator.fitted.density: {problem}.")
