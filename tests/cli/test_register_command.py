@@ -40,7 +40,7 @@ def test_a_broken_register_ends_with_exit_code_3_and_names_the_record(register: 
     register.write_bytes(register.read_bytes().replace(b"Ann", b"Bob"))
     result = holdfast("register", "check", register)
     assert result.exit_code == 3
-    reason = "it was changed: its content has another hash than it states."
+    reason = "it was changed: its content does not match its hash."
     assert result.stdout == f"{register}: record 2 is broken: {reason} 1 record is sound before it.\n"
     shown = holdfast("register", "show", register)
     assert shown.exit_code == 3
@@ -74,5 +74,5 @@ def test_a_model_that_a_record_names_is_found(register: Path, tmp_path: Path) ->
 def test_bad_input_is_one_line(register: Path, tmp_path: Path) -> None:
     assert "No such file" in refusal(holdfast("register", "check", tmp_path / "none.jsonl"))
     assert "folder" in refusal(holdfast("register", "check", tmp_path))
-    assert "'xyz' is no hash" in refusal(holdfast("register", "check", register, "--head", "xyz"))
+    assert "'xyz' is not a hash" in refusal(holdfast("register", "check", register, "--head", "xyz"))
     assert "it is what is read" in refusal(holdfast("register", "show", register, "-o", register))

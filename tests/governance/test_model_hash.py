@@ -61,9 +61,9 @@ def test_a_model_is_found_by_its_hash_or_its_first_digits(tmp_path: Path) -> Non
     assert find_model(model_hash(tmp_path / "collection.json"), tmp_path) == tmp_path / "collection.json"
     with pytest.raises(ModelFileError, match="No file in"):
         find_model("0" * 64, tmp_path)
-    with pytest.raises(ModelFileError, match="'12' is no hash"):
+    with pytest.raises(ModelFileError, match="'12' is not a hash"):
         find_model("12", tmp_path)
-    with pytest.raises(ModelFileError, match="is no folder"):
+    with pytest.raises(ModelFileError, match="is not a folder"):
         find_model(model_hash(TREE), tmp_path / "model.json")
 
 

@@ -81,7 +81,7 @@ def test_another_first_question() -> None:
     old, new = stump(50), stump(50, feature="ward")
     verdict = ChangePolicy(new_root="never", new_splits="never", thresholds="never").check(old, new, rows())
     assert [line.name for line in verdict.failed] == ["new_splits", "new_root"]
-    assert "asks about ward first, and asked about age" in line_of(verdict, "new_root").words
+    assert "first split is on ward, and was on age" in line_of(verdict, "new_root").words
 
 
 def test_a_branch_that_becomes_a_leaf_and_back() -> None:
@@ -220,7 +220,7 @@ def test_small_subgroups_and_those_of_one_class_are_reported_and_not_judged() ->
     }
     words = {line.subject: line.words for line in verdict.not_judged}
     assert words["ward = B"] == "33 rows, fewer than 34"
-    assert words["age > 49.5"] == "AUC on 50 rows: these rows cannot tell"
+    assert words["age > 49.5"] == "AUC on 50 rows: undetermined on these rows"
     assert verdict.passed
 
 

@@ -79,7 +79,7 @@ def test_a_time_is_given_where_there_is_none(tmp_path: Path) -> None:
         ({"verdict": {"figure": float("nan")}}, "JSON"),
         ({"verdict": {"figure": object()}}, "JSON"),
         ({"forced": True, "taken": False}, "forced"),
-        ({"verdict": {"passed": False}}, "say forced=True, or taken=False"),
+        ({"verdict": {"passed": False}}, "set forced=True, or taken=False"),
         ({"n_rows": -1}, "n_rows"),
     ],
 )
@@ -164,7 +164,7 @@ def test_a_record_that_was_written_anew_is_found_by_the_one_after_it(content: by
     lines[1] = b'{"hash":"sha256:%b",%b\n' % (sha256(rest).hexdigest().encode(), rest[1:])
     check = checked(b"".join(lines))
     assert check.broken == 3
-    assert "written anew" in check.reason
+    assert "rewritten" in check.reason
 
 
 def test_only_a_hash_from_elsewhere_tells_that_the_end_was_removed(content: bytes) -> None:
@@ -174,7 +174,7 @@ def test_only_a_hash_from_elsewhere_tells_that_the_end_was_removed(content: byte
     assert checked(content, head=last[7:17]).is_sound
     assert checked(shorter).is_sound
     assert checked(shorter, head=last).broken == 4
-    with pytest.raises(RegisterError, match="'xyz' is no hash"):
+    with pytest.raises(RegisterError, match="'xyz' is not a hash"):
         checked(content, head="xyz")
 
 

@@ -8,7 +8,7 @@ from holdfast import ChangePolicy, PolicyLine, PolicyVerdict
 
 PASSED = PolicyLine("max_churn", "", 0.021, 0.05, "at most", "passed", "mean change of the probabilities")
 FLIPS = PolicyLine("max_flips", "", 0.0714, 0.05, "at most", "failed", "rows that get another class")
-ROOT = PolicyLine("new_root", "", 1, "never", "permission", "failed", "the tree asks about <b> first")
+ROOT = PolicyLine("new_root", "", 1, "never", "permission", "failed", "the first split is on <b>")
 SMALL = PolicyLine("subgroups", "sex = m", None, -0.03, "at least", "not judged", "12 rows, fewer than 100")
 SLOPE = PolicyLine("calibration_slope", "", 0.7157, (0.8, 1.25), "within", "failed", "1 is right")
 
@@ -18,11 +18,15 @@ def verdict(*lines: PolicyLine) -> PolicyVerdict:
 
 
 def test_words_first_then_the_lines_then_more_on_what_did_not_pass() -> None:
-    assert str(verdict(ROOT, PASSED, FLIPS, SMALL, SLOPE)).splitlines() == [
-        "The change breaks the policy: 3 of 4 lines fail, judged by 1,500 rows: new_root is never allowed,",
-        "and the tree asks about <b> first; max_flips is 7.1 %, and has to be at most 5.0 %;",
-        "calibration_slope is 0.7157, and has to be 0.8 to 1.25. 1 line could not be judged.",
-        "",
+    judged = verdict(ROOT, PASSED, FLIPS, SMALL, SLOPE)
+    sentences, table = str(judged).split("\n\n")
+    assert sentences.replace("\n", " ") == judged.summary
+    assert judged.summary == (
+        "The change breaks the policy: 3 of 4 lines fail, judged by 1,500 rows: new_root is never allowed, "
+        "and the first split is on <b>; max_flips is 7.1 %, and has to be at most 5.0 %; "
+        "calibration_slope is 0.7157, and has to be 0.8 to 1.25. 1 line could not be judged."
+    )
+    assert table.splitlines() == [
         "Change policy",
         "line               of       figure  limit            verdict",
         "new_root                         1  never            FAIL",
@@ -30,7 +34,7 @@ def test_words_first_then_the_lines_then_more_on_what_did_not_pass() -> None:
         "max_flips                    7.1 %  at most 5.0 %    FAIL",
         "subgroups          sex = m          at least -0.030  not judged",
         "calibration_slope           0.7157  0.8 to 1.25      FAIL",
-        "new_root: the tree asks about <b> first.",
+        "new_root: the first split is on <b>.",
         "max_flips: rows that get another class.",
         "subgroups (sex = m): 12 rows, fewer than 100.",
         "calibration_slope: 1 is right.",

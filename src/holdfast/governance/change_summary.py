@@ -1,4 +1,4 @@
-"""What is recorded of an update besides the change: data, outputs, edits, the words of its owners."""
+"""The summary of an update beside the tree diff: data, outputs, edits and the model card, as plain data."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
@@ -24,7 +24,7 @@ from holdfast.distance.diff_rows import (
     read_true_values,
 )
 from holdfast.errors import DataError, ModelCardError
-from holdfast.governance.judge import subgroups_of
+from holdfast.governance.judge import divide_by_column
 from holdfast.governance.model_card import ModelCard
 from holdfast.scoring.calibration import (
     LITTLE,
@@ -47,14 +47,14 @@ from holdfast.update.update import TreeUpdate
 
 @dataclass(frozen=True)
 class RowsProfile:
-    """What is known of the rows of one time."""
+    """Profile of the rows of one period."""
 
     n_rows: int
     target: Mapping[str, Any]  # rows by class, or the mean and the standard deviation
-    columns: Mapping[str, ColumnProfile]  # by name; questions follow from these
+    columns: Mapping[str, ColumnProfile]  # by name, without custom features
 
     def to_dict(self) -> dict[str, Any]:
-        """The profile as JSON has it."""
+        """Return the profile as plain data."""
         columns = [
             {key: _plain(value) for key, value in asdict(each).items()} for each in self.columns.values()
         ]
@@ -62,26 +62,26 @@ class RowsProfile:
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> "RowsProfile":
-        """The profile that a file of a run holds; a DataError if it is none."""
+        """Read the profile from a file of a run; raise a DataError if it is malformed."""
         try:
             columns = {each["name"]: _column_profile(each) for each in content["columns"]}
             return cls(int(content["rows"]), dict(content["target"]), columns)
         except (KeyError, TypeError, ValueError) as error:
-            raise DataError(f"The profile of the rows of before cannot be read: {error!r}.") from error
+            raise DataError(f"The profile of the earlier rows cannot be read: {error!r}.") from error
 
 
-def rows_profile(table: Table) -> RowsProfile:
-    """The profile of a table."""
+def profile_rows(table: Table) -> RowsProfile:
+    """Profile a table."""
     columns = {
         feature.name: column_profile(feature, values)
         for feature, values in zip(table.schema.features, table.columns, strict=True)
         if feature.kind != "question"
     }
-    return RowsProfile(table.n_rows, target_profile(table), columns)
+    return RowsProfile(table.n_rows, profile_target(table), columns)
 
 
-def target_profile(table: Table) -> dict[str, Any]:
-    """How many rows are of each class; or the mean and the standard deviation of a number."""
+def profile_target(table: Table) -> dict[str, Any]:
+    """Count the rows of each class; or compute the mean and the standard deviation of a number."""
     target = table.schema.target
     if target.is_classes:
         counts = np.bincount(table.target, minlength=len(target.classes)).tolist()
@@ -105,7 +105,7 @@ def _column_profile(content: Mapping[str, Any]) -> ColumnProfile:
 
 
 INDEX_BANDS = ("little", "some", "much")  # of a population stability index
-NEW_VALUES, OTHER_KIND = "new values", "of another kind now"  # of columns that no index can be told of
+NEW_VALUES, OTHER_KIND = "new values", "of another kind now"  # of columns without an index
 UNKNOWN_RANGE: dict[str, Any] = {"range_before": None, "range_now": None, "beyond": None}
 NO_TEXT: dict[str, float] = {}
 
@@ -117,12 +117,12 @@ def period_facts(
     origin: str,
     text: Mapping[str, float] = NO_TEXT,
 ) -> dict[str, Any]:
-    """Both times side by side. `schema` is that of the deployed model, and `origin` where `before` is from.
+    """Compare both periods. `schema` is that of the deployed model, and `origin` the source of `before`.
 
-    Without a profile of before, what the schema knows of it is told: ranges and categories. `text` names the
-    columns whose text the table has as missing, each with the fraction of rows that truly are.
+    Without a profile of before, ranges and categories of the schema are compared. `text` names columns whose
+    text is missing in the table, each with the fraction of rows that are missing in the data.
     """
-    now = rows_profile(table)
+    now = profile_rows(table)
     kinds = schema_facts(schema, table.schema)
     kinds["other_kinds"] += [name for name in text if name not in kinds["other_kinds"]]
     return {
@@ -136,7 +136,7 @@ def period_facts(
 
 
 def schema_facts(old: Schema, new: Schema) -> dict[str, Any]:
-    """What the schema of the new model has that the one of before had not, and the other way round."""
+    """Compare two schemas: new and removed columns, other kinds, new categories and classes."""
     before = {each.name: each for each in old.columns}
     after = {each.name: each for each in new.columns}
     categories = {
@@ -154,7 +154,7 @@ def schema_facts(old: Schema, new: Schema) -> dict[str, Any]:
 
 
 def band(index: float) -> str:
-    """What custom says of a population stability index.
+    """Name the usual band of a population stability index.
 
     >>> band(0.02), band(0.1), band(0.3)
     ('little', 'some', 'much')
@@ -165,10 +165,10 @@ def band(index: float) -> str:
 def _columns(
     before: RowsProfile | None, now: RowsProfile, schema: Schema, table: Table, text: Mapping[str, float]
 ) -> list[dict[str, Any]]:
-    """One entry per column, the most changed first, those of which nothing is known last."""
+    """Describe every column, the most changed first, those without an index last."""
     known = {each.name: each for each in schema.columns}
     found = [
-        _told(_column(feature, values, now, before, known.get(feature.name)), text.get(feature.name))
+        _without_text(_column(feature, values, now, before, known.get(feature.name)), text.get(feature.name))
         for feature, values in zip(table.schema.features, table.columns, strict=True)
         if feature.kind != "question"
     ]
@@ -177,8 +177,8 @@ def _columns(
     )
 
 
-def _told(column: dict[str, Any], missing: float | None) -> dict[str, Any]:
-    """The column; of one whose text was left out, only what can be said of it, and what is truly missing."""
+def _without_text(column: dict[str, Any], missing: float | None) -> dict[str, Any]:
+    """Remove from a column, whose text was left out, all but its missing values."""
     if missing is None:
         return column
     return {
@@ -213,7 +213,7 @@ def _column(
 
 
 def _beyond(values: FloatArray, feature: Feature, old: Feature | None) -> dict[str, Any]:
-    """The range of before and now, and the fraction of rows beyond it: trees were not grown for these."""
+    """Compare the ranges of both periods, with the fraction of rows outside the earlier one."""
     known = values[~np.isnan(values)]
     if feature.kind != "numeric" or not len(known) or old is None or old.kind != "numeric":
         return UNKNOWN_RANGE
@@ -226,13 +226,13 @@ def _beyond(values: FloatArray, feature: Feature, old: Feature | None) -> dict[s
 
 
 @dataclass(frozen=True)
-class Decision:
-    """Who is acted on: those with the class that matters, or with enough of its probability, or of a number.
+class DecisionRule:
+    """Which rows are acted on: by the positive class, or by a threshold of its probability or of a number.
 
-    Without a class that matters, and without a threshold, what is decided is the class itself.
+    Without a positive class and without a threshold, the decision is the class itself.
     """
 
-    place: int | None  # number of the class that matters
+    place: int | None  # index of the positive class
     threshold: float | None
 
     @property
@@ -240,32 +240,32 @@ class Decision:
         """True if some are acted on and others not."""
         return self.place is not None or self.threshold is not None
 
-    def answers(self, tree: Tree, leaf: IntArray) -> FloatArray:
-        """The probability that matters, or the number; of several classes, that of the predicted one."""
+    def predict(self, tree: Tree, leaf: IntArray) -> FloatArray:
+        """Return the probability of the positive class, or the number; else of the predicted class."""
         if not tree.schema.target.is_classes:
             return np.asarray(tree.value[leaf, 0], np.float64)
         column = tree.outcome[leaf] if self.place is None else self.place
         return np.asarray(tree.value[leaf, column], np.float64)
 
-    def decided(self, tree: Tree, leaf: IntArray) -> IntArray:
-        """1 for those who are acted on and else 0; or the number of the class; 0 for all where none is."""
+    def decide(self, tree: Tree, leaf: IntArray) -> IntArray:
+        """Return 1 for rows that are acted on, else 0; or class indices; 0 if nothing is decided."""
         if self.threshold is not None:
-            return (self.answers(tree, leaf) >= self.threshold).astype(np.int32)
+            return (self.predict(tree, leaf) >= self.threshold).astype(np.int32)
         if not tree.schema.target.is_classes:
             return np.zeros(len(leaf), np.int32)
         outcome = np.asarray(tree.outcome[leaf], np.int32)
         return outcome if self.place is None else (outcome == self.place).astype(np.int32)
 
-    def right(self, truth: TrueValues) -> IntArray:
-        """What would have been decided by who knew what came true."""
+    def decide_by_truth(self, truth: TrueValues) -> IntArray:
+        """Return the decisions that the true values lead to."""
         if not truth.target.is_classes:
             return (truth.values >= (self.threshold or 0.0)).astype(np.int32)
         values = truth.values.astype(np.int32)
         return values if self.place is None else (values == self.place).astype(np.int32)
 
 
-def decision_of(tree: Tree, positive: str | None, threshold: float | None) -> Decision:
-    """The decision that is stated about a model, by default for its positive class."""
+def make_decision_rule(tree: Tree, positive: str | None, threshold: float | None) -> DecisionRule:
+    """Make the decision rule of a model card, by default for the positive class of the tree."""
     target = tree.schema.target
     if positive is not None and not target.is_classes:
         raise ModelCardError(
@@ -273,16 +273,17 @@ def decision_of(tree: Tree, positive: str | None, threshold: float | None) -> De
         )
     if threshold is not None and target.is_classes and not 0 < threshold <= 1:
         raise ModelCardError(
-            f"The line decision_threshold is {threshold:g}, and is held against a probability: give a number "
-            "above 0 and at most 1."
+            f"The line decision_threshold is {threshold:g}, and is compared with a probability: it "
+            "must be above 0 and at most 1."
         )
     place = positive_class(tree) if positive is None else _place(target, positive)
     if threshold is not None and target.is_classes and place is None:
         raise ModelCardError(
             f"The line decision_threshold is {threshold:g}, and {target.name!r} has "
-            f"{len(target.classes)} classes: say by the line positive whose probability it is held against."
+            f"{len(target.classes)} classes: name the class of that probability "
+            "in the line positive."
         )
-    return Decision(place, threshold)
+    return DecisionRule(place, threshold)
 
 
 def _place(target: Target, positive: str) -> int:
@@ -295,25 +296,25 @@ def _place(target: Target, positive: str) -> int:
     return names.index(positive)
 
 
-MOST_TOUCHED = 12  # groups of rows that are told
+MOST_TOUCHED = 12  # groups of rows that are listed
 MOST_CATEGORIES = 24  # of a condition
 
 
 @dataclass(frozen=True, eq=False)
 class Outputs:
-    """Two trees, all on one schema, and the rows that both are tried on."""
+    """Two trees on one schema, and the rows that both predict."""
 
     deployed: Tree
     proposed: Tree
-    alike: Tree | None  # made as the proposed one without the rows held out; the same if none are held out
+    alike: Tree | None  # as the proposed one, made without the held-out rows; the same if none are held out
     table: Table  # all new rows
     held_out: BoolArray  # of these
-    is_held_out: bool  # False: the proposed tree has learnt from all rows, and scores are too good
-    decision: Decision
+    is_held_out: bool  # False: the proposed tree was fitted on all rows, and scores are optimistic
+    decision: DecisionRule
     metric: Metric
 
     def facts(self) -> dict[str, Any]:
-        """Of all rows."""
+        """Summarise all rows."""
         return {
             "rows_scored": int(self.held_out.sum()),
             "scored_on_rows_held_out": self.is_held_out,
@@ -324,17 +325,17 @@ class Outputs:
         }
 
     def subgroup_facts(self, columns: Mapping[str, Column], n_bands: int, least: int) -> list[dict[str, Any]]:
-        """Of every subgroup; one of fewer than `least` rows held out is marked as small."""
+        """Summarise every subgroup; one of fewer than `least` held-out rows is marked as small."""
         found = []
         for column, values in columns.items():
-            for each in subgroups_of(column, values, n_bands, self._counted):
+            for each in divide_by_column(column, values, n_bands, self._counted):
                 n_scored = int((each.rows & self.held_out).sum())
                 known = {"column": column, "name": each.name, "is_small": n_scored < least}
                 found.append({**known, **self.part_facts(each.rows)})
         return found
 
     def part_facts(self, rows: BoolArray) -> dict[str, Any]:
-        """Of some rows: what both trees say, what is decided, and what came true."""
+        """Summarise some rows: predictions of both trees, decisions and scores."""
         return {
             "rows": int((rows & self._counted).sum()),
             **self._moves(rows),
@@ -342,7 +343,7 @@ class Outputs:
             "scores": self._scores(rows & self.held_out & self._counted),
         }
 
-    # -- what is said and decided -------------------------------------------------------------------------
+    # -- predictions and decisions ------------------------------------------------------------------------
 
     @cached_property
     def _crossings(self) -> Crossings:
@@ -354,14 +355,14 @@ class Outputs:
 
     @cached_property
     def _decided(self) -> tuple[IntArray, IntArray, IntArray]:
-        """What is decided before the change and after it, and what would have been right."""
+        """The decisions before and after the change, and the right ones."""
         crossings, truth = self._crossings, read_true_values(self.deployed.schema.target, self.table)
-        before = self.decision.decided(self.deployed, crossings.old_leaf)
-        after = self.decision.decided(self.proposed, crossings.new_leaf)
-        return before, after, self.decision.right(truth)
+        before = self.decision.decide(self.deployed, crossings.old_leaf)
+        after = self.decision.decide(self.proposed, crossings.new_leaf)
+        return before, after, self.decision.decide_by_truth(truth)
 
     def _decisions(self, rows: BoolArray) -> dict[str, Any]:
-        """Of these rows, how many are decided otherwise, which way, and whether that was right."""
+        """Count the rows with another decision, by direction, and by right and wrong."""
         before, after, right = self._decided
         changed, was_right, is_right = before != after, before == right, after == right
         counted = rows & self._counted
@@ -380,7 +381,7 @@ class Outputs:
         return found
 
     def _part(self, part: BoolArray, whole: BoolArray) -> dict[str, Any]:
-        """How many they are, which fraction of all, and how many of them turned out to be so."""
+        """Count the rows of a part, its fraction of the whole, and its events."""
         weight = self._crossings.row_weight
         total = float(weight[whole].sum())
         return {
@@ -395,14 +396,14 @@ class Outputs:
         return None if place is None else self.deployed.schema.target.classes[place]
 
     def _moves(self, rows: BoolArray) -> dict[str, Any]:
-        """The mean of both trees' answers, how far they move on average, and at most."""
+        """Compute the mean prediction of both trees, and the mean and the largest change."""
         crossings = self._crossings
         counted = rows & self._counted
         if not counted.any():
             return {"mean_before": None, "mean_after": None, "churn": None, "largest_move": None}
         weight = crossings.row_weight[counted]
-        before = self.decision.answers(self.deployed, crossings.old_leaf)[counted]
-        after = self.decision.answers(self.proposed, crossings.new_leaf)[counted]
+        before = self.decision.predict(self.deployed, crossings.old_leaf)[counted]
+        after = self.decision.predict(self.proposed, crossings.new_leaf)[counted]
         moved = crossings.moved[crossings.pair][counted]
         return {
             "mean_before": float(np.average(before, weights=weight)),
@@ -412,34 +413,34 @@ class Outputs:
         }
 
     def _touched(self) -> Iterator[dict[str, Any]]:
-        """Rows that go from one leaf to another: those decided otherwise first, then the farthest moves."""
+        """List groups of rows that change leaf: other decisions first, then the largest changes."""
         from holdfast.tree.rules_text import condition_text
 
         crossings, decision = self._crossings, self.decision
         old, new = (freeze(column.astype(np.int32)) for column in crossings.leaves.T)
-        before, after = decision.decided(self.deployed, old), decision.decided(self.proposed, new)
-        said = decision.answers(self.deployed, old), decision.answers(self.proposed, new)
+        before, after = decision.decide(self.deployed, old), decision.decide(self.proposed, new)
+        values = decision.predict(self.deployed, old), decision.predict(self.proposed, new)
         change = np.round(crossings.weight * crossings.moved, 9)
         order = np.lexsort((-change, before == after))
         rules = [{rule.leaf: rule for rule in tree_rules(tree)} for tree in (self.deployed, self.proposed)]
-        told = [pair for pair in order.tolist() if change[pair] > 0 or before[pair] != after[pair]]
-        for pair in told[:MOST_TOUCHED]:
+        touched = [pair for pair in order.tolist() if change[pair] > 0 or before[pair] != after[pair]]
+        for pair in touched[:MOST_TOUCHED]:
             joined = join_conditions(rules[0][int(old[pair])], rules[1][int(new[pair])])
             where = count_missing(joined, self.table, crossings.pair == pair)
             yield {
                 "who": [condition_text(each, counts=True, most=MOST_CATEGORIES) for each in where],
                 "rows": int(crossings.n_rows[pair]),
                 "fraction": float(crossings.weight[pair]) / crossings.total,
-                "before": float(said[0][pair]),
-                "after": float(said[1][pair]),
+                "before": float(values[0][pair]),
+                "after": float(values[1][pair]),
                 "decided_before": int(before[pair]),
                 "decided_after": int(after[pair]),
             }
 
-    # -- what came true -----------------------------------------------------------------------------------
+    # -- scores and calibration ---------------------------------------------------------------------------
 
     def _scores(self, rows: BoolArray) -> dict[str, Any] | None:
-        """Scores and calibration of both trees on these rows; None if there are none, or no tree to score."""
+        """Score and calibrate both trees on some rows; None if there are no rows, or no tree to score."""
         if self.alike is None or not rows.any():
             return None
         table = self.table.subset(rows)
@@ -481,7 +482,7 @@ class Outputs:
         }
 
     def _observed(self, table: Table) -> dict[str, Any]:
-        """How many rows turned out to be of the class that matters, with Wilson's interval; or the mean."""
+        """Compute the observed rate of the positive class, with its Wilson interval; or the observed mean."""
         truth = read_true_values(self.deployed.schema.target, table)
         if not truth.target.is_classes:
             return {"events": None, "observed": float(np.average(truth.values, weights=truth.weight))}
@@ -497,7 +498,7 @@ class Outputs:
         }
 
     def _calibration(self, tree: Tree, table: Table, found: Calibration) -> dict[str, Any] | None:
-        """Intercept, slope, in the large, observed over expected; None of more than two classes."""
+        """Compute intercept, slope, calibration in the large and observed over expected, if defined."""
         if tree.schema.target.is_classes and self.decision.place is None:
             return None
         leaves = Crossings.from_table(tree, tree, table).old_leaf
@@ -513,13 +514,13 @@ def _number(value: float) -> float | None:
     return float(value) if isfinite(value) else None
 
 
-BANDS = 4  # of a number that makes subgroups, unless a policy says otherwise
+BANDS = 4  # of a number that divides the rows, unless the policy has another number
 
 
 def change_summary(
     update: TreeUpdate,
     model_card: ModelCard,
-    decision: Decision,
+    decision: DecisionRule,
     table: Table,
     *,
     schema: Schema,
@@ -536,14 +537,14 @@ def change_summary(
         The update, on the widened schema.
     model_card : ModelCard
         Its `subgroups` and `min_subgroup_rows` divide the rows.
-    decision : Decision
-        What is done with the predictions.
+    decision : DecisionRule
+        The decision that the predictions lead to.
     table : Table
         The new rows, as they came.
     schema : Schema
         That of the model as it was deployed, before it was widened.
     before : RowsProfile or None
-        The rows of before: `origin` says where they are from.
+        The earlier rows, from the source `origin`.
     text : mapping
         Columns of text that the model has numbers of: the fraction of rows without any.
     others : mapping
@@ -567,7 +568,7 @@ def change_summary(
     n_bands = BANDS if policy is None else policy.subgroup_bands
     after = before
     if update.is_taken and step.kind != KEEP:  # the next update is compared with the rows learned from last
-        after = rows_profile(table)
+        after = profile_rows(table)
         after = replace(after, columns={k: v for k, v in after.columns.items() if k not in text})
     return {
         "model_card": model_card.to_dict(),
@@ -601,7 +602,7 @@ def _held_out_rows(table: Table, held_out: Table) -> BoolArray:
 
 
 def _subgroup_columns(names: Iterable[str], table: Table, others: Mapping[str, Any]) -> dict[str, Column]:
-    """The columns of these names, of the other columns or of the table."""
+    """Find the columns of these names, among the other columns or in the table."""
     schema = table.schema
     known = {f.name: (f, values) for f, values in zip(schema.features, table.columns, strict=True)}
     columns = {}
@@ -620,7 +621,7 @@ def _weights(table: Table) -> FloatArray:
 
 
 def edit_facts(tree: Tree) -> list[dict[str, Any]]:
-    """What was edited by hand: what, by whom, why and when, and whether it still holds."""
+    """List the edits by hand: text, author, reason, time, and whether they still hold."""
     from holdfast.tree.rules_text import edit_text
 
     held = {id(edit) for _, edit in find_valid_edits(tree)}

@@ -1,4 +1,7 @@
-"""Judge a change by a policy: to add a line, add a field to the policy, and a function and an entry here."""
+"""Judge a change by a policy.
+
+To add a line, add a field to `ChangePolicy`, and here a function and its entry in JUDGES.
+"""
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -37,9 +40,11 @@ def judge_change(
     subgroups: Any = None,
     diff: TreeDiff | None = None,
 ) -> PolicyVerdict:
-    """The verdict on a change, judged by the rows of the table. See `ChangePolicy.check`."""
-    columns = {name: _column(name, table, _given(subgroups, table.n_rows)) for name in policy.subgroups}
-    change = Change(policy, tree_diff(old, new) if diff is None else diff, table, columns)
+    """Judge a change by the rows of a table. See `ChangePolicy.check`."""
+    columns = {
+        name: _find_column(name, table, _read_columns(subgroups, table.n_rows)) for name in policy.subgroups
+    }
+    change = JudgedChange(policy, tree_diff(old, new) if diff is None else diff, table, columns)
     _check_scoring(policy.scoring, change.diff.old.schema.target)
     stated = [name for name in JUDGES if getattr(policy, name) not in (None, (), {})]
     lines = tuple(line for name in stated for line in JUDGES[name](name, change))
@@ -54,8 +59,8 @@ def _check_scoring(scoring: str | None, target: Target) -> None:
         raise PolicyError(f"The line scoring is {scoring!r}, which {why}") from error
 
 
-def _given(subgroups: Any, n_rows: int) -> dict[str, Any]:
-    """The columns that were given besides the table, by name."""
+def _read_columns(subgroups: Any, n_rows: int) -> dict[str, Any]:
+    """Read the columns that are given beside the table, by name."""
     if subgroups is None:
         return {}
     if isinstance(subgroups, Mapping):
@@ -72,8 +77,8 @@ def _given(subgroups: Any, n_rows: int) -> dict[str, Any]:
     return columns
 
 
-def _column(name: str, table: Table, given: Mapping[str, Any]) -> Column:
-    """The column that subgroups are made by."""
+def _find_column(name: str, table: Table, given: Mapping[str, Any]) -> Column:
+    """Find the column that divides the rows into subgroups."""
     if name in given:
         return read_column(given[name], f"subgroups[{name!r}]")
     known = dict(zip(table.schema.names, zip(table.schema.features, table.columns, strict=True), strict=True))
@@ -88,25 +93,25 @@ def _column(name: str, table: Table, given: Mapping[str, Any]) -> Column:
 
 
 @dataclass(frozen=True, eq=False)
-class Change:
-    """A change, the policy that it is held against, and the rows that it is judged by."""
+class JudgedChange:
+    """A change, the policy, and the rows that it is judged by."""
 
     policy: ChangePolicy
     diff: TreeDiff
     table: Table
-    columns: dict[str, Column]  # that subgroups are made by
+    columns: dict[str, Column]  # that divide the rows into subgroups
 
     def limit(self, name: str) -> Any:
-        """What the line of this name says."""
+        """Return the limit of a line."""
         return getattr(self.policy, name)
 
     @cached_property
     def rows(self) -> RowChanges:
-        """What the change means for all rows."""
+        """The effects of the change on all rows."""
         return self.rows_of(self.table)
 
     def rows_of(self, table: Table, positive: object = None) -> RowChanges:
-        """What the change means for the rows of a table."""
+        """Measure the effects of the change on the rows of a table."""
         diff, scoring = self.diff, self.policy.scoring
         return measure_row_changes(
             diff.old, diff.new, table, positive=positive, scoring=scoring, describe=False
@@ -120,16 +125,16 @@ class Change:
 
     @cached_property
     def rows_by_leaf(self) -> dict[int, int]:
-        """How many rows of a weight above 0 each leaf of the new tree has."""
+        """Number of rows of positive weight in each leaf of the new tree."""
         new = self.diff.new
         counts = np.bincount(find_table_leaves(new, self.table)[self.counted], minlength=new.n_nodes)
         return {leaf: int(counts[leaf]) for leaf in np.flatnonzero(new.feature < 0).tolist()}
 
     def overall_shift(self, tree: Tree, place: int) -> float:
-        """What the tree's predictions lack on the whole; of numbers, in standard deviations of the target."""
+        """Compute the calibration in the large; of numbers, in standard deviations of the target."""
         truth = read_true_values(tree.schema.target, self.table)
-        lacking = overall_shift(tree.value[find_table_leaves(tree, self.table)], truth, place)
-        return lacking if tree.schema.target.is_classes else lacking / self._spread
+        shift = overall_shift(tree.value[find_table_leaves(tree, self.table)], truth, place)
+        return shift if tree.schema.target.is_classes else shift / self._spread
 
     @cached_property
     def _spread(self) -> float:
@@ -141,7 +146,7 @@ class Change:
         return sqrt(fsum((weight * np.square(values - mean)).tolist()) / total) or 1.0
 
 
-MOST_NAMED = 3  # changes that the words of a line list
+MOST_NAMED = 3  # changes that a line lists
 UNCOUNTED = {"value", "order"}  # kinds of change after which a rule is still the same rule
 _SPLITS = {  # line: the kinds of splits that it is about, and what they are called
     "thresholds": (("threshold",), "threshold moves", "thresholds move"),
@@ -155,8 +160,8 @@ _SPLITS = {  # line: the kinds of splits that it is about, and what they are cal
 # -- what may change --------------------------------------------------------------------------------------
 
 
-def leaf_values(name: str, change: Change) -> Iterator[PolicyLine]:
-    """The rules that stay and give other probabilities, another class or another number."""
+def leaf_values(name: str, change: JudgedChange) -> Iterator[PolicyLine]:
+    """Rules with other probabilities, another class or another number."""
     found = change.diff.of_kind("value", "outcome")
     n_classes = len(change.diff.of_kind("outcome"))
     words = f"{pluralize(len(found), 'rule')} with other values"
@@ -165,8 +170,8 @@ def leaf_values(name: str, change: Change) -> Iterator[PolicyLine]:
     yield permitted(name, len(found), change.limit(name), words)
 
 
-def splits(name: str, change: Change) -> Iterator[PolicyLine]:
-    """The splits that changed in the way that the line is about."""
+def splits(name: str, change: JudgedChange) -> Iterator[PolicyLine]:
+    """Splits that changed in the way that the line names."""
     kinds, singular, plural = _SPLITS[name]
     is_missing = name == "missing_sides"
     found = [each for each in change.diff.splits if each.kind in kinds or (is_missing and each.moves_missing)]
@@ -181,14 +186,14 @@ def splits(name: str, change: Change) -> Iterator[PolicyLine]:
 
 
 def _n_splits(change: SplitChange) -> int:
-    """How many splits a change is: all below one that is new, replaced or gone are so too."""
+    """Count the splits of a change: those below a new, replaced or removed split count, too."""
     if change.is_move:
         return 1
     return change.n_gone if change.kind == "gone" else change.n_new
 
 
-def _replaced_text(change: Change) -> str:
-    """That splits of replaced parts of the tree are counted as new: they neither move nor are they gone."""
+def _replaced_text(change: JudgedChange) -> str:
+    """Note that splits of replaced parts of the tree are counted as new, neither as moved nor as gone."""
     n_replaced = sum(each.n_gone for each in change.diff.splits if each.kind == "replaced")
     if not n_replaced:
         return ""
@@ -196,11 +201,11 @@ def _replaced_text(change: Change) -> str:
     return f"; {pluralize(n_replaced, 'split')} {are} under new_splits alone"
 
 
-def new_root(name: str, change: Change) -> Iterator[PolicyLine]:
-    """Whether the tree asks about another column first."""
+def new_root(name: str, change: JudgedChange) -> Iterator[PolicyLine]:
+    """Whether the first split is on another column."""
     before, after = (_first_column(tree) for tree in (change.diff.old, change.diff.new))
     same = change.diff.same_root
-    words = f"the tree asks about {after} first{', as before' if same else f', and asked about {before}'}"
+    words = f"the first split is on {after}{', as before' if same else f', and was on {before}'}"
     yield permitted(name, int(not same), change.limit(name), words)
 
 
@@ -213,19 +218,19 @@ def _split_text(split: SplitChange) -> str:
 def _missing_text(split: SplitChange) -> str:
     before, after = (_condition_text(each) for each in (split.old, split.new) if each is not None)
     side = "yes" if split.new is not None and split.new.missing else "no"
-    told = before if before == after else f"{before} becomes {after}"
-    return f"{told} (missing values now go to {side})"
+    split_text = before if before == after else f"{before} becomes {after}"
+    return f"{split_text} (missing values now go to {side})"
 
 
 def _first_column(tree: Tree) -> str:
-    return "nothing" if tree.n_leaves == 1 else printable(tree.schema.features[int(tree.feature[0])].name)
+    return "no column" if tree.n_leaves == 1 else printable(tree.schema.features[int(tree.feature[0])].name)
 
 
 # -- how much may change ----------------------------------------------------------------------------------
 
 
-def max_changed_rules(name: str, change: Change) -> Iterator[PolicyLine]:
-    """The number of rules with other conditions or another class, new ones and those that are gone."""
+def max_changed_rules(name: str, change: JudgedChange) -> Iterator[PolicyLine]:
+    """Number of rules with other conditions or another class, new rules and removed ones."""
     found = [each for each in change.diff.changes if {*each.kinds} - UNCOUNTED]
     rules = f"{pluralize(len(found), 'rule')} of {change.diff.old.n_leaves}"
     yield at_most(name, len(found), change.limit(name), _rules_text(rules, found))
@@ -237,23 +242,23 @@ def _rules_text(rules: str, found: Sequence[RuleChange]) -> str:
     return f"{rules} changed" + (f", {' and '.join(parts)}" if parts else "")
 
 
-def max_threshold_shift(name: str, change: Change) -> Iterator[PolicyLine]:
-    """The farthest that a threshold moves, as a fraction of the range of its column."""
+def max_threshold_shift(name: str, change: JudgedChange) -> Iterator[PolicyLine]:
+    """The largest shift of a threshold, as a fraction of the range of its column."""
     moved = sorted(change.diff.moved_thresholds, key=lambda each: -each.share)
     words = _split_text(moved[0]) if moved else "no threshold moves"
     words += _replaced_text(change)
     yield at_most(name, moved[0].share if moved else 0.0, change.limit(name), words)
 
 
-def max_distance(name: str, change: Change) -> Iterator[PolicyLine]:
+def max_distance(name: str, change: JudgedChange) -> Iterator[PolicyLine]:
     """The distance between the trees."""
     distance = change.diff.distance
     words = f"distance of the trees, label weight {distance.label_weight:g}"
     yield at_most(name, distance.total, change.limit(name), words)
 
 
-def threshold_intervals(name: str, change: Change) -> Iterator[PolicyLine]:
-    """For each column that has an interval, the new threshold that is farthest out of it."""
+def threshold_intervals(name: str, change: JudgedChange) -> Iterator[PolicyLine]:
+    """For each column with an interval, the new threshold that is farthest outside."""
     for column, interval in change.policy.threshold_intervals.items():
         old, new = (_thresholds(tree, column) for tree in (change.diff.old, change.diff.new))
         added = [each for each in new if not any(is_same_threshold(each, other) for other in old)]
@@ -273,44 +278,44 @@ def _outside_text(column: str, added: list[float], interval: tuple[float, float]
 
 
 def _thresholds(tree: Tree, column: str) -> list[float]:
-    """The thresholds of the tree on a numeric column, each once, in their order."""
+    """List the distinct thresholds of the tree on a numeric column, in ascending order."""
     features = {feature.name: place for place, feature in enumerate(tree.schema.features)}
     if column not in features:
         raise PolicyError(
-            f"The line threshold_intervals names the column {column!r}, which the trees do not know: "
+            f"The line threshold_intervals names the column {column!r}, which is no feature of the trees: "
             f"{suggest_name(column, features)}"
         )
     feature = tree.schema.features[features[column]]
     if feature.kind != "numeric":
         raise PolicyError(
             f"The line threshold_intervals names the column {column!r}, which is {feature.kind}: an interval "
-            "is for a column of numbers. The line categories says whether categories may change sides."
+            "is for a column of numbers. Use the line categories for columns of categories."
         )
-    asked = (tree.feature != LEAF) & (tree.feature == features[column])
-    return [each for each in np.unique(tree.threshold[asked]).tolist() if each < KNOWN]
+    is_on_column = (tree.feature != LEAF) & (tree.feature == features[column])
+    return [each for each in np.unique(tree.threshold[is_on_column]).tolist() if each < KNOWN]
 
 
 NO_CLASSES = "the target is a number, and has no classes"
 
 
-def max_churn(name: str, change: Change) -> Iterator[PolicyLine]:
-    """The mean change of the answers."""
+def max_churn(name: str, change: JudgedChange) -> Iterator[PolicyLine]:
+    """The mean change of the predictions."""
     is_classes = change.diff.old.schema.target.is_classes
     unit = "the probabilities" if is_classes else "the predictions, in standard deviations of the target"
     yield at_most(name, change.rows.churn, change.limit(name), f"mean change of {unit}")
 
 
-def max_flips(name: str, change: Change) -> Iterator[PolicyLine]:
-    """The fraction of rows that get another class."""
-    yield _of_classes(name, change, change.rows.flips, "rows that get another class")
+def max_flips(name: str, change: JudgedChange) -> Iterator[PolicyLine]:
+    """The fraction of rows whose predicted class changes."""
+    yield _judge_flips(name, change, change.rows.flips, "rows that get another class")
 
 
-def max_negative_flips(name: str, change: Change) -> Iterator[PolicyLine]:
+def max_negative_flips(name: str, change: JudgedChange) -> Iterator[PolicyLine]:
     """The fraction of rows that were right and become wrong."""
-    yield _of_classes(name, change, change.rows.negative_flips, "rows that were right and become wrong")
+    yield _judge_flips(name, change, change.rows.negative_flips, "rows that were right and become wrong")
 
 
-def _of_classes(name: str, change: Change, figure: float, words: str) -> PolicyLine:
+def _judge_flips(name: str, change: JudgedChange, figure: float, words: str) -> PolicyLine:
     limit: float = change.limit(name)
     if not change.diff.old.schema.target.is_classes:
         return PolicyLine(name, "", None, limit, "at most", "not judged", NO_CLASSES)
@@ -320,18 +325,18 @@ def _of_classes(name: str, change: Change, figure: float, words: str) -> PolicyL
 # -- scores -----------------------------------------------------------------------------------------------
 
 
-def score_margin(name: str, change: Change) -> Iterator[PolicyLine]:
+def score_margin(name: str, change: JudgedChange) -> Iterator[PolicyLine]:
     """How much worse the score may be, with the confidence of the policy, on all rows."""
     yield _non_inferior(name, change, change.rows, change.limit(name))
 
 
-def subgroups(name: str, change: Change) -> Iterator[PolicyLine]:
+def subgroups(name: str, change: JudgedChange) -> Iterator[PolicyLine]:
     """The same in every subgroup that has enough rows."""
     policy = change.policy
     margin = policy.score_margin if policy.subgroup_margin is None else policy.subgroup_margin
     assert margin is not None
     for column in policy.subgroups:
-        for each in subgroups_of(column, change.columns[column], policy.subgroup_bands, change.counted):
+        for each in divide_by_column(column, change.columns[column], policy.subgroup_bands, change.counted):
             n_rows = int(each.rows.sum())
             if n_rows < policy.min_subgroup_rows:
                 why = f"{pluralize(n_rows, 'row')}, fewer than {policy.min_subgroup_rows}"
@@ -342,9 +347,9 @@ def subgroups(name: str, change: Change) -> Iterator[PolicyLine]:
 
 
 def _non_inferior(
-    name: str, change: Change, rows: RowChanges, margin: float, subject: str = ""
+    name: str, change: JudgedChange, rows: RowChanges, margin: float, subject: str = ""
 ) -> PolicyLine:
-    """The lower bound of the difference of the scores, which may not be below minus the margin."""
+    """Judge the lower confidence bound of the score difference against minus the margin."""
     confidence = change.policy.confidence
     bound = rows.score_difference - NormalDist().inv_cdf(confidence) * rows.score_error
     where = f" on {pluralize(rows.n_rows, 'row')}" if subject else ""
@@ -357,7 +362,7 @@ def _non_inferior(
 
 
 def _score_text(rows: RowChanges) -> str:
-    """Both scores as people say them, and the difference, above 0 where the new tree is better."""
+    """Format both scores, and the difference, above 0 where the new tree is better."""
     metric = rows.metric
     assert metric is not None
     new, old = (fixed_text(metric.shown(each), 3) for each in (rows.new_score, rows.old_score))
@@ -369,47 +374,47 @@ def _score_text(rows: RowChanges) -> str:
 # -- calibration and leaves -------------------------------------------------------------------------------
 
 
-def calibration_intercept(name: str, change: Change) -> Iterator[PolicyLine]:
-    """What the predictions of the new tree lack on the whole; of more than two classes, of each."""
-    for place, subject in _calibrated(change):
+def calibration_intercept(name: str, change: JudgedChange) -> Iterator[PolicyLine]:
+    """Calibration in the large of the new tree; for more than two classes, of each."""
+    for place, subject in _list_calibrated(change):
         old, new = (change.overall_shift(tree, place) for tree in (change.diff.old, change.diff.new))
         words = "0 is right" + ("" if isnan(old) else f"; was {fixed_text(old, 3)}")
         yield within(name, new, change.limit(name), words, subject)
 
 
-def observed_expected(name: str, change: Change) -> Iterator[PolicyLine]:
-    """What came true over what the new tree expects; of more than two classes, of each."""
-    return _of_calibration(name, change, "ratio")
+def observed_expected(name: str, change: JudgedChange) -> Iterator[PolicyLine]:
+    """Observed over expected of the new tree; for more than two classes, of each."""
+    return _judge_calibration(name, change, "ratio")
 
 
-def calibration_slope(name: str, change: Change) -> Iterator[PolicyLine]:
-    """What the predictions of the new tree should be multiplied by; of more than two classes, of each."""
-    return _of_calibration(name, change, "slope")
+def calibration_slope(name: str, change: JudgedChange) -> Iterator[PolicyLine]:
+    """The calibration slope of the new tree; for more than two classes, of each."""
+    return _judge_calibration(name, change, "slope")
 
 
-def _of_calibration(name: str, change: Change, figure: str) -> Iterator[PolicyLine]:
+def _judge_calibration(name: str, change: JudgedChange, figure: str) -> Iterator[PolicyLine]:
     classes = change.diff.new.schema.target.classes
-    for place, subject in _calibrated(change):
+    for place, subject in _list_calibrated(change):
         rows = change.rows if not subject else change.rows_of(change.table, positive=classes[place])
         old, new = (getattr(each, figure) for each in (rows.old_calibration, rows.new_calibration))
         words = "1 is right" + ("" if isnan(old) else f"; was {fixed_text(old, 3)}")
         yield within(name, new, change.limit(name), words, subject)
 
 
-def _calibrated(change: Change) -> list[tuple[int, str]]:
-    """The columns of the values that are judged, and what they are called if there are several."""
+def _list_calibrated(change: JudgedChange) -> list[tuple[int, str]]:
+    """List the columns of the values to judge, with their names if there are several."""
     classes = change.diff.new.schema.target.classes
     if len(classes) > 2:
         return [(place, f"class {label_text(label)}") for place, label in enumerate(classes)]
     return [(1 if len(classes) == 2 else 0, "")]
 
 
-def min_leaf_rows(name: str, change: Change) -> Iterator[PolicyLine]:
-    """The number of rows in the leaf that has the fewest."""
+def min_leaf_rows(name: str, change: JudgedChange) -> Iterator[PolicyLine]:
+    """The number of rows in the smallest leaf."""
     by_leaf = change.rows_by_leaf
     fewest = min(by_leaf, key=lambda leaf: (by_leaf[leaf], leaf))
     rules = {rule.leaf: rule for rule in tree_rules(change.diff.new)}
-    words = f"rows in the smallest leaf: {_where(rules[fewest])}"
+    words = f"rows in the smallest leaf: {_rule_text(rules[fewest])}"
     yield at_least(name, by_leaf[fewest], change.limit(name), words)
 
 
@@ -419,26 +424,26 @@ def _condition_text(condition: Condition) -> str:
     return condition_text(condition)
 
 
-def _where(rule: Rule) -> str:
+def _rule_text(rule: Rule) -> str:
     return " and ".join(_condition_text(each) for each in rule.conditions) or "all rows"
 
 
 @dataclass(frozen=True, eq=False)
 class Subgroup:
-    """Some of the rows, and what they have in common."""
+    """A subgroup of the rows."""
 
     name: str  # "sex = f", "40 < age <= 55"
     rows: BoolArray
 
 
-def subgroups_of(name: str, column: Column, n_bands: int, counted: BoolArray) -> Iterator[Subgroup]:
-    """The subgroups of the rows that count: every such row is in exactly one.
+def divide_by_column(name: str, column: Column, n_bands: int, counted: BoolArray) -> Iterator[Subgroup]:
+    """Divide the rows that count into subgroups by a column: every such row is in exactly one.
 
     Categories are subgroups, and so are numbers if there are no more of them than bands. Else bands have
     about equally many rows, and equal numbers are in one. Rows without a value come last.
 
     >>> column = Column("numeric", np.array([1.0, 2.0, 3.0, 4.0, np.nan]))
-    >>> [each.name for each in subgroups_of("age", column, 2, np.ones(5, bool))]
+    >>> [each.name for each in divide_by_column("age", column, 2, np.ones(5, bool))]
     ['age <= 2', 'age > 2', 'age missing']
     """
     title = printable(name)
@@ -458,7 +463,7 @@ def subgroups_of(name: str, column: Column, n_bands: int, counted: BoolArray) ->
 
 
 def _bands(title: str, values: FloatArray, n_bands: int) -> Iterator[Subgroup]:
-    """Numbers between quantiles, which are numbers of the column."""
+    """Divide numbers at quantiles, which are numbers of the column."""
     known = values[~np.isnan(values)]
     inner = np.quantile(known, np.arange(1, n_bands) / n_bands, method="inverted_cdf")
     ends = [-np.inf, *np.unique(inner[inner < known.max()]).tolist(), np.inf]
@@ -470,34 +475,34 @@ def _bands(title: str, values: FloatArray, n_bands: int) -> Iterator[Subgroup]:
 
 
 def at_most(name: str, figure: float, limit: float, words: str, subject: str = "") -> PolicyLine:
-    """The line of a figure that may not be greater than the limit."""
-    rounded = decided(figure)
+    """Judge a figure that must not exceed the limit."""
+    rounded = round_figure(figure)
     return _judged(PolicyLine(name, subject, rounded, limit, "at most", "passed", words), rounded <= limit)
 
 
 def at_least(name: str, figure: float, limit: float, words: str, subject: str = "") -> PolicyLine:
-    """The line of a figure that may not be less than the limit."""
-    rounded = decided(figure)
+    """Judge a figure that must reach the limit."""
+    rounded = round_figure(figure)
     return _judged(PolicyLine(name, subject, rounded, limit, "at least", "passed", words), rounded >= limit)
 
 
 def within(name: str, figure: float, limit: tuple[float, float], words: str, subject: str = "") -> PolicyLine:
-    """The line of a figure that has to be in an interval, whose ends belong to it."""
-    rounded = decided(figure)
+    """Judge a figure that must lie in a closed interval."""
+    rounded = round_figure(figure)
     is_met = limit[0] <= rounded <= limit[1]
     return _judged(PolicyLine(name, subject, rounded, limit, "within", "passed", words), is_met)
 
 
 def permitted(name: str, figure: int, permission: str, words: str) -> PolicyLine:
-    """The line of a kind of change that is allowed, or must never happen."""
+    """Judge a kind of change that is allowed, or must never happen."""
     line = PolicyLine(name, "", figure, permission, "permission", "passed", words)
     return _judged(line, permission == "allowed" or figure == 0)
 
 
-def decided(figure: float) -> float:
-    """The figure without the digits that depend on the processor; NaN if it cannot be told.
+def round_figure(figure: float) -> float:
+    """Round a figure to the digits that do not depend on the processor; NaN if it is not finite.
 
-    >>> decided(0.1 + 0.2), decided(1e-17), decided(float("nan"))
+    >>> round_figure(0.1 + 0.2), round_figure(1e-17), round_figure(float("nan"))
     (0.3, 0.0, nan)
     """
     if not isfinite(figure):
@@ -507,15 +512,17 @@ def decided(figure: float) -> float:
 
 def _judged(line: PolicyLine, is_met: bool) -> PolicyLine:
     if line.figure is not None and isnan(line.figure):
-        return replace(line, figure=None, status="not judged", words=f"{line.words}: these rows cannot tell")
+        return replace(
+            line, figure=None, status="not judged", words=f"{line.words}: undetermined on these rows"
+        )
     return line if is_met else replace(line, status="failed")
 
 
 # -- the lines in their order -----------------------------------------------------------------------------
 
-Judge = Callable[[str, Change], Iterator[PolicyLine]]
+Judge = Callable[[str, JudgedChange], Iterator[PolicyLine]]
 
-# Line: who judges it. The other lines only say how.
+# The function that judges each line. The other lines are settings.
 JUDGES: dict[str, Judge] = {
     "leaf_values": leaf_values,
     "thresholds": splits,

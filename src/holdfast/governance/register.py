@@ -1,7 +1,7 @@
-"""The change register: JSON lines, each with the hash of the one before, so that what was written stays.
+"""The change register: JSON lines, each with the hash of the one before, so that changes are detected.
 
-A line begins with its own hash, which is that of all the rest. What the chain proves, and what not, stands in
-docs/decisions/0031-hash-chain.md.
+A line begins with its own hash, which covers the rest of the line. docs/decisions/0031-hash-chain.md explains
+what the chain proves, and what not.
 """
 
 import json
@@ -35,17 +35,17 @@ from holdfast.io.model_file import model_to_json
 if TYPE_CHECKING:
     from holdfast.governance.verdict import PolicyVerdict
 
-SECONDS = 10.0  # that a writer waits for another one
+SECONDS = 10.0  # that a process waits for another one
 MOST_BYTES = 2**24  # of a line
 _LINE = re.compile(rb'\{"hash":"(sha256:[0-9a-f]{64})",(.*)\}\n', re.DOTALL)
 FORMAT = 1  # of the lines of a register
 LIBRARIES = ("numpy", "scikit-learn", "numba")
 _STATED = re.compile(rb'"checksum":\s*"(sha256:[0-9a-f]{64})"')
 _START = 4096  # bytes of a model file in which its checksum is stated
-FEWEST_DIGITS = 8  # of a hash that is given in short
+FEWEST_DIGITS = 8  # of a short hash in the input
 Hash = Annotated[str, msgspec.Meta(pattern="^sha256:[0-9a-f]{64}$")]
 _GIVEN = re.compile(r"(?:sha256:)?([0-9a-f]{1,64})")
-DIGITS = 12  # of a hash, which tell it from all others
+DIGITS = 12  # of a short hash
 WIDTH = 100
 TONES = {"failed": "bad", "forced": "bad"}
 HEADS = ["", "time", "old model", "new model", "rows", "policy", "change"]
@@ -115,9 +115,36 @@ def change_record(
     why: str | None = None,
     seed: int | None = None,
 ) -> ChangeRecord:
-    """The record of a change from one model to another: models, or the paths of their files.
+    """Make the record of a change from one model to another.
 
-    `old` is None for the first model, and `table` has the rows that the new one was updated on.
+    Parameters
+    ----------
+    old, new : Tree, estimator or path
+        Models, or the paths of their files; `old` is None for the first model.
+    table : Table, optional
+        The rows that the new model was updated on.
+    verdict : PolicyVerdict, optional
+        The verdict of a change policy.
+    taken : bool, default True
+        Whether the new model is used.
+    forced : bool, default False
+        Whether it is used although a line of the policy failed.
+    who, why : str, optional
+        Author and reason.
+    seed : int, optional
+        Random state of the update.
+
+    Returns
+    -------
+    ChangeRecord
+        A record that `append_record` adds to a register.
+
+    Examples
+    --------
+    >>> from holdfast import grow
+    >>> table = Table.from_arrays([[1.0], [2.0]], ["no", "yes"])
+    >>> change_record(None, grow(table), table, who="Ada").n_rows
+    2
     """
     return ChangeRecord(
         old_model=None if old is None else model_hash(old),
@@ -136,7 +163,7 @@ def change_record(
 
 @cache
 def software_versions() -> dict[str, str]:
-    """The versions of what made a model."""
+    """Return the versions of holdfast, Python and the libraries."""
     libraries = {name: _version(name) for name in LIBRARIES}
     return {"holdfast": __version__, "python": python_version(), **libraries}
 
@@ -150,16 +177,16 @@ def _version(name: str) -> str:
 
 @dataclass(frozen=True)
 class RegisterCheck:
-    """What a look at a register found: all records, or those before the first that is broken."""
+    """The result of checking a register: all records, or those before the first broken one."""
 
     path: str
     records: tuple[ChangeRecord, ...]
-    broken: int | None = None  # its place, from 1; None if all is well
-    reason: str = ""  # what is wrong with it
+    broken: int | None = None  # number of the first broken record, from 1; None if all are sound
+    reason: str = ""  # why it is broken
 
     @property
     def is_sound(self) -> bool:
-        """True if every record is as it was written, and follows the one before."""
+        """True if every record is unchanged, and follows the one before."""
         return self.broken is None
 
     def __bool__(self) -> bool:
@@ -175,16 +202,41 @@ class RegisterCheck:
         return f"{path}: {_sound(n_records)}, the last is {self.records[-1].hash}."
 
     def _repr_html_(self) -> str:
-        rows = [[*_cells(each), *_people(each)] for each in self.records[::-1]]
+        rows = [[*_cells(each), *_author_cells(each)] for each in self.records[::-1]]
         table = TextTable([*HEADS, "who", "why"], rows, tones=TONES, whole=".records")
         return View(str(self), table if rows else "").to_html()
 
 
 def append_record(path: str | os.PathLike[str], record: ChangeRecord) -> ChangeRecord:
-    """Add a record to the register at `path`, which is made if need be; the record as it stands there.
+    """Append a record to a register.
 
-    The whole line is on the disk, or none of it. Processes write one after the other. A register that is
-    broken takes no record, and a RegisterError says where it is.
+    A line is written as a whole or not at all, and processes write one after the other.
+
+    Parameters
+    ----------
+    path : str or path
+        The register, a file of JSON lines; it is created if need be.
+    record : ChangeRecord
+        As `change_record` makes it.
+
+    Returns
+    -------
+    ChangeRecord
+        The record as it is stored: with time, software, number and hashes.
+
+    Raises
+    ------
+    RegisterError
+        If the register is broken, or another process keeps it locked.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from holdfast import grow
+    >>> tree = grow(Table.from_arrays([[1.0], [2.0]], ["no", "yes"]))
+    >>> with TemporaryDirectory() as folder:
+    ...     append_record(f"{folder}/changes.jsonl", change_record(None, tree)).number
+    1
     """
     with opened_register(path) as append:
         return append(record)
@@ -192,9 +244,9 @@ def append_record(path: str | os.PathLike[str], record: ChangeRecord) -> ChangeR
 
 @contextmanager
 def opened_register(path: str | os.PathLike[str]) -> Iterator[Callable[[ChangeRecord], ChangeRecord]]:
-    """Within it no other process writes to the register at `path`; what it gives adds a record.
+    """Lock the register at `path`, and yield a function that appends a record.
 
-    A RegisterError says that another process has it, or that it is broken.
+    A RegisterError is raised if another process has it, or if it is broken.
     """
     refusal = f"Cannot add to the register '{os.fspath(path)}'"
     target = resolve_path(path, RegisterError)
@@ -202,10 +254,10 @@ def opened_register(path: str | os.PathLike[str]) -> Iterator[Callable[[ChangeRe
         raise RegisterError(f"{refusal}: there is no folder '{target.parent}'. Make it first.")
     lock = make_hidden_path(target, ".lock")
     with hold_lock(lock, refusal, way_out="try again", seconds=SECONDS, error_type=RegisterError):
-        records = _sound_records(target, refusal) if target.exists() else []
+        records = _read_sound_records(target, refusal) if target.exists() else []
 
         def append(record: ChangeRecord) -> ChangeRecord:
-            line, added = _chained(record, records[-1] if records else None)
+            line, added = _chain_record(record, records[-1] if records else None)
             append_to_file(target, line)
             records.append(added)
             return added
@@ -213,7 +265,7 @@ def opened_register(path: str | os.PathLike[str]) -> Iterator[Callable[[ChangeRe
         yield append
 
 
-def _sound_records(target: Path, refusal: str) -> list[ChangeRecord]:
+def _read_sound_records(target: Path, refusal: str) -> list[ChangeRecord]:
     check = check_register(target)
     if not check:
         raise RegisterError(
@@ -224,7 +276,23 @@ def _sound_records(target: Path, refusal: str) -> list[ChangeRecord]:
 
 
 def read_register(path: str | os.PathLike[str]) -> tuple[ChangeRecord, ...]:
-    """The records of a register, the oldest first; a RegisterError if it is broken."""
+    """Read the records of a register.
+
+    Parameters
+    ----------
+    path : str or path
+        The register.
+
+    Returns
+    -------
+    tuple of ChangeRecord
+        The oldest first.
+
+    Raises
+    ------
+    RegisterError
+        If the register is broken, or cannot be read.
+    """
     check = check_register(path)
     if not check:
         raise RegisterError(
@@ -234,19 +302,29 @@ def read_register(path: str | os.PathLike[str]) -> tuple[ChangeRecord, ...]:
 
 
 def check_register(path: str | os.PathLike[str], *, head: str | None = None) -> RegisterCheck:
-    """Whether every record is as it was written, and follows the one before; if not, the first that does not.
+    """Check that every record of a register is unchanged, and follows the one before.
 
-    `head` is the hash of a record that is known from elsewhere, the last one, say, and has to be there:
-    without it nobody can tell whether records at the end were removed. Its first digits will do.
+    Parameters
+    ----------
+    path : str or path
+        The register.
+    head : str, optional
+        Hash of a record that must be there, such as the last one known, or its first digits. Without it,
+        records that were removed from the end go unnoticed.
+
+    Returns
+    -------
+    RegisterCheck
+        The sound records, and the first broken one. It is false if the register is broken.
     """
     start = None if head is None else hash_start(head, RegisterError)
     target = _register_file(path)
     records: list[ChangeRecord] = []
     try:
         for line in _lines(target):
-            records.append(_record(line, records))
+            records.append(_decode_line(line, records))
         if start is not None and not any((record.hash or "").startswith(start) for record in records):
-            raise RegisterError(f"no record has the hash {start}: the end was removed, or written anew.")
+            raise RegisterError(f"no record has the hash {start}: the end was removed, or rewritten.")
     except RegisterError as error:
         return RegisterCheck(os.fspath(path), tuple(records), len(records) + 1, str(error))
     return RegisterCheck(os.fspath(path), tuple(records))
@@ -256,7 +334,7 @@ def check_register(path: str | os.PathLike[str], *, head: str | None = None) -> 
 
 
 def register_text(records: Sequence[ChangeRecord]) -> str:
-    """A line for each record, and below it who changed the model and why, if that is known."""
+    """Format a line for each record, followed by who changed the model and why, if known."""
     grid = [HEADS, *(_cells(record) for record in records)]
     head, *lines = format_table(grid).splitlines()
     parts = [head]
@@ -269,7 +347,7 @@ def _sound(n_records: int) -> str:
     return f"{pluralize(n_records, 'record')} {'is' if n_records == 1 else 'are'} sound"
 
 
-def _people(record: ChangeRecord) -> list[str]:
+def _author_cells(record: ChangeRecord) -> list[str]:
     return [printable(each or "") for each in (record.who, record.why)]
 
 
@@ -286,7 +364,7 @@ def _cells(record: ChangeRecord) -> list[str]:
 
 
 def short_hash(text: str) -> str:
-    """The first digits of a hash.
+    """Shorten a hash to its first digits.
 
     >>> short_hash("sha256:0123456789abcdef")
     '0123456789ab'
@@ -302,8 +380,8 @@ def _note(record: ChangeRecord) -> list[str]:
 # -- lines ------------------------------------------------------------------------------------------------
 
 
-def _chained(record: ChangeRecord, last: ChangeRecord | None) -> tuple[bytes, ChangeRecord]:
-    """The line of the record after the last one, and the record that it holds."""
+def _chain_record(record: ChangeRecord, last: ChangeRecord | None) -> tuple[bytes, ChangeRecord]:
+    """Make the line of a record that follows the last one, and the record as it is stored."""
     placed = replace(
         record,
         time=record.time or datetime.now(UTC).isoformat(timespec="seconds"),
@@ -330,29 +408,29 @@ def _register_file(path: str | os.PathLike[str]) -> Path:
 
 
 def _lines(target: Path) -> Iterator[bytes]:
-    """The lines of the file, none of which is without end."""
+    """Read the lines of the file, each of limited length."""
     with target.open("rb") as file:
         while line := file.readline(MOST_BYTES):
             yield line
 
 
-def _record(line: bytes, before: list[ChangeRecord]) -> ChangeRecord:
-    """The record of a line that follows these; a RegisterError says why it does not."""
+def _decode_line(line: bytes, before: list[ChangeRecord]) -> ChangeRecord:
+    """Decode the record of a line that follows these; raise a RegisterError if it is broken."""
     if not line.endswith(b"\n"):
         raise RegisterError("it is cut off: its line has no end.")
     found = _LINE.fullmatch(line)
     if found is None:
-        raise RegisterError("its line is none that a register has: it was changed.")
+        raise RegisterError("its line is malformed: it was changed.")
     stated, content = found[1].decode(), b"{%b}" % found[2]
     if hash_of(content) != stated:
-        raise RegisterError("it was changed: its content has another hash than it states.")
+        raise RegisterError("it was changed: its content does not match its hash.")
     record = replace(record_in(content), hash=stated)
     if record.number != len(before) + 1:
         raise RegisterError(f"record {record.number} stands in its place: records were removed or moved.")
     if record.previous != (before[-1].hash if before else None):
         raise RegisterError(
             f"it follows {record.previous}, and the record before it is "
-            f"{before[-1].hash if before else 'none'}: one of them was written anew."
+            f"{before[-1].hash if before else 'none'}: one of them was rewritten."
         )
     return record
 
@@ -368,7 +446,7 @@ class PolicyPart(Part):
 
 
 class RecordPart(Part):
-    """The line of a record, but for its own hash; in the order in which it is written."""
+    """The fields of a line without its own hash, in the order in which they are written."""
 
     previous: Hash | None
     number: Annotated[int, msgspec.Meta(ge=1)]
@@ -389,7 +467,7 @@ class RecordPart(Part):
 
 
 def record_content(record: ChangeRecord) -> bytes:
-    """The record as JSON, without its own hash; a RegisterError for what no register takes."""
+    """Encode a record as JSON, without its own hash; raise a RegisterError if it is invalid."""
     named = {**asdict(record), "format": FORMAT}
     if record.policy is not None:
         named["policy"] = {"hash": record.policy_hash, "lines": record.policy}
@@ -397,32 +475,32 @@ def record_content(record: ChangeRecord) -> bytes:
     try:
         written = json_line(content)
     except (TypeError, ValueError) as error:
-        raise RegisterError(f"Cannot make a record: {error}. A record holds what JSON does.") from error
+        raise RegisterError(f"Cannot make a record: {error}. A record holds only what JSON can.") from error
     record_in(written)
     return written
 
 
 def record_in(content: bytes) -> ChangeRecord:
-    """The record that JSON without its own hash describes; a RegisterError says what is wrong."""
+    """Decode a record from JSON without its own hash; raise a RegisterError if it is invalid."""
     try:
         part = msgspec.json.decode(content, type=RecordPart)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         problem, _, place = str(error).partition(" - at `$.")
         where = f" at {place.strip('`')}" if place else ""
-        raise RegisterError(f"it is no record{where}: {problem}.") from error
+        raise RegisterError(f"it is not a record{where}: {problem}.") from error
     if part.format > FORMAT:
         raise RegisterError(
             f"it was written by a newer holdfast (format {part.format}, this one reads {FORMAT}): upgrade."
         )
     if part.forced and not part.taken:
-        raise RegisterError("it was forced and not taken: what is forced is taken.")
+        raise RegisterError("it was forced and not taken: a forced change is taken.")
     named = {name: getattr(part, name) for name in part.__struct_fields__ if name != "format"}
     lines = None if part.policy is None else part.policy.lines
     record = ChangeRecord(**{**named, "policy": lines})
     if record.passed is False and record.taken and not record.forced:
-        raise RegisterError("its verdict failed and it was taken: say forced=True, or taken=False.")
+        raise RegisterError("its verdict failed and it was taken: set forced=True, or taken=False.")
     if part.policy is not None and part.policy.hash != record.policy_hash:
-        raise RegisterError("the hash of its policy is another one than that of the lines.")
+        raise RegisterError("the hash of its policy does not match the lines.")
     return record
 
 
@@ -430,11 +508,29 @@ def record_in(content: bytes) -> ChangeRecord:
 
 
 def model_hash(model: Any, *, max_bytes: int = MAX_BYTES) -> str:
-    """SHA-256 of the content of a model's file: of a tree, an ensemble, an estimator, or the path of a file.
+    """Compute SHA-256 of the content of a model.
 
-    A model and its file have one hash, whatever the indent and the line ends of the file. A file that was
-    changed after it was written is a ModelFileError.
+    A model and its file have the same hash, for any indentation and line ends of the file.
 
+    Parameters
+    ----------
+    model : Tree, Ensemble, estimator or path
+        A model, or the path of its file.
+    max_bytes : int, optional
+        Greatest size of a file.
+
+    Returns
+    -------
+    str
+        "sha256:" and 64 digits.
+
+    Raises
+    ------
+    ModelFileError
+        If the file was changed after it was written.
+
+    Examples
+    --------
     >>> from holdfast import Table, grow
     >>> tree = grow(Table.from_arrays([[1.0], [2.0]], ["no", "yes"]))
     >>> model_hash(tree)[:7], model_hash(tree) == model_hash(tree.replace(notes=("by hand",)))
@@ -447,14 +543,29 @@ def model_hash(model: Any, *, max_bytes: int = MAX_BYTES) -> str:
 
 
 def content_hash(data: bytes) -> str:
-    """The hash of the model that a model file of this content holds."""
+    """Hash the model in a model file of this content."""
     return checksum_of(read_document(data))
 
 
 def find_model(hash: str, folder: str | os.PathLike[str]) -> Path:  # noqa: A002 (the word of the register)
-    """The file in the folder, or in a folder in it, that holds the model of this hash.
+    """Find the file of the model with this hash, in a folder and the folders in it.
 
-    The first digits of the hash will do, if they are at least eight and no other model has them.
+    Parameters
+    ----------
+    hash : str
+        The hash, or at least its first eight digits, if no other model has them.
+    folder : str or path
+        Where to search.
+
+    Returns
+    -------
+    Path
+        The model file.
+
+    Raises
+    ------
+    ModelFileError
+        If no model has this hash, or several have these digits.
     """
     start = hash_start(hash, ModelFileError)
     found: dict[str, Path] = {}
@@ -472,23 +583,35 @@ def find_model(hash: str, folder: str | os.PathLike[str]) -> Path:  # noqa: A002
 
 def _model_files(folder: Path) -> Iterator[Path]:
     if not folder.is_dir():
-        raise ModelFileError(f"'{folder}' is no folder: give the one that the models are in.")
+        raise ModelFileError(f"'{folder}' is not a folder: give the one with the models.")
     yield from (path for path in sorted(folder.rglob("*.json")) if path.is_file())
 
 
 def _stated(path: Path) -> str:
-    """The checksum that the file states; nothing if it states none."""
+    """Read the checksum that the file states; empty if it states none."""
     with path.open("rb") as file:
         stated = _STATED.search(file.read(_START))
     return stated[1].decode() if stated else ""
 
 
 def data_fingerprint(table: Table) -> str:
-    """SHA-256 of what the rows say: columns, target and weights, in whatever order rows and columns stand.
+    """Compute SHA-256 of columns, target and weights, for any order of rows and columns.
 
     Numbers count by their value and categories by their text, so that a file of another format, or a wider
-    schema, changes nothing. Questions follow from the columns.
+    schema, changes nothing. Custom features follow from the columns and do not count.
 
+    Parameters
+    ----------
+    table : Table
+        The rows.
+
+    Returns
+    -------
+    str
+        "sha256:" and 64 digits.
+
+    Examples
+    --------
     >>> table = Table.from_arrays([[1.0, "a"], [2.0, "b"]], ["no", "yes"])
     >>> data_fingerprint(table) == data_fingerprint(table.subset(np.array([1, 0])))
     True
@@ -514,24 +637,24 @@ def data_fingerprint(table: Table) -> str:
 
 
 def hash_of(data: bytes) -> str:
-    """SHA-256 of the bytes."""
+    """Compute SHA-256 of the bytes."""
     return f"sha256:{sha256(data).hexdigest()}"
 
 
 def json_hash(content: Any) -> str:
-    """SHA-256 of the content as JSON, whatever the order of its names."""
+    """Compute SHA-256 of the content as JSON, with sorted names."""
     return hash_of(json_line(content, sort_keys=True))
 
 
 def json_line(content: Any, *, sort_keys: bool = False) -> bytes:
-    """The content as JSON in one line; a ValueError or TypeError for what JSON has no word for."""
+    """Encode the content as JSON in one line; raise a ValueError or TypeError if JSON cannot."""
     options: dict[str, Any] = {"ensure_ascii": False, "allow_nan": False, "separators": (",", ":")}
     text = json.dumps(content, sort_keys=sort_keys, **options)
-    return text.encode("utf-8", "replace")  # half a character, which UTF-8 has not, is a question mark
+    return text.encode("utf-8", "replace")  # a lone surrogate becomes a question mark
 
 
 def hash_start(text: str, error_type: type[HoldfastError]) -> str:
-    """What the hash that a user gives, whole or in short, begins with; an error of this type if it is none.
+    """Normalise a whole or short hash of the user; raise an error of this type if it is malformed.
 
     >>> from holdfast.errors import RegisterError
     >>> hash_start("B0AEB3F7", RegisterError)
@@ -540,6 +663,6 @@ def hash_start(text: str, error_type: type[HoldfastError]) -> str:
     digits = _GIVEN.fullmatch(text.strip().lower())
     if digits is None or len(digits[1]) < FEWEST_DIGITS:
         raise error_type(
-            f"{text!r} is no hash: give sha256: and 64 digits, or at least the first {FEWEST_DIGITS} of them."
+            f"{text!r} is not a hash: give sha256: and 64 digits, or at least the first {FEWEST_DIGITS}."
         )
     return f"sha256:{digits[1]}"

@@ -100,7 +100,7 @@ class KernelCache(_Cache):
         """Nothing: it is always on."""
 
     def flush(self) -> None:
-        """Nothing: what is stale is written anew."""
+        """Nothing: what is stale is rewritten."""
 
     def _key(self, sig: Any, codegen: Any) -> tuple[Any, ...]:
         return self._stamp, sig, codegen.magic_tuple()

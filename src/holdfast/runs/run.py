@@ -16,7 +16,7 @@ from holdfast.data.read import open_source
 from holdfast.errors import DataError
 from holdfast.explain.row import RowExplanation, explain_row
 from holdfast.explain.split_support import SplitSupports, split_support
-from holdfast.governance.change_summary import rows_profile
+from holdfast.governance.change_summary import profile_rows
 from holdfast.governance.model_card import make_model_card
 from holdfast.runs.compile import Ready, fit_smallest, ready_kernels
 from holdfast.runs.dataset import RowRoles, Rows, assign_roles, read_rows
@@ -229,7 +229,7 @@ class PreparedRun:
         facts = {
             **fit_facts(found),
             "model_card": make_model_card(self.settings.model_card).to_dict(),
-            "profile": rows_profile(self.roles.whole).to_dict(),
+            "profile": profile_rows(self.roles.whole).to_dict(),
             "seconds": {**self.seconds, "compiling": ready.seconds, "fitting": fitting},
             "notes": list(dict.fromkeys([*self.notes, *ready.notes, *notes])),
         }

@@ -28,11 +28,11 @@ from holdfast.errors import ModelCardError, ParameterError, PolicyError
 from holdfast.estimators.density import DensityTree
 from holdfast.estimators.stable import StableTreeClassifier, StableTreeRegressor
 from holdfast.governance.change_summary import (
-    Decision,
+    DecisionRule,
     RowsProfile,
     change_summary,
-    decision_of,
-    rows_profile,
+    make_decision_rule,
+    profile_rows,
 )
 from holdfast.governance.model_card import ModelCard, make_model_card
 from holdfast.governance.policy import ChangePolicy
@@ -141,11 +141,13 @@ class PreparedUpdate:
         update = proposal.update_
         table = self._new_rows(update.deployed)
         old_table, text = self._old_rows(update.deployed), self.rows.text
-        decision = decision_of(update.deployed, self.model_card.positive, self.model_card.decision_threshold)
+        decision = make_decision_rule(
+            update.deployed, self.model_card.positive, self.model_card.decision_threshold
+        )
         diff, proposed = _diff(update, table, decision), model_to_json(proposal)
         change = self._change(update, table, proposed)
         if old_table is not None:
-            before: RowsProfile | None = rows_profile(old_table)
+            before: RowsProfile | None = profile_rows(old_table)
             origin = "the rows of before"
         else:
             known = self.deployed.profile
@@ -285,10 +287,10 @@ def _check_model_card(model_card: ModelCard, tree: Tree, known: list[str]) -> No
                 f"The line subgroups names the column {name!r}, which the rows do not have: "
                 f"{suggest_name(name, known)}"
             )
-    decision_of(tree, model_card.positive, model_card.decision_threshold)
+    make_decision_rule(tree, model_card.positive, model_card.decision_threshold)
 
 
-def _diff(update: TreeUpdate, table: Table, decision: Decision) -> TreeDiff:
+def _diff(update: TreeUpdate, table: Table, decision: DecisionRule) -> TreeDiff:
     """What changes from the deployed tree to that of the step, and for whom among the new rows.
 
     It tells no scores: the new tree has learnt from these rows, and the path has honest ones.

@@ -9,14 +9,14 @@ import pytest
 from holdfast import DataError, Feature, ModelCardError, Schema, Table, Target, Tree
 from holdfast.data.columns import Column
 from holdfast.governance.change_summary import (
-    Decision,
+    DecisionRule,
     Outputs,
     RowsProfile,
     band,
-    decision_of,
     edit_facts,
+    make_decision_rule,
     period_facts,
-    rows_profile,
+    profile_rows,
     schema_facts,
 )
 from holdfast.scoring.metric import make_metric
@@ -44,7 +44,7 @@ def tree_at(threshold: float, low: float = 0.1, high: float = 0.6) -> Tree:
 def outputs(old: Tree, new: Tree, threshold: float | None = None, **given: Any) -> Outputs:
     rows = given.pop("table", table())
     held_out = given.pop("held_out", np.ones(rows.n_rows, bool))
-    decision = Decision(1, threshold)
+    decision = DecisionRule(1, threshold)
     metric = make_metric("accuracy", SCHEMA.target)
     return Outputs(old, new, given.pop("alike", new), rows, held_out, True, decision, metric)
 
@@ -91,12 +91,12 @@ def test_weights_count_as_rows_and_rows_without_weight_do_not_count() -> None:
 
 def test_a_decision_that_cannot_be_is_named() -> None:
     tree = tree_at(40)
-    assert decision_of(tree, None, None) == Decision(1, None)  # the rarer class
-    assert decision_of(tree, "lived", 0.5) == Decision(0, 0.5)
+    assert make_decision_rule(tree, None, None) == DecisionRule(1, None)  # the rarer class
+    assert make_decision_rule(tree, "lived", 0.5) == DecisionRule(0, 0.5)
     with pytest.raises(ModelCardError, match="'dead', which is no class of 'outcome'"):
-        decision_of(tree, "dead", None)
+        make_decision_rule(tree, "dead", None)
     with pytest.raises(ModelCardError, match="above 0 and at most 1"):
-        decision_of(tree, None, 20)
+        make_decision_rule(tree, None, 20)
 
 
 # -- scores and subgroups -----------------------------------------------------------------------------------
@@ -136,7 +136,7 @@ def test_a_subgroup_without_rows_held_out_has_no_scores() -> None:
 
 
 def test_the_index_of_a_column_is_that_of_its_profile_worked_out_by_hand() -> None:
-    before = rows_profile(table(wards=[0.0] * 4 + [1.0] * 4))
+    before = profile_rows(table(wards=[0.0] * 4 + [1.0] * 4))
     now = table(wards=[0.0] * 6 + [1.0] * 2)
     columns = {each["name"]: each for each in period_facts(before, SCHEMA, now, "")["columns"]}
     # With half a row for each part: 4.5 and 4.5 of 9, against 6.5 and 2.5 of 9.
@@ -147,7 +147,7 @@ def test_the_index_of_a_column_is_that_of_its_profile_worked_out_by_hand() -> No
 
 
 def test_missing_values_and_rows_beyond_the_range_are_counted() -> None:
-    before = rows_profile(table())
+    before = profile_rows(table())
     now = table(ages=[150.0, math.nan, math.nan, 44.0, 48.0, 60.0, 70.0, 80.0])
     age = next(each for each in period_facts(before, SCHEMA, now, "")["columns"] if each["name"] == "age")
     assert (age["missing_before"], age["missing_now"]) == (1 / 8, 2 / 8)
@@ -173,7 +173,7 @@ def test_what_the_schema_gained_is_told() -> None:
 
 
 def test_a_category_that_is_new_is_a_part_of_its_own() -> None:
-    before = rows_profile(table())
+    before = profile_rows(table())
     wards = Feature("ward", "nominal", categories=("A", "B", "C"))
     schema = Schema((AGE, wards), SCHEMA.target)
     now = Table(schema, (np.array(AGES), np.full(8, 2.0)), np.array(DIED, np.int32))
@@ -184,11 +184,11 @@ def test_a_category_that_is_new_is_a_part_of_its_own() -> None:
 
 
 def test_a_profile_is_read_as_it_was_written_and_a_broken_one_is_refused() -> None:
-    profile = rows_profile(table())
+    profile = profile_rows(table())
     content = profile.to_dict()
     assert RowsProfile.from_dict(content) == profile
     content["columns"][0]["counts"] = [1]
-    with pytest.raises(DataError, match="profile of the rows of before cannot be read"):
+    with pytest.raises(DataError, match="profile of the earlier rows cannot be read"):
         RowsProfile.from_dict(content)
 
 
