@@ -239,9 +239,9 @@ def test_rules_that_cannot_be_are_refused_when_they_are_made(rules: dict[str, An
         ({"loss_matrix": {("a", "z"): 2}}, "names 'z', but the classes of y are 'a', 'b'"),
         ({"loss_matrix": {("a", "a"): 2}}, "the diagonal must be 0"),
         ({"priors": {"a": 0.5, "z": 0.5}}, "names 'z', but the classes of y are 'a', 'b'"),
-        ({"priors": {"a": 1.0}}, "none for 'b'"),
+        ({"priors": {"a": 1.0}}, "lack 'b'"),
         ({"priors": [0.2, 0.3, 0.5]}, "are 3 numbers, and y has 2 classes"),
-        ({"loss_matrix": LOSSES, "pruning_confidence": 0.25}, "counts errors, whatever they cost"),
+        ({"loss_matrix": LOSSES, "pruning_confidence": 0.25}, "counts errors and ignores the loss_matrix"),
     ],
 )
 def test_rules_that_do_not_fit_the_classes_are_refused_before_growth(

@@ -272,10 +272,13 @@ def test_a_model_that_is_loaded_has_its_constraints(tmp_path):
         ({"monotonic_cst": {"age": 2}}, "'age' is 2: it must be 1"),
         ({"monotonic_cst": [1, 0]}, "has 2 numbers and the data 4 columns"),
         ({"monotonic_cst": "auto"}, "neither a dictionary"),
-        ({"monotonic_cst": {9: 1}}, "column 9, and there are 4"),
+        ({"monotonic_cst": {9: 1}}, "column 9, and the columns are 0 to 3"),
         ({"monotonic_cst": {"age": 1}, "monotonic_class": "maybe"}, "'maybe' is no class"),
         ({"monotonic_class": "yes"}, "names the class of monotonic_cst, which is not given"),
-        ({"monotonic_cst": {"age": 1}, "custom_features": ["age > 0 and dose > 0"]}, "the question 'age > 0"),
+        (
+            {"monotonic_cst": {"age": 1}, "custom_features": ["age > 0 and dose > 0"]},
+            "the custom feature 'age > 0",
+        ),
     ],
 )
 def test_what_cannot_be_is_refused(parameters, message):

@@ -266,7 +266,7 @@ def test_a_quantile_without_its_criterion_and_the_other_way_round_are_refused() 
     ):
         GrowthRules("squared_error", quantile=0.9)
     with pytest.raises(
-        ParameterError, match=r"criterion='quantile' needs to know which: say it, as in quantile"
+        ParameterError, match=r"criterion='quantile' needs a quantile: give one, as in quantile"
     ):
         GrowthRules("quantile")
 
@@ -275,5 +275,5 @@ def test_classes_and_splits_drawn_at_random_have_none() -> None:
     classes = Table.from_arrays([[1.0], [2.0]], ["a", "b"])
     with pytest.raises(ParameterError, match=r"criterion='absolute_error' is not one for classes"):
         grow(classes, GrowthRules("absolute_error"))
-    with pytest.raises(ParameterError, match=r"splitter='random' is not for criterion='absolute_error'"):
+    with pytest.raises(ParameterError, match=r"splitter='random' is not available for criterion='absolute_error'"):
         GrowthRules("absolute_error", splitter="random")

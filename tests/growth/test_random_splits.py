@@ -236,7 +236,7 @@ def test_a_seed_is_drawn_where_splits_are():
 def test_strange_settings_are_refused():
     with pytest.raises(ParameterError, match="splitter='worst' is unknown: choose one of 'best', 'random'"):
         GrowthRules(splitter="worst")  # type: ignore[arg-type]
-    with pytest.raises(ParameterError, match="threshold_cost=True is what it costs to choose one among many"):
+    with pytest.raises(ParameterError, match="threshold_cost=True is the cost of choosing one among many"):
         C45.replace(splitter="random")
     with pytest.raises(ParameterError, match="splitter=None is unknown"):
         TreeClassifier(splitter=None).fit([[1.0], [2.0]], ["a", "b"])  # type: ignore[arg-type]

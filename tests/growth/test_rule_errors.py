@@ -36,7 +36,7 @@ def test_what_is_no_number_is_refused_under_the_name_of_the_rule(name: str, valu
 
 @pytest.mark.parametrize("criterion", [["x"], None, 3, {"gini": 1}, np.array(["gini", "entropy"])], ids=repr)
 def test_a_criterion_is_a_name(criterion: Any):
-    with pytest.raises(ParameterError, match=r"^criterion=.* is no name: write one such as 'gini'"):
+    with pytest.raises(ParameterError, match=r"^criterion=.* must be a name such as 'gini'"):
         GrowthRules(criterion=criterion)
 
 

@@ -14,7 +14,7 @@ from holdfast.data.schema import Schema, Target
 from holdfast.data.table import Table
 from holdfast.growth.grow import compute_thresholds, grow_nodes, node_features, prepare_task
 from holdfast.growth.rules import SQUARED_ERROR, GrowthRules
-from holdfast.growth.sample import fixed_point, relative
+from holdfast.growth.sample import fixed_point, scale_importance
 from holdfast.kernels.boosting.histogram import LEARNT
 from holdfast.kernels.boosting.leaves import add_upwards, leaf_sums
 from holdfast.kernels.boosting.losses import ROWS_PER_SUM
@@ -218,7 +218,7 @@ class ExactSplits:
         counts = np.where(role == LEARNT, self.repeats, 0).astype(np.int32)
         # A row without a hessian has no target of its own, and next to no weight.
         hessian = np.maximum(hessian, float(hessian[rows].max()) * 2.0**-24 or 1.0)
-        importance, exponent = relative(hessian * importance if len(importance) else hessian, counts)
+        importance, exponent = scale_importance(hessian * importance if len(importance) else hessian, counts)
         total = float(counts[rows] @ importance[rows])
         with np.errstate(over="ignore"):
             least, gain = np.ldexp([self.least_hessian, self.rules.min_impurity_decrease], -exponent) / total

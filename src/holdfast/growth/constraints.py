@@ -1,6 +1,6 @@
-"""What people know of the columns, checked against a schema: directions, groups, depths and costs.
+"""Constraints of the growth rules, checked against a schema and converted for the kernels.
 
-The rules hold it as the user wrote it, by name or position. Here it becomes one entry per feature.
+The rules hold them as the user wrote them, by name or position. Here they become one entry per feature.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,11 +22,11 @@ from holdfast.kernels.growth.constraints import Guide, Top
 from holdfast.tree.monotone import Monotone
 from holdfast.tree.tree import LEAF, Tree
 
-NEVER_ASKED = 2**40  # questions that come first
+NEVER = 2**40  # splits that must come first
 
 
 def make_monotone(schema: Schema, rules: GrowthRules) -> Monotone | None:
-    """Which way values must go along which features; None where the rules say nothing of it."""
+    """Make the monotone constraints of the rules; None if there are none."""
     given = rules.monotonic_cst
     if given is None:
         if rules.monotonic_class is not None:
@@ -35,7 +35,7 @@ def make_monotone(schema: Schema, rules: GrowthRules) -> Monotone | None:
                 "given: write monotonic_cst={'age': 1}, or leave the class out."
             )
         return None
-    signs = _signs(schema, given)
+    signs = _read_signs(schema, given)
     for feature, sign in signs.items():
         if sign and feature.kind == "nominal":
             raise ParameterError(
@@ -47,14 +47,14 @@ def make_monotone(schema: Schema, rules: GrowthRules) -> Monotone | None:
         read = [name for name in list_columns_read(schema, text) if name in named]
         if read:
             raise ParameterError(
-                f"monotonic_cst has a direction for {read[0]!r}, and the question {text!r} reads it, which "
-                "could break the direction: leave out one of the two."
+                f"monotonic_cst has a direction for {read[0]!r}, and the custom feature {text!r} reads it, "
+                "which could break the direction: leave out one of the two."
             )
     directions = tuple((feature.name, sign) for feature, sign in signs.items() if sign)
-    return Monotone(directions, _class_of(schema.target, rules)) if directions else None
+    return Monotone(directions, _monotone_class(schema.target, rules)) if directions else None
 
 
-def _signs(schema: Schema, given: Mapping[Any, int] | Sequence[int]) -> dict[Feature, int]:
+def _read_signs(schema: Schema, given: Mapping[Any, int] | Sequence[int]) -> dict[Feature, int]:
     if isinstance(given, Mapping):
         return {find_feature(schema, key, "monotonic_cst"): sign for key, sign in given.items()}
     if len(given) != len(schema.columns):
@@ -65,8 +65,8 @@ def _signs(schema: Schema, given: Mapping[Any, int] | Sequence[int]) -> dict[Fea
     return dict(zip(schema.columns, given, strict=True))
 
 
-def _class_of(target: Target, rules: GrowthRules) -> Any:
-    """The class whose fraction has the directions; None for a number."""
+def _monotone_class(target: Target, rules: GrowthRules) -> Any:
+    """Return the class whose fraction is constrained; None for regression."""
     named, classes = rules.monotonic_class, target.classes
     if not classes:
         if named is not None:
@@ -81,98 +81,94 @@ def _class_of(target: Target, rules: GrowthRules) -> Any:
         )
     if named is None and len(classes) > 2:
         raise ParameterError(
-            f"monotonic_cst needs a class to speak of, and {target.name!r} has {len(classes)}: "
+            f"monotonic_cst needs one class, and {target.name!r} has {len(classes)}: "
             f"{quoted(classes)}. Name one: monotonic_class={classes[-1]!r}."
         )
     return classes[-1] if named is None else classes[classes.index(named)]
 
 
 def make_score_rules(schema: Schema, rules: GrowthRules, output: int, n_outputs: int) -> GrowthRules:
-    """The rules of trees for one score of an ensemble that has one, or one for each class.
+    """Return the rules of trees for one score of an ensemble with one score, or one for each class.
 
     The fraction of a class rises if its score rises and all other scores fall.
     """
-    promise = make_monotone(schema, rules)
-    if promise is None or n_outputs == 1 or schema.target.classes[output] == promise.outcome:
+    monotone = make_monotone(schema, rules)
+    if monotone is None or n_outputs == 1 or schema.target.classes[output] == monotone.outcome:
         return rules
-    return rules.replace(monotonic_cst={name: -direction for name, direction in promise.directions})
+    return rules.replace(monotonic_cst={name: -direction for name, direction in monotone.directions})
 
 
 def make_score_monotone(schema: Schema, rules: GrowthRules) -> Monotone | None:
-    """Which way a score goes along features: of a number, of the second of two classes, or of a class."""
-    promise = make_monotone(schema, rules)
+    """Make the constraints of a score: of a number, of the second of two classes, or of a class."""
+    monotone = make_monotone(schema, rules)
     classes = schema.target.classes
-    if promise is None:
+    if monotone is None:
         return None
-    factor = -1 if len(classes) == 2 and promise.outcome == classes[0] else 1
-    return Monotone(tuple((name, factor * direction) for name, direction in promise.directions))
+    factor = -1 if len(classes) == 2 and monotone.outcome == classes[0] else 1
+    return Monotone(tuple((name, factor * direction) for name, direction in monotone.directions))
 
 
 def make_regression_rules(schema: Schema, rules: GrowthRules) -> GrowthRules:
-    """The rules of trees that predict a number in place of the fraction of the second of two classes."""
-    promise = make_score_monotone(schema, rules)
-    return (
-        rules
-        if promise is None
-        else rules.replace(monotonic_cst=dict(promise.directions), monotonic_class=None)
-    )
+    """Return rules for predicting a number instead of the fraction of the second of two classes."""
+    monotone = make_score_monotone(schema, rules)
+    if monotone is None:
+        return rules
+    return rules.replace(monotonic_cst=dict(monotone.directions), monotonic_class=None)
 
 
 def list_columns_read(schema: Schema, question: str) -> list[str]:
-    """The names of the columns that a question of the schema reads."""
+    """List the names of the columns that a custom feature reads."""
     return [
         schema.columns[position].name for position in parse_custom_feature(question, schema.columns).columns
     ]
 
 
-# -- what may be asked ----------------------------------------------------------------------------------
+# -- features that may be split on ----------------------------------------------------------------------
 
 
 def read_first_depths(schema: Schema, rules: GrowthRules) -> LongArray | None:
-    """How many questions must come before each feature's; None where the rules forbid nothing.
+    """Return the least depth at which each feature may be split on; None if no feature is excluded.
 
-    A question of the user waits for the last of the columns that it reads.
+    A custom feature may be split on where all columns that it reads may.
     """
-    forbidden = rules.excluded_features
-    if forbidden is None:
+    excluded = rules.excluded_features
+    if excluded is None:
         return None
-    items = forbidden.items() if isinstance(forbidden, Mapping) else ((key, None) for key in forbidden)
+    items = excluded.items() if isinstance(excluded, Mapping) else ((key, None) for key in excluded)
     depth = dict.fromkeys(schema.names, 0)
     for key, least in items:
-        depth[find_feature(schema, key, "excluded_features").name] = (
-            NEVER_ASKED if least is None else int(least)
-        )
+        depth[find_feature(schema, key, "excluded_features").name] = NEVER if least is None else int(least)
     for text in schema.custom_features:
         depth[text] = max(depth[text], *(depth[name] for name in list_columns_read(schema, text)))
-    if min(depth.values()) >= NEVER_ASKED:
+    if min(depth.values()) >= NEVER:
         raise ParameterError(
-            f"excluded_features={forbidden!r} leaves nothing to split on: all of {quoted(schema.names)} are "
+            f"excluded_features={excluded!r} leaves nothing to split on: all of {quoted(schema.names)} are "
             "excluded."
         )
     return np.array([depth[name] for name in schema.names], np.int64)
 
 
 def read_interaction_groups(schema: Schema, rules: GrowthRules) -> tuple[BoolArray | None, int]:
-    """Which features may stand on a path together, a row for each group, and how many at most.
+    """Return which features may occur on one path, a row per group, and how many at most.
 
-    What is in no group makes one more, as in scikit-learn.
+    Features in no group form another group, as in scikit-learn.
     """
     given = rules.interaction_cst
     if given is None or isinstance(given, str):
-        return None, {"no_interactions": 1, "pairwise": 2}.get(str(given), NEVER_ASKED)
+        return None, {"no_interactions": 1, "pairwise": 2}.get(str(given), NEVER)
     positions = {name: position for position, name in enumerate(schema.names)}
     groups = np.zeros((len(given) + 1, len(schema.names)), np.bool_)
     for number, members in enumerate(given):
         for key in members:
             groups[number, positions[find_feature(schema, key, "interaction_cst").name]] = True
     groups[-1] = ~groups.any(axis=0)
-    return groups if groups[-1].any() else groups[:-1], NEVER_ASKED
+    return groups if groups[-1].any() else groups[:-1], NEVER
 
 
 def read_feature_costs(schema: Schema, rules: GrowthRules) -> FloatArray | None:
-    """What asking each feature costs; None where the rules say nothing of it.
+    """Return the cost of each feature; None if the rules have no costs.
 
-    A column that is not named costs 1, and a question what the columns that it reads cost together.
+    By default a column costs 1 and a custom feature the sum over the columns that it reads.
     """
     if rules.feature_costs is None:
         return None
@@ -187,11 +183,11 @@ def read_feature_costs(schema: Schema, rules: GrowthRules) -> FloatArray | None:
 
 
 def find_feature(schema: Schema, key: object, parameter: str) -> Feature:
-    """The feature of that name, or the column at that position."""
+    """Find a feature by name, or a column by position."""
     if is_integer(key):
         if not 0 <= int(key) < len(schema.columns):
             raise ParameterError(
-                f"{parameter} speaks of column {key}, and there are {len(schema.columns)}, the first being 0."
+                f"{parameter} names column {key}, and the columns are 0 to {len(schema.columns) - 1}."
             )
         return schema.columns[int(key)]
     for feature in schema.features:
@@ -202,7 +198,7 @@ def find_feature(schema: Schema, key: object, parameter: str) -> Feature:
     )
 
 
-# -- What guides the growth of a tree, as the kernels know it ------------------------------------------------
+# -- Constraints for the kernels -----------------------------------------------------------------------------
 
 NO_LIMIT = 2**40
 
@@ -212,15 +208,15 @@ def make_guide(table: Table, rules: GrowthRules) -> Guide:
     if not is_guided(rules):
         return make_empty_guide()
     schema = table.schema
-    # Kernels count columns by name; questions alone stand after all columns.
+    # Kernels sort columns by name; custom features come after all columns.
     order = np.array(schema.name_order, np.int64)
     if rules.custom_features_only:
         order = order[len(schema.columns) :]
     n_features = len(order)
     direction = np.empty(0, np.int8)
     if (monotone := make_monotone(schema, rules)) is not None:
-        known = dict(monotone.directions)
-        direction = np.array([known.get(name, 0) for name in schema.names], np.int8)[order]
+        directions = dict(monotone.directions)
+        direction = np.array([directions.get(name, 0) for name in schema.names], np.int8)[order]
         if len(schema.target.classes) == 2 and monotone.outcome == schema.target.classes[0]:
             direction = -direction  # of the second class
     depths, (groups, most_together), costs = (
@@ -265,11 +261,11 @@ def make_empty_top() -> Top:
 
 def keep_interactions(guide: Guide) -> Guide:
     """Keep the constraints on which features may be split where; empty if there are none."""
-    says_so = len(guide.first_depth) or len(guide.groups) or guide.most_together < NO_LIMIT
-    return guide if says_so else make_empty_guide()
+    has_limits = len(guide.first_depth) or len(guide.groups) or guide.most_together < NO_LIMIT
+    return guide if has_limits else make_empty_guide()
 
 
-# -- What a prediction costs, where asking about a column has a price ----------------------------------------
+# -- Cost of a prediction ------------------------------------------------------------------------------------
 
 
 def expected_cost(tree: Tree, feature_costs: Mapping[Any, float]) -> float:
@@ -279,8 +275,8 @@ def expected_cost(tree: Tree, feature_costs: Mapping[Any, float]) -> float:
     ----------
     tree : Tree
     feature_costs : mapping
-        Cost by column; 1 for others. A column is paid once per path. A question costs what its columns cost,
-        unless it is named itself.
+        Cost by column; 1 for others. A column is paid once per path. A custom feature costs the sum over the
+        columns that it reads, unless it is named itself.
 
     Returns
     -------
@@ -311,14 +307,14 @@ def compute_path_costs(tree: Tree, feature_costs: Mapping[Any, float]) -> FloatA
         else list_columns_read(tree.schema, name)
         for name, feature in zip(tree.schema.names, tree.schema.features, strict=True)
     ]
-    asked: list[frozenset[str]] = [frozenset()] * tree.n_nodes
+    used: list[frozenset[str]] = [frozenset()] * tree.n_nodes
     for node, parent in enumerate(tree.parent.tolist()):  # preorder: a parent stands before its children
         if parent >= 0:
-            asked[node] = asked[parent].union(bought[tree.feature[parent]])
-    return np.array([sum(price[name] for name in sorted(names)) for names in asked])
+            used[node] = used[parent].union(bought[tree.feature[parent]])
+    return np.array([sum(price[name] for name in sorted(names)) for names in used])
 
 
-# -- The top of a tree as a person prescribes it -------------------------------------------------------------
+# -- Prescribed splits at the top of a tree ------------------------------------------------------------------
 
 NONE = -1
 FIELDS = ("feature", "threshold", "categories", "missing_left", "left", "right")
@@ -331,7 +327,7 @@ class PrescribedSplit:
     feature: Feature
     threshold: float  # NaN where the split is a set
     goes_left: BoolArray | None  # one flag per category
-    missing_left: bool | None  # None: with the side of more rows
+    missing_left: bool | None  # None: with the heavier side
     left: int = NONE
     right: int = NONE
 
@@ -393,8 +389,8 @@ def _missing_sides(table: Table, splits: Sequence[PrescribedSplit]) -> list[int]
         goes_left = np.where(known, left, missing_left)
         if not (here & goes_left).any() or not (here & ~goes_left).any():
             raise ParameterError(
-                f"first_splits asks {split.feature.name!r} of {int(here.sum())} rows, and all of them go to "
-                "one side: prescribe another threshold or set, or leave the split out."
+                f"first_splits splits {int(here.sum())} rows on {split.feature.name!r}, and all of them go "
+                "to one side: prescribe another threshold or set, or leave the split out."
             )
         sides[number] = int(missing_left)
         waiting += [
@@ -405,19 +401,19 @@ def _missing_sides(table: Table, splits: Sequence[PrescribedSplit]) -> list[int]
     return sides
 
 
-# -- what is written ------------------------------------------------------------------------------------
+# -- parsing --------------------------------------------------------------------------------------------
 
 
 def read_first_splits(schema: Schema, given: Any) -> list[PrescribedSplit]:
     """Read splits, the root first, from a tree, a list of nodes, or a nested root."""
     if isinstance(given, Tree):
-        return _from_tree(schema, given)
+        return _list_splits(schema, given)
     if isinstance(given, Mapping):
         nodes: list[Mapping[str, Any]] = []
-        _unfold(given, nodes)
-        return [_read(schema, node) for node in nodes]
+        _flatten(given, nodes)
+        return [_read_split(schema, node) for node in nodes]
     if isinstance(given, Sequence) and not isinstance(given, str) and len(given):
-        splits = [_read(schema, node) for node in given]
+        splits = [_read_split(schema, node) for node in given]
         children = [child for split in splits for child in (split.left, split.right) if child != NONE]
         if sorted(children) != list(range(1, len(splits))) or len(place_first_splits(splits)) < len(splits):
             raise ParameterError(
@@ -426,31 +422,31 @@ def read_first_splits(schema: Schema, given: Any) -> list[PrescribedSplit]:
             )
         return splits
     raise ParameterError(
-        f"first_splits={given!r} prescribes nothing: give {{'feature': 'age', 'threshold': 60}}, with "
-        "further splits as its 'left' and 'right', a list of such with children by number, or a tree."
+        f"first_splits={given!r} is no split: give {{'feature': 'age', 'threshold': 60}}, with further "
+        "splits as its 'left' and 'right', a list of such splits with children by number, or a tree."
     )
 
 
-def _unfold(node: Any, nodes: list[Mapping[str, Any]]) -> int:
+def _flatten(node: Any, nodes: list[Mapping[str, Any]]) -> int:
     """Append a split and those within it to the list; return its number."""
     number = len(nodes)
     nodes.append({})
     own = dict(node) if isinstance(node, Mapping) else {"feature": node}
     for side in ("left", "right"):
-        own[side] = NONE if own.get(side) is None else _unfold(own[side], nodes)
+        own[side] = NONE if own.get(side) is None else _flatten(own[side], nodes)
     nodes[number] = own
     return number
 
 
-def _read(schema: Schema, node: Any) -> PrescribedSplit:
+def _read_split(schema: Schema, node: Any) -> PrescribedSplit:
     if not isinstance(node, Mapping) or not set(node) <= set(FIELDS) or "feature" not in node:
         raise ParameterError(f"first_splits has {node!r}: a split is a dictionary with {quoted(FIELDS)}.")
     feature = find_feature(schema, node["feature"], "first_splits")
     threshold, categories = node.get("threshold"), node.get("categories")
     if (threshold is None) == (categories is None):
         raise ParameterError(
-            f"first_splits asks {feature.name!r} with threshold={threshold!r} and categories={categories!r}: "
-            "give one of the two."
+            f"first_splits has a split on {feature.name!r} with threshold={threshold!r} and "
+            f"categories={categories!r}: give one of the two."
         )
     children = [NONE if node.get(side) is None else int(node[side]) for side in ("left", "right")]
     missing_left = node.get("missing_left")
@@ -470,7 +466,7 @@ def _read(schema: Schema, node: Any) -> PrescribedSplit:
 def _flags(feature: Feature, categories: Any) -> BoolArray:
     if feature.kind == "numeric" or isinstance(categories, str) or not isinstance(categories, Sequence | set):
         raise ParameterError(
-            f"first_splits asks {feature.name!r}, which is {feature.kind}: give "
+            f"first_splits has a split on {feature.name!r}, which is {feature.kind}: give "
             f"{'a threshold' if feature.kind == 'numeric' else 'a list of the categories that go left'}."
         )
     strange = [label for label in categories if label not in feature.categories]
@@ -482,20 +478,20 @@ def _flags(feature: Feature, categories: Any) -> BoolArray:
     return np.array([label in categories for label in feature.categories], np.bool_)
 
 
-def _from_tree(schema: Schema, tree: Tree) -> list[PrescribedSplit]:
+def _list_splits(schema: Schema, tree: Tree) -> list[PrescribedSplit]:
     """List the inner nodes of a tree with the same columns."""
     inner = np.flatnonzero(tree.feature != LEAF).tolist()
     number = {node: i for i, node in enumerate(inner)}
     if not inner:
-        raise ParameterError("first_splits is a tree of one leaf: it prescribes nothing.")
+        raise ParameterError("first_splits is a tree of one leaf: give a tree with at least one split.")
     splits = []
     for node in inner:
         own = tree.schema.features[tree.feature[node]]
         feature = find_feature(schema, own.name, "first_splits")
         if feature.kind != own.kind:
             raise ParameterError(
-                f"first_splits asks {own.name!r}, which is {own.kind} in the tree and {feature.kind} in the "
-                "data: read both alike."
+                f"first_splits has a split on {own.name!r}, which is {own.kind} in the tree and "
+                f"{feature.kind} in the data: read both with the same types."
             )
         flags = None
         if own.is_subset:
@@ -522,7 +518,7 @@ def place_first_splits(splits: Sequence[PrescribedSplit]) -> dict[int, int]:
     return paths
 
 
-# -- what contradicts it --------------------------------------------------------------------------------
+# -- conflicts with other rules -------------------------------------------------------------------------
 
 
 def _check_limits(schema: Schema, rules: GrowthRules, splits: Sequence[PrescribedSplit]) -> None:
@@ -535,22 +531,22 @@ def _check_limits(schema: Schema, rules: GrowthRules, splits: Sequence[Prescribe
         position = schema.names.index(name)
         if rules.custom_features_only and split.feature.kind != "question":
             raise ParameterError(
-                f"first_splits asks {name!r}, and custom_features_only=True splits by custom features "
-                "alone: leave one of the two out."
+                f"first_splits has a split on {name!r}, and custom_features_only=True splits on custom "
+                "features only: leave one of the two out."
             )
         if depths is not None and depths[position] > depth:
             raise ParameterError(
-                f"first_splits asks {name!r} after {depth} splits, and excluded_features does not allow it "
-                "there: leave one of the two out."
+                f"first_splits has a split on {name!r} after {depth} splits, and excluded_features does not "
+                "allow it there: leave one of the two out."
             )
-        asked = above | {name}
-        own = [schema.names.index(each) for each in asked]
-        if len(asked) > most_together or (groups is not None and not groups[:, own].all(axis=1).any()):
+        together = above | {name}
+        own = [schema.names.index(each) for each in together]
+        if len(together) > most_together or (groups is not None and not groups[:, own].all(axis=1).any()):
             raise ParameterError(
-                f"first_splits asks {quoted(sorted(asked))} on one path, and interaction_cst does not allow "
-                "them together: leave one of the two out."
+                f"first_splits has splits on {quoted(sorted(together))} on one path, and interaction_cst "
+                "does not allow them together: leave one of the two out."
             )
-        waiting += [(child, depth + 1, asked) for child in (split.left, split.right) if child != NONE]
+        waiting += [(child, depth + 1, together) for child in (split.left, split.right) if child != NONE]
     for limit, least in (("max_depth", deepest), ("max_leaf_nodes", len(splits) + 1)):
         value = getattr(rules, limit)
         if value is not None and value < least:

@@ -17,7 +17,7 @@ from holdfast.data.row_order import MOST_ROWS, find_fixed_order
 from holdfast.data.schema import Schema
 from holdfast.data.table import Table
 from holdfast.data.target import are_repetitions
-from holdfast.growth.sample import relative, split_weight
+from holdfast.growth.sample import scale_importance, split_weight
 from holdfast.kernels.growth.density import NO_WEIGHT, DensityRows
 
 LEAST_VARIANCE = 1e-6  # fraction of a column's variance that every group keeps at least
@@ -81,7 +81,7 @@ def fit_units(table: Table, weight: FloatArray) -> StandardUnits:
 
 
 def _fit_column(column: FloatArray, weight: FloatArray) -> tuple[float, float, float] | None:
-    """Return mean, standard deviation and relative measurement variance; None without two values."""
+    """Return mean, standard deviation and scale_importance measurement variance; None without two values."""
     known = ~np.isnan(column)
     values, steps = np.unique(column[known], return_inverse=True)
     if len(values) < 2:
@@ -131,7 +131,7 @@ def prepare_rows(table: Table) -> UnlabelledRows:
     """Sort the rows of a table and convert them to standard units."""
     table, copies = _sort_rows(table)
     repeats, importance = split_weight(table.weight, table.n_rows)
-    importance, _ = relative(importance, repeats)
+    importance, _ = scale_importance(importance, repeats)
     weight = repeats * (importance / np.average(importance, weights=repeats))
     units = fit_units(table, weight)
     rows = DensityRows(

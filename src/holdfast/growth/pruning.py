@@ -1,4 +1,4 @@
-"""Nested sequences of subtrees, from the whole tree to its root: by cost and complexity, depth, or leaves."""
+"""Pruning: nested subtrees by cost-complexity, depth or leaves, merging of leaves, and C4.5's pruning."""
 
 import heapq
 from collections.abc import Iterator
@@ -25,9 +25,9 @@ from holdfast.tree.stats import expected_losses
 from holdfast.tree.tree import LEAF, Tree
 
 SizeParameter = Literal["ccp_alpha", "max_depth", "max_leaf_nodes"]
-# The value of each parameter that leaves a tree as large as it grows.
+# The value of each parameter that does not limit the size of a tree.
 UNLIMITED: dict[SizeParameter, Any] = {"ccp_alpha": 0.0, "max_depth": None, "max_leaf_nodes": None}
-DIGITS = 12  # of gains, as fractions of the root's risk: rounding does not tell ties apart
+DIGITS = 12  # decimals of gains as fractions of the root's risk, so that rounding breaks no ties
 LEAST = float(np.nextafter(0.0, 1.0))
 
 
@@ -37,9 +37,9 @@ class PruningPath:
 
     tree: Tree
     parameter: SizeParameter
-    values: FloatArray  # of the parameter: the subtree is the one that it asks for
+    values: FloatArray  # of the parameter, for which each subtree is the result
     n_leaves: LongArray
-    risks: FloatArray  # what the leaves cost together, per row
+    risks: FloatArray  # total risk of the leaves per row
     step: LongArray  # for every node, the first subtree in which it is a leaf or gone; 0 at the tree's leaves
 
     def __post_init__(self) -> None:
@@ -109,7 +109,7 @@ class PruningPath:
         return frame_from(columns, types, backend)
 
     def plot(self, ax: Any = None, *, by: Literal["n_leaves", "parameter"] = "n_leaves") -> Any:
-        """A `PruningDisplay`, drawn: the risk by the number of leaves, or by="parameter"."""
+        """Plot the risk by the number of leaves, or by="parameter"; returns a `PruningDisplay`."""
         from holdfast.plots.pruning import PruningDisplay
 
         return PruningDisplay.from_result(self, ax=ax, by=by)
@@ -144,8 +144,8 @@ def pruning_path(tree: Tree, risk: str | None = None) -> PruningPath:
     [0.    0.125] [3 1] [0.   0.25]
     """
     tree = as_tree(tree)
-    given = node_risk(tree, risk)
-    risks, exponent = scale_to_unit(given)  # whose sums are finite
+    node_risks = node_risk(tree, risk)
+    risks, exponent = scale_to_unit(node_risks)  # so that sums are finite
     alphas = np.empty(tree.n_nodes)
     weakest_links(tree.left, tree.right, risks, alphas)
     inner = np.flatnonzero(tree.feature != LEAF)
@@ -157,9 +157,9 @@ def pruning_path(tree: Tree, risk: str | None = None) -> PruningPath:
     step = np.zeros(tree.n_nodes, np.int64)
     step[order] = np.cumsum(starts)
     last_of_step = np.flatnonzero(np.append(starts[1:], True))[: len(order)]
-    # Splits that lower no risk go at the least number above 0: 0 itself asks for the whole tree.
+    # Splits that lower no risk get the least number above 0, since 0 itself is the whole tree.
     values = np.append(0.0, np.maximum(scale_back(alphas[order[last_of_step]], exponent), LEAST))
-    return _path(tree, "ccp_alpha", values, step, given)
+    return _path(tree, "ccp_alpha", values, step, node_risks)
 
 
 def depth_path(tree: Tree) -> PruningPath:
@@ -212,7 +212,7 @@ def prune(tree: Tree, alpha: float, risk: str | None = None) -> Tree:
 
 
 def check_alpha(name: str, alpha: Any) -> float:
-    """The number, or a ParameterError if it is below 0 or none."""
+    """Check that the value is a number of at least 0."""
     return float(check_number(name, alpha, is_finite=False))  # infinity prunes all
 
 
@@ -224,7 +224,7 @@ def _path(
     risks, exponent = scale_to_unit(risks)
     n_undone = np.bincount(step[inner], minlength=len(values)).cumsum()
     saved = risks[inner] - (risks[tree.left[inner]] + risks[tree.right[inner]])
-    # Added from the root downwards, the last subtree first.
+    # Summed from the root downwards, the last subtree first.
     of_step = np.bincount(step[inner], saved, minlength=len(values) + 1)[: len(values) + 1]
     saved_after = np.append(0.0, np.cumsum(of_step[:0:-1]))[::-1]
     return PruningPath(
@@ -237,7 +237,7 @@ def _path(
     )
 
 
-# -- What a node would cost as a leaf ------------------------------------------------------------------------
+# -- Risk of a node as a leaf --------------------------------------------------------------------------------
 
 _ERRORS = ("misclassification", "purity")
 
@@ -250,11 +250,11 @@ def least_loss(tree: Tree) -> FloatArray:
 
 
 def node_risk(tree: Tree, risk: str | None = None) -> FloatArray:
-    """Compute impurity times weight fraction of every node; those of the leaves sum to the tree's risk.
+    """Compute impurity times weight fraction of every node; the sum over the leaves is the risk of the tree.
 
-    `risk` names a criterion for classes, such as "misclassification"; None takes that of the tree. Numbers
-    have that of their tree: squared error, half the Poisson deviance, or the loss around a quantile. Of a
-    tree with a loss matrix, errors cost what it says, and None takes that.
+    `risk` names a classification criterion such as "misclassification"; the default is the criterion of the
+    tree. Regression trees use their own: squared error, half the Poisson deviance, or the pinball loss. With
+    a loss matrix, errors count by their losses, also by default.
     """
     impurity = tree.impurity
     if tree.schema.target.is_classes:
@@ -264,7 +264,7 @@ def node_risk(tree: Tree, risk: str | None = None) -> FloatArray:
         name = tree.criterion if risk is None else risk
         if risk is None and name not in CLASS_CRITERIA:
             raise ParameterError(
-                f"The tree was grown by {name!r}, which is not a risk of its leaves: give one such as 'gini'."
+                f"The tree was grown by {name!r}, which is no measure of risk: give one such as 'gini'."
             )
         if name not in CLASS_CRITERIA:
             raise ParameterError(
@@ -273,8 +273,8 @@ def node_risk(tree: Tree, risk: str | None = None) -> FloatArray:
         impurity = class_impurity(CLASS_CRITERIA[name], tree.value)
     elif risk not in (None, tree.criterion):
         raise ParameterError(
-            f"risk={risk!r} is not known of this tree of numbers, which was grown by {tree.criterion!r}: "
-            "leave it None."
+            f"risk={risk!r} is not available for this regression tree, which was grown by "
+            f"{tree.criterion!r}: leave it None."
         )
     check_counts(tree)
     return np.asarray(impurity * (tree.weight / tree.weight[0]), np.float64)
@@ -288,7 +288,7 @@ def check_counts(tree: Tree) -> None:
         )
 
 
-# -- What the growth rules say of pruning, done to a grown tree ----------------------------------------------
+# -- Pruning by the growth rules -----------------------------------------------------------------------------
 
 
 def prune_by_rules(
@@ -296,26 +296,29 @@ def prune_by_rules(
 ) -> Tree:
     """Prune the tree as the rules require, by the rows that it was grown on."""
     if not fixed.n_classes:
-        for name, unsaid in (("pruning_confidence", None), ("merge_leaves", False)):
-            if (value := getattr(rules, name)) is not unsaid:
+        for name, default in (("pruning_confidence", None), ("merge_leaves", False)):
+            if (value := getattr(rules, name)) is not default:
                 raise ParameterError(
                     f"{name}={value!r} is for classification; {table.schema.target.name!r} is numeric: "
                     "use ccp_alpha."
                 )
     if rules.ccp_risk is not None:
-        node_risk(tree, rules.ccp_risk)  # a name that is none is refused, whatever the alpha
+        node_risk(tree, rules.ccp_risk)  # raises an error for an unknown name, also without an alpha
     if rules.pruning_confidence is not None and rules.loss_matrix is not None:
         raise ParameterError(
-            f"pruning_confidence={rules.pruning_confidence!r} counts errors, whatever they cost, and there "
-            "is a loss_matrix: prune by ccp_alpha."
+            f"pruning_confidence={rules.pruning_confidence!r} counts errors and ignores the loss_matrix: "
+            "prune by ccp_alpha, or leave one of the two out."
         )
-    tree = prune_grown_pessimistically(tree, rules, table, fixed, counts)
+    if rules.pruning_confidence is not None and rules.subtree_raising:
+        tree = _raise_subtrees(tree, table, fixed, counts, rules.pruning_confidence)
+    elif rules.pruning_confidence is not None:
+        tree = _replace_subtrees(tree, rules.pruning_confidence)
     if rules.ccp_alpha > 0:
         tree = prune(tree, rules.ccp_alpha, rules.ccp_risk)
     return merge_leaves(tree) if rules.merge_leaves else tree
 
 
-# -- Two leaves of one node that predict the same class say no more than one ---------------------------------
+# -- Merging of leaves that predict the same class -----------------------------------------------------------
 
 
 def merge_leaves(tree: Tree) -> Tree:
@@ -352,7 +355,7 @@ def merge_leaves(tree: Tree) -> Tree:
     return prune_at(tree, np.asarray(is_leaf))
 
 
-# -- Do these rows fit this tree? ----------------------------------------------------------------------------
+# -- Checks of rows ------------------------------------------------------------------------------------------
 
 _WAY_OUT = "read them with schema=tree.schema."
 
@@ -372,7 +375,7 @@ def check_rows(tree: Tree, table: Any) -> None:
 
 # -- C4.5's pruning ------------------------------------------------------------------------------------------
 
-SAME = 1e-6  # fractions of the classes at the root that differ by more are those of other rows
+SAME = 1e-6  # greatest difference of class fractions at the root for the same rows
 
 
 def error_bound(errors: Any, rows: Any, confidence: float = 0.25) -> Any:
@@ -440,77 +443,69 @@ def prune_pessimistic(
         )
     check_counts(tree)
     if table is None or not subtree_raising:
-        return _replaced(tree, confidence)
+        return _replace_subtrees(tree, confidence)
     check_rows(tree, table)
     fixed = fixed_point_sample(table, GrowthRules(criterion=tree.criterion, class_weight=class_weight))
     root = prune_at(tree, tree.node_depth == 0)
     fractions = refit_values(root, table, fixed, fixed.repeats).value
     if np.abs(fractions - tree.value[0]).max() > SAME:
         raise ParameterError(
-            "The tree was not grown on these rows, or its classes were weighted otherwise: the fractions of "
-            f"the classes are {_listed(fractions[0])}, and at its root {_listed(tree.value[0])}. Give the "
-            "table and the class_weight that it was grown with, or no table."
+            "The tree was not grown on these rows, or with another class_weight: the fractions of the "
+            f"classes are {_format_fractions(fractions[0])}, and at its root "
+            f"{_format_fractions(tree.value[0])}. Give the table and the class_weight that it was grown "
+            "with, or no table."
         )
-    smaller = _raised(tree, table, fixed, fixed.repeats, confidence)
+    smaller = _raise_subtrees(tree, table, fixed, fixed.repeats, confidence)
     return tree if smaller is tree else set_recorded(smaller, table)
 
 
-def _listed(fractions: FloatArray) -> str:
+def _format_fractions(fractions: FloatArray) -> str:
     return ", ".join(f"{fraction:.4g}" for fraction in fractions)
 
 
-def prune_grown_pessimistically(
-    tree: Tree, rules: GrowthRules, table: Table, fixed: FixedPointSample, counts: IntArray
-) -> Tree:
-    """Prune a tree on the rows that it was grown on; raise subtrees if the rules ask for it."""
-    if rules.pruning_confidence is None:
-        return tree
-    if not rules.subtree_raising:
-        return _replaced(tree, rules.pruning_confidence)
-    return _raised(tree, table, fixed, counts, rules.pruning_confidence)
-
-
-def _replaced(tree: Tree, confidence: float) -> Tree:
+def _replace_subtrees(tree: Tree, confidence: float) -> Tree:
     """Replace subtrees by leaves, from the leaves upwards."""
     weight, _ = scale_to_unit(tree.weight)
-    rows = weight * (tree.count[0] / weight[0])  # so that the unit of the weights does not matter
+    rows = weight * (tree.count[0] / weight[0])  # independent of the unit of the weights
     expected = rows * error_bound(rows * (1.0 - tree.value.max(axis=1)), rows, confidence)
     return prune_to_lowest_cost(tree, expected)
 
 
-# -- raising --------------------------------------------------------------------------------------------
+# -- subtree raising ------------------------------------------------------------------------------------
 
 
-def _raised(tree: Tree, table: Table, fixed: FixedPointSample, counts: IntArray, confidence: float) -> Tree:
-    work = _Work.of(tree, table, fixed, counts, confidence)
-    work.settle_all()
-    smaller = work.finished(tree)
-    # A branch that has moved up holds other rows than before.
+def _raise_subtrees(
+    tree: Tree, table: Table, fixed: FixedPointSample, counts: IntArray, confidence: float
+) -> Tree:
+    work = _RaisingState.of(tree, table, fixed, counts, confidence)
+    work.prune_all()
+    smaller = work.build(tree)
+    # The rows of a raised branch have changed.
     return smaller if smaller is tree else refit_values(smaller, table, fixed, counts)
 
 
 @dataclass(eq=False)
-class _Work:
+class _RaisingState:
     """A tree during pruning; nodes keep their numbers, a raised branch takes its parent's."""
 
-    routes: Routes  # arrays that are written to
-    asks: LongArray  # whose question each node asks; LEAF at a leaf
+    routes: Routes  # writable copies
+    source: LongArray  # the node whose split each node has; LEAF at a leaf
     X: FloatArray
     rows: IntArray  # in the order of the leaves
     start: LongArray  # where the rows of each node begin, and where they end
     end: LongArray
     label: LongArray  # of every row of the table
-    weight: LongArray  # of every row of the table, as an integer: sums do not depend on the order of rows
+    weight: LongArray  # of every row of the table, in units
     rows_per_unit: float
     of_class: LongArray  # (nodes, classes) weight of each class
-    as_leaf: FloatArray  # errors to be expected of each node, were it a leaf
-    expected: FloatArray  # errors of the subtree, as far as it is settled
+    as_leaf: FloatArray  # expected errors of each node as a leaf
+    expected: FloatArray  # expected errors of each pruned subtree
     confidence: float
 
     @classmethod
     def of(
         cls, tree: Tree, table: Table, fixed: FixedPointSample, counts: IntArray, confidence: float
-    ) -> "_Work":
+    ) -> "_RaisingState":
         """Start from the whole tree with the rows that it was grown on."""
         used = np.unique(tree.feature[tree.feature != LEAF])
         routes = Routes.of(tree, used)
@@ -521,7 +516,7 @@ class _Work:
         nodes = np.arange(tree.n_nodes)
         work = cls(
             routes=Routes(**own, in_set=tree.in_set),
-            asks=np.where(tree.feature == LEAF, LEAF, nodes),
+            source=np.where(tree.feature == LEAF, LEAF, nodes),
             X=freeze(table.rows(used.tolist())),
             rows=rows,
             start=np.zeros(tree.n_nodes, np.int64),
@@ -554,36 +549,36 @@ class _Work:
             self.start[node], self.end[node] = before, before + n_rows[node]
             before += n_rows[node]
         for node in nodes[::-1].tolist():  # children stand after their parent, and their rows are next to it
-            if self.asks[node] != LEAF:
+            if self.source[node] != LEAF:
                 left, right = self.routes.left[node], self.routes.right[node]
                 self.of_class[node] = self.of_class[left] + self.of_class[right]
                 self.end[node] = self.end[right]
         self.as_leaf[nodes] = self._errors(self.of_class[nodes])
 
-    def settle_all(self) -> None:
+    def prune_all(self) -> None:
         """Prune every subtree from the bottom up."""
-        waiting = list(range(len(self.asks)))
+        waiting = list(range(len(self.source)))
         while waiting:
             node = waiting.pop()
-            if self.asks[node] == LEAF:
+            if self.source[node] == LEAF:
                 self.expected[node] = self.as_leaf[node]
-            elif (branch := self._settled(node)) is not None:
+            elif (branch := self._find_branch(node)) is not None:
                 self._raise(node, *branch)
-                # Other rows, other errors: all that stands there now is looked at once more.
+                # Its rows and errors have changed: prune the raised branch once more.
                 waiting += self._subtree(node).tolist()
 
-    def _settled(self, node: int) -> tuple[int, IntArray] | None:
+    def _find_branch(self, node: int) -> tuple[int, IntArray] | None:
         """Return the branch that should replace the subtree; None if it stays or becomes a leaf."""
         left, right = int(self.routes.left[node]), int(self.routes.right[node])
         as_it_is = self.expected[left] + self.expected[right]
         as_leaf = float(self.as_leaf[node])
         larger = left if self.of_class[left].sum() >= self.of_class[right].sum() else right
         as_branch, leaves = inf, None
-        if self.asks[larger] != LEAF:
+        if self.source[larger] != LEAF:
             leaves = self.leaves(node, larger)
             as_branch = self._errors_below(node, leaves)
         if as_leaf <= min(as_it_is, as_branch) * (1.0 + TIED):
-            self.asks[node] = self.routes.feature[node] = LEAF
+            self.source[node] = self.routes.feature[node] = LEAF
             self.expected[node] = as_leaf
             return None
         if leaves is not None and as_branch <= as_it_is * (1.0 + TIED):
@@ -600,18 +595,18 @@ class _Work:
     def _errors_below(self, node: int, leaves: IntArray) -> float:
         """Expected errors if the rows of the node reach these leaves."""
         rows = self.rows[self.start[node] : self.end[node]]
-        found, place = np.unique(leaves, return_inverse=True)
-        of_class = np.zeros((len(found), self.of_class.shape[1]), np.int64)
+        reached, place = np.unique(leaves, return_inverse=True)
+        of_class = np.zeros((len(reached), self.of_class.shape[1]), np.int64)
         np.add.at(of_class, (place, self.label[rows]), self.weight[rows])
         return float(self._errors(of_class).sum())
 
     def _raise(self, node: int, branch: int, leaves: IntArray) -> None:
-        """Replace the node by the branch, with all its rows."""
+        """Replace the node by the branch, which takes all its rows."""
         routes = self.routes
         for name in ("feature", "threshold", "left", "right", "missing_left", "set_start", "n_categories"):
             array = getattr(routes, name)
             array[node] = array[branch]
-        self.asks[node] = self.asks[branch]
+        self.source[node] = self.source[branch]
         self.take_rows(self._subtree(node), leaves)
 
     def _subtree(self, top: int) -> LongArray:
@@ -620,19 +615,19 @@ class _Work:
         while waiting:
             node = waiting.pop()
             nodes.append(node)
-            if self.asks[node] != LEAF:
+            if self.source[node] != LEAF:
                 waiting += (int(self.routes.right[node]), int(self.routes.left[node]))
         return np.array(nodes, np.int64)
 
-    def finished(self, tree: Tree) -> Tree:
+    def build(self, tree: Tree) -> Tree:
         """Return the pruned tree, its nodes with the values they had before."""
         nodes = self._subtree(0)
         if len(nodes) == tree.n_nodes:
             return tree
         place = np.full(tree.n_nodes + 1, LEAF, np.int32)
         place[nodes] = np.arange(len(nodes))
-        inner = self.asks[nodes] != LEAF
+        inner = self.source[nodes] != LEAF
         left, right = (
             place[np.where(inner, side[nodes], LEAF)] for side in (self.routes.left, self.routes.right)
         )
-        return rearrange_nodes(tree, nodes, self.asks[nodes], left, right)
+        return rearrange_nodes(tree, nodes, self.source[nodes], left, right)

@@ -1,4 +1,4 @@
-"""A split that hardly does more than separate missing values asks whether the value is recorded."""
+"""Replace splits that mainly separate missing values by splits on whether the value is recorded."""
 
 from collections.abc import Collection, Iterator
 
@@ -15,8 +15,8 @@ from holdfast.tree.prune import rearrange_nodes
 from holdfast.tree.rules import number_paths
 from holdfast.tree.tree import KNOWN, LEAF, NOTHING, Tree
 
-FEW_KNOWN = 0.05  # of the rows on the side that takes the missing values
-MOST_LOST = 0.15  # of what the split gains
+FEW_KNOWN = 0.05  # fraction of rows with a value on the side of missing values
+MOST_LOST = 0.15  # fraction of the gain of the split
 
 
 def add_recorded_splits(
@@ -30,11 +30,10 @@ def add_recorded_splits(
     """Replace splits that mainly separate missing values by "is the value recorded?".
 
     A split is replaced if at most 5 % of the rows that go with the missing values have a value, if the leaves
-    then lose at most 15 % of what the split gains (a threshold that is chosen for few rows gains that much by
-    chance), and if all nodes keep as many rows as the rules ask for. Splits that are prescribed, or named by
-    `keep`, stay, and so do those on features with a monotonic direction. `counts` says how
-    often each row of the table counts. Splits on the same feature among the rows that lack it go: none of
-    these rows has a value to split on.
+    lose at most 15 % of the gain of the split (a threshold chosen for few rows gains that much by chance),
+    and if all nodes keep the least number of rows of the rules. Prescribed splits, splits listed in `keep`
+    and splits on features with a monotone constraint stay. `counts` are row counts. Splits on the same
+    feature among the rows without a value are removed.
     """
     fixed_nodes = set(keep)
     if rules.first_splits is not None:
@@ -48,10 +47,10 @@ def add_recorded_splits(
     if not nodes:
         return tree
     current = refit_values(tree, table, fixed, counts)
-    # From the last node to the first: a new split renumbers only what stands below it.
+    # From the last node to the first, since a new split renumbers only the nodes below it.
     for node in sorted(nodes, reverse=True):
-        other = refit_values(_asking(current, node, table, counts), table, fixed, counts)
-        if _keeps_to(rules, other, node) and _loses_little(other, current, node):
+        other = refit_values(_split_on_recorded(current, node, table, counts), table, fixed, counts)
+        if _has_enough_rows(rules, other, node) and _loses_little(other, current, node):
             tree = current = other
     return tree
 
@@ -66,15 +65,15 @@ def _separating_nodes(tree: Tree, table: Table, counts: IntArray) -> Iterator[in
     if not gaps:
         return
     leaves = tree.apply(table)
-    all_rows = _until(tree, leaves, counts)
+    all_rows = _count_before(tree, leaves, counts)
     for feature, missing in gaps.items():
-        without = _until(tree, leaves[missing], counts[missing])
+        without = _count_before(tree, leaves[missing], counts[missing])
         nodes = np.flatnonzero(tree.feature == feature)
         left, right, end = tree.left[nodes], tree.right[nodes], tree.subtree_end[nodes]
         start, end = np.where(tree.missing_left[nodes], (left, right), (right, end))
         n_rows, n_missing = (until[end] - until[start] for until in (all_rows, without))
         n_known = n_rows - n_missing
-        # A set without a known category, and "is recorded", read as they should already.
+        # A set without a known category, or "is recorded", is such a split already.
         is_done = (n_known == 0) & ((tree.set_start[nodes] >= 0) | (tree.threshold[nodes] >= KNOWN))
         is_candidate = (n_missing > 0) & (n_known <= FEW_KNOWN * n_rows) & ~is_done
         yield from nodes[is_candidate].tolist()
@@ -87,17 +86,17 @@ def _splits_without_values(tree: Tree, node: int) -> list[int]:
     return (start + np.flatnonzero(tree.feature[start:end] == tree.feature[node])).tolist()
 
 
-def _until(tree: Tree, leaves: IntArray, counts: IntArray) -> FloatArray:
+def _count_before(tree: Tree, leaves: IntArray, counts: IntArray) -> FloatArray:
     """Count the rows at leaves before every node, and before the end."""
     return np.concatenate([[0.0], np.cumsum(np.bincount(leaves, counts, tree.n_nodes))])
 
 
-def _asking(tree: Tree, node: int, table: Table, counts: IntArray) -> Tree:
-    """Make the node ask whether the value is recorded.
+def _split_on_recorded(tree: Tree, node: int, table: Table, counts: IntArray) -> Tree:
+    """Split the node on whether the value is recorded.
 
-    Categories that no row has there go the way they went, which is that of missing values.
+    Categories that no row has there stay on the side of missing values.
     """
-    tree = _without_splits(tree, _splits_without_values(tree, node))
+    tree = _remove_splits(tree, _splits_without_values(tree, node))
     if tree.set_start[node] >= 0:
         in_set, start = tree.in_set.copy(), int(tree.set_start[node])
         leaves = tree.apply(table)
@@ -107,31 +106,31 @@ def _asking(tree: Tree, node: int, table: Table, counts: IntArray) -> Tree:
         return tree.replace(in_set=in_set)
     threshold, missing_left = tree.threshold.copy(), tree.missing_left.copy()
     threshold[node], missing_left[node] = KNOWN, False
-    asking = tree.replace(threshold=threshold, missing_left=missing_left)
-    return _with_children_swapped(asking, node) if tree.missing_left[node] else asking
+    changed = tree.replace(threshold=threshold, missing_left=missing_left)
+    return _swap_children(changed, node) if tree.missing_left[node] else changed
 
 
-def _without_splits(tree: Tree, nodes: Collection[int]) -> Tree:
+def _remove_splits(tree: Tree, nodes: Collection[int]) -> Tree:
     """Replace these splits by their side of missing values."""
     if not nodes:
         return tree
-    stands = np.arange(tree.n_nodes + 1)  # for every node, the one that stands in its place
-    stands[-1] = LEAF
+    replacement = np.arange(tree.n_nodes + 1)  # for every node, the one that takes its place
+    replacement[-1] = LEAF
     for node in sorted(nodes, reverse=True):
-        stands[node] = stands[(tree.left if tree.missing_left[node] else tree.right)[node]]
-    kept, waiting = [], [int(stands[0])]
+        replacement[node] = replacement[(tree.left if tree.missing_left[node] else tree.right)[node]]
+    kept, waiting = [], [int(replacement[0])]
     while waiting:
         kept.append(node := waiting.pop())
         if tree.feature[node] != LEAF:
-            waiting += [int(stands[tree.right[node]]), int(stands[tree.left[node]])]
+            waiting += [int(replacement[tree.right[node]]), int(replacement[tree.left[node]])]
     order = np.array(kept, np.int64)
     place = np.full(tree.n_nodes + 1, LEAF, np.int32)
     place[order] = np.arange(len(order))
-    lefts, rights = (place[stands[side[order]]] for side in (tree.left, tree.right))
+    lefts, rights = (place[replacement[side[order]]] for side in (tree.left, tree.right))
     return rearrange_nodes(tree, order, np.where(tree.feature[order] == LEAF, LEAF, order), lefts, rights)
 
 
-def _with_children_swapped(tree: Tree, node: int) -> Tree:
+def _swap_children(tree: Tree, node: int) -> Tree:
     left, right, end = int(tree.left[node]), int(tree.right[node]), int(tree.subtree_end[node])
     order = np.r_[0:left, right:end, left:right, end : tree.n_nodes].astype(np.int64)
     place = np.full(tree.n_nodes + 1, LEAF, np.int32)  # LEAF is -1: the last entry
@@ -141,7 +140,7 @@ def _with_children_swapped(tree: Tree, node: int) -> Tree:
     return rearrange_nodes(tree, order, np.where(tree.feature[order] == LEAF, LEAF, order), lefts, rights)
 
 
-def _keeps_to(rules: GrowthRules, tree: Tree, node: int) -> bool:
+def _has_enough_rows(rules: GrowthRules, tree: Tree, node: int) -> bool:
     """Check that leaves and splits from the node downwards have the least rows of the rules."""
     below = slice(node, int(tree.subtree_end[node]))
     is_leaf, count, weight = tree.feature[below] == LEAF, tree.count[below], tree.weight[below]
@@ -156,7 +155,7 @@ def _keeps_to(rules: GrowthRules, tree: Tree, node: int) -> bool:
 def _loses_little(other: Tree, tree: Tree, node: int) -> bool:
     """Check that the leaves lose little of what the split of the node gains."""
     unit = max(float(tree.impurity.max()), float(other.impurity.max())) or 1.0  # products must be finite
-    risk, then = (each.weight / tree.weight[0] * (each.impurity / unit) for each in (tree, other))
+    risk, new_risk = (each.weight / tree.weight[0] * (each.impurity / unit) for each in (tree, other))
     gained = risk[node] - risk[tree.left[node]] - risk[tree.right[node]]
-    lost = then[other.feature == LEAF].sum() - risk[tree.feature == LEAF].sum()
+    lost = new_risk[other.feature == LEAF].sum() - risk[tree.feature == LEAF].sum()
     return bool(lost <= MOST_LOST * max(gained, 0.0) + NOTHING * risk[0])

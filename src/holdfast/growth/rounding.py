@@ -1,4 +1,4 @@
-"""Thresholds as people write them: the roundest number that sends no row, or few of them, another way."""
+"""Rounding of thresholds to the roundest number for which no rows, or few, change sides."""
 
 import math
 from collections.abc import Sequence
@@ -17,9 +17,9 @@ from holdfast.tree.monotone import enforce_monotonicity
 from holdfast.tree.tree import KNOWN, EditInfo, Tree
 
 MOST_DIGITS = 18
-MARGIN = 1e-9  # of the weight that may go another way
+MARGIN = 1e-9  # of the weight that may change sides
 FACTORS = (10, 5, 2, 1)  # of each power of ten, the roundest first
-WORTH_ROWS = (10, 5, 1)  # an even number is not worth a row that goes another way
+WORTH_ROWS = (10, 5, 1)  # without 2: an even number is not worth a row that changes sides
 
 
 def find_roundest(
@@ -35,17 +35,17 @@ def find_roundest(
     if low < 0.0 < high:
         return 0.0
     below, above = Fraction(low), Fraction(high)
-    wished = (below + above) / 2 if near is None else Fraction(near)
+    target = (below + above) / 2 if near is None else Fraction(near)
     exponent = math.floor(math.log10(high - low)) + 1
     for power in range(exponent, exponent - MOST_DIGITS, -1):
         for factor in factors:
             step = Fraction(factor) * Fraction(10) ** power
             first, last = math.floor(below / step) + 1, math.ceil(above / step) - 1
             if first <= last:
-                nearest = round(wished / step)
-                found = float(min(max(nearest, first), last) * step)
-                if low < found < high:
-                    return found
+                nearest = round(target / step)
+                number = float(min(max(nearest, first), last) * step)
+                if low < number < high:
+                    return number
     return low
 
 
@@ -56,12 +56,12 @@ def round_thresholds(
     *,
     rules: GrowthRules | None = None,
     keep_values: bool = False,
-    **said: Unpack[EditInfo],
+    **info: Unpack[EditInfo],
 ) -> Tree:
     """Round thresholds as far as at most a fraction of the rows changes sides.
 
-    From the root down, each threshold becomes the roundest number within the tolerance. Ordered categories
-    and thresholds edited by a person stay.
+    From the root down, each threshold becomes the roundest number within the tolerance. Thresholds on ordered
+    categories and manually edited ones stay.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def round_thresholds(
         Rules for refitted values.
     keep_values : bool
         Refit counts only.
-    **said
+    **info
         Author, reason and date of the edit.
 
     Returns
@@ -93,14 +93,14 @@ def round_thresholds(
     np.float64(50.0)
     """
     check_number("tolerance", tolerance, 0.0, 1.0, is_open="high")
-    editing = tree.edit(table, rules=rules, keep_values=keep_values, **said)
+    editing = tree.edit(table, rules=rules, keep_values=keep_values, **info)
     rows = editing.table
     assert rows is not None
     if tolerance == 0:
         return round_exactly(tree, rows)
-    for node in _rounded_nodes(tree):
+    for node in _list_rounded_nodes(tree):
         current = editing.tree
-        number = _within_tolerance(current, rows, node, float(tolerance))
+        number = _find_threshold(current, rows, node, float(tolerance))
         threshold = current.threshold.copy()
         threshold[node] = number
         rounded = current.replace(threshold=threshold)
@@ -112,50 +112,50 @@ def round_thresholds(
 
 
 def round_exactly(tree: Tree, table: Table, as_written: Sequence[tuple[str, float]] = ()) -> Tree:
-    """Round thresholds as far as no row of the table changes sides.
+    """Round thresholds without any row of the table changing sides.
 
-    Ordered categories have no numbers between them, and stay; so does what a person has edited, and what is
-    written in these pairs of a feature and a threshold.
+    Thresholds on ordered categories, manually edited ones, and those listed in `as_written` as pairs of
+    feature and threshold stay.
     """
     leaf = tree.apply(table)
     threshold = tree.threshold.copy()
-    for node in _rounded_nodes(tree):
+    for node in _list_rounded_nodes(tree):
         if (tree.schema.names[tree.feature[node]], float(threshold[node])) in as_written:
             continue
-        values = table.columns[tree.feature[node]][_reaching(tree, leaf, node)]
+        values = table.columns[tree.feature[node]][_flag_rows(tree, leaf, node)]
         below, above = values[values <= threshold[node]], values[values > threshold[node]]
         if len(below) and len(above):
             threshold[node] = find_roundest(float(below.max()), float(above.min()))
     return enforce_monotonicity(tree.replace(threshold=threshold))
 
 
-def _rounded_nodes(tree: Tree) -> list[int]:
-    """Find the nodes with a numeric threshold that no person chose."""
+def _list_rounded_nodes(tree: Tree) -> list[int]:
+    """List the nodes with a numeric threshold that was not edited manually."""
     edited = edited_nodes(tree)
     numeric = np.array([feature.kind == "numeric" for feature in tree.schema.features] + [False])
     return [node for node in np.flatnonzero(numeric[tree.feature]).tolist() if node not in edited]
 
 
-def _reaching(tree: Tree, leaf: IntArray, node: int) -> BoolArray:
+def _flag_rows(tree: Tree, leaf: IntArray, node: int) -> BoolArray:
     return np.asarray((leaf >= node) & (leaf < tree.subtree_end[node]), np.bool_)
 
 
 # -- with a tolerance -------------------------------------------------------------------------------------
 
 
-def _within_tolerance(tree: Tree, table: Table, node: int, tolerance: float) -> float:
+def _find_threshold(tree: Tree, table: Table, node: int, tolerance: float) -> float:
     """Find the roundest threshold that moves at most this fraction of the node's weight."""
     threshold = float(tree.threshold[node])
-    rows = _reaching(tree, tree.apply(table), node)
+    rows = _flag_rows(tree, tree.apply(table), node)
     weight = np.ones(table.n_rows) if table.weight is None else table.weight
-    # A little more, lest the last bits of a sum decide.
+    # With a margin, so that the last bits of a sum do not matter.
     allowed = tolerance * math.fsum(weight[rows].tolist()) * (1 + MARGIN)
     values = table.columns[tree.feature[node]]
     rows &= ~np.isnan(values) & (weight > 0)
     nearby = _interval(values[rows], weight[rows], threshold, 0.0)
     free = find_roundest(*nearby) if nearby[0] < nearby[1] else threshold
     low, high = _interval(values[rows], weight[rows], threshold, allowed)
-    low, high = _between_those_below(tree, node, low, high)
+    low, high = _narrow_by_splits_below(tree, node, low, high)
     return find_roundest(low, high, near=free, factors=WORTH_ROWS) if low < free < high else threshold
 
 
@@ -175,7 +175,7 @@ def _interval(
     return float(low), float(high)
 
 
-def _between_those_below(tree: Tree, node: int, low: float, high: float) -> tuple[float, float]:
+def _narrow_by_splits_below(tree: Tree, node: int, low: float, high: float) -> tuple[float, float]:
     """Narrow the interval so that splits below on the same feature keep both sides."""
     alike = np.flatnonzero((tree.feature == tree.feature[node]) & (tree.threshold < KNOWN))
     left, right, end = int(tree.left[node]), int(tree.right[node]), int(tree.subtree_end[node])

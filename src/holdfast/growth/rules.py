@@ -1,4 +1,4 @@
-"""When to split and when to stop: CART and C4.5 are values of one type."""
+"""Split criteria and growth rules; CART and C4.5 are values of `GrowthRules`."""
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -33,11 +33,11 @@ class Criterion:
     formula: int  # its number in the kernels
     impurity: Callable[[FloatArray], FloatArray] | None = None  # from fractions of classes; None for numbers
     shift_factor: float = 0.0  # the gain is this times the squared shift of the mean; 0: another formula
-    by_ratio: bool = False  # features compete by gain ratio, each with the question that gains most
+    by_ratio: bool = False  # features compete by gain ratio, each with its split of greatest gain
     is_normalised: bool = False  # gains are divided by the mean entropy of the node and of its sides
     is_rate: bool = False  # targets are at least 0, and both sides of a split need one above 0
     target_power: int = 0  # of numbers: impurity is in this power of the target
-    quantile: float | None = None  # that nodes say in place of a mean: kernels/quantiles grows such trees
+    quantile: float | None = None  # that nodes predict instead of a mean, see kernels/quantile.py
 
     @property
     def is_classes(self) -> bool:
@@ -78,7 +78,7 @@ _ALL = (
     Criterion("squared_error", formulas.SQUARED_ERROR, shift_factor=1.0, target_power=2),
     Criterion("poisson", formulas.POISSON, is_rate=True, target_power=1),
     Criterion(ABSOLUTE_ERROR, formulas.PINBALL, target_power=1, quantile=MEDIAN),
-    Criterion(QUANTILE, formulas.PINBALL, target_power=1),  # which one is said beside it
+    Criterion(QUANTILE, formulas.PINBALL, target_power=1),  # with GrowthRules.quantile
 )
 CLASS_CRITERIA = {criterion.name: criterion for criterion in _ALL if criterion.is_classes}
 NUMBER_CRITERIA = {criterion.name: criterion for criterion in _ALL if not criterion.is_classes}
@@ -89,7 +89,7 @@ SQUARED_ERROR = CRITERIA["squared_error"]
 def get_criterion(name: str, is_classes: bool) -> Criterion:
     """Return the criterion of this name, which must fit the kind of target.
 
-    That of a tree whose leaves say a quantile, such as "quantile 0.9", is one too.
+    Names of trees that predict a quantile, such as "quantile 0.9", are included.
     """
     known = CLASS_CRITERIA if is_classes else NUMBER_CRITERIA
     if not is_classes and name not in known and (fraction := parse_quantile(name)) is not None:
@@ -111,13 +111,11 @@ def class_impurity(criterion: Criterion, fractions: FloatArray) -> FloatArray:
     return criterion.impurity(fractions)
 
 
-# In the order of `criteria.py`, which has what they are.
-
 # -- Constraints as users write them -------------------------------------------------------------------------
 
 
 def check_monotonic(given: Any) -> Any:
-    """What monotonic_cst says, as a dictionary or a tuple; a ParameterError if it says something else."""
+    """Convert `monotonic_cst` to a dictionary or a tuple of 1, -1 and 0."""
     if given is None:
         return None
     if isinstance(given, str) or not isinstance(given, Mapping | Iterable):
@@ -125,11 +123,12 @@ def check_monotonic(given: Any) -> Any:
             f"monotonic_cst={given!r} is neither a dictionary such as {{'age': 1}} nor a list with a number "
             "per column."
         )
-    plain = {key: _sign(key, value) for key, value in given.items()} if isinstance(given, Mapping) else None
-    return plain if plain is not None else tuple(_sign(i, value) for i, value in enumerate(given))
+    if isinstance(given, Mapping):
+        return {key: _check_sign(key, value) for key, value in given.items()}
+    return tuple(_check_sign(position, value) for position, value in enumerate(given))
 
 
-def _sign(key: object, value: Any) -> int:
+def _check_sign(key: object, value: Any) -> int:
     if not is_number(value) or value not in (-1, 0, 1):
         raise ParameterError(
             f"monotonic_cst of {key!r} is {value!r}: it must be 1 (never falls as the column rises), -1 "
@@ -139,7 +138,7 @@ def _sign(key: object, value: Any) -> int:
 
 
 def check_groups(given: Any) -> Any:
-    """What interaction_cst says, as tuples."""
+    """Convert `interaction_cst` to tuples."""
     if given is None or (isinstance(given, str) and given in ("pairwise", "no_interactions")):
         return given
     wrong = isinstance(given, str | Mapping) or not isinstance(given, Iterable)
@@ -153,7 +152,7 @@ def check_groups(given: Any) -> Any:
 
 
 def check_excluded_features(given: Any) -> Any:
-    """What forbidden says: a tuple of columns, or a dictionary from columns to depths."""
+    """Convert `excluded_features` to a tuple of columns or a dictionary from columns to depths."""
     if given is None:
         return None
     if isinstance(given, str) or not isinstance(given, Mapping | Iterable):
@@ -174,11 +173,11 @@ def check_excluded_features(given: Any) -> Any:
 
 
 def check_costs(given: Any) -> Any:
-    """What feature_costs says, as a dictionary."""
+    """Convert `feature_costs` to a dictionary."""
     if given is None:
         return None
     if not isinstance(given, Mapping):
-        raise ParameterError(f"feature_costs={given!r} is no dictionary from columns to costs.")
+        raise ParameterError(f"feature_costs={given!r} must be a dictionary from columns to costs.")
     for key, cost in given.items():
         if not is_number(cost) or not 0.0 < float(cost) < np.inf:
             raise ParameterError(
@@ -203,11 +202,11 @@ CONSTRAINTS = (*CONSTRAINT_FORMS, "monotonic_class", "first_splits")
 
 
 def is_guided(rules: Any) -> bool:
-    """True if growth rules say anything of what may be asked, or which way values go."""
+    """Return True if the rules constrain features, splits or values."""
     return any(getattr(rules, name) is not None for name in CONSTRAINTS)
 
 
-# -- When to split and when to stop --------------------------------------------------------------------------
+# -- Growth rules --------------------------------------------------------------------------------------------
 
 ClassWeight = Mapping[Label, float] | Literal["balanced"] | None
 Categories = Literal["shrunk", "exact"]
@@ -228,45 +227,45 @@ class GrowthRules:
 
     criterion: str = "gini"
     max_depth: int | None = None
-    max_leaf_nodes: int | None = None  # the most useful splits first
+    max_leaf_nodes: int | None = None  # splits of greatest gain first
     min_samples_split: int | float = 2  # rows; a float is a fraction of all rows
     min_samples_leaf: int | float = 1
     min_weight_fraction_leaf: float = 0.0
     min_impurity_decrease: float = 0.0  # decrease of impurity, weighted by the node's fraction of the rows
     min_relative_gain: float = 0.0  # decrease of impurity as a fraction of the node's own
-    quantile: float | None = None  # of criterion="quantile": the fraction of a leaf's rows at or below it
-    threshold_cost: bool = False  # "gain_ratio" only: a threshold costs the bits that it takes to name it
-    splitter: Splitter = "best"  # of all splits; "random": of one drawn from each feature, as in extra-trees
-    categories: Categories = "shrunk"  # means of columns of more than 9; "exact": the best set of these rows
-    max_features: MaxFeatures = None  # drawn anew at every split
+    quantile: float | None = None  # for criterion="quantile": the fraction of rows at or below the prediction
+    threshold_cost: bool = False  # for "gain_ratio": subtract the description length of a threshold
+    splitter: Splitter = "best"  # "random": one split drawn from each feature, as in extra-trees
+    categories: Categories = "shrunk"  # shrink means of columns of more than 9 categories; or "exact"
+    max_features: MaxFeatures = None  # drawn at every split
     class_weight: ClassWeight = None
     priors: Priors = None  # fractions of the classes at the root, instead of those of the rows
-    loss_matrix: LossMatrix = None  # what each error costs: growth by altered priors, the class by least loss
-    custom_features_only: bool = False  # split by the user's questions alone; columns are what these read
-    max_seconds: float | None = None  # budgets: growth ends with the best tree so far, and says so
+    loss_matrix: LossMatrix = None  # growth by altered priors, prediction of the class of least loss
+    custom_features_only: bool = False  # split on custom features only
+    max_seconds: float | None = None  # budgets: growth ends with the best tree so far and a note
     max_nodes: int | None = None
     memory_limit: int | None = None  # bytes for growing one tree, apart from the table
-    pruning_confidence: float | None = None  # C4.5's pessimistic pruning: 0.25 is usual, less prunes more
-    subtree_raising: bool = True  # with it: a subtree may also give way to its larger branch
-    ccp_alpha: float = 0.0  # cost-complexity pruning: what a leaf costs, in risk per row
-    ccp_risk: str | None = None  # None: the criterion's impurity; for classes also "misclassification" etc.
-    merge_leaves: bool = False  # two leaves of one node that predict the same class become one
-    # What people know of the columns, each by name or position: see growth/constraints.py.
-    monotonic_cst: Mapping[Column, int] | Sequence[int] | None = None  # 1 never falls, -1 never rises
-    monotonic_class: Label | None = None  # whose fraction it is; None: the second of two
-    interaction_cst: Interactions = None  # sets of columns that may stand on one path together
-    excluded_features: Mapping[Column, int | None] | Sequence[Column] | None = (
-        None  # never asked, or not before
+    pruning_confidence: float | None = (
+        None  # C4.5's pessimistic pruning: 0.25 is the default of C4.5, less prunes more
     )
-    first_splits: Any = None  # the top of the tree: nodes as in Tree.from_nodes, or a tree
+    subtree_raising: bool = True  # in pessimistic pruning: replace a subtree by its larger branch
+    ccp_alpha: float = 0.0  # cost-complexity pruning: cost of a leaf in risk per row
+    ccp_risk: str | None = None  # None: the impurity of the criterion; or such as "misclassification"
+    merge_leaves: bool = False  # merge sibling leaves that predict the same class
+    # Constraints on columns, each by name or position, see growth/constraints.py
+    monotonic_cst: Mapping[Column, int] | Sequence[int] | None = None  # 1 non-decreasing, -1 non-increasing
+    monotonic_class: Label | None = None  # the class whose fraction is monotonic; None: the second of two
+    interaction_cst: Interactions = None  # sets of columns that may occur together on one path
+    excluded_features: Mapping[Column, int | None] | Sequence[Column] | None = None  # or below a least depth
+    first_splits: Any = None  # prescribed splits: nodes as in Tree.from_nodes, or a tree
     feature_costs: Mapping[Column, float] | None = None  # splits compete by gain per cost
 
     def __post_init__(self) -> None:
         for field in fields(self):
             object.__setattr__(self, field.name, _plain(getattr(self, field.name)))
-        if not isinstance(self.criterion, str):  # which there are depends on the target: growth looks it up
+        if not isinstance(self.criterion, str):  # the valid names depend on the target
             raise ParameterError(
-                f"criterion={self.criterion!r} is no name: write one such as 'gini' or 'squared_error'."
+                f"criterion={self.criterion!r} must be a name such as 'gini' or 'squared_error'."
             )
         _check_quantile(self.criterion, self.quantile, self.splitter)
         check_integer("max_depth", self.max_depth, none_ok=True)
@@ -285,9 +284,7 @@ class GrowthRules:
         check_fraction("pruning_confidence", self.pruning_confidence, none_ok=True)
         check_number("ccp_alpha", self.ccp_alpha, is_finite=False)
         if self.ccp_risk is not None and not isinstance(self.ccp_risk, str):
-            raise ParameterError(
-                f"ccp_risk={self.ccp_risk!r} is no name: write one such as 'misclassification'."
-            )
+            raise ParameterError(f"ccp_risk={self.ccp_risk!r} must be a name such as 'misclassification'.")
         for flag in ("threshold_cost", "custom_features_only", "subtree_raising", "merge_leaves"):
             check_flag(flag, getattr(self, flag))
         if self.threshold_cost and not (self.criterion in CRITERIA and CRITERIA[self.criterion].by_ratio):
@@ -307,38 +304,38 @@ class GrowthRules:
             object.__setattr__(self, name, plain_form(getattr(self, name)))
 
     def replace(self, **changes: Any) -> "GrowthRules":
-        """The same rules with some of them changed."""
+        """Return the rules with some of them changed."""
         return replace(self, **changes)
 
     def __repr__(self) -> str:
-        """The rules that are not the default."""
-        said = [field.name for field in fields(self) if getattr(self, field.name) != field.default]
-        return f"GrowthRules({', '.join(f'{name}={getattr(self, name)!r}' for name in said)})"
+        """Only the rules that are not the default."""
+        changed = [field.name for field in fields(self) if getattr(self, field.name) != field.default]
+        return f"GrowthRules({', '.join(f'{name}={getattr(self, name)!r}' for name in changed)})"
 
     @property
     def criterion_name(self) -> str:
-        """The criterion as trees remember it: with the quantile, if that is what their leaves say."""
+        """The criterion as it is stored with trees: with the quantile, if there is one."""
         return self.criterion if self.quantile is None else format_quantile_name(self.quantile)
 
     @property
     def predicts_quantiles(self) -> bool:
-        """True if leaves say a median or another quantile."""
+        """True if leaves predict a median or another quantile."""
         return parse_quantile(self.criterion_name) is not None
 
     @property
     def draws(self) -> bool:
-        """True if chance has a part in the tree: features or splits are drawn."""
+        """True if features or splits are drawn at random."""
         return self.max_features is not None or self.splitter == "random"
 
     @property
     def is_best_first(self) -> bool:
-        """True if the most useful split is made first, so that growth can end at any moment."""
+        """True if splits are made in the order of their gain, so that growth can end at any time."""
         budgets = (self.max_leaf_nodes, self.max_seconds, self.max_nodes, self.memory_limit)
         return any(budget is not None for budget in budgets)
 
 
 def count_drawn_features(max_features: MaxFeatures, n_features: int) -> int:
-    """Number of features drawn at each split; 0 where all are tried."""
+    """Return the number of features drawn at each split; 0 if all are tried."""
     if max_features is None:
         return 0
     if isinstance(max_features, str):
@@ -363,12 +360,12 @@ def count_drawn_features(max_features: MaxFeatures, n_features: int) -> int:
 
 
 def resolve_min_rows(value: int | float, n_rows: float) -> int:
-    """A number of rows that was given as a number or as a fraction of all rows."""
+    """Convert a number or fraction of rows to a number of rows."""
     return int(value) if is_integer(value) else math.ceil(value * n_rows)
 
 
 def _plain(value: Any) -> Any:
-    """The value, as Python's own number or text if it is one of numpy's."""
+    """Convert a numpy scalar to a Python one."""
     if isinstance(value, np.floating):
         return float(value)
     return value.item() if isinstance(value, np.generic) else value
@@ -383,11 +380,11 @@ def _check_quantile(criterion: str, quantile: object, splitter: object) -> None:
             )
         check_fraction("quantile", quantile)
     elif criterion == QUANTILE:
-        raise ParameterError("criterion='quantile' needs to know which: say it, as in quantile=0.9.")
+        raise ParameterError("criterion='quantile' needs a quantile: give one, as in quantile=0.9.")
     if splitter == "random" and (criterion == QUANTILE or parse_quantile(criterion) is not None):
         raise ParameterError(
-            f"splitter='random' is not for criterion={criterion!r}, whose splits are all tried: use "
-            "splitter='best', or criterion='squared_error'."
+            f"splitter='random' is not available for criterion={criterion!r}: use splitter='best', or "
+            "criterion='squared_error'."
         )
 
 
@@ -395,8 +392,8 @@ def _check_splitter(splitter: object, threshold_cost: object) -> None:
     check_choice("splitter", splitter, ("best", "random"))
     if splitter == "random" and threshold_cost is True:
         raise ParameterError(
-            "splitter='random' draws one threshold of each feature, and threshold_cost=True is what it costs "
-            "to choose one among many: leave one of the two out."
+            "splitter='random' draws one threshold of each feature, and threshold_cost=True is the cost of "
+            "choosing one among many: leave one of the two out."
         )
 
 
@@ -417,7 +414,7 @@ def _check_rows(name: str, value: int | float, least: int) -> None:
     if is_integer(value):
         fits = value >= least
     else:
-        # The root has all rows to split, but none of its children can have them all.
+        # The root can have all rows, but none of its children can.
         highest = 1.0 if name == "min_samples_split" else math.nextafter(1.0, 0.0)
         fits = isinstance(value, float) and 0.0 < value <= highest
     if not fits:

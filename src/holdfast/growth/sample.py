@@ -1,8 +1,8 @@
-"""Rows as integers: what each row adds to the statistics of a node.
+"""Weights and targets of rows in fixed-point arithmetic.
 
-Weights and targets are integer multiples of a small unit, a power of two, so that sums are exact in
-any order. The unit is as small as 62 bits allow: some 1e-13 of the largest value for 200,000 rows. A row that
-does not count takes no part in choosing it.
+They are integer multiples of a small unit, a power of two, so that sums are exact in any order. The unit is
+as small as 62 bits allow: about 1e-13 of the largest value for 200,000 rows. Rows of weight 0 do not affect
+it.
 """
 
 import math
@@ -25,45 +25,43 @@ from holdfast.growth.class_costs import read_loss_matrix, read_priors, row_total
 from holdfast.growth.rules import Criterion, GrowthRules, get_criterion
 from holdfast.kernels.growth.histogram import Sample, Samples
 
-# Weights of a table that are further apart than this are taken for as far.
+# Least weight as a fraction of the greatest; smaller ones are raised to it.
 LEAST_SHARE = 2.0**-900
-PRODUCT_BITS = 61  # of weight times target; twice as much fits
+PRODUCT_BITS = 61  # of weight times target, so that twice the sum fits into 64
 BLOCK = 2**16  # rows that are Python objects at a time
-EXACT = 2.0**53  # whole numbers up to here are added without rounding
-FINEST = 400  # bits after the point: the square of a unit is not 0
+EXACT = 2.0**53  # integers up to here are added without rounding
+FINEST = 400  # most bits after the point, so that the square of a unit is not 0
 
 
 @dataclass(frozen=True, eq=False)
 class FixedPointSample:
-    """The rows of a table in integers, shared by all trees grown with the same rules."""
+    """The rows of a table in fixed point, shared by all trees grown with the same rules."""
 
     criterion: Criterion
     n_classes: int
     label: LongArray  # class of each row; empty for a numeric target
     weight: LongArray | None  # of each row in units; None if every row weighs one unit
     total: LongArray  # weight times target, in units; for quantiles the target alone; empty with classes
-    target: (
-        FloatArray  # times 2 ** -exponent, so that squares neither overflow nor vanish; empty with classes
-    )
+    target: FloatArray  # times 2 ** -exponent, so that squares do not overflow or vanish; empty with classes
     exponent: int
     square: LongArray  # weight times target squared, in units, rounded up; empty with classes
-    repeats: IntArray  # how many rows each row stands for
+    repeats: IntArray  # number of rows that each row stands for
     importance: FloatArray  # the weight of one repetition times 2 ** -weight_exponent, below 2
     weight_exponent: int
     weight_unit: float
     total_unit: float
     square_unit: float
-    losses: FloatArray | None = None  # what errors cost: the trees predict by them
-    unaltered: "FixedPointSample | None" = None  # with losses: the rows with the weights that values go by
+    losses: FloatArray | None = None  # loss matrix by which the trees predict
+    unaltered: "FixedPointSample | None" = None  # with losses: the rows with the weights for node values
 
     @property
     def value_sample(self) -> "FixedPointSample":
-        """The rows with the weights that the values of nodes go by: growth alone may weigh by losses."""
+        """The sample with the weights for node values; those of growth may include losses."""
         return self if self.unaltered is None else self.unaltered
 
     @property
     def label_bits(self) -> int:
-        """Bits that hold a class."""
+        """Number of bits of a class index."""
         return max(self.n_classes - 1, 0).bit_length()
 
     @property
@@ -72,10 +70,10 @@ class FixedPointSample:
         return (max(self.n_classes, 2) if self.n_classes else 3) + (self.weight is not None)
 
     def samples(self, counts: IntArray, repeats: IntArray, start: LongArray, seed: LongArray) -> Samples:
-        """The rows of trees, each repeated as often as `counts`, of (trees, rows), says.
+        """Make the samples of several trees with row counts (trees, rows).
 
-        `repeats` is what they count for towards the smallest leaf, and `start` where those of each tree begin
-        among all that are repeated at least once.
+        `repeats` are the numbers of rows that count towards the smallest leaf; `start` is the position of
+        each tree's first row among all rows with a positive count.
         """
         weight = counts.astype(np.int64) if self.weight is None else counts * self.weight
         total = square = np.empty((len(counts), 0), np.int64)
@@ -98,7 +96,7 @@ class FixedPointSample:
 
 
 def first_sample(samples: Samples) -> Sample:
-    """The rows of the first tree."""
+    """Return the sample of the first tree."""
     weight, total, square, target, repeats, _, _ = samples
     return Sample(weight[0], total[0], square[0], target, repeats[0])
 
@@ -108,13 +106,13 @@ _NO_TARGET = freeze(np.empty(0, np.float64))
 
 
 def row_weight(fixed: FixedPointSample, counts: IntArray, draws: Draws | None = None) -> float:
-    """What chance takes for one row of a sample, in units of weight: 1 if all weigh the same, drawn once.
+    """Compute the weight of one effective row: the sum of squared weights by the sum of weights (Kish, 1965).
 
-    The sum of squared weights by the sum of weights (Kish, 1965). A row that is drawn twice weighs twice as
+    It is 1 if all weights are equal and each row is drawn once. A row that is drawn twice weighs twice as
     much; one that stands for two rows does not. Without the draws behind the sample, those of a row that
-    stands for several are taken to be spread evenly.
+    stands for several are assumed to be spread evenly.
     """
-    if fixed.weight is None and draws is not None:  # whole numbers
+    if fixed.weight is None and draws is not None:  # integers
         return int(draws.squares.sum()) / int(counts.sum(dtype=np.int64))
     weight = np.ones(len(counts)) if fixed.weight is None else fixed.weight.astype(np.float64)
     squares = counts / np.maximum(fixed.repeats, 1) * counts if draws is None else draws.squares
@@ -122,7 +120,7 @@ def row_weight(fixed: FixedPointSample, counts: IntArray, draws: Draws | None = 
 
 
 def _exact_sum(values: FloatArray) -> float:
-    """The sum without rounding, so that the order of the rows does not matter."""
+    """Sum without rounding, so that the order of the rows does not matter."""
     total = float(values.sum())
     if total < EXACT and (values == np.rint(values)).all():  # none is negative
         return total
@@ -139,7 +137,7 @@ def check_table(table: Any) -> None:
 
 
 def fixed_point_sample(table: Table, rules: GrowthRules) -> FixedPointSample:
-    """The rows of a table as integers."""
+    """Convert the rows of a table to fixed point."""
     check_table(table)
     target = table.schema.target
     criterion = get_criterion(rules.criterion_name, target.is_classes)
@@ -150,12 +148,12 @@ def fixed_point_sample(table: Table, rules: GrowthRules) -> FixedPointSample:
 
 
 def _with_losses(fixed: FixedPointSample, losses: FloatArray) -> FixedPointSample:
-    """The rows by altered priors: each class weighs what its errors cost, and splits are chosen by that."""
+    """Weigh each class by the losses of its errors (altered priors), for the choice of splits."""
     factors = row_totals(losses)
     values = replace(fixed, losses=losses)
     if (factors == factors[0]).all():
         return values
-    importance, exponent = relative(fixed.importance * factors[fixed.label], fixed.repeats)
+    importance, exponent = scale_importance(fixed.importance * factors[fixed.label], fixed.repeats)
     altered = fixed_point(
         fixed.label,
         fixed.n_classes,
@@ -170,9 +168,9 @@ def _with_losses(fixed: FixedPointSample, losses: FloatArray) -> FixedPointSampl
 def scale_weights(
     table: Table, rules: GrowthRules, taken: IntArray | None = None
 ) -> tuple[IntArray, FloatArray, int]:
-    """Repetitions of every row, the importance of one times 2 ** -exponent, and the exponent.
+    """Return the repetitions of every row, its importance times 2 ** -exponent, and the exponent.
 
-    `taken` says how often each row is taken; None: once. Classes are balanced by the rows that are.
+    `taken` are row counts, by default 1; classes are balanced by the rows with a positive count.
     """
     repeats, importance = split_weight(table.weight, table.n_rows)
     if taken is not None:
@@ -180,8 +178,8 @@ def scale_weights(
     is_plain = rules.class_weight is None and rules.priors is None
     if is_plain and (table.weight is None or are_repetitions(table.weight)):
         return repeats, importance, 0
-    importance, of_weight = relative(importance, repeats)
-    importance, of_class = relative(
+    importance, of_weight = scale_importance(importance, repeats)
+    importance, of_class = scale_importance(
         importance * class_importance(table, rules, repeats * importance), repeats
     )
     exponent = of_weight + of_class
@@ -196,10 +194,10 @@ def scale_weights(
     return repeats, importance, exponent
 
 
-def relative(importance: FloatArray, repeats: IntArray) -> tuple[FloatArray, int]:
-    """The importances times a power of two, the greatest from 1 to 2, and the exponent that takes them back.
+def scale_importance(importance: FloatArray, repeats: IntArray) -> tuple[FloatArray, int]:
+    """Scale importances by a power of two so that the greatest is between 1 and 2; return the exponent, too.
 
-    Rows that do not count do not set the scale, and have the importance 1.
+    Rows without repetitions do not affect the scale and get the importance 1.
     """
     counted = repeats > 0
     if not counted.any():
@@ -216,7 +214,7 @@ def fixed_point(
     importance: FloatArray,
     weight_exponent: int = 0,
 ) -> FixedPointSample:
-    """Rows with these targets, which are classes or, where there are none, numbers."""
+    """Convert targets, which are numbers if `n_classes` is 0, and importances to fixed point."""
     counted = repeats > 0
     n_repeats = float(repeats.sum(dtype=np.int64))
     label = values.astype(np.int64) if n_classes else _NOTHING
@@ -228,7 +226,7 @@ def fixed_point(
     total_unit, square_unit, exponent = 1.0, 1.0, 0
     if not n_classes:
         numbers, exponent = scale_to_unit(np.where(counted, values, values[counted][0]))
-        middle = np.where(counted, centred(numbers, criterion), 0.0)
+        middle = np.where(counted, center_target(numbers, criterion), 0.0)
         if criterion.quantile is None:
             total, total_unit = integer_multiples(importance * middle, n_repeats, bits)
             square, square_unit = integer_multiples(importance * middle * middle, n_repeats, bits - 1)
@@ -259,26 +257,23 @@ def fixed_point(
 def _for_quantiles(
     importance: FloatArray, target: FloatArray, repeats: IntArray, is_weighted: bool
 ) -> tuple[LongArray | None, float, LongArray, float]:
-    """Weights, or None, and targets, each in units: the product of any two fits, however often it is added.
+    """Return weights (or None) and targets with their units, such that sums of their products fit 62 bits.
 
-    So losses are integers too. Where rows have weights, these take half of the bits that repetitions leave.
+    So losses are integers, too. Weights take half of the bits that repetitions leave.
     """
     n_repeats = float(repeats.sum(dtype=np.int64))
     if not is_weighted:
         return None, 1.0, *integer_multiples(target, n_repeats, PRODUCT_BITS)
     own_bits = max((PRODUCT_BITS - math.frexp(n_repeats)[1]) // 2, 1)
     weight, unit = integer_multiples(np.where(repeats > 0, importance, 0.0), 1.0, own_bits)
-    weight = np.maximum(weight, 1)  # a row that counts at all counts for something
+    weight = np.maximum(weight, 1)  # no weight is rounded to 0
     return weight, unit, *integer_multiples(target, n_repeats * float(weight.max()), PRODUCT_BITS)
 
 
 def reweight(fixed: FixedPointSample, importance: FloatArray) -> FixedPointSample:
-    """The same rows of classes with other importances, scaled so that a row weighs 1 on average.
-
-    What boosting needs in every round: the table is neither read nor coded again.
-    """
+    """Set other importances of a classification sample, scaled to a mean of 1 (for boosting)."""
     weight, unit = _weights_in_units(importance, fixed.repeats, 62 - fixed.label_bits)
-    # From integers, so that neither the order of the rows nor repetitions change a bit of it.
+    # From integers, so that the order of the rows and repetitions change no bit.
     factor = int(fixed.repeats.sum(dtype=np.int64)) / (int(fixed.repeats @ weight) * unit)
     return replace(
         fixed, importance=importance * factor, weight=weight, weight_unit=unit * factor, weight_exponent=0
@@ -288,24 +283,20 @@ def reweight(fixed: FixedPointSample, importance: FloatArray) -> FixedPointSampl
 def _weights_in_units(importance: FloatArray, repeats: IntArray, bits: int) -> tuple[LongArray, float]:
     n_repeats = float(repeats.sum(dtype=np.int64))
     weight, unit = integer_multiples(np.where(repeats > 0, importance, 0.0), n_repeats, bits)
-    return np.maximum(weight, 1), unit  # a row that counts at all counts for something
+    return np.maximum(weight, 1), unit  # no weight is rounded to 0
 
 
 def fixed_point_samples(table: Table, rules: Sequence[GrowthRules]) -> tuple[FixedPointSample, ...]:
-    """The rows as integers for each of the rules, one sample for all that count the same."""
-    made: dict[str, FixedPointSample] = {}
-    for each in rules:
-        key = _key(each)
-        made[key] = made.get(key) or fixed_point_sample(table, each)
-    return tuple(made[_key(each)] for each in rules)
-
-
-def _key(rules: GrowthRules) -> str:
-    return f"{rules.criterion_name} {rules.class_weight} {rules.priors} {rules.loss_matrix}"
+    """Make a sample for each of the rules, shared by rules with the same criterion and weights."""
+    keys = [f"{each.criterion_name} {each.class_weight} {each.priors} {each.loss_matrix}" for each in rules]
+    samples: dict[str, FixedPointSample] = {}
+    for key, each in zip(keys, rules, strict=True):
+        samples[key] = samples.get(key) or fixed_point_sample(table, each)
+    return tuple(samples[key] for key in keys)
 
 
 def split_weight(weight: FloatArray | None, n_rows: int) -> tuple[IntArray, FloatArray]:
-    """Repetitions and importance of every row: whole weights are repetitions, all others are importances."""
+    """Return repetitions and importance of every row: integer weights are repetitions, others importances."""
     ones = np.ones(n_rows)
     if weight is None:
         return np.ones(n_rows, np.int32), ones
@@ -315,33 +306,33 @@ def split_weight(weight: FloatArray | None, n_rows: int) -> tuple[IntArray, Floa
 
 
 def class_importance(table: Table, rules: GrowthRules, weight: FloatArray) -> FloatArray:
-    """The factor that class_weight, or the priors, give each row."""
+    """Return the factor of each row by `class_weight` or `priors`."""
     classes = table.schema.target.classes
     priors = read_priors(rules.priors, classes)
     if priors is not None:
-        return np.asarray(_with_priors(table, weight, priors)[table.target], np.float64)
+        return np.asarray(_prior_factors(table, weight, priors)[table.target], np.float64)
     if rules.class_weight is None:
         return np.ones(table.n_rows)
     if not classes:
         raise ParameterError("class_weight is for classes, and the target is a number: leave it None.")
     if rules.class_weight == "balanced":
-        factors = _balanced(table, weight)
+        factors = _balanced_factors(table, weight)
     else:
         check_class_weight(rules.class_weight, classes)
         factors = np.array([float(rules.class_weight.get(label, 1.0)) for label in classes])
     return np.asarray(factors[table.target], np.float64)
 
 
-def _balanced(table: Table, weight: FloatArray) -> FloatArray:
-    """For every class the factor that makes all classes that occur weigh the same."""
+def _balanced_factors(table: Table, weight: FloatArray) -> FloatArray:
+    """Return the factors that give all classes that occur the same weight."""
     of_class = _class_totals(table, weight)
     present = of_class > 0
     factors = math.fsum(of_class) / (present.sum() * np.where(present, of_class, 1.0))
     return np.asarray(np.where(present, factors, 1.0), np.float64)
 
 
-def _with_priors(table: Table, weight: FloatArray, priors: FloatArray) -> FloatArray:
-    """For every class the factor that gives it the prior as its fraction of the weight."""
+def _prior_factors(table: Table, weight: FloatArray, priors: FloatArray) -> FloatArray:
+    """Return the factors that give each class its prior as fraction of the weight."""
     of_class = _class_totals(table, weight)
     present = of_class > 0
     factors = math.fsum(of_class) * priors / np.where(present, of_class, 1.0)
@@ -349,7 +340,7 @@ def _with_priors(table: Table, weight: FloatArray, priors: FloatArray) -> FloatA
 
 
 def _class_totals(table: Table, weight: FloatArray) -> FloatArray:
-    """The weight of each class, rounded once: no order of the rows changes its last bit."""
+    """Return the weight of each class, rounded once, so that the order of the rows changes no bit."""
     n_classes = len(table.schema.target.classes)
     if are_repetitions(weight):
         return np.asarray(np.bincount(table.target, weight, minlength=n_classes), np.float64)
@@ -357,22 +348,22 @@ def _class_totals(table: Table, weight: FloatArray) -> FloatArray:
 
 
 def balanced_on(table: Table, rules: GrowthRules, counts: IntArray) -> GrowthRules:
-    """The rules with classes weighed by some of the rows only, each repeated as often as `counts` says."""
+    """Return rules whose class weights are computed from the rows with these counts."""
     classes = table.schema.target.classes
     priors = read_priors(rules.priors, classes)
     if (rules.class_weight != "balanced" and priors is None) or not classes:
         return rules
     repeats, importance = split_weight(table.weight, table.n_rows)
     repeats = (repeats * counts).astype(np.int32)
-    weight = repeats * relative(importance, repeats)[0]
-    factors = _balanced(table, weight) if priors is None else _with_priors(table, weight, priors)
+    weight = repeats * scale_importance(importance, repeats)[0]
+    factors = _balanced_factors(table, weight) if priors is None else _prior_factors(table, weight, priors)
     return replace(rules, class_weight=dict(zip(classes, factors.tolist(), strict=True)), priors=None)
 
 
 def check_class_weight(class_weight: Mapping[Label, float], classes: Sequence[Label]) -> None:
-    """Raise a ParameterError if the weights speak of other classes than these.
+    """Raise a ParameterError if the weights name unknown classes.
 
-    A label that is none of them may stand if every class has its weight: other rows may hold it.
+    An unknown label is accepted if every class has a weight, since other rows may contain it.
     """
     strange = [label for label in class_weight if label not in classes]
     if strange and any(label not in class_weight for label in classes):
@@ -382,8 +373,8 @@ def check_class_weight(class_weight: Mapping[Label, float], classes: Sequence[La
         )
 
 
-def centred(target: NDArray[np.float64], criterion: Criterion) -> FloatArray:
-    """The target as deviation from its middle, which leaves more bits for differences; a rate as it is."""
+def center_target(target: NDArray[np.float64], criterion: Criterion) -> FloatArray:
+    """Subtract the middle of the range, which leaves more bits for differences; rates stay as they are."""
     if criterion.is_rate:
         if target.min() < 0:
             raise DataError(f"criterion={criterion.name!r} needs targets of at least 0, and some are below.")
@@ -395,7 +386,7 @@ def centred(target: NDArray[np.float64], criterion: Criterion) -> FloatArray:
 
 
 def integer_multiples(values: FloatArray, n_repeats: float, bits: int) -> tuple[LongArray, float]:
-    """The values as multiples of a unit, so small that n_repeats of the largest still fit; the unit."""
+    """Convert values to multiples of the smallest unit that n_repeats of the largest allow; return both."""
     largest = float(np.abs(values).max())
     if largest == 0.0:
         return np.zeros(len(values), np.int64), 1.0

@@ -491,7 +491,7 @@ def test_rows_that_the_tree_was_not_grown_on_are_refused() -> None:
     table = Table.from_arrays(X, y)
     tree = grow(table)
     with pytest.raises(
-        ParameterError, match="not grown on these rows, or its classes were weighted otherwise"
+        ParameterError, match="not grown on these rows, or with another class_weight"
     ):
         prune_pessimistic(grow(table, GrowthRules(class_weight={"a": 5.0})), table=table)
     with pytest.raises(SchemaMismatch, match="other classes than the tree"):

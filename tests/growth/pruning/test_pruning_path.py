@@ -277,7 +277,7 @@ def test_a_tree_of_numbers_knows_no_other_risk_than_its_own() -> None:
     assert len(pruning_path(tree, "poisson")) == len(pruning_path(tree))
     for risk in ("gini", "squared_error"):
         with pytest.raises(
-            ParameterError, match=rf"^risk='{risk}' is not known of this tree of numbers.*'poisson'"
+            ParameterError, match=rf"^risk='{risk}' is not available for this regression tree.*'poisson'"
         ):
             pruning_path(tree, risk)
 

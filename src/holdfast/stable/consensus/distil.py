@@ -21,7 +21,7 @@ from holdfast.growth.pruning import leaves_path
 from holdfast.growth.recorded_splits import add_recorded_splits
 from holdfast.growth.rounding import find_roundest
 from holdfast.growth.rules import GrowthRules, class_impurity, get_criterion
-from holdfast.growth.sample import FixedPointSample, fixed_point, relative
+from holdfast.growth.sample import FixedPointSample, fixed_point, scale_importance
 from holdfast.parallel.tasks import ROWS_PER_TASK, make_batches, run_all
 from holdfast.scoring.intervals import wilson_interval
 from holdfast.tree.monotone import decision_threshold, enforce_monotonicity
@@ -119,7 +119,7 @@ class DistillationTask:
             )
         repeats, exponent = repeats.astype(np.int32), 0
         if (importance[repeats > 0] != 1.0).any():
-            importance, exponent = relative(importance, repeats)
+            importance, exponent = scale_importance(importance, repeats)
         criterion = get_criterion(rules.criterion_name, n_classes > 2)
         fixed = fixed_point(
             lesson.target, n_classes if n_classes > 2 else 0, criterion, repeats, importance, exponent
