@@ -275,5 +275,7 @@ def test_classes_and_splits_drawn_at_random_have_none() -> None:
     classes = Table.from_arrays([[1.0], [2.0]], ["a", "b"])
     with pytest.raises(ParameterError, match=r"criterion='absolute_error' is not one for classes"):
         grow(classes, GrowthRules("absolute_error"))
-    with pytest.raises(ParameterError, match=r"splitter='random' is not available for criterion='absolute_error'"):
+    with pytest.raises(
+        ParameterError, match=r"splitter='random' is not available for criterion='absolute_error'"
+    ):
         GrowthRules("absolute_error", splitter="random")

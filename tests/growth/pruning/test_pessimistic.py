@@ -490,9 +490,7 @@ def test_rows_that_the_tree_was_not_grown_on_are_refused() -> None:
     X, y = np.arange(12.0)[:, None], list("aabbabababab")
     table = Table.from_arrays(X, y)
     tree = grow(table)
-    with pytest.raises(
-        ParameterError, match="not grown on these rows, or with another class_weight"
-    ):
+    with pytest.raises(ParameterError, match="not grown on these rows, or with another class_weight"):
         prune_pessimistic(grow(table, GrowthRules(class_weight={"a": 5.0})), table=table)
     with pytest.raises(SchemaMismatch, match="other classes than the tree"):
         prune_pessimistic(tree, table=Table.from_arrays(X, ["c" if one == "a" else one for one in y]))
