@@ -143,7 +143,7 @@ def test_fewer_folds_than_asked_for_are_said_before_the_work(tmp_path: Path) -> 
     result = compare(path, "--groups", "ward")
     assert result.exit_code == 0, result.output
     assert "of 5 folds can be made" in result.stderr
-    made = int(result.stderr.split("asked for and ")[1].split()[0])
+    made = int(result.stderr.split("only ")[1].split()[0])
     assert f"{made} parts held out in turn" in " ".join(result.stdout.split())
 
 

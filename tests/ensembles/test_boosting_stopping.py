@@ -91,9 +91,9 @@ def test_the_rows_held_out_do_not_depend_on_their_order() -> None:
 
 def test_a_single_unit_cannot_be_divided() -> None:
     table, rules = noisy("squared_error", 20), BoostingSettings("squared_error", early_stopping=True)
-    with pytest.raises(DataError, match="one row only"):
+    with pytest.raises(DataError, match="only one row"):
         boost(table.subset([0]), rules)
-    with pytest.raises(DataError, match="one group only"):
+    with pytest.raises(DataError, match="only one group"):
         boost(table, rules, groups=["same"] * 20)
 
 

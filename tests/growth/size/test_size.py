@@ -452,7 +452,7 @@ def test_folds_are_as_many_as_were_asked_for() -> None:
 def test_pairs_that_overlap_or_divide_groups_are_refused() -> None:
     X, y = np.arange(8.0)[:, None], list("aabbaabb")
     with pytest.raises(
-        ParameterError, match="1 rows both for training and held out in fold 0, first at row 3"
+        ParameterError, match="1 rows both for training and held out in fold 0"
     ):
         sized(Table.from_arrays(X, y), cv=[([0, 1, 2, 3], [3, 4, 5, 6, 7])])
     with pytest.raises(ParameterError, match="cv divides 1 groups in fold 0"):
@@ -482,9 +482,9 @@ def test_one_class_is_one_leaf() -> None:
 
 @pytest.mark.filterwarnings("ignore:the target has one class")
 def test_one_row_cannot_be_divided() -> None:
-    with pytest.raises(DataError, match="one row only"):
+    with pytest.raises(DataError, match="only one row"):
         sized(Table.from_arrays([[1.0]], ["a"]))
-    with pytest.raises(DataError, match="one group only"):
+    with pytest.raises(DataError, match="only one group"):
         sized(classes(), groups=np.full(150, 3))
 
 
