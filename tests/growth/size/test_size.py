@@ -451,9 +451,7 @@ def test_folds_are_as_many_as_were_asked_for() -> None:
 
 def test_pairs_that_overlap_or_divide_groups_are_refused() -> None:
     X, y = np.arange(8.0)[:, None], list("aabbaabb")
-    with pytest.raises(
-        ParameterError, match="1 rows both for training and held out in fold 0"
-    ):
+    with pytest.raises(ParameterError, match="1 rows both for training and held out in fold 0"):
         sized(Table.from_arrays(X, y), cv=[([0, 1, 2, 3], [3, 4, 5, 6, 7])])
     with pytest.raises(ParameterError, match="cv divides 1 groups in fold 0"):
         choose_size(
