@@ -17,7 +17,7 @@ from holdfast.data.table import Table
 from holdfast.ensembles.boosting import BoostingSettings, boost
 from holdfast.io.model_file import model_to_json
 from holdfast.kernels._numba import KernelCompiler
-from holdfast.kernels.boosting.leaves import SURE_STEP, shortened
+from holdfast.kernels.boosting.leaves import SURE_STEP, shorten_step
 from holdfast.tree.tree import LEAF
 
 # A kernel for kernels has no door to Python: it is called through a small one that has.
@@ -26,7 +26,7 @@ compiled: Callable[[Any], Any] = njit(pipeline_class=KernelCompiler)
 
 @compiled
 def shortened_step(step: float) -> float:
-    return shortened(step)  # type: ignore[no-any-return]
+    return shorten_step(step)  # type: ignore[no-any-return]
 
 
 def rare_classes(seed: int, shares: list[float], n_rows: int = 400) -> Table:

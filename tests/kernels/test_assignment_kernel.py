@@ -6,7 +6,7 @@ from numpy.random import Generator
 from scipy.optimize import linear_sum_assignment
 
 from holdfast._arrays import ByteArray, LongArray
-from holdfast.kernels.distance.assignment import PAD, Prices, assign, nth_smallest, padded, reduce_costs
+from holdfast.kernels.distance.assignment import PAD, Prices, assign, nth_smallest, padded_width, reduce_costs
 from holdfast.kernels.jit import kernel
 
 pytestmark = pytest.mark.kernel
@@ -87,5 +87,5 @@ def test_the_nth_smallest_is_the_nth_in_order() -> None:
 
 
 def test_widths_are_multiples_of_sixteen() -> None:
-    width = getattr(padded, "py_func", padded)
+    width = getattr(padded_width, "py_func", padded_width)
     assert [width(m) for m in (1, 16, 17, 4000)] == [16, 16, 32, 4000]

@@ -16,7 +16,7 @@ from holdfast.ensembles.binned_splits import BinnedSplits
 from holdfast.ensembles.boosted_tree import Derivatives, TreeShape
 from holdfast.growth.rules import GrowthRules
 from holdfast.kernels._numba import KernelCompiler
-from holdfast.kernels.boosting.histogram import LEARNT, UNUSED, Gradients, count_block, subtract
+from holdfast.kernels.boosting.histogram import TRAINING, UNUSED, Gradients, count_block, subtract
 from holdfast.kernels.growth.histogram import Coded
 from holdfast.kernels.growth.nodes import END, FEATURE, N_FIELDS, NONE, SET_START, SLOT, START
 from holdfast.parallel.tasks import ThreadPool
@@ -83,14 +83,14 @@ def tree_of(
 ) -> TreeShape:
     repeats = np.ones(table.n_rows, np.int32) if repeats is None else repeats
     rows = np.flatnonzero(repeats).astype(np.int32)
-    role = np.where(repeats > 0, LEARNT, UNUSED).astype(np.uint8)
+    role = np.where(repeats > 0, TRAINING, UNUSED).astype(np.uint8)
     splits = BinnedSplits(table, repeats, rules, least, l2)
     with ThreadPool(n_threads) as pool:
         return splits.tree(Derivatives(*derivatives, np.ones(table.n_rows), role, rows), seed, pool)
 
 
 def leaves_of(shape: TreeShape) -> set[frozenset[int]]:
-    fields = shape.grown.fields
+    fields = shape.nodes.fields
     return {
         frozenset(shape.rows[fields[node, START] : fields[node, END]].tolist())
         for node in range(len(fields))
@@ -118,13 +118,13 @@ def parts(node: Node) -> set[frozenset[int]]:
 def assert_same_nodes(one: TreeShape, other: TreeShape) -> None:
     """Everything but the places where histograms were kept."""
     kept = [column for column in range(N_FIELDS) if column != SLOT]
-    assert np.array_equal(one.grown.fields[:, kept], other.grown.fields[:, kept])
-    assert np.array_equal(one.grown.in_set, other.grown.in_set)
+    assert np.array_equal(one.nodes.fields[:, kept], other.nodes.fields[:, kept])
+    assert np.array_equal(one.nodes.in_set, other.nodes.in_set)
     assert np.array_equal(one.rows, other.rows)
 
 
 def number_of_sets(shape: TreeShape) -> int:
-    return int((shape.grown.fields[:, SET_START] >= 0).sum())
+    return int((shape.nodes.fields[:, SET_START] >= 0).sum())
 
 
 # -- counting -------------------------------------------------------------------------------------------
@@ -269,7 +269,7 @@ def test_a_histogram_without_a_place_is_counted_again(
     monkeypatch.setattr(binned_splits, "HISTOGRAM_BYTES", n_slots * 16 * int(table.coded.start[-1]))
     assert BinnedSplits(table, np.ones(150, np.int32), rules, 0.0, 0.0).memory.n_slots == n_slots
     cramped = tree_of(table, rules, derivatives)
-    assert len(expected.grown.fields) > 20
+    assert len(expected.nodes.fields) > 20
     assert_same_nodes(cramped, expected)
 
 
@@ -295,7 +295,7 @@ def test_threads_that_share_a_tree_change_no_node(
 def test_the_memory_of_one_tree_serves_the_next() -> None:
     table, rules = mixed_table(7), GrowthRules("squared_error", max_depth=4)
     everyone = np.ones(60, np.int32)
-    role, rows = np.full(60, LEARNT, np.uint8), np.arange(60, dtype=np.int32)
+    role, rows = np.full(60, TRAINING, np.uint8), np.arange(60, dtype=np.int32)
     splits = BinnedSplits(table, everyone, rules, 0.0, 0.0)
     with ThreadPool(1) as pool:
         for seed in (1, 2, 1):
@@ -311,7 +311,7 @@ def test_of_drawn_features_the_best_is_taken() -> None:
     seen = set()
     for seed in range(30):
         shape = tree_of(table, rules, derivatives, seed=seed)
-        feature = int(shape.grown.fields[0, FEATURE])
+        feature = int(shape.nodes.fields[0, FEATURE])
         schema = Schema((table.schema.features[feature],), table.schema.target)
         alone = Table(schema, (table.columns[feature],), table.target)
         assert leaves_of(shape) == parts(twin(alone, derivatives, max_depth=1))

@@ -17,8 +17,9 @@ from holdfast.growth.rules import GrowthRules
 from holdfast.growth.sample import first_sample, fixed_point_sample
 from holdfast.kernels._numba import KernelCompiler
 from holdfast.kernels.growth.criteria import Plan
-from holdfast.kernels.growth.histogram import Coded, Sample, count_all, sort_by, sort_keys
+from holdfast.kernels.growth.histogram import Coded, Sample, count_all
 from holdfast.kernels.growth.nodes import pop, push
+from holdfast.kernels.growth.sorting import sort_by, sort_keys
 from reference.large_tables import large_table
 from reference.scan import findings
 

@@ -27,11 +27,11 @@ NAMES = {
 def derived(number: int, y: FloatArray, score: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     gradient, hessian, lost = np.empty_like(score), np.empty_like(score), np.empty(len(y))
     role = (np.arange(len(y)) % N_ROLES).astype(np.uint8)
-    weighed = losses.Rows(y, np.ones(len(y)), np.ones(len(y)), np.ones(len(y), np.int32), role)
-    plain = losses.Rows(y, np.empty(0), np.empty(0), np.empty(0, np.int32), role)
+    weighed = losses.LossRows(y, np.ones(len(y)), np.ones(len(y)), np.ones(len(y), np.int32), role)
+    plain = losses.LossRows(y, np.empty(0), np.empty(0), np.empty(0, np.int32), role)
     for rows, own in ((weighed, lost), (plain, np.empty(0))):  # the sums are the same without the losses
         sums, spread = np.empty((1, N_ROLES)), np.empty((1, N_SPREAD))
-        losses.derive(number, 0.7, 0.7, rows, score, 0, 1, gradient, hessian, own, sums, spread)
+        losses.compute_derivatives(number, 0.7, 0.7, rows, score, 0, 1, gradient, hessian, own, sums, spread)
         assert sums[0] == pytest.approx([lost[role == each].sum() for each in range(N_ROLES)])
     return lost, gradient, hessian
 

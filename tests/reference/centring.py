@@ -50,7 +50,7 @@ class SmallSearch:
     def tree(self, shape: Shape) -> Tree:
         """The tree with the teacher's answers."""
         nodes = nodes_of(shape)
-        made = self.search.problem.questions.tree_of(nodes, (len(nodes.ask) + 1) // 2)
+        made = self.search.problem.questions.tree_of(nodes, (len(nodes.split) + 1) // 2)
         return self.lesson.refit([made])[0]
 
     def shape(self, tree: Tree) -> Shape:
@@ -146,10 +146,10 @@ def nodes_of(shape: Shape) -> Nodes:
 
 def shape_of(nodes: Nodes, node: int = 0) -> Shape:
     """The tree of arrays in preorder."""
-    if nodes.ask[node] == LEAF:
+    if nodes.split[node] == LEAF:
         return ()
     right = int(nodes.right[node])
-    return int(nodes.ask[node]), shape_of(nodes, node + 1), shape_of(nodes, right)
+    return int(nodes.split[node]), shape_of(nodes, node + 1), shape_of(nodes, right)
 
 
 def paths_of(shape: Shape, path: tuple[int, ...] = ()) -> Iterator[tuple[int, ...]]:

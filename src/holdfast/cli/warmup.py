@@ -5,7 +5,7 @@ from rich.console import Console
 from holdfast._text import duration_text
 from holdfast.cli.fit import COMPILING
 from holdfast.cli.words import compiled_text
-from holdfast.kernels.consensus.search import centre
+from holdfast.kernels.consensus.search import find_consensus
 from holdfast.kernels.jit import Kernel
 from holdfast.runs.compile import warm_up
 
@@ -18,5 +18,5 @@ def run(console: Console) -> None:
     console.print(f"{what} in {duration_text(ready.seconds)}.")
     for note in ready.notes:
         console.print(f"Note: {note}")
-    if isinstance(centre, Kernel) and centre.is_on_disk:
-        console.print(f"They are in {centre.folder} and the folders beside it.")
+    if isinstance(find_consensus, Kernel) and find_consensus.is_on_disk:
+        console.print(f"They are in {find_consensus.folder} and the folders beside it.")

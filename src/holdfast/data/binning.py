@@ -9,10 +9,10 @@ import numpy as np
 
 from holdfast._arrays import BoolArray, ByteArray, FloatArray, IntArray, LongArray, freeze
 from holdfast.data.schema import Feature
-from holdfast.kernels.growth.categories import QUESTION
+from holdfast.kernels.growth.categories import YES_NO
 from holdfast.kernels.growth.histogram import MISSING_CODE, MOST_BINS, Coded
 from holdfast.kernels.growth.random_splits import RankValues
-from holdfast.kernels.growth.ranks import rank_bits
+from holdfast.kernels.growth.sorting import rank_bits
 from holdfast.parallel.tasks import LEAST_SHARED, ThreadPool
 
 _NO_TOPS = np.empty(0, np.int64)
@@ -217,5 +217,5 @@ def _at_borders(rows_below: LongArray) -> LongArray:
 
 def _subset_kind(feature: Feature) -> int:
     if feature.kind == "question":
-        return QUESTION
+        return YES_NO
     return int(feature.kind == "nominal")

@@ -18,7 +18,7 @@ from holdfast.distance.matching import TreeDistance, build_matching
 from holdfast.distance.packing import allocate_memory, freeze_fields, pack
 from holdfast.distance.reference_schema import unify_schemas
 from holdfast.kernels.distance.assignment import Prices
-from holdfast.kernels.distance.distances import COVER, METRIC, PAPER, Packed, Scratch, measure
+from holdfast.kernels.distance.distances import COVER, METRIC, PAPER, DistanceScratch, Packed, measure
 from holdfast.parallel.interruption import call_kernel, stop_flag
 from holdfast.parallel.tasks import check_jobs, run_all
 from holdfast.tree.tree import LEAF, Tree
@@ -306,7 +306,7 @@ def _run_kernel(
     pairs: tuple[LongArray, LongArray],
     matching: str,
     solve: bool,
-    scratch: Scratch,
+    scratch: DistanceScratch,
     prices: Prices,
     out: LongArray,
 ) -> None:

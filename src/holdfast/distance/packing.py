@@ -11,16 +11,16 @@ from holdfast.data.schema import Schema
 from holdfast.distance.costs import DistanceSettings, fraction_of_range
 from holdfast.errors import BrokenTreeError
 from holdfast.kernels.distance.assignment import AT_ONCE, Prices
-from holdfast.kernels.distance.distances import Packed, Scratch
+from holdfast.kernels.distance.distances import DistanceScratch, Packed
 from holdfast.kernels.distance.rules import (
     UNDO,
     Cuts,
     Edges,
     FeatureScales,
     Forest,
+    allocate_edges,
     lay_out,
     lay_profiles,
-    no_edges,
     place_profiles,
     walk,
 )
@@ -40,7 +40,7 @@ def pack(trees: Sequence[Tree], settings: DistanceSettings) -> tuple[Packed, flo
     _check_numbers(trees, forest)
     scales = _feature_scales(schema, forest, unit)
     n_words = int((2 * _words_of(scales)[forest.feature[forest.feature != LEAF]]).sum())
-    edges = no_edges(len(forest.feature), n_words)
+    edges = allocate_edges(len(forest.feature), n_words)
     lay_out(forest, scales, edges)
     category_length, words_of_axis = _coordinates(scales)
     tree = np.repeat(np.arange(len(trees)), np.diff(forest.start))
@@ -235,7 +235,7 @@ def freeze_fields(arrays: _T) -> _T:
 # -- memory ---------------------------------------------------------------------------------------------
 
 
-def allocate_memory(packed: Packed, first: LongArray, second: LongArray) -> tuple[Scratch, Prices]:
+def allocate_memory(packed: Packed, first: LongArray, second: LongArray) -> tuple[DistanceScratch, Prices]:
     """Allocate the working memory for these pairs, about the largest cost matrix."""
     n_leaves = np.diff(packed.leaf_start)
     rows, columns = (
@@ -244,7 +244,7 @@ def allocate_memory(packed: Packed, first: LongArray, second: LongArray) -> tupl
     )
     widths = -(-columns // AT_ONCE) * AT_ONCE
     width = int(widths.max())
-    scratch = Scratch(
+    scratch = DistanceScratch(
         cost=np.empty(int((rows * widths).max()), np.int64),
         base=np.empty(width, np.int64),
         shared=np.empty(width, np.int64),

@@ -12,13 +12,23 @@ from holdfast.growth.grow import has_many_categories
 from holdfast.growth.rules import SQUARED_ERROR, GrowthRules, count_drawn_features
 from holdfast.kernels.boosting import work as kernels
 from holdfast.kernels.boosting.grow import ROOM, advance, finish
-from holdfast.kernels.boosting.histogram import N_SPREAD, Gradients, Unpacked, greatest
+from holdfast.kernels.boosting.histogram import N_SPREAD, Gradients, Unpacked, summarize_blocks
 from holdfast.kernels.boosting.losses import ROWS_PER_SUM
-from holdfast.kernels.boosting.search import Limits, Scratch
+from holdfast.kernels.boosting.search import BoostingLimits, BoostingScratch
 from holdfast.kernels.boosting.work import IS_OVER, MOST_PARTS, N_CELLS, N_NOTES
-from holdfast.kernels.growth.constraints import N_GUIDED, Guide, Paths
+from holdfast.kernels.growth.constraints import N_BOUNDS, AllowedFeatures, Constraints
 from holdfast.kernels.growth.criteria import Plan
-from holdfast.kernels.growth.nodes import DEPTH, END, N_COUNTERS, N_FIELDS, N_SET, NONE, SEED, START, Grown
+from holdfast.kernels.growth.nodes import (
+    DEPTH,
+    END,
+    N_COUNTERS,
+    N_FIELDS,
+    N_SET,
+    NONE,
+    SEED,
+    START,
+    NodeArrays,
+)
 from holdfast.parallel.tasks import ThreadPool
 
 # Less than this is done sooner by one thread: a line of the cache takes a tenth of a microsecond to another.
@@ -41,36 +51,38 @@ class BinnedSplits:
     memory: "_Memory" = field(init=False)
 
     def __post_init__(self) -> None:
-        guide = make_guide(self.table, self.rules)
-        object.__setattr__(self, "memory", _Memory.of(self.table, self.rules, guide, self.repeats))
+        constraints = make_guide(self.table, self.rules)
+        object.__setattr__(self, "memory", _Memory.of(self.table, self.rules, constraints, self.repeats))
 
     def tree(self, derivatives: Derivatives, seed: int, pool: ThreadPool) -> TreeShape:
         """Grow the tree that lowers the loss most, split by split."""
         memory, coded = self.memory, self.table.coded
         unpacked, gradients, limits = self._units(derivatives, pool)
         # A queue for each tree: a thread that has not heard of its end finds nothing to do in the old one.
-        growing = memory.growing._replace(
+        buffers = memory.buffers._replace(
             unpacked=unpacked, rows=derivatives.rows.copy(), queue=np.zeros(N_CELLS, np.int64)
         )
         in_set = memory.in_set
-        _start(growing, memory.n_slots, seed)
+        _start(buffers, memory.n_slots, seed)
 
         def help_out() -> None:
-            own = growing._replace(scratch=_scratch(self.table))
+            own = buffers._replace(scratch=_scratch(self.table))
             advance(limits, coded, gradients, own, memory.in_set, True)
 
         def end() -> None:
-            growing.queue[IS_OVER] = 1
+            buffers.queue[IS_OVER] = 1
 
         with pool.run_with_helpers(help_out, end):
-            while advance(limits, coded, gradients, growing, in_set, False) == ROOM:
+            while advance(limits, coded, gradients, buffers, in_set, False) == ROOM:
                 in_set = np.concatenate([in_set, np.empty_like(in_set)])
-        grown = _room(growing.counters)
-        finish(_PLAN, coded, growing, in_set, grown)
-        grown = grown._replace(in_set=grown.in_set[: grown.counters[N_SET]].copy())
-        return TreeShape(grown, growing.rows)
+        nodes = _room(buffers.counters)
+        finish(_PLAN, coded, buffers, in_set, nodes)
+        nodes = nodes._replace(in_set=nodes.in_set[: nodes.counters[N_SET]].copy())
+        return TreeShape(nodes, buffers.rows)
 
-    def _units(self, derivatives: Derivatives, pool: ThreadPool) -> tuple[Unpacked, Gradients, Limits]:
+    def _units(
+        self, derivatives: Derivatives, pool: ThreadPool
+    ) -> tuple[Unpacked, Gradients, BoostingLimits]:
         """Choose the integer units of gradients and hessians so that no sum overflows; and the limits."""
         rows = derivatives.rows
         most_gradient, most_hessian, dispersion = self._spread(derivatives, pool)
@@ -105,13 +117,13 @@ class BinnedSplits:
         found = np.empty((n_blocks_of(n_rows), N_SPREAD))
         lines = (*derivatives[:3], self.repeats, derivatives.role)
         parts = block_parts(n_rows, pool)
-        pool.run(lambda part: greatest(*lines, ROWS_PER_SUM, *part, found), parts)
+        pool.run(lambda part: summarize_blocks(*lines, ROWS_PER_SUM, *part, found), parts)
         return found
 
-    def _limits(self, units: tuple[float, float], dispersion: float, pool: ThreadPool) -> Limits:
+    def _limits(self, units: tuple[float, float], dispersion: float, pool: ThreadPool) -> BoostingLimits:
         of_gradient, of_hessian = units
         rules = self.rules
-        return Limits(
+        return BoostingLimits(
             max_depth=min(rules.max_depth or _NO_LIMIT, _NO_LIMIT),
             max_leaves=min(rules.max_leaf_nodes or _NO_LIMIT, _NO_LIMIT),
             min_rows=min(int(rules.min_samples_leaf), _NO_LIMIT),
@@ -159,17 +171,17 @@ def _unit(greatest: float, bits: int) -> float:
 class _Memory:
     """Memory that all trees of a run share."""
 
-    growing: kernels.Growing
+    buffers: kernels.BoostingBuffers
     in_set: SignArray
     packed: LongArray
     any_repeated: bool  # some row stands for several
 
     @property
     def n_slots(self) -> int:
-        return len(self.growing.histograms)
+        return len(self.buffers.histograms)
 
     @classmethod
-    def of(cls, table: Table, rules: GrowthRules, guide: Guide, repeats: IntArray) -> "_Memory":
+    def of(cls, table: Table, rules: GrowthRules, constraints: Constraints, repeats: IntArray) -> "_Memory":
         coded, n_rows, n_repeats = table.coded, table.n_rows, int(repeats.sum(dtype=np.int64))
         most = min(n_rows, max(n_repeats // int(rules.min_samples_leaf), 1))
         n_leaves = min(rules.max_leaf_nodes or most, most)
@@ -178,7 +190,7 @@ class _Memory:
         widest, length = _widest(table), 2 * int(coded.start[-1])
         n_slots = int(np.clip(HISTOGRAM_BYTES // (8 * length), 2, n_leaves + 2))
         capacity = 2 * n_leaves + 2
-        growing = kernels.Growing(
+        buffers = kernels.BoostingBuffers(
             unpacked=Unpacked(np.empty(0), np.empty(0), np.empty(0), 1.0, 1.0),
             rows=np.empty(0, np.int32),
             ordered=np.empty(n_rows, np.int64),
@@ -195,18 +207,18 @@ class _Memory:
             found=np.empty((2, len(coded.codes), kernels.N_FOUND)),
             queue=np.empty(0, np.int64),
             scratch=_scratch(table),
-            guide=guide,
-            guided=np.empty((capacity if guide.is_set else 0, N_GUIDED)),
-            paths=Paths(
-                guide.direction,
+            constraints=constraints,
+            bounds=np.empty((capacity if constraints.is_set else 0, N_BOUNDS)),
+            allowed=AllowedFeatures(
+                constraints.direction,
                 np.zeros(table.n_features, np.uint8),
                 np.zeros(table.n_features, np.uint8),
                 np.ones(table.n_features),
-                np.full(1, guide.is_set, np.uint8),
+                np.full(1, constraints.is_set, np.uint8),
             ),
         )
         in_set = np.empty(8 * widest, np.int8)
-        return cls(growing, in_set, np.zeros(n_rows, np.int64), bool((repeats > 1).any()))
+        return cls(buffers, in_set, np.zeros(n_rows, np.int64), bool((repeats > 1).any()))
 
 
 def _widest(table: Table) -> int:
@@ -215,10 +227,10 @@ def _widest(table: Table) -> int:
     return int(coded.n_ranks[coded.is_subset > 0].max(initial=1))
 
 
-def _scratch(table: Table) -> Scratch:
+def _scratch(table: Table) -> BoostingScratch:
     """Allocate the scratch memory of one thread."""
     widest = _widest(table)
-    return Scratch(
+    return BoostingScratch(
         order=np.empty(widest + 1, np.int64),
         place=np.empty(widest + 1),
         queue=np.empty(table.n_features, np.int64),
@@ -226,10 +238,10 @@ def _scratch(table: Table) -> Scratch:
     )
 
 
-def _room(counters: LongArray) -> Grown:
+def _room(counters: LongArray) -> NodeArrays:
     """Allocate the finished nodes."""
     n_nodes, n_set = counters[kernels.N_NODES], counters[kernels.N_SET]
-    return Grown(
+    return NodeArrays(
         np.empty((n_nodes, N_FIELDS), np.int64),
         np.empty((n_nodes, _PLAN.n_stats), np.int64),
         np.empty(n_set, np.bool_),
@@ -237,15 +249,15 @@ def _room(counters: LongArray) -> Grown:
     )
 
 
-def _start(growing: kernels.Growing, n_slots: int, seed: int) -> None:
+def _start(buffers: kernels.BoostingBuffers, n_slots: int, seed: int) -> None:
     """Create the root, to be counted first."""
-    fields, counters = growing.fields, growing.counters
+    fields, counters = buffers.fields, buffers.counters
     fields[0] = NONE
-    fields[0, START], fields[0, END], fields[0, DEPTH] = 0, len(growing.rows), 0
+    fields[0, START], fields[0, END], fields[0, DEPTH] = 0, len(buffers.rows), 0
     fields[0, SEED] = seed & 0xFFFFFFFF
-    if growing.guide.is_set:
-        growing.guided[0] = -np.inf, np.inf, NONE, NONE
+    if buffers.constraints.is_set:
+        buffers.bounds[0] = -np.inf, np.inf, NONE, NONE
     counters[:] = 0
     counters[kernels.N_NODES] = counters[kernels.N_LEAVES] = counters[kernels.FRESH] = 1
-    growing.free[: n_slots - 1] = np.arange(n_slots - 1, 0, -1)
+    buffers.free[: n_slots - 1] = np.arange(n_slots - 1, 0, -1)
     counters[kernels.N_FREE] = n_slots - 1

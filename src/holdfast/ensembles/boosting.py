@@ -50,9 +50,9 @@ from holdfast.growth.rules import (
     resolve_min_rows,
 )
 from holdfast.growth.sample import check_table, scale_weights
-from holdfast.kernels.boosting.histogram import HELD_OUT, LEARNT, LEFT_OUT, N_ROLES, N_SPREAD, UNUSED
+from holdfast.kernels.boosting.histogram import HELD_OUT, N_ROLES, N_SPREAD, OUT_OF_BAG, TRAINING, UNUSED
 from holdfast.kernels.boosting.leaves import add_routed, add_values, check_steps, refine
-from holdfast.kernels.boosting.losses import Rows, derive
+from holdfast.kernels.boosting.losses import LossRows, compute_derivatives
 from holdfast.kernels.growth.nodes import CUT, END, FEATURE, NONE, START
 from holdfast.parallel.progress import show_progress
 from holdfast.parallel.tasks import ThreadPool, check_jobs, make_batches, run_cached
@@ -150,7 +150,7 @@ def _history(rounds: Rounds, progress: str) -> _History:
         rounds.draw(number)
         before = rounds.mean_losses() if rounds.settings.subsample < 1.0 else _NO_LOSSES
         rounds.trees.append(rounds.round_of_trees(number))
-        rounds.derive()
+        rounds.compute_derivatives()
         if history.is_over(before, rounds.mean_losses()):
             break
     return history
@@ -210,10 +210,10 @@ class _History:
 
     def is_over(self, before: FloatArray, after: FloatArray) -> bool:
         """Record a round; return True if losses have not improved for long enough."""
-        self.train.append(float(after[LEARNT]))
+        self.train.append(float(after[TRAINING]))
         if self.settings.subsample < 1.0:
-            self.oob_scores.append(float(after[LEFT_OUT]))
-            self.oob_improvement.append(float(before[LEFT_OUT] - after[LEFT_OUT]))
+            self.oob_scores.append(float(after[OUT_OF_BAG]))
+            self.oob_improvement.append(float(before[OUT_OF_BAG] - after[OUT_OF_BAG]))
         if not self.settings.early_stopping:
             return False
         if self.settings.early_stopping == "oob":
@@ -298,7 +298,7 @@ class Rounds:
         _check_honest(settings, loss)
         data = BoostingRows.of(table, settings.class_rules, fold)
         settings = _on_scale(settings, data.weight_exponent)
-        learnt = data.role == LEARNT
+        learnt = data.role == TRAINING
         y, weight, n_learnt = data.y[learnt], data.weight[learnt], data.repeats[learnt].sum(dtype=np.int64)
         check_magnitude(target, data.y[data.role != UNUSED])
         if loss.check is not None:
@@ -329,10 +329,10 @@ class Rounds:
             weight_by_role=sum_by_role(data.role, data.weight),
             lost_by_role=np.empty(N_ROLES),
         )
-        state.derive()
+        state.compute_derivatives()
         return state
 
-    def derive(self) -> None:
+    def compute_derivatives(self) -> None:
         """Compute the loss of every row and its derivatives."""
         self.alpha = self._next_alpha()
         self.first_alpha = self.first_alpha or self.alpha
@@ -341,7 +341,7 @@ class Rounds:
         how = self.loss.number, self.alpha, self.first_alpha
         written = self.gradient, self.hessian, self.lost, sums, spread
         self.pool.run(
-            lambda part: derive(*how, self.data.lines, self.score, *part, *written),
+            lambda part: compute_derivatives(*how, self.data.lines, self.score, *part, *written),
             block_parts(n_rows, self.pool),
         )
         self.lost_by_role = sums.sum(axis=0)  # in the same order for any number of threads
@@ -350,7 +350,7 @@ class Rounds:
     def _next_alpha(self) -> float:
         if not self.loss.alpha_of_residuals:
             return self.settings.level
-        learnt = (self.data.role == LEARNT) | (self.data.role == LEFT_OUT)
+        learnt = (self.data.role == TRAINING) | (self.data.role == OUT_OF_BAG)
         size = np.abs(self.data.y[learnt] - self.score[0, learnt])
         return weighted_quantile(size, self.data.weight[learnt], self.settings.level)
 
@@ -358,13 +358,13 @@ class Rounds:
         """Draw the training rows of a round."""
         if self.settings.subsample == 1.0:
             return
-        known = (self.data.role == LEARNT) | (self.data.role == LEFT_OUT)
+        known = (self.data.role == TRAINING) | (self.data.role == OUT_OF_BAG)
         n_units = int(known.sum()) if self.groups is None else len(np.unique(self.groups[known]))
         n_drawn = max(round(self.settings.subsample * n_units), 1)
         drawn = select_lowest(self.keys[known], (self.seed, Branch.BOOSTING_SAMPLES, number), n_drawn)
-        self.data.role[known] = np.where(drawn, LEARNT, LEFT_OUT)
+        self.data.role[known] = np.where(drawn, TRAINING, OUT_OF_BAG)
         self.learnt = self.spread = None
-        if self.settings.early_stopping == "oob" and not (self.data.role == LEFT_OUT).any():
+        if self.settings.early_stopping == "oob" and not (self.data.role == OUT_OF_BAG).any():
             units = "rows" if self.groups is None else "groups"
             raise DataError(
                 "early_stopping='oob' needs rows that a round leaves out, and "
@@ -397,7 +397,7 @@ class Rounds:
         """Grow one tree per output from the same scores, and add their steps."""
         rows = self.learnt
         if rows is None:
-            rows = self.learnt = np.flatnonzero(self.data.role == LEARNT).astype(np.int32)
+            rows = self.learnt = np.flatnonzero(self.data.role == TRAINING).astype(np.int32)
         outputs = range(len(self.splits))
         if len(outputs) == 1:
             return [self._tree(0, rows, number, self.pool)]
@@ -415,8 +415,8 @@ class Rounds:
         role, asking = self.data.role, rows
         if self.settings.leaf_values == "honest":
             asking = self._asking(rows, number)
-            role = np.where(role == LEARNT, np.uint8(LEFT_OUT), role)
-            role[asking], spread = LEARNT, None
+            role = np.where(role == TRAINING, np.uint8(OUT_OF_BAG), role)
+            role[asking], spread = TRAINING, None
         lines = self.data.lines
         shape = self.splits[output].tree(
             Derivatives(gradient, by, lines.importance, role, asking, spread), seed, pool
@@ -426,13 +426,13 @@ class Rounds:
         if len(asking) < len(rows):
             self._answer(shape, np.setdiff1d(rows, asking), output, value)
         if (promise := self.promises[output]) is not None:
-            value = enforce_monotone_steps(self.table, LeafSteps(shape.grown, sums, value), promise)
+            value = enforce_monotone_steps(self.table, LeafSteps(shape.nodes, sums, value), promise)
         self._add(shape, value, output, pool)
-        return LeafSteps(shape.grown, sums, value, self.data.weight_exponent, self.promises[output])
+        return LeafSteps(shape.nodes, sums, value, self.data.weight_exponent, self.promises[output])
 
     def _values(self, shape: TreeShape, sums: FloatArray, output: int) -> FloatArray:
         """Compute the step of every leaf."""
-        fields, rows, loss = shape.grown.fields, shape.rows, self.loss
+        fields, rows, loss = shape.nodes.fields, shape.rows, self.loss
         is_leaf = fields[:, FEATURE] == NONE
         if loss.leaf_value is None:
             value = np.where(is_leaf, newton_steps(sums, self.settings.l2_regularization), 0.0)
@@ -464,8 +464,8 @@ class Rounds:
         """Set leaf values by rows that did not choose the splits; a leaf without any keeps its value."""
         nodes = np.zeros(self.table.n_rows)
         own_number = np.arange(len(value), dtype=np.float64)
-        fields = self._with_last_ranks(shape.grown.fields)
-        add_routed(self.table.coded, fields, shape.grown.in_set, rows, own_number, nodes)
+        fields = self._with_last_ranks(shape.nodes.fields)
+        add_routed(self.table.coded, fields, shape.nodes.in_set, rows, own_number, nodes)
         order = np.argsort(nodes[rows], kind="stable")
         leaves, starts = np.unique(nodes[rows][order].astype(np.int64), return_index=True)
         assert self.loss.leaf_value is not None
@@ -474,7 +474,7 @@ class Rounds:
             value[leaf] = self.loss.leaf_value(residuals, self.data.weight[own], self.alpha)
 
     def _add(self, shape: TreeShape, value: FloatArray, output: int, pool: ThreadPool) -> None:
-        fields, rows = shape.grown.fields, shape.rows
+        fields, rows = shape.nodes.fields, shape.rows
         step, score = self.settings.learning_rate * value, self.score[output]
         pool.run(
             lambda part: add_values(fields, rows, step, *part, score),
@@ -486,7 +486,7 @@ class Rounds:
         is_other[rows] = False
         others = np.flatnonzero(is_other).astype(np.int32)
         fields = self._with_last_ranks(fields)
-        add_routed(self.table.coded, fields, shape.grown.in_set, others, step, score)
+        add_routed(self.table.coded, fields, shape.nodes.in_set, others, step, score)
 
     def _with_last_ranks(self, fields: LongArray) -> LongArray:
         """Set the last rank that goes left by all rows, not only the training rows.
@@ -553,20 +553,20 @@ class BoostingRows:
         """Make the rows of a table, some held out; the rules set class weights."""
         taken = np.where(fold.held_out, 1, fold.times).astype(np.int32)
         repeats, importance, exponent = scale_weights(table, rules, taken)
-        role = np.where(fold.held_out, HELD_OUT, LEARNT).astype(np.uint8)
+        role = np.where(fold.held_out, HELD_OUT, TRAINING).astype(np.uint8)
         role[repeats == 0] = UNUSED
-        if not (role == LEARNT).any():
+        if not (role == TRAINING).any():
             raise DataError("There is nothing to boost trees on: all rows that count are held out.")
         y, weight = table.target.astype(np.float64), repeats * importance
         return cls(y, weight, exponent, importance, repeats, role)
 
     @cached_property
-    def lines(self) -> Rows:
+    def lines(self) -> LossRows:
         """The rows for kernels, without weights if all are 1."""
         used = self.role != UNUSED
         if (self.weight[used] == 1.0).all() and (self.repeats[used] == 1).all():
-            return Rows(self.y, np.empty(0), np.empty(0), np.empty(0, np.int32), self.role)
-        return Rows(self.y, self.weight, self.importance, self.repeats, self.role)
+            return LossRows(self.y, np.empty(0), np.empty(0), np.empty(0, np.int32), self.role)
+        return LossRows(self.y, self.weight, self.importance, self.repeats, self.role)
 
 
 def sum_by_role(role: ByteArray, values: FloatArray) -> FloatArray:

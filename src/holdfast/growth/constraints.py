@@ -18,7 +18,7 @@ from holdfast.data.schema import Feature, Schema, Target
 from holdfast.data.table import Table
 from holdfast.errors import ParameterError
 from holdfast.growth.rules import GrowthRules, is_guided
-from holdfast.kernels.growth.constraints import Guide, Top
+from holdfast.kernels.growth.constraints import Constraints, FirstSplits
 from holdfast.tree.monotone import Monotone
 from holdfast.tree.tree import LEAF, Tree
 
@@ -203,7 +203,7 @@ def find_feature(schema: Schema, key: object, parameter: str) -> Feature:
 NO_LIMIT = 2**40
 
 
-def make_guide(table: Table, rules: GrowthRules) -> Guide:
+def make_guide(table: Table, rules: GrowthRules) -> Constraints:
     """Make the constraints that the kernel observes while it grows a tree."""
     if not is_guided(rules):
         return make_empty_guide()
@@ -226,40 +226,40 @@ def make_guide(table: Table, rules: GrowthRules) -> Guide:
     )
     cost = np.empty(0) if costs is None else costs[order] / costs[order].min()
     together = np.empty((0, n_features), np.uint8) if groups is None else groups[:, order].astype(np.uint8)
-    return Guide(
+    return Constraints(
         is_set=1,
         direction=freeze(direction),
         first_depth=freeze(np.empty(0, np.int64) if depths is None else depths[order]),
         groups=freeze(together),
         most_together=most_together,
         cost=freeze(cost),
-        top=make_empty_top() if rules.first_splits is None else make_top(table, rules),
+        first_splits=make_empty_top() if rules.first_splits is None else make_top(table, rules),
     )
 
 
 @cache
-def make_empty_guide() -> Guide:
+def make_empty_guide() -> Constraints:
     """Make constraints that restrict nothing."""
-    return Guide(
+    return Constraints(
         is_set=0,
         direction=freeze(np.empty(0, np.int8)),
         first_depth=freeze(np.empty(0, np.int64)),
         groups=freeze(np.empty((0, 0), np.uint8)),
         most_together=NO_LIMIT,
         cost=freeze(np.empty(0)),
-        top=make_empty_top(),
+        first_splits=make_empty_top(),
     )
 
 
 @cache
-def make_empty_top() -> Top:
+def make_empty_top() -> FirstSplits:
     """Make an empty set of prescribed splits."""
     nothing = freeze(np.empty(0, np.int64))
     in_set, threshold = freeze(np.empty(0, np.int8)), freeze(np.empty(0))
-    return Top(nothing, nothing, nothing, nothing, nothing, nothing, in_set, threshold)
+    return FirstSplits(nothing, nothing, nothing, nothing, nothing, nothing, in_set, threshold)
 
 
-def keep_interactions(guide: Guide) -> Guide:
+def keep_interactions(guide: Constraints) -> Constraints:
     """Keep the constraints on which features may be split where; empty if there are none."""
     has_limits = len(guide.first_depth) or len(guide.groups) or guide.most_together < NO_LIMIT
     return guide if has_limits else make_empty_guide()
@@ -339,7 +339,7 @@ class PrescribedSplit:
         return np.asarray(known <= self.threshold, np.bool_)
 
 
-def make_top(table: Table, rules: GrowthRules) -> Top:
+def make_top(table: Table, rules: GrowthRules) -> FirstSplits:
     """Convert prescribed splits for the kernel; a ParameterError if the table cannot be split so."""
     schema = table.schema
     splits = read_first_splits(schema, rules.first_splits)
@@ -349,7 +349,7 @@ def make_top(table: Table, rules: GrowthRules) -> Top:
     first = len(schema.columns) if rules.custom_features_only else 0
     flags = [np.empty(0, np.bool_) if each.goes_left is None else each.goes_left for each in splits]
     ends = np.cumsum([len(each) for each in flags])
-    return Top(
+    return FirstSplits(
         feature=_whole([place[each.feature.name] - first for each in splits]),
         cut=_whole([_cut(table, each) for each in splits]),
         missing_left=_whole(sides),

@@ -24,12 +24,12 @@ from holdfast.growth.rules import CART, GrowthRules, count_drawn_features, is_gu
 from holdfast.growth.sample import FixedPointSample, first_sample, fixed_point_sample, row_weight
 from holdfast.kernels.growth import nodes as kernels
 from holdfast.kernels.growth.categories import MOST_LISTED
-from holdfast.kernels.growth.constraints import N_GUIDED, Guide
+from holdfast.kernels.growth.constraints import N_BOUNDS, Constraints
 from holdfast.kernels.growth.criteria import Plan
 from holdfast.kernels.growth.grow import grow as grow_kernel
 from holdfast.kernels.growth.histogram import Coded, Sample, Samples
 from holdfast.kernels.growth.nodes import N_FIELDS, Limits
-from holdfast.kernels.growth.random_splits import RankValues, drawn_thresholds
+from holdfast.kernels.growth.random_splits import RankValues, redraw_thresholds
 from holdfast.kernels.growth.search import FEW_ROWS, FULL_ROWS
 from holdfast.kernels.growth.small_nodes import CompactRows, SortedRows
 from holdfast.kernels.quantile import Pinball, grow_quantiles
@@ -108,7 +108,7 @@ class Task(NamedTuple):
     rows: IntArray  # row numbers of the first tree, then of the second, and so on
     leaves_in_memory: int  # that fit in the memory limit
     values: RankValues  # empty unless splits are drawn at random
-    guide: Guide
+    guide: Constraints
     pinball: Pinball | None  # where nodes predict a quantile; the rows are then sorted by target
 
 
@@ -295,7 +295,7 @@ HISTOGRAM_BYTES = 2**26  # memory for histograms that wait for the larger child 
 SET_BYTES = 2**22  # memory for sets of categories at first
 
 
-def grow_nodes(coded: Coded, rules: GrowthRules, task: Task) -> kernels.Grown:
+def grow_nodes(coded: Coded, rules: GrowthRules, task: Task) -> kernels.NodeArrays:
     """Grow the nodes of the trees; the rows of the task are left in the order of their leaves."""
     rows, n_trees = task.rows, len(task.samples.seed)
     kernel, inputs = _choose_kernel(coded, rules, task)
@@ -312,7 +312,7 @@ def grow_nodes(coded: Coded, rules: GrowthRules, task: Task) -> kernels.Grown:
             grown.counters[:] = 0
             rows[:] = original
     n_nodes, n_set = grown.counters[:, [kernels.N_NODES, kernels.N_SET]].sum(axis=0)
-    return kernels.Grown(
+    return kernels.NodeArrays(
         grown.fields[:n_nodes].copy(),
         grown.total[:n_nodes].copy(),
         grown.in_set[:n_set].copy(),
@@ -351,7 +351,7 @@ def _most_rows(task: Task) -> int:
     return int(np.diff(task.samples.start).max())
 
 
-def _allocate(coded: Coded, task: Task) -> tuple[kernels.Growing, kernels.Grown]:
+def _allocate(coded: Coded, task: Task) -> tuple[kernels.TreeBuffers, kernels.NodeArrays]:
     """Allocate memory for nodes; untouched pages cost nothing."""
     limits, n_trees = task.limits, len(task.samples.seed)
     n_nodes = 2 * min(_most_rows(task), limits.max_leaves)
@@ -360,13 +360,13 @@ def _allocate(coded: Coded, task: Task) -> tuple[kernels.Growing, kernels.Grown]
     widest = _widest(coded)
     n_flags = min(n_nodes * widest, max(SET_BYTES, 4 * widest))
     return (
-        kernels.Growing(
+        kernels.TreeBuffers(
             np.empty((n_nodes, kernels.N_FIELDS), np.int64),
             np.empty((n_nodes, task.plan.n_stats), np.int64),
             np.empty(n_flags, np.int8),
-            np.empty((n_nodes if task.guide.is_set else 0, N_GUIDED)),
+            np.empty((n_nodes if task.guide.is_set else 0, N_BOUNDS)),
         ),
-        kernels.Grown(
+        kernels.NodeArrays(
             np.empty((n_trees * n_nodes, kernels.N_FIELDS), np.int64),
             np.empty((n_trees * n_nodes, task.plan.n_stats), np.int64),
             np.empty(n_trees * n_flags, np.bool_),
@@ -406,7 +406,7 @@ def _deadline(seconds: float | None, stop: ByteArray) -> Iterator[None]:
 
 
 def build_trees(
-    table: Table, rules: GrowthRules, fixed: FixedPointSample, task: Task, grown: kernels.Grown
+    table: Table, rules: GrowthRules, fixed: FixedPointSample, task: Task, grown: kernels.NodeArrays
 ) -> list[Tree]:
     """Build the trees of the task, before pruning and monotone constraints."""
     fields = grown.fields
@@ -418,7 +418,7 @@ def build_trees(
     if rules.custom_features_only:  # they come after the columns
         fields[fields[:, kernels.FEATURE] >= 0, kernels.FEATURE] += len(table.schema.columns)
     value, weight, impurity = _values(fixed, task, fields, grown)
-    threshold, prescribed = compute_thresholds(table, fields, drawn), task.guide.top.threshold
+    threshold, prescribed = compute_thresholds(table, fields, drawn), task.guide.first_splits.threshold
     if len(prescribed):  # exactly the numbers that the user wrote
         places = np.flatnonzero((fields[:, kernels.SLOT] >= 0) & (fields[:, kernels.LEFT] >= 0))
         threshold[places] = prescribed[fields[places, kernels.SLOT]]
@@ -450,12 +450,12 @@ def build_trees(
     return trees
 
 
-def _offsets(grown: kernels.Grown, counter: int) -> list[int]:
+def _offsets(grown: kernels.NodeArrays, counter: int) -> list[int]:
     """Return where the entries of each tree begin among those of all trees, and the end."""
     return [0, *np.cumsum(grown.counters[:, counter]).tolist()]
 
 
-def _nodes(grown: kernels.Grown) -> list[slice]:
+def _nodes(grown: kernels.NodeArrays) -> list[slice]:
     return [slice(first, last) for first, last in pairwise(_offsets(grown, kernels.N_NODES))]
 
 
@@ -473,7 +473,7 @@ def _count_rows(task: Task, fields: LongArray) -> FloatArray:
 
 
 def _values(
-    fixed: FixedPointSample, task: Task, fields: LongArray, grown: kernels.Grown
+    fixed: FixedPointSample, task: Task, fields: LongArray, grown: kernels.NodeArrays
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Compute value, weight and impurity of every node."""
     if fixed.n_classes or len(task.counts) == 1:
@@ -571,7 +571,7 @@ def read_drawn_thresholds(
     if len(values.start) == 0:
         return None
     drawn = np.full(len(fields), np.nan)
-    drawn_thresholds(fields, rows, coded, values, drawn)
+    redraw_thresholds(fields, rows, coded, values, drawn)
     return drawn
 
 

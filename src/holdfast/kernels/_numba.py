@@ -1,7 +1,27 @@
-"""Compiled kernels on disk: a file for every kernel, types of arguments and processor.
+"""All uses of numba's internal interfaces, with a switch that turns them off.
 
-numba's own cache has an index of the files of a kernel, which several processes can overwrite for each other,
-and it ends the program where it finds no place to write to or a file that is broken.
+numba alone compiles the kernels correctly, but not as fast, and its cache is not safe for many processes.
+Four changes to it are made here, and nowhere else:
+
+- The cache. numba indexes the files of a kernel in one more file, which several processes can overwrite for
+  each other, and it stops the program if there is no folder to write to or a file is broken. `KernelCache`
+  writes one file per kernel, argument types and processor, each with a digest of its content and of the
+  kernel sources; a kernel is compiled again if anything is wrong with its file.
+- The linking of inner functions. numba compiles and optimises every function by itself, and then again in
+  each kernel that calls it. `InnerLibrary` only holds the code of an inner function; `KernelLibrary` links
+  all of them into the kernel, as internal functions that the compiler may inline or specialise, and
+  optimises once.
+- Unsigned indices. numba tests every index for being negative, to count from the end. `UnsignedIndices` is a
+  compiler pass that gives index variables an unsigned type, so that there is no test; constants like -1 still
+  count from the end.
+- References. A named tuple of arrays is passed by value, field by field. `by_reference` passes one pointer.
+
+A fifth part uses public interfaces: atomic operations, and instructions of the processor without a name in
+Python.
+
+With the environment variable HOLDFAST_PLAIN_NUMBA=1 the four changes are off, and numba's own compiler and
+cache are used. Results are the same; compiling and running take longer. Use it to find out whether a problem
+comes from these changes.
 """
 
 import hashlib
@@ -36,22 +56,52 @@ from holdfast._arrays import LongArray
 from holdfast._files import replace_file
 from holdfast.errors import CacheWarning
 
+IS_PLAIN = os.environ.get("HOLDFAST_PLAIN_NUMBA", "0") not in ("", "0")
+
 _DIGEST = hashlib.sha256().digest_size
 
 
+def kernel_options() -> dict[str, Any]:
+    """Return the compiler options of kernels."""
+    return {} if IS_PLAIN else {"pipeline_class": KernelCompiler, "_nrt": True}
+
+
+def inner_options(*, allocates: bool = False, always_inlines: bool = False) -> dict[str, Any]:
+    """Return the compiler options of functions that only kernels call.
+
+    They have no wrappers for Python, which cost more to compile than the function; without `allocates`, no
+    reference counts.
+    """
+    if IS_PLAIN:
+        return {}
+    options = {"pipeline_class": InnerCompiler, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    if always_inlines:
+        options["forceinline"] = True
+    return {**options, "_nrt": allocates}
+
+
 def keep_on_disk(compiled: Any) -> None:
-    """Let the dispatcher of a kernel look for its code on disk, and leave it there."""
-    if hasattr(compiled, "py_func"):  # or compilation is turned off
+    """Make the dispatcher of a kernel look for its code on disk, and store it there."""
+    if IS_PLAIN:
+        compiled.enable_caching()
+    else:
         compiled._cache = KernelCache(compiled.py_func)
 
 
+def has_code_on_disk(compiled: Any) -> bool:
+    """True if code of the kernel is stored."""
+    if IS_PLAIN:
+        return os.path.exists(compiled._cache._cache_file._index_path)
+    return bool(compiled._cache.has_code)
+
+
 class KernelCache(_Cache):
-    """Where the code of one kernel is kept. Whatever is wrong there, the kernel is compiled anew."""
+    """The files of the code of one kernel. If anything is wrong with them, the kernel is compiled again."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self._code = _CODE(function)
         self._stamp = (numba.__version__, _sources(), self._code.locator.get_source_stamp())
-        # It stands in the file after the digest of all that follows.
+        # In the file it follows the digest of everything after it.
         self._stamp_digest = hashlib.sha256(repr(self._stamp).encode()).digest()
 
     @property
@@ -60,20 +110,20 @@ class KernelCache(_Cache):
         return str(self._code.locator.get_cache_path())
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """The compiled code for these types of arguments; None if it is not there or not sound."""
+        """Return the compiled code for these argument types; None if there is no valid file."""
         target_context.refresh()
         key = self._key(sig, target_context.codegen())
         try:
             content = self._file(key).read_bytes()
             if hashlib.sha256(content[_DIGEST:]).digest() != content[:_DIGEST]:
                 return None
-            known, code = pickle.loads(content[2 * _DIGEST :])
-            return self._code.rebuild(target_context, code) if known == key else None
-        except Exception:  # of any kind: it can be compiled, after all
+            stored_key, code = pickle.loads(content[2 * _DIGEST :])
+            return self._code.rebuild(target_context, code) if stored_key == key else None
+        except Exception:  # of any kind: the kernel is compiled instead
             return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Keep the compiled code; where that fails, one warning says so."""
+        """Store the compiled code; warn once if that fails."""
         if not self._code.check_cachable(data):
             return
         key = self._key(sig, data.codegen)
@@ -85,8 +135,8 @@ class KernelCache(_Cache):
             _warn_once(str(error))
 
     @property
-    def is_there(self) -> bool:
-        """True if there is code of the present sources, for some types of arguments."""
+    def has_code(self) -> bool:
+        """True if there is code of the current sources, for some argument types."""
         try:
             files = list(Path(self.cache_path).glob(f"{self._code.filename_base}.*.kernel"))
             return any(self._stamp_digest == _stamp_of(file) for file in files)
@@ -94,13 +144,13 @@ class KernelCache(_Cache):
             return False
 
     def enable(self) -> None:
-        """Nothing: it is always on."""
+        """Do nothing: the cache is always on."""
 
     def disable(self) -> None:
-        """Nothing: it is always on."""
+        """Do nothing: the cache is always on."""
 
     def flush(self) -> None:
-        """Nothing: what is stale is rewritten."""
+        """Do nothing: stale files are overwritten."""
 
     def _key(self, sig: Any, codegen: Any) -> tuple[Any, ...]:
         return self._stamp, sig, codegen.magic_tuple()
@@ -111,13 +161,13 @@ class KernelCache(_Cache):
 
 
 def _stamp_of(file: Path) -> bytes:
-    """What a file says of the sources of its code, without reading the code."""
+    """Return the digest of the sources of a file's code, without reading the code."""
     with file.open("rb") as content:
         return content.read(2 * _DIGEST)[_DIGEST:]
 
 
 class _BesideTheSource:
-    """The last place that is tried: a cache that cannot be written to may still be there to be read."""
+    """The last place that is tried: a cache that cannot be written to may still be readable."""
 
     def __init__(self, function: Callable[..., Any], file: str) -> None:
         self._py_file = file
@@ -125,35 +175,35 @@ class _BesideTheSource:
 
     @classmethod
     def from_function(cls, py_func: Callable[..., Any], py_file: str) -> Self:
-        """The place of the function, whether or not it can be written to."""
+        """Return the place of the function, whether or not it can be written to."""
         return cls(py_func, py_file)
 
     def get_cache_path(self) -> str:
-        """The folder in which Python itself keeps what it compiles."""
+        """Return the folder in which Python itself keeps compiled modules."""
         return os.path.join(os.path.dirname(self._py_file), "__pycache__")
 
     def get_source_stamp(self) -> bytes:
-        """What tells the code of one source from that of another; nothing if there is no file."""
+        """Return a digest of the source; nothing if there is no file."""
         try:
             return hashlib.sha256(Path(self._py_file).read_bytes()).digest()
         except OSError:
             return b""
 
     def get_disambiguator(self) -> str:
-        """What tells functions of one name apart."""
+        """Return what distinguishes functions of one name."""
         return str(self._line)
 
 
 _PLACES: list[Any] = CompileResultCacheImpl._locator_classes
-_GIVEN: Any = next(each for each in _PLACES if "UserProvided" in each.__name__)
+_USER_FOLDER: Any = next(each for each in _PLACES if "UserProvided" in each.__name__)
 
 
-class _GivenAndUsed(_GIVEN):  # type: ignore[misc]
-    """The folder of NUMBA_CACHE_DIR, if it is in use: numba passes it by where it can only be read."""
+class _ExistingUserFolder(_USER_FOLDER):  # type: ignore[misc]
+    """The folder of NUMBA_CACHE_DIR, if it exists: numba skips a folder that is read-only."""
 
     @classmethod
     def from_function(cls, py_func: Callable[..., Any], py_file: str) -> Self | None:
-        """The place of the function, whether or not it can be written to; None if nothing is there."""
+        """Return the place of the function, whether or not it can be written to; None without a folder."""
         if not numba.config.CACHE_DIR:  # type: ignore[attr-defined]
             return None
         place = cls(py_func, py_file)
@@ -161,15 +211,15 @@ class _GivenAndUsed(_GIVEN):  # type: ignore[misc]
 
 
 def _places() -> list[Any]:
-    """Where numba keeps a kernel: NUMBA_CACHE_DIR, beside the source, the user's own cache; and the last."""
-    # Where nobody knows the user's home, numba would make a folder that is called '~'.
+    """List the places of a kernel: NUMBA_CACHE_DIR, beside the source, and the user's cache."""
+    # Without a home directory, numba would make a folder called '~'.
     has_home = os.path.isabs(os.path.expanduser("~")) or "XDG_CACHE_HOME" in os.environ
     every = [each for each in _PLACES if has_home or "UserWide" not in each.__name__]
-    return [_GivenAndUsed, *every, _BesideTheSource]
+    return [_ExistingUserFolder, *every, _BesideTheSource]
 
 
 class _Code(CompileResultCacheImpl):
-    """How numba turns code into bytes, and the first place for them that can be written to."""
+    """How numba serializes code, and the first place that can be written to."""
 
     _locator_classes = _places()
 
@@ -180,18 +230,18 @@ _DUMPS: Any = dumps
 
 @cache
 def _sources() -> str:
-    """What all kernels are made from: a change in any of them makes all that is kept stale."""
+    """Return a digest of all kernel sources: a change in any of them makes all stored code stale."""
     digest = hashlib.sha256(sys.version.encode())
     for path in sorted(Path(__file__).parent.rglob("*.py")):
         digest.update(path.read_bytes())
     return digest.hexdigest()
 
 
-_problems: list[str] = []  # with keeping them, the first one only
+_problems: list[str] = []  # with storing kernels, the first one only
 
 
 def is_kept() -> bool:
-    """True if compiled kernels are kept on disk, as far as this process has tried."""
+    """True unless storing compiled kernels has failed in this process."""
     return not _problems
 
 
@@ -206,25 +256,25 @@ def _warn_once(problem: str) -> None:
         )
 
 
-# -- Compiling inner functions as parts of the kernels that call them, and not by themselves -----------------
+# -- Linking inner functions into the kernels that call them -------------------------------------------------
 
 _LIBRARY: Any = JITCodeLibrary  # numba is not annotated
 _COMPILER: Any = Compiler
 
 
 class KernelLibrary(_LIBRARY):  # type: ignore[misc]
-    """The code of a kernel and of all inner functions that it leads to."""
+    """The code of a kernel and of all inner functions that it calls, directly or not."""
 
     def finalize(self) -> None:
         """Link, optimise, and make machine code."""
-        found: dict[Any, None] = {}
-        _gather(self, found)
-        self._linking_libraries = list(found)
+        needed: dict[Any, None] = {}
+        _gather(self, needed)
+        self._linking_libraries = list(needed)
         super().finalize()
 
     def _optimize_final_module(self) -> None:
-        # What no other code can call may be written out where it is called, or lose arguments. And kernels
-        # that were compiled apart cannot come to call each other's copy of a function.
+        # The compiler may inline internal functions and drop their arguments. And kernels compiled in
+        # different processes cannot call each other's copy of a function.
         for function in self._final_module.functions:
             if not function.is_declaration and function.linkage == Linkage.linkonce_odr:
                 function.linkage = "internal"
@@ -232,54 +282,54 @@ class KernelLibrary(_LIBRARY):  # type: ignore[misc]
 
 
 class InnerLibrary(_LIBRARY):  # type: ignore[misc]
-    """The code of one inner function, ready to be linked."""
+    """The code of one inner function, to be linked into kernels."""
 
     def finalize(self) -> None:
         """Nothing is linked or optimised here."""
         self._finalized = True
 
     def get_pointer_to_function(self, name: str) -> int:
-        """None: there is no machine code."""
+        """Return 0: there is no machine code."""
         self._ensure_finalized()
         return 0
 
     @property
     def codegen(self) -> Any:
-        """Who is told where the function's environment is, which is nowhere.
+        """Return an object that ignores the function's environment.
 
-        Only Python's objects need one; in kernels that are loaded from disk inner functions have none either.
+        Only Python objects need one; inner functions of kernels loaded from disk have none either.
         """
         return _NoEnvironment()
 
 
 class _NoEnvironment:
     def set_env(self, env_name: str, env: Any) -> None:
-        """Nothing."""
+        """Do nothing."""
 
 
-def _gather(library: Any, found: dict[Any, None]) -> None:
-    """Add all libraries that the library leads to, each once."""
+def _gather(library: Any, needed: dict[Any, None]) -> None:
+    """Add all libraries that the library needs, each once."""
     for each in library._linking_libraries:
-        if each not in found:
-            found[each] = None
+        if each not in needed:
+            needed[each] = None
             if isinstance(each, InnerLibrary):
-                _gather(each, found)
+                _gather(each, needed)
 
 
 class KernelCompiler(_COMPILER):  # type: ignore[misc]
-    """The usual steps of the compiler, into a library of this kind."""
+    """numba's compiler with the unsigned index pass, into a library of this kind."""
 
     library = KernelLibrary
 
     def define_pipelines(self) -> list[Any]:
-        """The usual steps, and indices without a sign."""
+        """Return the usual steps, and the unsigned index pass."""
         (steps,) = super().define_pipelines()
         steps.add_pass_after(UnsignedIndices, PreLowerStripPhis)
         steps.finalize()
         return [steps]
 
     def compile_extra(self, function: Callable[..., Any]) -> Any:
-        """The function, compiled."""
+        """Compile the function."""
         self.state.library = self.library(self.state.targetctx.codegen(), function.__qualname__)
         self.state.library.enable_object_caching()
         return super().compile_extra(function)
@@ -291,7 +341,7 @@ class InnerCompiler(KernelCompiler):
     library = InnerLibrary
 
 
-# -- Indices without a sign ----------------------------------------------------------------------------------
+# -- Unsigned indices ----------------------------------------------------------------------------------------
 
 _PASS: Any = FunctionPass  # numba is not annotated
 _register: Any = register_pass
@@ -301,7 +351,7 @@ _ir_utils: Any = ir_utils
 
 @_register(mutates_CFG=False, analysis_only=False)
 class UnsignedIndices(_PASS):  # type: ignore[misc]
-    """After types are known: every index of an array that is a variable is taken as unsigned."""
+    """Make the type of every array index that is a variable unsigned, after type inference."""
 
     _name = "holdfast_unsigned_indices"
 
@@ -309,7 +359,7 @@ class UnsignedIndices(_PASS):  # type: ignore[misc]
         super().__init__()
 
     def run_pass(self, state: Any) -> bool:
-        """Change what numba is to call for each index; whether anything changed."""
+        """Change the signature of each indexing operation; return whether anything changed."""
         changed = {
             at: _unsigned(call)
             for at, call in state.calltypes.items()
@@ -320,18 +370,18 @@ class UnsignedIndices(_PASS):  # type: ignore[misc]
 
 
 def _is_item(at: Any, call: Any) -> bool:
-    """True if this place of a function reads or writes an item of an array, found by a variable."""
+    """True if this operation reads or writes an item of an array."""
     is_read = isinstance(at, ir.Expr) and at.op == "getitem"
     return (is_read or isinstance(at, ir.SetItem)) and isinstance(call.args[0], types.Array)
 
 
 def _counts_from_end(function: Any, index: Any) -> bool:
     """True if the index, or a part of it, is a negative constant."""
-    made = _ir_utils.guard(_ir_utils.get_definition, function, index)
-    is_tuple = isinstance(made, ir.Expr) and made.op == "build_tuple"
+    definition = _ir_utils.guard(_ir_utils.get_definition, function, index)
+    is_tuple = isinstance(definition, ir.Expr) and definition.op == "build_tuple"
     parts = [
         _ir_utils.guard(_ir_utils.find_const, function, part)
-        for part in (made.items if is_tuple else [index])
+        for part in (definition.items if is_tuple else [index])
     ]
     return any(isinstance(part, int) and part < 0 for part in parts)
 
@@ -342,13 +392,13 @@ def _unsigned(call: Any) -> Any:
 
 
 def _without_sign(index: Any) -> Any:
-    """The type of the index, or of each part of it; slices stay as they are."""
+    """Return the unsigned type of the index, or of each part of it; slices stay as they are."""
     if isinstance(index, _types.BaseTuple):
         return _types.Tuple([_without_sign(part) for part in index])
     return types.uintp if isinstance(index, types.Integer) else index
 
 
-# -- A named tuple of arrays, passed on as one pointer -------------------------------------------------------
+# -- Named tuples of arrays, passed as one pointer -----------------------------------------------------------
 
 _T = TypeVar("_T")
 # numba is not annotated
@@ -369,11 +419,11 @@ class Reference(_TYPE):  # type: ignore[misc]
         super().__init__(name=f"Reference({target})")
 
     def place(self, name: str) -> int:
-        """The place of the field among those of the tuple."""
+        """Return the place of the field in the tuple."""
         return int(self.target.fields.index(name))
 
     def field(self, name: str) -> Any:
-        """The type of what a reference gives for this name; for a tuple, that is again a reference."""
+        """Return the type of a field of the reference; for a tuple, again a reference."""
         member = self.target[self.place(name)]
         return Reference(member) if isinstance(member, types.BaseNamedTuple) else member
 
@@ -386,12 +436,12 @@ class _Model(_MODEL):  # type: ignore[misc]
 
 
 class _Fields(_FIELDS):  # type: ignore[misc]
-    """What `reference.name` may be."""
+    """Type inference of `reference.name`."""
 
     key = Reference
 
     def generic_resolve(self, reference: Reference, name: str) -> Any:
-        """Its type; None if there is no such field."""
+        """Return the type of the field; None if there is none."""
         return reference.field(name) if name in reference.target.fields else None
 
 
@@ -410,7 +460,7 @@ def _refer(typing_context: Any, target: Any) -> Any:
     return Reference(target)(target), code
 
 
-def _nothing(typing_context: Any, target: Any) -> Any:
+def _use(typing_context: Any, target: Any) -> Any:
     def code(context: Any, builder: Any, signature: Any, values: Any) -> Any:
         return context.get_dummy_value()
 
@@ -425,25 +475,25 @@ _api.register_model(Reference)(_Model)
 _api.infer_getattr(_Fields)
 _api.lower_getattr_generic(Reference)(_load_field)
 
-# What a kernel calls once for each of its tuples. A reference keeps nothing alive: arrays that the kernel
-# itself has made are freed where their tuple is last named. So it is named once more, by `keep`, at the end.
+# A kernel calls `by_reference` once for each of its tuples. A reference keeps nothing alive: arrays made by
+# the kernel itself are freed after the last use of their tuple. So `keep` uses it once more at the end.
 by_reference: Callable[[_T], _T]
 keep: Callable[[Any], None]
-if _config.DISABLE_JIT:
-    by_reference = keep = _itself
+if _config.DISABLE_JIT or IS_PLAIN:
+    by_reference = keep = _api.register_jitable(_itself)
 else:
-    by_reference, keep = _api.intrinsic(_refer), _api.intrinsic(_nothing)
+    by_reference, keep = _api.intrinsic(_refer), _api.intrinsic(_use)
 
-# -- Instructions of the processor that Python has no word for -----------------------------------------------
+# -- Instructions without a name in Python -------------------------------------------------------------------
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _LONG = llvm.IntType(64)
 _lock = threading.Lock()
-SHIFT = 1.5 * 2.0**52  # added to a number of less than 51 bits, it leaves its whole part in the last ones
+SHIFT = 1.5 * 2.0**52  # added to a number of less than 51 bits, it puts the whole part into the last bits
 
 
 def _instruction(build: Callable[..., Any]) -> Callable[[_F], _F]:
-    """A function that compiles to what `build` writes."""
+    """Make a function that compiles to the code that `build` writes."""
 
     def choose(function: _F) -> _F:
         return function if DISABLE_JIT else cast(_F, intrinsic(build))
@@ -452,12 +502,12 @@ def _instruction(build: Callable[..., Any]) -> Callable[[_F], _F]:
 
 
 def _address(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-    """Where the number stands: the first argument is the array, the second the place."""
+    """Return the address of an item: the first argument is the array, the second the index."""
     array = context.make_array(signature.args[0])(context, builder, args[0])
     return builder.gep(array.data, [args[1]])
 
 
-# The compiler is handed types, and gives back a signature and what writes the code.
+# Each builder gets types, and returns a signature and a function that writes the code.
 
 
 def _build_read(_typing: Any, cells: Any, at: Any) -> Any:
@@ -486,8 +536,8 @@ def _build_give_way(_typing: Any) -> Any:
     def write(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         if os.name == "posix":
             kind = llvm.FunctionType(llvm.IntType(32), [])
-            known = builder.module.globals.get("sched_yield")
-            builder.call(known or llvm.Function(builder.module, kind, "sched_yield"), [])
+            declared = builder.module.globals.get("sched_yield")
+            builder.call(declared or llvm.Function(builder.module, kind, "sched_yield"), [])
         return context.get_dummy_value()
 
     return types.void(), write
@@ -517,19 +567,19 @@ def _build_power_of_two(_typing: Any, shifted: Any) -> Any:
 
 @_instruction(_build_read)
 def read(cells: LongArray, at: int) -> int:
-    """A number that another thread may have changed, and with it all that this one wrote before."""
+    """Read a number that another thread may have changed, and see all that this thread wrote before."""
     return int(cells[at])
 
 
 @_instruction(_build_write)
 def write(cells: LongArray, at: int, value: int) -> None:
-    """Set a number that other threads read: those that do see all that was written before."""
+    """Set a number that other threads read: those that see it also see all that was written before."""
     cells[at] = value
 
 
 @_instruction(_build_add)
 def add(cells: LongArray, at: int, value: int) -> int:
-    """Add to a number that other threads change; what it was before."""
+    """Add to a number that other threads change; return its value before."""
     with _lock:
         before = int(cells[at])
         cells[at] = before + value
@@ -538,18 +588,18 @@ def add(cells: LongArray, at: int, value: int) -> int:
 
 @_instruction(_build_give_way)
 def give_way() -> None:
-    """Let another thread have the processor, if one waits for it."""
+    """Yield the processor to another thread that waits for it."""
     time.sleep(0)
 
 
 @_instruction(_build_add_two)
 def add_two(cells: LongArray, at: int, first: int, second: int) -> None:
-    """Add to two neighbours in one go: a fifth less time for a histogram than one after the other."""
+    """Add to two neighbours at once: histograms take a fifth less time."""
     cells[at] += first
     cells[at + 1] += second
 
 
 @_instruction(_build_power_of_two)
 def power_of_two(shifted: float) -> float:
-    """2 to the power of a whole number, given SHIFT more than that: so it stands in the last bits."""
+    """Return 2 to the power of a whole number, given as that number plus SHIFT, in whose last bits it is."""
     return math.ldexp(1.0, int(shifted - SHIFT))

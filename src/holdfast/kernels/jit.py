@@ -1,4 +1,4 @@
-"""The one place for compiler flags."""
+"""Decorators that compile kernels and their inner functions, with the compiler options in one place."""
 
 import gc
 from collections.abc import Callable, Iterator
@@ -8,39 +8,32 @@ from typing import Any, TypeVar, cast
 import numba
 import numpy as np
 
-from holdfast.kernels._numba import InnerCompiler, KernelCompiler, keep_on_disk
+from holdfast.kernels._numba import has_code_on_disk, inner_options, keep_on_disk, kernel_options
 from holdfast.parallel.interruption import call_in_thread, is_main_thread
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _compile: Any = numba.njit  # numba's own annotations leave out some of its flags
 
-# Scalars of a fixed width, or the compiler makes a copy of a kernel for each literal. The type checker takes
-# them for plain integers.
+# Scalars of a fixed width, or each literal type compiles its own copy of a function. The type checker treats
+# them as integers.
 int64 = cast(Callable[[Any], int], np.int64)
 uint64 = cast(Callable[[Any], int], np.uint64)
 
-# Functions that kernels call: no wrappers for Python, which cost more to compile.
-_INNER: dict[str, Any] = {
-    "no_cpython_wrapper": True,
-    "no_cfunc_wrapper": True,
-    "pipeline_class": InnerCompiler,
-}
-# No fastmath: floating-point sums keep their order, so that the bits never depend on the machine's vectors.
+# No fastmath: floating-point sums keep their order, so that no bit depends on the width of vector registers.
 _FLAGS: dict[str, Any] = {"nogil": True, "fastmath": False, "error_model": "numpy"}
 
-
-# What a kernel may return. While a signal waits to be handled, numba cannot turn anything else into a Python
-# object: a tuple is a SystemError, and a NamedTuple a crash. So kernels fill arrays that the caller made.
+# What a kernel may return. While a signal is pending, numba cannot convert anything else to a Python object:
+# a tuple is a SystemError, and a NamedTuple a crash. So kernels fill arrays that the caller made.
 RETURNS = (None, int, float, bool)
 
 
 def kernel(function: _F) -> _F:
-    """A function called from Python: compiled on first use and kept on disk."""
+    """Compile a function that Python calls: on first use, and kept on disk."""
     _check_name(function)
     if function.__annotations__.get("return", tuple) not in RETURNS:
         raise TypeError(f"kernel {function.__name__}: it must return nothing or one number, and fill arrays.")
-    compiled = _compile(pipeline_class=KernelCompiler, _nrt=True, **_FLAGS)(function)
-    if not hasattr(compiled, "overloads"):  # the compiler is switched off
+    compiled = _compile(**kernel_options(), **_FLAGS)(function)
+    if not hasattr(compiled, "overloads"):  # NUMBA_DISABLE_JIT
         return function
     keep_on_disk(compiled)
     return cast(_F, Kernel(compiled))
@@ -49,7 +42,7 @@ def kernel(function: _F) -> _F:
 class Kernel:
     """A compiled function.
 
-    What is to be compiled in the main thread is compiled in another one, or Ctrl-C would have to wait for it.
+    In the main thread, compilation runs in another thread, so that Ctrl-C is not delayed.
     """
 
     def __init__(self, compiled: Any) -> None:
@@ -59,16 +52,16 @@ class Kernel:
 
     @property
     def is_on_disk(self) -> bool:
-        """True if code of it was kept, so that it need not be compiled."""
-        return bool(self.compiled._cache.is_there)
+        """True if its code is stored, so that it need not be compiled."""
+        return has_code_on_disk(self.compiled)
 
     @property
     def folder(self) -> str:
-        """Where its code is kept."""
+        """The folder of its code."""
         return str(self.compiled._cache.cache_path)
 
     def __call__(self, *args: Any) -> Any:
-        """What the compiled function returns."""
+        """Call the compiled function."""
         if self.compiled.overloads:
             return self.compiled(*args)
         with _collector_at_rest():
@@ -77,7 +70,7 @@ class Kernel:
 
 @contextmanager
 def _collector_at_rest() -> Iterator[None]:
-    """Hold back the search for cyclic garbage: it takes a tenth of the time of compiling, and finds none."""
+    """Pause the cyclic garbage collector: it takes a tenth of compile time, and finds nothing."""
     was_on = gc.isenabled()
     gc.disable()
     try:
@@ -88,36 +81,36 @@ def _collector_at_rest() -> Iterator[None]:
 
 
 def inner(function: _F) -> _F:
-    """A function called from kernels alone, and compiled as a part of them.
+    """Compile a function that only kernels call, as a part of them.
 
-    It makes no arrays, and does not count who refers to those that it is given: that took a sixth of the time
-    of growing a forest.
+    It makes no arrays, and does not count references to its arguments: that took a sixth of the time of
+    growing a forest.
     """
     _check_name(function)
-    return cast(_F, _compile(_nrt=False, **_INNER, **_FLAGS)(function))
+    return cast(_F, _compile(**inner_options(), **_FLAGS)(function))
 
 
 def inlined(function: _F) -> _F:
-    """An inner function that is written out wherever it is called: a call takes 2 to 6 ns.
+    """Compile an inner function that is inlined at every call, which saves 2 to 6 ns.
 
-    The compiler does that by itself with small functions; in a loop over all rows it always pays.
+    The compiler inlines small functions by itself; in a loop over all rows it always pays.
     """
     _check_name(function)
-    return cast(_F, _compile(_nrt=False, forceinline=True, **_INNER, **_FLAGS)(function))
+    return cast(_F, _compile(**inner_options(always_inlines=True), **_FLAGS)(function))
 
 
 def allocating(function: _F) -> _F:
-    """An inner function that makes arrays."""
+    """Compile an inner function that makes arrays."""
     _check_name(function)
-    return cast(_F, _compile(_nrt=True, **_INNER, **_FLAGS)(function))
+    return cast(_F, _compile(**inner_options(allocates=True), **_FLAGS)(function))
 
 
 def _check_name(function: Callable[..., Any]) -> None:
-    """Refuse a function that has its name from the one it is made in: all that are made there have the same.
+    """Refuse a function named by the function it is made in: all functions made there share that name.
 
-    Compiled code knows functions by module, name and a number that is counted up in every process. Of two
-    with one name, kernels that were compiled in different processes, and are loaded from disk into a third,
-    can call each other's.
+    Compiled code identifies functions by module, name and a number that is counted up in every process. Of
+    two with one name, kernels that were compiled in different processes, and are loaded from disk into a
+    third, can call each other's.
     """
     if "<locals>" in function.__qualname__:
         raise TypeError(f"kernel {function.__qualname__}: give it a name of its own, by __qualname__.")

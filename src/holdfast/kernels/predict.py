@@ -1,4 +1,4 @@
-"""Rows through all trees of an ensemble: sums of leaf values, or the leaves."""
+"""Routing rows through all trees of an ensemble: sums of leaf values, or the leaves."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -9,17 +9,17 @@ from numpy.typing import NDArray
 from holdfast._arrays import BoolArray, FloatArray, IntArray, LongArray
 from holdfast.kernels.jit import inner, int64, kernel, uint64
 
-# A node in 16 bytes, so that one fetch brings it all. In preorder the left child is the next node, and only
-# the way to the right one is needed: `jump` is how many nodes are skipped. A leaf jumps back to itself,
-# whatever the row holds, because its threshold is NaN.
-NODE = np.dtype([("threshold", np.float64), ("question", np.int32), ("jump", np.int32)], align=True)
-MISSING_LEFT = 30  # the bit of `question` that is set if a missing value goes left
-IS_SET = 29  # the bit that is set at a split on categories: `threshold` says where its flags begin
+# A node in 16 bytes, one memory access. In preorder the left child is the next node, and only the right one
+# needs an offset: `jump` is the number of nodes skipped. A leaf jumps back to itself for every row, because
+# its threshold is NaN.
+NODE = np.dtype([("threshold", np.float64), ("split", np.int32), ("jump", np.int32)], align=True)
+MISSING_LEFT = 30  # the bit of `split` that is set if a missing value goes left
+IS_SET = 29  # the bit that is set at a split on categories: `threshold` is where its flags begin
 COLUMN = (1 << IS_SET) - 1  # the other bits: the column of the rows
 LEAF_JUMP = -1
 
-# Rows that pass a tree before the next tree has its turn. With fewer the nodes of deep trees are fetched from
-# memory all the time: 2048 was the best of 128 to 2048 on 100 trees of 4,000 nodes.
+# Rows routed through a tree before the next tree. With fewer the nodes of deep trees are always fetched from
+# memory: 2048 was the best of 128 to 2048 on 100 trees of 4,000 nodes.
 BLOCK = 2048
 LANES = 8
 
@@ -27,9 +27,7 @@ LANES = 8
 class Sets(NamedTuple):
     """The sets of categories of all trees."""
 
-    in_set: (
-        BoolArray  # one flag for each category: does it go left? Each set ends with that of missing values
-    )
+    in_set: BoolArray  # a flag per category, True if it goes left; each set ends with that of missing values
     n_categories: FloatArray  # (columns,) of the features that are split by sets; 0 for all others
 
 
@@ -40,7 +38,7 @@ class PackedTrees(NamedTuple):
     root: LongArray  # (trees,) where the nodes of each begin
     has_sets: BoolArray  # (trees,) True if a split of the tree is on categories
     sets: Sets
-    value: FloatArray  # what the leaves add to the scores: `width` numbers for each node
+    value: FloatArray  # added to the scores: `width` numbers for each node
     value_start: LongArray  # (trees,)
     width: LongArray  # (trees,)
     output: LongArray  # (trees,) the first column that the tree adds to
@@ -48,39 +46,39 @@ class PackedTrees(NamedTuple):
 
 @inner
 def _next_by_threshold(X: FloatArray, nodes: NDArray[Any], sets: Sets, row: int, node: int) -> int:
-    """The child that the row goes to if the node asks about a threshold; a leaf leads to itself."""
+    """Return the child that the row goes to from a node with a threshold; a leaf leads to itself."""
     record = nodes[uint64(node)]
-    question = int64(record["question"])
-    x = X[uint64(row), uint64(question & COLUMN)]
-    # Bits instead of branches, which would be guessed wrong every other time. With `left - 1` in place
-    # of `-right` the compiler finds the branches again, and a deep forest takes 2.8 times as long.
-    right = 1 - (int64(x <= record["threshold"]) | (int64(x != x) & (question >> MISSING_LEFT)))
+    split = int64(record["split"])
+    x = X[uint64(row), uint64(split & COLUMN)]
+    # Bits instead of branches, which would be mispredicted every other time. With `left - 1` in place of
+    # `-right` the compiler makes branches again, and a deep forest takes 2.8 times as long.
+    right = 1 - (int64(x <= record["threshold"]) | (int64(x != x) & (split >> MISSING_LEFT)))
     return node + 1 + (int64(record["jump"]) & -right)
 
 
 @inner
 def _next_by_any(X: FloatArray, nodes: NDArray[Any], sets: Sets, row: int, node: int) -> int:
-    """The child that the row goes to whatever the node asks; a leaf leads to itself."""
+    """Return the child that the row goes to from a node with any split; a leaf leads to itself."""
     record = nodes[uint64(node)]
-    question, threshold = int64(record["question"]), record["threshold"]
-    column = uint64(question & COLUMN)
+    split, threshold = int64(record["split"]), record["threshold"]
+    column = uint64(split & COLUMN)
     x, n_categories = X[uint64(row), column], sets.n_categories[column]
-    is_set = (question >> IS_SET) & 1
-    # Of a node with a threshold it is the first flag of all, which then does not count.
+    is_set = (split >> IS_SET) & 1
+    # For a node with a threshold it is the first flag of all, which is then ignored.
     start = threshold if is_set else 0.0
     code = x if (x >= 0.0) & (x < n_categories) else n_categories
     in_set = int64(sets.in_set[uint64(start + code)])
-    is_less = int64(x <= threshold) | (int64(x != x) & (question >> MISSING_LEFT))
+    is_less = int64(x <= threshold) | (int64(x != x) & (split >> MISSING_LEFT))
     right = 1 - ((in_set & is_set) | (is_less & (1 - is_set)))
     return node + 1 + (int64(record["jump"]) & -right)
 
 
 def _walk_with(step: Callable[[FloatArray, NDArray[Any], Sets, int, int], int]) -> Any:
-    """A kernel that fills in the leaf of every row, going from node to node by the step.
+    """Make a kernel that writes the leaf of every row, going from node to node by the step.
 
-    Eight rows go at a time: while one waits for its node the others go on. They are spelled out since only
-    single variables stay in registers. A forest of 100 deep trees takes 2.7 times as long if the rows go one
-    by one, and 1.5 times with the nodes of a block of rows in an array.
+    Eight rows go at a time: while one waits for its node the others proceed. They are spelled out since only
+    single variables stay in registers. A forest of 100 deep trees takes 2.7 times as long with one row at a
+    time, and 1.5 times with the nodes of a block of rows in an array.
     """
 
     def walk(X: FloatArray, trees: PackedTrees, root: int, leaves: LongArray) -> None:
@@ -116,10 +114,10 @@ _walk_by_any = _walk_with(_next_by_any)
 
 @inner
 def _walk(X: FloatArray, trees: PackedTrees, tree: int, leaves: LongArray) -> None:
-    """leaves[i] = the leaf that X[i] reaches, as its place among the nodes of all trees."""
+    """Write leaves[i] = the leaf that X[i] reaches, as its place among the nodes of all trees."""
     root = trees.root[tree]
     if trees.nodes[root]["jump"] == LEAF_JUMP:
-        leaves[: len(X)] = root  # there may be no column to ask about
+        leaves[: len(X)] = root  # there may be no column
     elif trees.has_sets[tree]:
         _walk_by_any(X, trees, root, leaves)
     else:
@@ -128,7 +126,7 @@ def _walk(X: FloatArray, trees: PackedTrees, tree: int, leaves: LongArray) -> No
 
 @kernel
 def add_values(X: FloatArray, trees: PackedTrees, first: int, end: int, out: FloatArray) -> None:
-    """out[i, output + k] += the k-th value of the leaf that X[i] reaches, for the trees first to end - 1."""
+    """Add the k-th value of the leaf that X[i] reaches to out[i, output + k], for trees first to end - 1."""
     leaves = np.empty(BLOCK, np.int64)
     for begin in range(0, len(X), BLOCK):
         rows = X[begin : begin + BLOCK]
@@ -143,7 +141,7 @@ def add_values(X: FloatArray, trees: PackedTrees, first: int, end: int, out: Flo
 
 @kernel
 def find_leaves(X: FloatArray, trees: PackedTrees, out: IntArray) -> None:
-    """out[i, t] = the leaf that X[i] reaches in tree t."""
+    """Write out[i, t] = the leaf that X[i] reaches in tree t."""
     leaves = np.empty(BLOCK, np.int64)
     for begin in range(0, len(X), BLOCK):
         rows = X[begin : begin + BLOCK]
@@ -153,7 +151,7 @@ def find_leaves(X: FloatArray, trees: PackedTrees, out: IntArray) -> None:
                 out[begin + i, tree] = leaves[i] - trees.root[tree]
 
 
-# -- Rows to leaves ------------------------------------------------------------------------------------------
+# -- Routing through one tree --------------------------------------------------------------------------------
 
 
 @kernel
@@ -171,7 +169,7 @@ def route(
     in_set: BoolArray,
     out: IntArray,
 ) -> None:
-    """out[i] = the leaf that X[rows[i]] reaches from `top`; `feature` is a column of X, or -1 at a leaf."""
+    """Write out[i] = the leaf that X[rows[i]] reaches from `top`; `feature` is -1 at leaves."""
     for i in range(len(rows)):
         row, node = rows[i], top
         while feature[node] >= 0:
@@ -180,7 +178,7 @@ def route(
             if set_start[node] < 0:
                 if not np.isnan(x):
                     goes_left = x <= threshold[node]
-            elif 0.0 <= x < n_categories[node]:  # false for NaN, and for what is no category of the feature
+            elif 0.0 <= x < n_categories[node]:  # False for NaN, and for unknown categories
                 goes_left = in_set[set_start[node] + int(x)]
             node = left[node] if goes_left else right[node]
         out[i] = node

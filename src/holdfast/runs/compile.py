@@ -19,7 +19,7 @@ from holdfast.distance.distance import distances_between
 from holdfast.errors import CacheWarning
 from holdfast.growth.grow import grow
 from holdfast.growth.rules import GrowthRules
-from holdfast.kernels.consensus.search import centre
+from holdfast.kernels.consensus.search import find_consensus
 from holdfast.kernels.jit import Kernel
 from holdfast.runs.files import collect_notes, timed
 from holdfast.runs.settings import MODELS, DataSettings, RunSettings, make_run_estimator
@@ -123,7 +123,7 @@ def _stump(threshold: float) -> dict[str, Any]:
 @contextmanager
 def _centring_compiled_aside() -> Iterator[None]:
     """While the work inside goes on another process compiles; nothing, if that is done or has no core."""
-    if not isinstance(centre, Kernel) or centre.is_on_disk or cpu_count() < 2:
+    if not isinstance(find_consensus, Kernel) or find_consensus.is_on_disk or cpu_count() < 2:
         yield
         return
     root = str(Path(__file__).parents[2])

@@ -424,7 +424,7 @@ def _packed_nodes(trees: Sequence[Tree], used: LongArray, set_starts: Sequence[L
         question = np.searchsorted(used, tree.feature)
         question |= (is_set << IS_SET) | (tree.missing_left.astype(np.int64) << MISSING_LEFT)
         nodes["threshold"] = np.where(is_set, starts, tree.threshold)
-        nodes["question"] = np.where(is_leaf, 0, question)
+        nodes["split"] = np.where(is_leaf, 0, question)
         nodes["jump"] = np.where(is_leaf, LEAF_JUMP, tree.right - np.arange(1, tree.n_nodes + 1))
         packed.append(nodes)
     return np.concatenate(packed)

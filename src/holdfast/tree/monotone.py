@@ -75,7 +75,7 @@ def count_violations(tree: Tree) -> int:
 
 def find_ordered_pairs(tree: Tree, directions: LongArray) -> tuple[LongArray, LongArray]:
     """List pairs of leaves, by position: the value of the first must not exceed the second's."""
-    from holdfast.kernels.growth.histogram import find_pairs, hand_down_boxes
+    from holdfast.kernels.monotone import find_pairs, hand_down_boxes
 
     # Of the features that are asked alone: few of many.
     asked = np.unique(tree.feature[tree.feature != LEAF])
@@ -109,7 +109,7 @@ def _projected(value: FloatArray, weight: FloatArray, lower: LongArray, upper: L
     """Solve weighted isotonic regression over the ordered pairs."""
     if not (value[lower] > value[upper]).any():
         return value
-    from holdfast.kernels.growth.histogram import project, raise_to_order
+    from holdfast.kernels.monotone import project, raise_to_order
 
     new = value.copy()
     project(new, weight, lower, upper)
@@ -135,7 +135,7 @@ def _between_fixed(
 
 def _bounded(tree: Tree, directions: LongArray, column: int) -> FloatArray:
     """Clip node values to the bounds that ordered splits pass down."""
-    from holdfast.kernels.growth.histogram import clip_downwards
+    from holdfast.kernels.monotone import clip_downwards
 
     value = tree.value[:, column].copy()
     clip_downwards(tree.feature, tree.threshold, tree.left, tree.right, directions, KNOWN, value)

@@ -1,4 +1,4 @@
-"""Gradients and hessians added up, bin by bin."""
+"""Histograms of gradients and hessians, by bin."""
 
 from typing import NamedTuple
 
@@ -13,14 +13,14 @@ from holdfast.kernels.jit import inner, int64, kernel, uint64
 class Gradients(NamedTuple):
     """What each row adds to the sums."""
 
-    packed: LongArray  # (rows,) once, in units: the gradient in the upper 32 bits, the hessian in the lower
-    repeats: IntArray  # (rows,) how many rows it stands for; empty if each is one
+    packed: LongArray  # (rows,) in units: the gradient in the upper 32 bits, the hessian in the lower
+    repeats: IntArray  # (rows,) how many rows it represents; empty if each is one
     count_bits: int  # in a sum, the last bits are the number of rows and those above the hessian
 
 
 @inner
 def place_of_missing(coded: Coded, feature: int) -> int:
-    """Where the missing values of a feature are counted."""
+    """Return the place of a feature's missing values in a histogram."""
     if coded.is_wide[feature]:
         return int64(2 * (coded.start[feature + 1] - 1))
     return int64(2 * (coded.start[feature] + MISSING_CODE))
@@ -28,7 +28,7 @@ def place_of_missing(coded: Coded, feature: int) -> int:
 
 @inner
 def clear(coded: Coded, feature: int, histogram: LongArray) -> None:
-    """Make the histogram of a feature empty."""
+    """Clear the histogram of a feature."""
     begin = 2 * coded.start[feature]
     for i in range(begin, begin + 2 * coded.n_codes[feature]):
         histogram[uint64(i)] = 0
@@ -45,7 +45,7 @@ def count_wide(
     feature: int,
     histogram: LongArray,
 ) -> None:
-    """The histogram of a feature with too many categories for a code."""
+    """Fill the histogram of a feature with too many categories for a code."""
     clear(coded, feature, histogram)
     start, last = coded.start[feature], place_of_missing(coded, feature)
     for i in range(len(rows)):
@@ -66,7 +66,7 @@ def count_column(
     feature: int,
     histogram: LongArray,
 ) -> None:
-    """The histogram of one feature of a block: those that only fill a block up need not be counted."""
+    """Fill the histogram of one feature of a block; features that only pad the block are not counted."""
     at_block, shift = uint64(feature >> 2), 8 * (feature & 3)
     codes, repeats, bits = coded.codes, gradients.repeats, gradients.count_bits
     start, is_repeated = uint64(2 * coded.start[feature]), len(repeats) > 0
@@ -88,7 +88,7 @@ def count_block(
     block: int,
     histogram: LongArray,
 ) -> None:
-    """The histograms of the features of a block; `ordered` has what each row adds."""
+    """Fill the histograms of the features of a block; `ordered` holds what each row adds."""
     first = 4 * block
     n_features = coded.ranks.shape[0]
     for feature in range(first, first + 4):
@@ -112,7 +112,7 @@ def count_four(
     block: int,
     histogram: LongArray,
 ) -> None:
-    """The histograms of the four features of a block, which are empty."""
+    """Fill the histograms of the four features of a block, which are clear."""
     first = 4 * block
     codes, repeats, bits = coded.codes, gradients.repeats, gradients.count_bits
     start_0, start_1 = uint64(2 * coded.start[first]), uint64(2 * coded.start[first + 1])
@@ -133,7 +133,7 @@ def count_four(
 
 @inner
 def subtract(coded: Coded, block: int, whole: LongArray, part: LongArray) -> None:
-    """Take one histogram from another, for the features of a block."""
+    """Subtract one histogram from another, for the features of a block."""
     for feature in range(4 * block, min(4 * block + 4, coded.ranks.shape[0])):
         begin = 2 * coded.start[feature]
         for i in range(begin, begin + 2 * coded.n_codes[feature]):
@@ -145,21 +145,21 @@ def subtract(coded: Coded, block: int, whole: LongArray, part: LongArray) -> Non
 
 # -- Gradients and hessians as integers, whose sums are the same in any order --------------------------------
 
-N_SPREAD = 4  # what is known of a block of rows
+N_SPREAD = 4  # figures of the summary of a block of rows
 
 
 class Unpacked(NamedTuple):
-    """Gradients and hessians as they are, and how many units make one."""
+    """Gradients and hessians as floats, and the number of units per 1."""
 
     gradient: FloatArray
     hessian: FloatArray
     importance: FloatArray  # the weight of one repetition; empty if all are 1
-    of_gradient: float
-    of_hessian: float
+    gradient_units: float
+    hessian_units: float
 
 
 @inner
-def greatest_in_block(
+def summarize_block(
     gradient: FloatArray,
     hessian: FloatArray,
     importance: FloatArray,
@@ -169,10 +169,10 @@ def greatest_in_block(
     last: int,
     out: FloatArray,
 ) -> None:
-    """The same for one block."""
+    """Write the summary of one block: see `summarize_blocks`."""
     most_gradient, most_hessian, squares, below = 0.0, 0.0, 0.0, 0.0
     for row in range(first, last):
-        if role[row] != LEARNT:
+        if role[row] != TRAINING:
             continue
         own_gradient, own_hessian, times = gradient[row], hessian[row], 1.0
         if len(importance) > 0:
@@ -186,7 +186,7 @@ def greatest_in_block(
 
 
 @kernel
-def greatest(
+def summarize_blocks(
     gradient: FloatArray,
     hessian: FloatArray,
     importance: FloatArray,
@@ -197,30 +197,34 @@ def greatest(
     last: int,
     out: FloatArray,
 ) -> None:
-    """Of the rows learnt from in some blocks of that size, weighted: what there is to know for packing them.
+    """Summarize the weighted training rows of some blocks of that size, for packing them.
 
-    The greatest gradient, without its sign, and the greatest hessian; the sums of the squared gradients and
-    of the hessians.
+    The greatest absolute gradient and the greatest hessian; the sums of the squared gradients and of the
+    hessians.
     """
     for block in range(first, last):
         begin, end = size * block, min(size * (block + 1), len(role))
-        greatest_in_block(gradient, hessian, importance, repeats, role, begin, end, out[block])
+        summarize_block(gradient, hessian, importance, repeats, role, begin, end, out[block])
 
 
 @inner
 def pack(unpacked: Unpacked, rows: IntArray, first: int, last: int, packed: LongArray) -> None:
     """Write gradients and hessians of some rows, weighted, as multiples of the units, 32 bits each."""
     gradient, hessian, importance = unpacked.gradient, unpacked.hessian, unpacked.importance
-    of_gradient, of_hessian, is_weighted = unpacked.of_gradient, unpacked.of_hessian, len(importance) > 0
+    gradient_units, hessian_units, is_weighted = (
+        unpacked.gradient_units,
+        unpacked.hessian_units,
+        len(importance) > 0,
+    )
     for i in range(first, last):
         row = uint64(rows[uint64(i)])
         slope, bend = gradient[row], hessian[row]
         if is_weighted:
             slope, bend = slope * importance[row], bend * importance[row]
-        packed[row] = int64(np.rint(slope * of_gradient)) << 32 | int64(np.rint(bend * of_hessian))
+        packed[row] = int64(np.rint(slope * gradient_units)) << 32 | int64(np.rint(bend * hessian_units))
 
 
-# -- What a row does in a round of boosting ------------------------------------------------------------------
+# -- The role of a row in a round of boosting ----------------------------------------------------------------
 
-LEARNT, LEFT_OUT, HELD_OUT, UNUSED = range(4)  # the last has no weight
+TRAINING, OUT_OF_BAG, HELD_OUT, UNUSED = range(4)  # UNUSED: without weight
 N_ROLES = 4

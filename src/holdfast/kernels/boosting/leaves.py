@@ -1,15 +1,15 @@
-"""The leaves of a boosted tree: sums over their rows, the steps they take, and the scores after these."""
+"""The leaves of a boosted tree: sums over their rows, their steps, and the scores after these."""
 
 import math
 
 from holdfast._arrays import BoolArray, FloatArray, IntArray, LongArray
-from holdfast.kernels.boosting.losses import MULTINOMIAL, derived, exp, exponent, loss_at
+from holdfast.kernels.boosting.losses import MULTINOMIAL, exp, exponent, loss_at, loss_terms
 from holdfast.kernels.growth.histogram import Coded
 from holdfast.kernels.growth.nodes import CUT, END, FEATURE, LEFT, MISSING_LEFT, NONE, RIGHT, SET_START, START
 from holdfast.kernels.jit import inner, int64, kernel, uint64
 
 SURE_STEP = 1.79  # a Newton step up to this long never raises the loss: e^t - t - 1 <= t^2
-LONGEST_STEP = 30.0  # no leaf is surer than that: e^30 to one
+LONGEST_STEP = 30.0  # log odds of a leaf are at most 30
 
 
 @kernel
@@ -24,7 +24,7 @@ def leaf_sums(
     last: int,
     sums: FloatArray,
 ) -> None:
-    """Write what the rows of each leaf among some nodes add up to, (nodes, 4).
+    """Write the sums over the rows of each leaf among some nodes, (nodes, 4).
 
     Weights and repeats are empty if every row counts once.
     """
@@ -51,20 +51,21 @@ def leaf_sums(
 
 @kernel
 def add_upwards(fields: LongArray, sums: FloatArray) -> None:
-    """Add what every node holds, one line each, to all nodes above it."""
-    for node in range(len(fields) - 1, -1, -1):  # children stand after their parent
+    """Add the line of every node to all nodes above it."""
+    for node in range(len(fields) - 1, -1, -1):  # children come after their parent
         if fields[node, FEATURE] != NONE:
             for k in range(sums.shape[1]):
                 sums[node, k] += sums[fields[node, LEFT], k] + sums[fields[node, RIGHT], k]
 
 
 @inner
-def shortened(step: float) -> float:
-    """A step that lowers the loss for sure, where a Newton step of this length may not.
+def shorten_step(step: float) -> float:
+    """Return a step that surely lowers the loss, where a Newton step of this length may not.
 
     The third derivative of these losses is never larger than the second, so that the hessian grows by less
-    than e^t over a step t. A leaf of gradient G and hessian H then loses at most H (e^t - t - 1) - G t more.
-    That is below 0 up to t = G / H if this is at most SURE_STEP, and at 1 + log(G / H) if it is at least 1.
+    than e^t over a step t. A leaf with gradient G and hessian H then loses at most H (e^t - t - 1) - G t
+    more. That is below 0 up to t = G / H if this is at most SURE_STEP, and at 1 + log(G / H) if it is at
+    least 1.
     """
     return math.copysign(1.0 + math.log(abs(step)), step) if abs(step) > SURE_STEP else step
 
@@ -81,7 +82,7 @@ def check_steps(
     weight: FloatArray,
     value: FloatArray,
 ) -> None:
-    """Shorten the steps of leaves that would lose more by them, and those without a measure.
+    """Shorten the steps of leaves that would raise the loss, and those that are too long.
 
     `label` is the class whose score the tree moves, for the multinomial loss.
     """
@@ -99,7 +100,7 @@ def check_steps(
             else:
                 before = weight[row] * loss_at(loss, 0.0, y[row], score[row])
                 more += weight[row] * loss_at(loss, 0.0, y[row], score[row] + step) - before
-        value[node] = step if more < 0.0 else shortened(value[node])
+        value[node] = step if more < 0.0 else shorten_step(value[node])
 
 
 @kernel
@@ -115,9 +116,9 @@ def refine(
     l2: float,
     value: FloatArray,
 ) -> None:
-    """Take further Newton steps from the value of every leaf towards the one that loses least.
+    """Take further Newton steps from the value of every leaf towards its least loss.
 
-    A quadratic loss is lowest at the end of its Newton step, however long.
+    A quadratic loss is least at the end of its Newton step, however long.
     """
     for node in range(len(fields)):
         if fields[node, FEATURE] != NONE:
@@ -128,13 +129,13 @@ def refine(
                 row = rows[i]
                 moved = score[row] + value[node]
                 power = exp(exponent(loss, y[row], moved))
-                _excess, _rest, first, second = derived(loss, 0.0, y[row], moved, power)
+                _excess, _rest, first, second = loss_terms(loss, 0.0, y[row], moved, power)
                 first_sum += weight[row] * first
                 second_sum += weight[row] * second
             if second_sum <= 0.0:
                 break
             step = first_sum / second_sum
-            value[node] -= step if is_quadratic else shortened(step)
+            value[node] -= step if is_quadratic else shorten_step(step)
         if not is_quadratic:
             value[node] = max(min(value[node], LONGEST_STEP), -LONGEST_STEP)
 
@@ -155,7 +156,7 @@ def add_values(
 def add_routed(
     coded: Coded, fields: LongArray, in_set: BoolArray, rows: IntArray, value: FloatArray, score: FloatArray
 ) -> None:
-    """Add to the scores of rows that the tree did not learn from the value of the leaf that each reaches."""
+    """Add the value of the leaf that each row reaches to its score, for rows not used for training."""
     for i in range(len(rows)):
         row, node = rows[i], int64(0)
         while fields[node, FEATURE] != NONE:

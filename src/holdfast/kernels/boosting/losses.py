@@ -1,8 +1,8 @@
 """The losses of boosting, row by row: the loss at a score, and its first two derivatives there.
 
-To add one is to write its function, a number, and a line in `derived`, and one in `exponent` if it needs the
-exponential of something; `holdfast.ensembles.losses` gives it a name, a start and a link. No other kernel
-asks which loss it is.
+To add a loss, write its function, a number, a line in `loss_terms`, and one in `exponent` if it needs an
+exponential; `holdfast.ensembles.losses` gives it a name, a start and a link. No other kernel depends on which
+loss it is.
 """
 
 import math
@@ -10,18 +10,18 @@ from typing import NamedTuple
 
 from holdfast._arrays import ByteArray, FloatArray, IntArray
 from holdfast.kernels._numba import SHIFT, by_reference, power_of_two
-from holdfast.kernels.boosting.histogram import LEARNT, N_ROLES, greatest_in_block
+from holdfast.kernels.boosting.histogram import N_ROLES, TRAINING, summarize_block
 from holdfast.kernels.jit import inlined, inner, int64, kernel, uint64
 
 # From POISSON on, a loss needs an exponential.
 SQUARED, ABSOLUTE, HUBER, QUANTILE, POISSON, LOGISTIC, EXPONENTIAL, MULTINOMIAL = range(8)
-ROWS_PER_SUM = 2**13  # sums of floats are over such blocks, the same for any number of threads
+ROWS_PER_SUM = 2**13  # of a block over which floats are summed, the same for any number of threads
 LARGE_PRODUCT = 2.0**500
-HIGHEST = 500.0  # scores beyond it are as good as this one, and no exponential of it overflows
+HIGHEST = 500.0  # greater scores are clipped, so that no exponential overflows
 
 
-class Rows(NamedTuple):
-    """What is known of the rows besides their scores; the three that weigh are empty if all count once."""
+class LossRows(NamedTuple):
+    """The rows without their scores; the three arrays of weights are empty if all rows count once."""
 
     y: FloatArray  # the number, or the class
     weight: FloatArray
@@ -31,9 +31,9 @@ class Rows(NamedTuple):
 
 
 # -- each loss -----------------------------------------------------------------------------------------------
-# Its value, gradient and hessian, which is 1 where there is no second derivative. The value is in two parts:
-# of the first, from 0 to 1, the logarithm of one more is taken. That takes more time than all the rest, but
-# many rows can share one logarithm: that of their product.
+# Value, gradient and hessian, which is 1 if there is no second derivative. The value has two parts: it is
+# log(1 + first) + second, with the first from 0 to 1. The logarithm takes more time than all the rest, but
+# many rows can share one: that of their product.
 
 
 @inner
@@ -52,7 +52,7 @@ def absolute(y: float, score: float) -> tuple[float, float, float, float]:
 
 @inner
 def huber(alpha: float, y: float, score: float) -> tuple[float, float, float, float]:
-    """Half the squared error up to a residual of alpha, and linear from there on."""
+    """Half the squared error up to a residual of alpha, and linear beyond it."""
     residual = y - score
     size = abs(residual)
     if size <= alpha:
@@ -71,7 +71,7 @@ def quantile(alpha: float, y: float, score: float) -> tuple[float, float, float,
 
 @inner
 def poisson(y: float, score: float, rate: float) -> tuple[float, float, float, float]:
-    """Half the Poisson deviance, but for a constant; the rate is e^score."""
+    """Half the Poisson deviance up to a constant; the rate is e^score."""
     return 0.0, rate - y * score, rate - y, rate
 
 
@@ -90,7 +90,7 @@ def exponential(y: float, lost: float) -> tuple[float, float, float, float]:
 
 @inlined
 def exponent(loss: int, y: float, score: float) -> float:
-    """Of what a loss needs the exponential: all rows have theirs at once, before anything else."""
+    """Return the number whose exponential a loss needs; the exponentials of all rows are computed first."""
     if loss == LOGISTIC:
         power = -abs(score)
     elif loss == POISSON:
@@ -103,12 +103,12 @@ def exponent(loss: int, y: float, score: float) -> float:
 
 
 @inlined
-def derived(
+def loss_terms(
     loss: int, alpha: float, y: float, score: float, power: float
 ) -> tuple[float, float, float, float]:
-    """The loss of that number at a score, in two parts, its gradient and its hessian.
+    """Return the loss with this number at a score, in two parts, its gradient and its hessian.
 
-    `power` is e to the power of what `exponent` says.
+    `power` is the exponential of `exponent`.
     """
     if loss == LOGISTIC:
         return logistic(y, score, power)
@@ -126,28 +126,28 @@ def derived(
 
 
 @inner
-def joined(excess: float, rest: float) -> float:
-    """A loss of its two parts."""
+def total_loss(excess: float, rest: float) -> float:
+    """Return a loss from its two parts."""
     return math.log1p(excess) + rest if excess > 0.0 else rest
 
 
 @inner
 def loss_at(loss: int, alpha: float, y: float, score: float) -> float:
-    """The loss of that number at a score."""
+    """Return the loss with this number at a score."""
     power = exp(exponent(loss, y, score))
-    excess, rest, _gradient, _hessian = derived(loss, alpha, y, score, power)
-    return joined(excess, rest)
+    excess, rest, _gradient, _hessian = loss_terms(loss, alpha, y, score, power)
+    return total_loss(excess, rest)
 
 
 # -- all rows ------------------------------------------------------------------------------------------------
 
 
 @inner
-def derive_block(
+def compute_block(
     loss: int,
     alpha: float,
     first_alpha: float,
-    rows: Rows,
+    rows: LossRows,
     score: FloatArray,
     first: int,
     last: int,
@@ -156,11 +156,11 @@ def derive_block(
     lost: FloatArray,
     sums: FloatArray,
 ) -> None:
-    """The derivatives of a loss of one score."""
+    """Compute the derivatives of a loss with one score."""
     y, weight, role, keeps = rows.y, rows.weight, rows.role, len(lost) > 0
     shares_logarithm = len(weight) == 0 and not keeps and alpha == first_alpha
-    product, learnt = 1.0, 0.0
-    # Where the hessians will be stand the exponentials until then.
+    product, training_loss = 1.0, 0.0
+    # Until they are computed, `hessian` holds the exponentials.
     if loss >= POISSON:
         for row in range(first, last):
             hessian[row] = exponent(loss, y[row], score[row])
@@ -168,25 +168,29 @@ def derive_block(
             hessian[uint64(i)] = exp(hessian[uint64(i)])
     for row in range(first, last):
         power = hessian[row]
-        excess, rest, gradient[row], hessian[row] = derived(loss, alpha, y[row], score[row], power)
-        if shares_logarithm and role[row] == LEARNT:
-            learnt += rest
+        excess, rest, gradient[row], hessian[row] = loss_terms(loss, alpha, y[row], score[row], power)
+        if shares_logarithm and role[row] == TRAINING:
+            training_loss += rest
             product *= 1.0 + excess
             if product > LARGE_PRODUCT:
-                learnt += math.log(product)
+                training_loss += math.log(product)
                 product = 1.0
             continue
-        own = loss_at(loss, first_alpha, y[row], score[row]) if alpha != first_alpha else joined(excess, rest)
+        own = (
+            loss_at(loss, first_alpha, y[row], score[row])
+            if alpha != first_alpha
+            else total_loss(excess, rest)
+        )
         own *= weight[row] if len(weight) > 0 else 1.0
         if keeps:
             lost[row] = own
         sums[role[row]] += own
-    sums[LEARNT] += learnt + math.log(product)
+    sums[TRAINING] += training_loss + math.log(product)
 
 
 @inner
-def derive_classes(
-    rows: Rows,
+def compute_classes(
+    rows: LossRows,
     score: FloatArray,
     first: int,
     last: int,
@@ -195,7 +199,7 @@ def derive_classes(
     lost: FloatArray,
     sums: FloatArray,
 ) -> None:
-    """The derivatives of the multinomial loss, where each class has a score."""
+    """Compute the derivatives of the multinomial loss, where each class has a score."""
     n_classes = len(score)
     for row in range(first, last):
         highest, total, label = score[0, row], 0.0, int64(rows.y[row])
@@ -216,11 +220,11 @@ def derive_classes(
 
 
 @kernel
-def derive(
+def compute_derivatives(
     loss: int,
     alpha: float,
     first_alpha: float,
-    rows: Rows,
+    rows: LossRows,
     score: FloatArray,
     first: int,
     last: int,
@@ -230,11 +234,11 @@ def derive(
     sums: FloatArray,
     spread: FloatArray,
 ) -> None:
-    """Write gradient and hessian of the rows of some blocks, and of each the sums of the loss by role.
+    """Write gradient and hessian of the rows of some blocks, and the sums of the loss by role of each block.
 
     Scores are (classes, rows), with a single class but for the multinomial loss, where y is the class. For a
-    single one, `spread` gets what `greatest` finds. The loss itself is measured with the first alpha, so that
-    all rounds can be compared. `lost` gets weight times loss of every row, or is empty.
+    single one, `spread` gets the result of `summarize_blocks`. The loss itself is measured with the first
+    alpha, so that all rounds can be compared. `lost` gets weight times loss of every row, or is empty.
     """
     rows = by_reference(rows)
     for block in range(first, last):
@@ -243,33 +247,35 @@ def derive(
         for each in range(N_ROLES):
             own[each] = 0.0
         if loss == MULTINOMIAL:
-            derive_classes(rows, score, begin, end, gradient, hessian, lost, own)
+            compute_classes(rows, score, begin, end, gradient, hessian, lost, own)
             continue
         first_line, second_line = gradient[0], hessian[0]
-        derive_block(loss, alpha, first_alpha, rows, score[0], begin, end, first_line, second_line, lost, own)
+        compute_block(
+            loss, alpha, first_alpha, rows, score[0], begin, end, first_line, second_line, lost, own
+        )
         importance, repeats, role = rows.importance, rows.repeats, rows.role
-        greatest_in_block(first_line, second_line, importance, repeats, role, begin, end, spread[block])
+        summarize_block(first_line, second_line, importance, repeats, role, begin, end, spread[block])
 
 
 # -- The exponential function, several numbers at once -------------------------------------------------------
 
-LOWEST, HIGHEST_EXPONENT = -708.0, 709.0  # what is beyond them has no normal number
+LOWEST, HIGHEST_EXPONENT = -708.0, 709.0  # beyond them the result is no normal number
 PER_LOG_2 = 1.4426950408889634
 LOG_2_BEGIN, LOG_2_REST = 6.93145751953125e-1, 1.42860682030941723212e-6  # the first times 2^10 is exact
 
 
 @inlined
 def exp(x: float) -> float:
-    """e^x for x from LOWEST to HIGHEST, to the last digit or two.
+    """Return e^x for x from LOWEST to HIGHEST, accurate to the last digit or two.
 
-    The nearest power of two, and the series for what is left: up to 0.35, where 13 terms are enough.
+    The nearest power of two, and the Taylor series of the rest: up to 0.35, where 13 terms are enough.
     """
     shifted = x * PER_LOG_2 + SHIFT
     n_twos = shifted - SHIFT
     r = (x - n_twos * LOG_2_BEGIN) - n_twos * LOG_2_REST
     square = r * r
     fourth = square * square
-    # In pairs, which need not wait for each other.
+    # In pairs, which do not depend on each other.
     low = (1.0 + r) + square * (1 / 2 + r * (1 / 6))
     middle = (1 / 24 + r * (1 / 120)) + square * (1 / 720 + r * (1 / 5040))
     high = (1 / 40320 + r * (1 / 362880)) + square * (1 / 3628800 + r * (1 / 39916800))

@@ -5,20 +5,21 @@ from typing import NamedTuple
 
 from holdfast._arrays import FloatArray, LongArray, SignArray
 from holdfast.kernels.boosting.histogram import place_of_missing
-from holdfast.kernels.growth.categories import LEAST_ROWS, MOST_LISTED, QUESTION, is_chance, prior_weight
-from holdfast.kernels.growth.constraints import Paths
-from holdfast.kernels.growth.histogram import MISSING_CODE, Coded, sort_by
+from holdfast.kernels.growth.categories import LEAST_ROWS, MOST_LISTED, YES_NO, is_chance, prior_weight
+from holdfast.kernels.growth.constraints import AllowedFeatures
+from holdfast.kernels.growth.histogram import MISSING_CODE, Coded
+from holdfast.kernels.growth.sorting import sort_by
 from holdfast.kernels.growth.split import queue_columns, take_column
 from holdfast.kernels.jit import inner, int64, uint64
 
 NO_SPLIT = int64(-1)
-FORBIDDEN = int64(-2)  # instead of a side for missing values: the split is the best, but a limit rules it out
+FORBIDDEN = int64(-2)  # instead of a side for missing values: the split is best, but a limit excludes it
 # Two splits whose gains differ by less are tied, and the lower feature and threshold win.
 CLEARLY = 1.0 + 2.0**-40
 
 
-class Limits(NamedTuple):
-    """When growth ends."""
+class BoostingLimits(NamedTuple):
+    """Stopping rules of growth."""
 
     max_depth: int
     max_leaves: int
@@ -29,13 +30,13 @@ class Limits(NamedTuple):
     n_drawn: int  # features drawn per split; 0 for all of them
     best_first: int  # 1: the node with the greatest gain is split next; 0: depth first
     n_threads: int
-    rows_to_share: int  # a part has as many rows or more
-    cells_to_share: int  # a node with fewer rows times features, and bins, is counted by one thread
-    dispersion: float  # of gradients by chance, in units; 0: categories are searched exactly
+    rows_to_share: int  # least rows of a part
+    cells_to_share: int  # a node with fewer cells, rows times features plus bins, is counted by one thread
+    dispersion: float  # variance of gradients, in units; 0: categories are searched exactly
 
 
 class Best(NamedTuple):
-    """The best split so far: what its sides have is top / bottom."""
+    """The best split so far: the score of its sides is top / bottom."""
 
     top: float
     bottom: float
@@ -44,50 +45,50 @@ class Best(NamedTuple):
     missing_left: int  # or FORBIDDEN
 
 
-class Scratch(NamedTuple):
-    """Memory that every node uses again."""
+class BoostingScratch(NamedTuple):
+    """Memory that every node reuses."""
 
     order: LongArray  # (categories + 1,)
     place: FloatArray  # (categories + 1,)
-    queue: LongArray  # (features,) the features that wait to be drawn
+    queue: LongArray  # (features,) the features not yet drawn
     waiting: LongArray  # (128,) for sorting
 
 
-class Reach(NamedTuple):
-    """What guides the split of a node by one feature: see `kernels/growth/constraints.py`."""
+class FeatureConstraints(NamedTuple):
+    """Constraints on the split of a node by one feature: see `kernels/growth/constraints.py`."""
 
-    is_guided: bool
+    is_constrained: bool
     direction: int
     lowest: float  # bounds of the steps of the node and of all below it
     highest: float
-    whole: float  # what the node has by its best step
-    clipped: float  # what it has by the step within the bounds
+    whole: float  # score of the node by its best step
+    clipped_score: float  # score by the step within the bounds
     cost: float
 
 
 @inner
-def reached(sum_: float, below: float, step: float) -> float:
-    """What a side has by a step: G^2 / H by its best one."""
+def score_step(sum_: float, below: float, step: float) -> float:
+    """Return the score of a side by a step: G^2 / H for its best one."""
     return -(2.0 * sum_ + below * step) * step
 
 
 @inner
-def guided_sides(
-    reach: Reach, sum_left: float, below_left: float, sum_right: float, below_right: float
+def constrained_sides(
+    constraints: FeatureConstraints, sum_left: float, below_left: float, sum_right: float, below_right: float
 ) -> float:
-    """What two sides have by steps within the bounds, per cost; -1 if these are out of order, or the same.
+    """Return the score of two sides by clipped steps, per cost; -1 if their order is wrong, or both equal.
 
-    On the scale of a node without bounds, which has the same before the split.
+    On the scale of a node without bounds, which has the same score before the split.
     """
     if below_left <= 0.0 or below_right <= 0.0:
         return -1.0
     own_left, own_right = -sum_left / below_left, -sum_right / below_right
-    left = min(max(own_left, reach.lowest), reach.highest)
-    right = min(max(own_right, reach.lowest), reach.highest)
-    if (right - left) * reach.direction < 0.0 or (left == right and own_left != own_right):
+    left = min(max(own_left, constraints.lowest), constraints.highest)
+    right = min(max(own_right, constraints.lowest), constraints.highest)
+    if (right - left) * constraints.direction < 0.0 or (left == right and own_left != own_right):
         return -1.0
-    sides = reached(sum_left, below_left, left) + reached(sum_right, below_right, right)
-    return reach.whole + max(sides - reach.clipped, 0.0) / reach.cost
+    sides = score_step(sum_left, below_left, left) + score_step(sum_right, below_right, right)
+    return constraints.whole + max(sides - constraints.clipped_score, 0.0) / constraints.cost
 
 
 # -- The split of a node that lowers the loss most, between bins and between sets of categories --------------
@@ -95,30 +96,30 @@ def guided_sides(
 
 @inner
 def best_split(
-    limits: Limits,
+    limits: BoostingLimits,
     coded: Coded,
     histogram: LongArray,
     total: int,
     other: int,
     bits: int,
     seed: int,
-    scratch: Scratch,
-    paths: Paths,
+    scratch: BoostingScratch,
+    allowed: AllowedFeatures,
     lowest: float,
     highest: float,
     first: int,
     last: int,
 ) -> Best:
-    """The best split of a node over some features, or over drawn ones; its feature is -1 if there is none."""
+    """Return the best split of a node over some features, or drawn ones; its feature is -1 without any."""
     best = Best(0.0, 1.0, NO_SPLIT, int64(0), int64(0))
     n_varied, n_ready, n_least = int64(0), int64(0), limits.n_drawn
-    below, has_paths = float(other >> bits) + limits.l2, paths.is_set[0] > 0
-    whole = clipped = 0.0
+    below, is_limited_here = float(other >> bits) + limits.l2, allowed.is_set[0] > 0
+    whole = clipped_score = 0.0
     is_bound = lowest > -math.inf or highest < math.inf
-    if has_paths and below > 0.0:
+    if is_limited_here and below > 0.0:
         whole = float(total) * float(total) / below
-        clipped = reached(float(total), below, min(max(-float(total) / below, lowest), highest))
-    reach = Reach(False, int64(0), lowest, highest, whole, clipped, 1.0)
+        clipped_score = score_step(float(total), below, min(max(-float(total) / below, lowest), highest))
+    constraints = FeatureConstraints(False, int64(0), lowest, highest, whole, clipped_score, 1.0)
     for i in range(first, last):
         feature = int64(i)
         if limits.n_drawn > 0:
@@ -126,21 +127,25 @@ def best_split(
                 n_ready = queue_columns(coded.name_keys, seed, n_least, i, scratch.queue, scratch.waiting)
                 n_least *= 2
             feature = take_column(scratch.queue, int64(i), n_ready)
-        if has_paths:
-            if paths.is_closed[feature]:
+        if is_limited_here:
+            if allowed.is_excluded[feature]:
                 continue
-            direction = int64(paths.direction[feature]) if len(paths.direction) > 0 else int64(0)
-            cost = paths.cost[feature]
-            is_guided = is_bound or direction != 0 or cost != 1.0
-            reach = Reach(is_guided, direction, lowest, highest, whole, clipped, cost)
+            direction = int64(allowed.direction[feature]) if len(allowed.direction) > 0 else int64(0)
+            cost = allowed.cost[feature]
+            is_constrained = is_bound or direction != 0 or cost != 1.0
+            constraints = FeatureConstraints(
+                is_constrained, direction, lowest, highest, whole, clipped_score, cost
+            )
         before = best.top
         if coded.is_subset[feature]:
-            best = scan_sets(limits, reach, coded, histogram, total, other, bits, feature, scratch, best)
+            best = scan_sets(
+                limits, constraints, coded, histogram, total, other, bits, feature, scratch, best
+            )
         else:
             begin, n_codes = 2 * coded.start[feature], int64(coded.n_codes[feature])
-            if reach.is_guided:
-                best = scan_guided(
-                    limits, reach, histogram, begin, n_codes, total, other, bits, feature, best
+            if constraints.is_constrained:
+                best = scan_constrained(
+                    limits, constraints, histogram, begin, n_codes, total, other, bits, feature, best
                 )
             else:
                 best = scan_numbers(limits, histogram, begin, n_codes, total, other, bits, feature, best)
@@ -167,7 +172,7 @@ def is_varied(coded: Coded, histogram: LongArray, feature: int, other: int) -> b
 
 @inner
 def scan_numbers(
-    limits: Limits,
+    limits: BoostingLimits,
     histogram: LongArray,
     begin: int,
     n_codes: int,
@@ -177,7 +182,7 @@ def scan_numbers(
     feature: int,
     best: Best,
 ) -> Best:
-    """The better of the best split so far and those between the bins of a feature.
+    """Return the better of the best split so far and those between the bins of a feature.
 
     Missing values are tried on the right and, if there are any, on the left.
     """
@@ -202,7 +207,7 @@ def scan_numbers(
                 continue
             if rows - rows_left < min_rows:
                 break
-            # Sums of up to 2^23 rows are whole as floats, and so are their differences.
+            # Sums over up to 2^23 rows are exact as floats, and so are their differences.
             left, below = float(sum_left), float(other_left >> bits)
             right, below_left, below_right = sum_all - left, below + l2, below_all - below + l2
             own_top = left * left * below_right + right * right * below_left
@@ -220,9 +225,9 @@ def scan_numbers(
 
 
 @inner
-def scan_guided(
-    limits: Limits,
-    reach: Reach,
+def scan_constrained(
+    limits: BoostingLimits,
+    constraints: FeatureConstraints,
     histogram: LongArray,
     begin: int,
     n_codes: int,
@@ -232,7 +237,7 @@ def scan_guided(
     feature: int,
     best: Best,
 ) -> Best:
-    """The same as `scan_numbers` where something guides the split: a test in its loop took a seventh more."""
+    """Do the same with constraints: a test in the loop of `scan_numbers` took a seventh more time."""
     mask, l2 = (int64(1) << bits) - 1, limits.l2
     rows, least = other & mask, limits.min_hessian + l2
     at_missing = begin + 2 * MISSING_CODE
@@ -248,7 +253,9 @@ def scan_guided(
             if min(rows_left, rows - rows_left) < limits.min_rows:
                 continue
             below_left, below_right = float(other_left >> bits) + l2, float((other - other_left) >> bits) + l2
-            sides = guided_sides(reach, float(sum_left), below_left, float(total - sum_left), below_right)
+            sides = constrained_sides(
+                constraints, float(sum_left), below_left, float(total - sum_left), below_right
+            )
             ahead = sides * best.bottom
             is_tied = best.feature == feature and code < best.cut and ahead * CLEARLY > best.top
             if (ahead > best.top * CLEARLY or is_tied) and min(below_left, below_right) >= least:
@@ -263,7 +270,7 @@ def scan_guided(
 def arrange(
     coded: Coded, histogram: LongArray, feature: int, bits: int, order: LongArray, place: FloatArray
 ) -> int:
-    """Write the categories of the node in the order of the step that each would take; how many they are.
+    """Write the categories of the node in the order of the step that each would take; return their number.
 
     Missing values are one more category, the last code.
     """
@@ -275,7 +282,7 @@ def arrange(
         if histogram[begin + 2 * at + 1] == 0:
             continue
         gradient, hessian = float(histogram[begin + 2 * at]), float(histogram[begin + 2 * at + 1] >> bits)
-        # Without l2, whatever it is: the gain is convex in both sums, so that the best set is a prefix.
+        # Without l2: the gain is convex in both sums for any l2, so that the best set is a prefix.
         step = -gradient / hessian if hessian > 0.0 else 0.0
         i = n
         while i > 0 and place[i - 1] > step:
@@ -288,20 +295,20 @@ def arrange(
 
 @inner
 def scan_sets(
-    limits: Limits,
-    reach: Reach,
+    limits: BoostingLimits,
+    constraints: FeatureConstraints,
     coded: Coded,
     histogram: LongArray,
     total: int,
     other: int,
     bits: int,
     feature: int,
-    scratch: Scratch,
+    scratch: BoostingScratch,
     best: Best,
 ) -> Best:
-    """The better of the best split so far and the sets of categories of a feature."""
+    """Return the better of the best split so far and the sets of categories of a feature."""
     if is_shrunk(limits.dispersion, coded, feature):
-        return scan_shrunk(limits, reach, coded, histogram, total, other, bits, feature, scratch, best)
+        return scan_shrunk(limits, constraints, coded, histogram, total, other, bits, feature, scratch, best)
     order, begin = scratch.order, 2 * coded.start[feature]
     n = arrange(coded, histogram, feature, bits, order, scratch.place)
     sum_left = other_left = int64(0)
@@ -310,14 +317,14 @@ def scan_sets(
         sum_left += histogram[begin + 2 * order[i]]
         other_left += histogram[begin + 2 * order[i] + 1]
         own = consider_set(
-            limits, reach, total, other, bits, sum_left, other_left, feature, int64(i + 1), best
+            limits, constraints, total, other, bits, sum_left, other_left, feature, int64(i + 1), best
         )
         is_held_back = is_held_back or own.missing_left == FORBIDDEN
         best = best if own.missing_left == FORBIDDEN else own
     if not is_held_back or n > MOST_LISTED:
         return best
-    # A limit forbids the best of these sets, and then the best that it allows may be any other. A Gray code:
-    # each set differs from the one before by one category. The first category stays out.
+    # A limit excludes the best of these sets, and the best allowed one may be any other. A Gray code: each
+    # set differs from the one before by one category. The first category is never in it.
     sum_left = other_left = pattern = int64(0)
     for step in range(1, 1 << (n - 1)):
         bit = 0
@@ -327,25 +334,27 @@ def scan_sets(
         sign = 1 if pattern >> bit & 1 else -1
         sum_left += sign * histogram[begin + 2 * order[bit + 1]]
         other_left += sign * histogram[begin + 2 * order[bit + 1] + 1]
-        own = consider_set(limits, reach, total, other, bits, sum_left, other_left, feature, -pattern, best)
+        own = consider_set(
+            limits, constraints, total, other, bits, sum_left, other_left, feature, -pattern, best
+        )
         best = best if own.missing_left == FORBIDDEN else own
     return best
 
 
 @inner
 def scan_shrunk(
-    limits: Limits,
-    reach: Reach,
+    limits: BoostingLimits,
+    constraints: FeatureConstraints,
     coded: Coded,
     histogram: LongArray,
     total: int,
     other: int,
     bits: int,
     feature: int,
-    scratch: Scratch,
+    scratch: BoostingScratch,
     best: Best,
 ) -> Best:
-    """The better of the best split so far and the sets of many categories, by their shrunk means."""
+    """Return the better of the best split so far and the sets of many categories, by shrunk means."""
     order, place, left, other_left = scratch.order, scratch.place, 0.0, int64(0)
     n, n_groups, remains = arrange_shrunk(
         coded, histogram, feature, total, other, bits, limits.dispersion, order, place
@@ -358,10 +367,10 @@ def scan_shrunk(
         other_left += own
         left += float(own >> bits) * (total / hessian + place[order[i]] - remains)
         if place[order[i]] == place[order[i + 1]]:
-            continue  # one group, or two that nothing tells apart
+            continue  # the same group, or two with equal means
         right = float(total) - left
         own_best = consider_sums(
-            limits, reach, left, right, other, bits, other_left, feature, int64(i + 1), best
+            limits, constraints, left, right, other, bits, other_left, feature, int64(i + 1), best
         )
         best = best if own_best.missing_left == FORBIDDEN else own_best
     return best
@@ -369,8 +378,8 @@ def scan_shrunk(
 
 @inner
 def consider_set(
-    limits: Limits,
-    reach: Reach,
+    limits: BoostingLimits,
+    constraints: FeatureConstraints,
     total: int,
     other: int,
     bits: int,
@@ -380,15 +389,15 @@ def consider_set(
     cut: int,
     best: Best,
 ) -> Best:
-    """The better of the best split so far and one with these sums on its left; marked if it is forbidden."""
+    """Return the better of the best split so far and this one, marked FORBIDDEN if a limit excludes it."""
     left, right = float(sum_left), float(total - sum_left)
-    return consider_sums(limits, reach, left, right, other, bits, other_left, feature, cut, best)
+    return consider_sums(limits, constraints, left, right, other, bits, other_left, feature, cut, best)
 
 
 @inner
 def consider_sums(
-    limits: Limits,
-    reach: Reach,
+    limits: BoostingLimits,
+    constraints: FeatureConstraints,
     left: float,
     right: float,
     other: int,
@@ -398,12 +407,12 @@ def consider_sums(
     cut: int,
     best: Best,
 ) -> Best:
-    """The same with gradients that need not be whole."""
+    """Do the same with gradient sums that need not be whole."""
     mask, l2 = (int64(1) << bits) - 1, limits.l2
     below_left, below_right = float(other_left >> bits) + l2, float((other - other_left) >> bits) + l2
     top, bottom = left * left * below_right + right * right * below_left, below_left * below_right
-    if reach.is_guided:
-        top, bottom = guided_sides(reach, left, below_left, right, below_right), 1.0
+    if constraints.is_constrained:
+        top, bottom = constrained_sides(constraints, left, below_left, right, below_right), 1.0
     if not top * best.bottom > best.top * bottom * CLEARLY:
         return best
     side = int64(0)
@@ -417,21 +426,21 @@ def consider_sums(
 
 @inner
 def choose_set(
-    limits: Limits,
+    limits: BoostingLimits,
     coded: Coded,
     histogram: LongArray,
     total: int,
     other: int,
     bits: int,
     best: Best,
-    scratch: Scratch,
+    scratch: BoostingScratch,
     in_set: SignArray,
     begin: int,
 ) -> int:
-    """Mark which categories go left, from `begin` on; whether missing values do, or -1 if none was seen.
+    """Mark which categories go left, from `begin` on; return whether missing values do, -1 if there are none.
 
-    The first category of the node goes left, or the answer yes, so that the same split is always drawn the
-    same way. A category is marked 1 for left, 0 for right, -1 where the node did not see it.
+    The first category of the node goes left, or the value yes, so that equal splits are always written alike.
+    A category is marked 1 for left, 0 for right, -1 if it is absent from the node.
     """
     feature, order = best.feature, scratch.order
     if is_shrunk(limits.dispersion, coded, feature):
@@ -453,7 +462,7 @@ def choose_set(
         else:
             missing_left = int64(goes_left)
     turn = first < n_codes and in_set[begin + first] == 0
-    if coded.is_subset[feature] == QUESTION:
+    if coded.is_subset[feature] == YES_NO:
         if in_set[begin + 1] >= 0:
             turn = in_set[begin + 1] == 0
         elif first < n_codes:
@@ -470,12 +479,12 @@ def choose_set(
 # -- Columns with many categories in boosting ----------------------------------------------------------------
 
 
-class Groups(NamedTuple):
-    """The categories of a node in groups: each that is not rare, and the rare and missing ones together."""
+class BoostingGroups(NamedTuple):
+    """The categories of a node in groups: each frequent one, and the rare and missing ones together."""
 
     n: int
-    is_pooled: bool  # False: rare categories differ by more than chance, and each is a group
-    rare_excess: float  # gradient over the share by the hessian
+    is_pooled: bool  # False: rare categories differ by more than chance, and each is its own group
+    rare_excess: float  # gradient beyond the share of its hessian
     rare_hessian: float
     prior: float  # the hessian that the node's mean has in the mean of a group
 
@@ -488,7 +497,7 @@ def is_shrunk(dispersion: float, coded: Coded, feature: int) -> bool:
 
 @inner
 def place_of(coded: Coded, feature: int, code: int) -> int:
-    """Where the sums of a category stand in a histogram; missing values have the code after the last."""
+    """Return the place of a category's sums in a histogram; missing values have the code after the last."""
     if code == coded.n_codes[feature]:
         return place_of_missing(coded, feature)
     return int64(2 * (coded.start[feature] + code))
@@ -496,13 +505,13 @@ def place_of(coded: Coded, feature: int, code: int) -> int:
 
 @inner
 def is_rare(coded: Coded, feature: int, code: int, other: int, bits: int) -> bool:
-    """True of missing values and of categories with few rows, or none that can take a step."""
+    """True for missing values and for categories with few rows or without a hessian."""
     n_rows, hessian = other & ((int64(1) << bits) - 1), other >> bits
     return bool(code == coded.n_codes[feature] or n_rows < LEAST_ROWS or hessian <= 0)
 
 
 @inner
-def grouped(
+def group_categories(
     coded: Coded,
     histogram: LongArray,
     feature: int,
@@ -511,8 +520,8 @@ def grouped(
     bits: int,
     dispersion: float,
     order: LongArray,
-) -> tuple[int, Groups]:
-    """The number of categories that occur, which are written to `order`, and their groups."""
+) -> tuple[int, BoostingGroups]:
+    """Write the categories that occur to `order`; return their number, and their groups."""
     n_codes, hessian = int64(coded.n_codes[feature]), float(other >> bits)
     mean = total / hessian if hessian > 0.0 else 0.0
     n = n_full = n_rare = int64(0)
@@ -538,13 +547,13 @@ def grouped(
             n_full += 1
     is_pooled = False
     if n_rare > 0:
-        together = rare_excess * rare_excess / rare_hessian if rare_hessian > 0.0 else 0.0
-        is_pooled = rare_hessian <= 0.0 or is_chance(rare_spread - together, dispersion, n_rare)
+        join_parts = rare_excess * rare_excess / rare_hessian if rare_hessian > 0.0 else 0.0
+        is_pooled = rare_hessian <= 0.0 or is_chance(rare_spread - join_parts, dispersion, n_rare)
         if is_pooled:
-            rare_spread, rare_squares, n_rare = together, rare_hessian * rare_hessian, int64(1)
+            rare_spread, rare_squares, n_rare = join_parts, rare_hessian * rare_hessian, int64(1)
     n_groups = n_full + n_rare
     prior = prior_weight(hessian, spread + rare_spread, squares + rare_squares, dispersion, n_groups)
-    return n, Groups(n_groups, is_pooled, rare_excess, rare_hessian, prior)
+    return n, BoostingGroups(n_groups, is_pooled, rare_excess, rare_hessian, prior)
 
 
 @inner
@@ -559,11 +568,12 @@ def arrange_shrunk(
     order: LongArray,
     place: FloatArray,
 ) -> tuple[int, int, float]:
-    """Write the categories of the node in the order of the step that each is expected to take.
+    """Write the categories of the node in the order of their shrunk steps.
 
-    How many they and their groups are, and the mean of all shrunk deviations, which stand in `place`.
+    Return the numbers of categories and of groups, and the mean of all shrunk deviations, which are in
+    `place`.
     """
-    n, groups = grouped(coded, histogram, feature, total, other, bits, dispersion, order)
+    n, groups = group_categories(coded, histogram, feature, total, other, bits, dispersion, order)
     hessian, of_rare, remains = float(other >> bits), 0.0, 0.0
     mean = total / hessian if hessian > 0.0 else 0.0
     if groups.rare_hessian + groups.prior > 0.0:

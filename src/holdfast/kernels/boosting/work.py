@@ -1,4 +1,4 @@
-"""The works of a node, in parts that all threads take: dividing its rows, counting and searching features."""
+"""The jobs of a node in parts that all threads share: dividing its rows, counting and searching features."""
 
 import math
 from typing import NamedTuple
@@ -6,8 +6,8 @@ from typing import NamedTuple
 from holdfast._arrays import FloatArray, IntArray, LongArray, SignArray
 from holdfast.kernels._numba import add, give_way, read, write
 from holdfast.kernels.boosting.histogram import Gradients, Unpacked, count_block, pack, subtract
-from holdfast.kernels.boosting.search import Limits, Scratch, best_split
-from holdfast.kernels.growth.constraints import Guide, Paths
+from holdfast.kernels.boosting.search import BoostingLimits, BoostingScratch, best_split
+from holdfast.kernels.growth.constraints import AllowedFeatures, Constraints
 from holdfast.kernels.growth.histogram import Coded
 from holdfast.kernels.growth.nodes import (
     CUT,
@@ -22,66 +22,71 @@ from holdfast.kernels.growth.nodes import (
 )
 from holdfast.kernels.jit import inner, int64, uint64
 
-# The counters of a tree that is growing. A work is about a node, and about the other child of its parent if
-# that one is to be made from its parent's histogram; each has a slot for its own.
+# Counters of a growing tree. A job is about a node, and about the other child of its parent if that one's
+# histogram is made by subtraction; each has its own slot.
 N_NODES, N_LEAVES, N_OPEN, N_SET, N_FREE, FRESH = range(6)
 NODE, SLOT_OF_NODE, OTHER, SLOT_OF_OTHER, N_PARTS, GATHERS_LEFT = range(6, 12)
 N_COUNTERS = 12
-# The works that are done in parts; the first is the second for the root, whose gradients are packed before.
+# Jobs that are done in parts; PACK is GATHER for the root, whose gradients are packed first.
 PACK, GATHER, DIVIDE, PLACE, SEARCH = int64(0), int64(1), int64(2), int64(3), int64(4)
-# What a block of features found, for the node and for the other one.
+# The result of a block of features, for the node and for the other one.
 TOP, BOTTOM, BEST_FEATURE, BEST_CUT, BEST_SIDE = range(5)
-N_FOUND = 8  # a line of the cache
+N_FOUND = 8  # a cache line
 
 
-class Growing(NamedTuple):
+class BoostingBuffers(NamedTuple):
     """A tree while it grows: its nodes in the order in which they were made, and memory."""
 
     unpacked: Unpacked
     rows: IntArray  # in the order of the nodes
-    ordered: LongArray  # (rows,) gradients in the same order, of the node that is counted
+    ordered: LongArray  # (rows,) gradients in that order, of the node that is counted
     fields: LongArray  # (nodes, N_FIELDS)
     total: LongArray  # (nodes, 2) hessian and number of rows; gradient
     gain: FloatArray  # (nodes,)
     heap: LongArray
     counters: LongArray
-    free: LongArray  # slots of histograms that nobody holds
+    free: LongArray  # unused slots of histograms
     histograms: LongArray  # (slots, statistics)
     buffer: IntArray  # (2, rows)
     sides: SignArray  # (categories + 1,) of the set by which a node is divided
     notes: LongArray  # (parts, N_NOTES)
     found: FloatArray  # (2, blocks, N_FOUND)
-    queue: LongArray  # of parts that wait to be taken
-    scratch: Scratch  # each thread has its own
-    guide: Guide
-    guided: FloatArray  # (nodes, N_GUIDED), or of no nodes where nothing guides growth
-    paths: Paths
+    queue: LongArray  # of parts to be taken
+    scratch: BoostingScratch  # one per thread
+    constraints: Constraints
+    bounds: FloatArray  # (nodes, N_BOUNDS); no nodes if growth is unconstrained
+    allowed: AllowedFeatures
 
 
-# -- The works of a node, in parts that all threads take -----------------------------------------------------
-
-
-@inner
-def is_plain(limits: Limits, growing: Growing) -> bool:
-    """True if blocks of features can be searched apart: nothing is drawn, and nothing guides the splits."""
-    return bool(limits.n_drawn == 0 and not growing.guide.is_set)
+# -- The jobs of a node --------------------------------------------------------------------------------------
 
 
 @inner
-def can_split(limits: Limits, growing: Growing, at: int, bits: int) -> bool:
+def is_plain(limits: BoostingLimits, buffers: BoostingBuffers) -> bool:
+    """True if blocks of features can be searched separately: no drawn features and no constraints."""
+    return bool(limits.n_drawn == 0 and not buffers.constraints.is_set)
+
+
+@inner
+def can_split(limits: BoostingLimits, buffers: BoostingBuffers, at: int, bits: int) -> bool:
     """True if a node is worth searching."""
-    rows = growing.total[at, 0] & ((int64(1) << bits) - 1)
-    return bool(growing.fields[at, DEPTH] < limits.max_depth and rows >= 2 * limits.min_rows)
+    rows = buffers.total[at, 0] & ((int64(1) << bits) - 1)
+    return bool(buffers.fields[at, DEPTH] < limits.max_depth and rows >= 2 * limits.min_rows)
 
 
 @inner
 def search_block(
-    limits: Limits, coded: Coded, gradients: Gradients, growing: Growing, block: int, which: int
+    limits: BoostingLimits,
+    coded: Coded,
+    gradients: Gradients,
+    buffers: BoostingBuffers,
+    block: int,
+    which: int,
 ) -> None:
-    """Find the best split of the node, or of the other one, by the features of a block."""
-    node = growing.counters[NODE if which == 0 else OTHER]
-    histogram = growing.histograms[growing.counters[SLOT_OF_NODE if which == 0 else SLOT_OF_OTHER]]
-    other, total, bits = growing.total[node, 0], growing.total[node, 1], gradients.count_bits
+    """Find the best split of the node, or of the other one, among the features of a block."""
+    node = buffers.counters[NODE if which == 0 else OTHER]
+    histogram = buffers.histograms[buffers.counters[SLOT_OF_NODE if which == 0 else SLOT_OF_OTHER]]
+    other, total, bits = buffers.total[node, 0], buffers.total[node, 1], gradients.count_bits
     first, last = int64(4 * block), int64(min(4 * block + 4, coded.ranks.shape[0]))
     best = best_split(
         limits,
@@ -91,39 +96,39 @@ def search_block(
         other,
         bits,
         int64(0),
-        growing.scratch,
-        growing.paths,
+        buffers.scratch,
+        buffers.allowed,
         -math.inf,
         math.inf,
         first,
         last,
     )
-    own = growing.found[which, block]
+    own = buffers.found[which, block]
     own[TOP], own[BOTTOM], own[BEST_FEATURE] = best.top, best.bottom, best.feature
     own[BEST_CUT], own[BEST_SIDE] = best.cut, best.missing_left
 
 
 @inner
-def do_part(
-    limits: Limits, coded: Coded, gradients: Gradients, growing: Growing, work: int, part: int
+def run_part(
+    limits: BoostingLimits, coded: Coded, gradients: Gradients, buffers: BoostingBuffers, work: int, part: int
 ) -> None:
-    """Do a part of a work."""
-    fields, counters, rows, notes = growing.fields, growing.counters, growing.rows, growing.notes
+    """Do one part of a job."""
+    fields, counters, rows, notes = buffers.fields, buffers.counters, buffers.rows, buffers.notes
     node, n_parts = counters[NODE], counters[N_PARTS]
     if work <= GATHER:
         first, last = bounds_of_part(fields[node, START], fields[node, END], part, n_parts)
         if work == PACK:
-            pack(growing.unpacked, rows, first, last, gradients.packed)
-        gather(gradients, rows, first, last, growing.ordered, notes[part])
+            pack(buffers.unpacked, rows, first, last, gradients.packed)
+        gather(gradients, rows, first, last, buffers.ordered, notes[part])
     elif work == DIVIDE:
-        divide_part(coded, rows, growing.buffer, growing.sides, fields, node, part, n_parts, notes)
+        divide_part(coded, rows, buffers.buffer, buffers.sides, fields, node, part, n_parts, notes)
     elif work == PLACE:
         gathers_left = counters[GATHERS_LEFT] == 1
         place_part(
             gradients,
             rows,
-            growing.buffer,
-            growing.ordered,
+            buffers.buffer,
+            buffers.ordered,
             fields,
             node,
             part,
@@ -135,53 +140,53 @@ def do_part(
         first, last, histogram = (
             fields[node, START],
             fields[node, END],
-            growing.histograms[counters[SLOT_OF_NODE]],
+            buffers.histograms[counters[SLOT_OF_NODE]],
         )
-        count_block(coded, gradients, rows[first:last], growing.ordered[first:last], part, histogram)
+        count_block(coded, gradients, rows[first:last], buffers.ordered[first:last], part, histogram)
         other = counters[OTHER]
         if other != NONE:
-            subtract(coded, part, growing.histograms[counters[SLOT_OF_OTHER]], histogram)
-        if is_plain(limits, growing):
+            subtract(coded, part, buffers.histograms[counters[SLOT_OF_OTHER]], histogram)
+        if is_plain(limits, buffers):
             bits = gradients.count_bits
-            if can_split(limits, growing, node, bits):
-                search_block(limits, coded, gradients, growing, part, int64(0))
-            if other != NONE and can_split(limits, growing, other, bits):
-                search_block(limits, coded, gradients, growing, part, int64(1))
+            if can_split(limits, buffers, node, bits):
+                search_block(limits, coded, gradients, buffers, part, int64(0))
+            if other != NONE and can_split(limits, buffers, other, bits):
+                search_block(limits, coded, gradients, buffers, part, int64(1))
 
 
 @inner
-def do_all(
-    limits: Limits,
+def run_parts(
+    limits: BoostingLimits,
     coded: Coded,
     gradients: Gradients,
-    growing: Growing,
+    buffers: BoostingBuffers,
     work: int,
     n_parts: int,
     is_shared: bool,
 ) -> None:
-    """Do all parts of a work, if it is shared, with all threads that have time."""
-    queue = growing.queue
+    """Do all parts of a job; if it is shared, together with all threads that are idle."""
+    queue = buffers.queue
     if not is_shared:
         for part in range(n_parts):
-            do_part(limits, coded, gradients, growing, work, int64(part))
+            run_part(limits, coded, gradients, buffers, work, int64(part))
         return
-    offer(queue, work, n_parts)
-    part = take(queue)
+    publish_parts(queue, work, n_parts)
+    part = take_part(queue)
     while part >= 0:
-        do_part(limits, coded, gradients, growing, work, part)
+        run_part(limits, coded, gradients, buffers, work, part)
         add(queue, N_DONE, int64(1))
-        part = take(queue)
+        part = take_part(queue)
     wait_for_parts(queue, n_parts)
 
 
 @inner
-def help_out(limits: Limits, coded: Coded, gradients: Gradients, growing: Growing) -> None:
-    """Take parts of whatever work is offered until the tree is finished."""
-    queue, n_looks = growing.queue, 0
+def help_out(limits: BoostingLimits, coded: Coded, gradients: Gradients, buffers: BoostingBuffers) -> None:
+    """Take parts of any published job until the tree is finished."""
+    queue, n_looks = buffers.queue, 0
     while read(queue, IS_OVER) == 0:
-        part = take(queue)
+        part = take_part(queue)
         if part >= 0:
-            do_part(limits, coded, gradients, growing, read(queue, WORK), part)
+            run_part(limits, coded, gradients, buffers, read(queue, WORK), part)
             add(queue, N_DONE, int64(1))
             n_looks = 0
             continue
@@ -191,41 +196,41 @@ def help_out(limits: Limits, coded: Coded, gradients: Gradients, growing: Growin
 
 
 @inner
-def parts_of(limits: Limits, n_rows: int) -> int:
-    """In how many parts so many rows are worked on."""
+def parts_of(limits: BoostingLimits, n_rows: int) -> int:
+    """Return the number of parts for this many rows."""
     if limits.n_threads == 1:
         return int64(1)
     return max(min(n_rows // limits.rows_to_share, 2 * limits.n_threads, int64(MOST_PARTS)), int64(1))
 
 
-# -- Work in parts, which the threads of a run take one after the other --------------------------------------
+# -- The queue of parts --------------------------------------------------------------------------------------
 
-# The cells of a queue, on a line of the cache each.
+# The cells of a queue, each on its own cache line.
 N_WAITING, N_DONE, WORK, IS_OVER = int64(0), int64(8), int64(16), int64(24)
 N_CELLS = 32
-PATIENCE = 2_000  # looks before a thread lets another one have its processor
+PATIENCE = 2_000  # looks before a thread yields its processor
 
 
 @inner
-def offer(queue: LongArray, work: int, n_parts: int) -> None:
-    """Let any thread take parts of a work."""
+def publish_parts(queue: LongArray, work: int, n_parts: int) -> None:
+    """Publish the parts of a job for any thread to take."""
     write(queue, N_DONE, int64(0))
     write(queue, WORK, work)
     write(queue, N_WAITING, n_parts)
 
 
 @inner
-def take(queue: LongArray) -> int:
-    """The number of a part that nobody has taken; below 0 if there is none."""
+def take_part(queue: LongArray) -> int:
+    """Return the number of a part that is not taken; below 0 if there is none."""
     if read(queue, N_WAITING) <= 0:
         return int64(-1)
-    # Between the two another thread may have taken the last one.
+    # Between the two calls another thread may have taken the last one.
     return add(queue, N_WAITING, int64(-1)) - 1
 
 
 @inner
 def wait_for_parts(queue: LongArray, n_parts: int) -> None:
-    """Wait until all parts of the work are done."""
+    """Wait until all parts of the job are done."""
     n_looks = 0
     while read(queue, N_DONE) < n_parts:
         n_looks += 1
@@ -233,26 +238,26 @@ def wait_for_parts(queue: LongArray, n_parts: int) -> None:
             give_way()
 
 
-# -- Dividing the rows of a node, in parts that several threads take -----------------------------------------
+# -- Dividing the rows of a node -----------------------------------------------------------------------------
 
-# What is known of a part: how many of its rows go left, whether a value is missing, the two ranks next to the
-# threshold and a row with each, and the sums of the rows gathered.
+# Notes of a part: how many of its rows go left, whether a value is missing, the two ranks next to the
+# threshold with a row each, and the sums of the gathered rows.
 N_LEFT, ANY_MISSING, HIGHEST_LEFT, ROW_LEFT, LOWEST_RIGHT, ROW_RIGHT, HESSIANS, GRADIENT = range(8)
-N_NOTES = 8  # a line of the cache
+N_NOTES = 8  # a cache line
 MOST_PARTS = 64
 NO_RANK = (1 << 31) - 1  # above all ranks
 
 
 @inner
 def bounds_of_part(first: int, last: int, part: int, n_parts: int) -> tuple[int, int]:
-    """The rows of a part."""
+    """Return the rows of a part."""
     n_rows = last - first
     return first + n_rows * part // n_parts, first + n_rows * (part + 1) // n_parts
 
 
 @inner
 def first_with(ranks: IntArray, rows: IntArray, first: int, last: int, rank: int) -> int:
-    """The first of some rows that has the rank."""
+    """Return the first row of a range that has the rank."""
     for i in range(first, last):
         row = rows[uint64(i)]
         if ranks[uint64(row)] == rank:
@@ -274,8 +279,8 @@ def divide_numbers(
 ) -> None:
     """Write the rows of a part with a rank up to `cut` to `lefts`, the others to `rights`.
 
-    Without a branch in the loop, which would be guessed wrong every other time: a row is written to both
-    sides and kept on one. That took 2.2 ns a row where branches took 3 to 7.
+    Without a branch in the loop, which would be mispredicted every other time: a row is written to both sides
+    and kept on one. That took 2.2 ns per row, against 3 to 7 with branches.
     """
     n_left, all_ranks = uint64(0), int64(0)
     # A missing value has the rank -1: the lowest, or one more than any other as an unsigned number.
@@ -312,9 +317,9 @@ def divide_categories(
     rights: IntArray,
     note: LongArray,
 ) -> None:
-    """The same for a set of categories: `sides` has 1 for those that go left, missing values before them.
+    """Do the same for a set of categories: `sides` is 1 for those that go left, with missing values first.
 
-    One loop for both would take 3.6 ns a row here instead of 2.
+    One loop for both kinds took 3.6 ns per row here instead of 2.
     """
     n_left, all_ranks = uint64(0), int64(0)
     begin, end = uint64(first), uint64(last)
@@ -343,7 +348,7 @@ def divide_part(
     n_parts: int,
     notes: LongArray,
 ) -> None:
-    """Write the rows of a part of a node to the two sides; a single part leaves the left one where it was."""
+    """Write the rows of a part of a node to the two sides; a single part leaves the left one in place."""
     first, last = bounds_of_part(fields[node, START], fields[node, END], part, n_parts)
     feature, lefts = fields[node, FEATURE], rows if n_parts == 1 else buffer[1]
     ranks = coded.ranks[feature]
@@ -358,7 +363,7 @@ def divide_part(
 
 @inner
 def conclude(fields: LongArray, node: int, n_parts: int, notes: LongArray) -> int:
-    """How many rows go left; the rows next to the threshold, and whether any value was missing, are noted."""
+    """Return how many rows go left; note the rows next to the threshold, and whether values are missing."""
     n_left, highest_left, lowest_right, any_missing = int64(0), int64(-1), int64(NO_RANK), int64(0)
     fields[node, LAST_LEFT] = fields[node, FIRST_RIGHT] = NONE
     for part in range(n_parts):
@@ -379,7 +384,7 @@ def conclude(fields: LongArray, node: int, n_parts: int, notes: LongArray) -> in
 def gather(
     gradients: Gradients, rows: IntArray, first: int, last: int, ordered: LongArray, note: LongArray
 ) -> None:
-    """Put the gradients of some rows side by side, at the places of the rows, and add them up."""
+    """Copy the gradients of some rows side by side, in the places of the rows, and add them up."""
     sum_, other, is_repeated = int64(0), int64(0), len(gradients.repeats) > 0
     bits, packed, repeats = gradients.count_bits, gradients.packed, gradients.repeats
     for i in range(first, last):
@@ -397,7 +402,7 @@ def gather(
 
 @inner
 def move(origin: IntArray, first: int, n_rows: int, rows: IntArray, to: int) -> None:
-    """Write some rows to another place."""
+    """Copy some rows to another place."""
     begin, target = uint64(first), uint64(to)
     for i in range(n_rows):
         rows[target + uint64(i)] = origin[begin + uint64(i)]
@@ -416,7 +421,7 @@ def place_part(
     gathers_left: bool,
     notes: LongArray,
 ) -> None:
-    """Put the two sides of a part in their place, and gather the gradients of one side."""
+    """Move the two sides of a part to their places, and gather the gradients of one side."""
     start, end = fields[node, START], fields[node, END]
     first, last = bounds_of_part(start, end, part, n_parts)
     before, n_left, own = int64(0), int64(0), notes[part, N_LEFT]
@@ -436,7 +441,7 @@ def place_part(
 
 @inner
 def add_notes(notes: LongArray, n_parts: int, total: LongArray) -> None:
-    """Write what the gathered rows of all parts add up to."""
+    """Write the sums of the gathered rows of all parts."""
     total[0] = total[1] = 0
     for part in range(n_parts):
         total[0] += notes[part, HESSIANS]

@@ -1,4 +1,4 @@
-"""The sum of distances to the references, of the tree and of the trees one move away from it."""
+"""The sum of distances to the references, for the current tree and for trees one move away from it."""
 
 from typing import NamedTuple
 
@@ -9,11 +9,11 @@ from holdfast.kernels.consensus.problem import (
     LEAF,
     MOST_PATH,
     NO_PATH,
+    CandidateSplits,
     Grafts,
     Nodes,
     Points,
     Problem,
-    Questions,
     SideSums,
     add_row,
     clear_stats,
@@ -26,7 +26,7 @@ FAR = 1e300
 
 
 class Matching(NamedTuple):
-    """A matching with its prices, and memory for the search of a path."""
+    """A matching with its prices, and memory for shortest paths."""
 
     u: FloatArray  # (rows,)
     v: FloatArray  # (columns,)
@@ -39,7 +39,7 @@ class Matching(NamedTuple):
 
 @inner
 def clear(matching: Matching, n: int) -> None:
-    """No row has a column, and all prices are 0."""
+    """Clear the matching and set all prices to 0."""
     for i in range(n):
         matching.u[i] = matching.v[i] = 0.0
         matching.column[i] = matching.owner[i] = FREE
@@ -47,7 +47,7 @@ def clear(matching: Matching, n: int) -> None:
 
 @inner
 def complete(cost: FloatArray, n: int, matching: Matching) -> float:
-    """The least total cost of the first n rows and columns; every row without a column gets one."""
+    """Match every row that has no column; return the least total cost of the first n rows and columns."""
     u, v, column, owner = matching.u, matching.v, matching.column, matching.owner
     distance, via, done = matching.distance, matching.via, matching.done
     for start in range(n):
@@ -88,21 +88,21 @@ def complete(cost: FloatArray, n: int, matching: Matching) -> float:
     return total
 
 
-# -- From the questions of a subtree to the costs of its rules against all rules of the references -----------
+# -- The costs of the rules of a subtree against all rules of the references ---------------------------------
 
 UNIT = 2.0**30  # coordinates are multiples of its inverse
 
 
 @inner
 def move(costs: FloatArray, at: FloatArray, old: float, new: float) -> None:
-    """Add what it costs, against each rule, that a coordinate moves."""
+    """Add the change of cost against each rule when a coordinate moves."""
     for p in range(len(costs)):
         costs[p] += abs(new - at[p]) - abs(old - at[p])
 
 
 @inner
 def count_bits(word: int) -> int:
-    """How many bits of the word are set. No branches: the compiler counts several words at once."""
+    """Return the number of bits set in the word. No branches: the compiler vectorizes it."""
     pairs = word - ((word >> uint64(1)) & uint64(0x5555555555555555))
     fours = (pairs & uint64(0x3333333333333333)) + ((pairs >> uint64(2)) & uint64(0x3333333333333333))
     bytes_ = (fours + (fours >> uint64(4))) & uint64(0x0F0F0F0F0F0F0F0F)
@@ -113,9 +113,9 @@ def count_bits(word: int) -> int:
 
 @inner
 def remove(costs: FloatArray, allowed: KeyArray, removed: int, share: float) -> None:
-    """Add what it costs, against each rule, that these categories are no longer allowed: their share each.
+    """Add the change of cost against each rule when these categories are no longer allowed: a share each.
 
-    A rule that allows one of them is farther away from now on, one that does not is nearer.
+    A rule that allows one of them is farther away afterwards, one that does not is nearer.
     """
     n_removed = count_bits(removed)
     for p in range(len(costs)):
@@ -131,22 +131,22 @@ def copy_row(source: FloatArray, to: FloatArray) -> None:
 
 @inner
 def narrow(
-    questions: Questions, points: Points, q: int, goes_left: bool, box: FloatArray, costs: FloatArray
+    splits: CandidateSplits, points: Points, q: int, goes_left: bool, box: FloatArray, costs: FloatArray
 ) -> None:
-    """The point of a node, and its costs, become those of its child on one side of a question."""
-    f = questions.feature[q]
-    d = questions.coordinate[f]
-    if questions.n_categories[f] == 0:
-        cut = min(max(questions.cut[q], box[d]), box[d + 1])
+    """Turn the point and the costs of a node into those of its child on one side of a split."""
+    f = splits.feature[q]
+    d = splits.coordinate[f]
+    if splits.n_categories[f] == 0:
+        cut = min(max(splits.cut[q], box[d]), box[d + 1])
         d += goes_left
         move(costs, points.at[d], box[d], cut)
         box[d] = cut
         return
-    n_categories, word = questions.n_categories[f], questions.word[f]
+    n_categories, word = splits.n_categories[f], splits.word[f]
     for begin in range(0, n_categories, 64):
         removed = uint64(0)
         for c in range(begin, min(begin + 64, n_categories)):
-            if questions.goes_left[q, c] != goes_left and box[d + c] > 0.0:
+            if splits.goes_left[q, c] != goes_left and box[d + c] > 0.0:
                 removed |= uint64(1) << uint64(c - begin)
                 box[d + c] = 0.0
         if removed != 0:
@@ -155,9 +155,9 @@ def narrow(
 
 @inner
 def price_outcome(points: Points, n_features: int, stats: FloatArray, costs: FloatArray) -> None:
-    """Add what the outcome of a leaf costs; `stats` are its rows, its weight and the sums of its answers."""
+    """Add the cost of a leaf's outcome; `stats` are its rows, its weight and its target sums."""
     if stats[1] <= 0.0:
-        return  # no row reaches it: its value is not of these rows
+        return  # no row reaches it: its value is not estimated from these rows
     n_values = len(stats) - 2
     if not points.is_label:
         for s in range(n_values):
@@ -176,21 +176,21 @@ def price_outcome(points: Points, n_features: int, stats: FloatArray, costs: Flo
 
 
 @inner
-def weight_of(questions: Questions, points: Points, box: FloatArray) -> float:
-    """What the rule costs if it is matched with none."""
+def weight_of(splits: CandidateSplits, points: Points, box: FloatArray) -> float:
+    """Return the cost of the rule if it is unmatched."""
     total = 0.0
     if points.is_metric:
-        for d in range(questions.coordinate[len(questions.n_categories)]):
+        for d in range(splits.coordinate[len(splits.n_categories)]):
             total += abs(box[d] - points.whole[d])
         return total + points.outcome_weight / 2.0
-    for f in range(len(questions.n_categories)):
-        d, end = questions.coordinate[f], questions.coordinate[f + 1]
+    for f in range(len(splits.n_categories)):
+        d, end = splits.coordinate[f], splits.coordinate[f + 1]
         changed = False
         for place in range(d, end):
             changed |= box[place] != points.whole[place]
         if not changed:
             continue
-        if questions.n_categories[f] == 0:
+        if splits.n_categories[f] == 0:
             total += 2.0 * (box[d + 1] - box[d])
         else:
             for place in range(d, end):
@@ -200,7 +200,7 @@ def weight_of(questions: Questions, points: Points, box: FloatArray) -> float:
 
 @inner
 def price_subtree(
-    questions: Questions,
+    splits: CandidateSplits,
     points: Points,
     nodes: Nodes,
     stats: FloatArray,
@@ -209,35 +209,35 @@ def price_subtree(
     costs: FloatArray,
     weights: FloatArray,
 ) -> int:
-    """Fill costs[i] and weights[i] of the rules, from left to right, and return how many there are.
+    """Fill costs[i] and weights[i] of the rules, from left to right, and return their number.
 
-    Nodes are numbered in preorder from 0, whose entries of `boxes` and `node_costs` are filled; those of the
-    other nodes are filled here.
+    Nodes are numbered in preorder from 0, whose entries of `boxes` and `node_costs` are set by the caller;
+    those of the other nodes are filled here.
     """
-    n_features = questions.coordinate[len(questions.n_categories)]
+    n_features = splits.coordinate[len(splits.n_categories)]
     n_nodes, n_leaves, node = 1, 0, 0
     while node < n_nodes:
-        q = nodes.ask[node]
+        q = nodes.split[node]
         if q == LEAF:
             copy_row(node_costs[node], costs[n_leaves])
             price_outcome(points, n_features, stats[n_leaves], costs[n_leaves])
-            weights[n_leaves] = weight_of(questions, points, boxes[node])
+            weights[n_leaves] = weight_of(splits, points, boxes[node])
             n_leaves += 1
         else:
             for child in (node + 1, nodes.right[node]):
                 copy_row(boxes[node], boxes[child])
                 copy_row(node_costs[node], node_costs[child])
-                narrow(questions, points, q, child == node + 1, boxes[child], node_costs[child])
+                narrow(splits, points, q, child == node + 1, boxes[child], node_costs[child])
                 n_nodes += 1
         node += 1
     return n_leaves
 
 
-# -- The tree that the search stands at, and the memory for the moves that it tries --------------------------
+# -- The state of the search ---------------------------------------------------------------------------------
 
 
 class Current(NamedTuple):
-    """What is known of the tree that the search stands at."""
+    """The current tree of the search, with all that is derived from it."""
 
     nodes: Nodes
     n_leaves: LongArray  # (1,)
@@ -259,7 +259,7 @@ class Current(NamedTuple):
 
 
 class Candidate(NamedTuple):
-    """A subtree that may take the place of another, and its rules."""
+    """A subtree that may replace another, and its rules."""
 
     nodes: Nodes
     leaf_place: LongArray  # (nodes,) the number of each leaf
@@ -270,43 +270,43 @@ class Candidate(NamedTuple):
     weights: FloatArray  # (leaves,)
 
 
-class Grafted(NamedTuple):
-    """The sums of the leaves of grafts, as long as the same rows reach their place."""
+class GraftSums(NamedTuple):
+    """The leaf sums of grafts, valid while the same rows reach their place."""
 
     is_known: BoolArray  # (trees, nodes)
     stats: FloatArray  # (leaves of all grafts, 2 + values)
 
 
-class Scratch(NamedTuple):
+class ConsensusScratch(NamedTuple):
     """Memory for one matching, and for the moves at one node."""
 
     matrix: FloatArray  # (width, width)
     matching: Matching
     sums: SideSums
-    grafted: Grafted
+    graft_sums: GraftSums
     tree_bound: FloatArray  # (trees,)
-    bound: FloatArray  # (questions,)
+    bound: FloatArray  # (splits,)
     least: FloatArray  # (1,) the sum of distances after the best move so far
-    is_used: ByteArray  # (features,) those that are asked on a path
+    is_used: ByteArray  # (features,) 1 if used on a path
 
 
-class Work(NamedTuple):
-    """The tree, the move that is tried, the best move so far, and memory."""
+class SearchState(NamedTuple):
+    """The current tree, the move that is tried, the best move so far, and memory."""
 
     current: Current
     candidate: Candidate
     chosen: Nodes
-    scratch: Scratch
+    scratch: ConsensusScratch
 
 
 @inner
 def number_nodes(current: Current) -> None:
     """Fill the paths and the leaves of the nodes, and the number of leaves."""
-    ask, right = current.nodes.ask, current.nodes.right
+    split, right = current.nodes.split, current.nodes.right
     current.path[0] = 1
     n_nodes, n_leaves, node = 1, 0, 0
     while node < n_nodes:
-        if ask[node] == LEAF:
+        if split[node] == LEAF:
             current.first_leaf[node], current.end_leaf[node] = n_leaves, n_leaves + 1
             n_leaves += 1
         else:
@@ -317,7 +317,7 @@ def number_nodes(current: Current) -> None:
             n_nodes += 2
         node += 1
     for node in range(n_nodes - 1, -1, -1):
-        if ask[node] != LEAF:
+        if split[node] != LEAF:
             current.first_leaf[node] = current.first_leaf[node + 1]
             current.end_leaf[node] = current.end_leaf[right[node]]
     current.n_leaves[0] = n_leaves
@@ -331,7 +331,7 @@ def sort_rows(problem: Problem, current: Current, leaf_of_row: LongArray) -> Non
     for i in range(n_leaves + 1):
         start[i] = 0
     for row in range(len(rows.weight)):
-        leaf = current.first_leaf[leaf_reached(problem.questions, rows, current.nodes, 0, row)]
+        leaf = current.first_leaf[leaf_reached(problem.splits, rows, current.nodes, 0, row)]
         leaf_of_row[row] = leaf
         start[leaf + 1] += 1
         add_row(rows, row, current.stats[leaf])
@@ -347,48 +347,48 @@ def sort_rows(problem: Problem, current: Current, leaf_of_row: LongArray) -> Non
 
 
 @inner
-def is_held(held: LongArray, path: int) -> bool:
-    """True if the node of this path stays as it is."""
+def is_fixed(fixed: LongArray, path: int) -> bool:
+    """True if the node with this path must not change."""
     found = False
-    for each in held:
+    for each in fixed:
         found |= each == path
     return found
 
 
 @inner
-def forget_below(grafts: Grafts, grafted: Grafted, path: int) -> None:
-    """Other rows reach the places below that one from now on."""
+def forget_below(grafts: Grafts, graft_sums: GraftSums, path: int) -> None:
+    """Invalidate the sums of grafts below that path: other rows reach them now."""
     for r in range(len(grafts.path)):
         for node in range(grafts.path.shape[1]):
             above = grafts.path[r, node]
             while above > path:
                 above >>= 1
                 if above == path:
-                    grafted.is_known[r, node] = False
+                    graft_sums.is_known[r, node] = False
 
 
 @inner
 def copy_nodes(source: Nodes, top: int, n_nodes: int, to: Nodes) -> None:
-    """Copy a subtree, which becomes a tree of its own."""
+    """Copy a subtree as a tree of its own."""
     for i in range(n_nodes):
-        to.ask[i] = source.ask[top + i]
+        to.split[i] = source.split[top + i]
         to.right[i] = source.right[top + i] - top
 
 
 @inner
 def replace_nodes(nodes: Nodes, n_nodes: int, v: int, n_before: int, subtree: Nodes, n_after: int) -> None:
-    """Put a subtree of n_after nodes in the place of the one at v, which has n_before of them."""
+    """Put a subtree of n_after nodes in place of the n_before nodes at v."""
     shift = n_after - n_before
     after = v + n_before
     for k in range(n_nodes - after):
-        i = after + k if shift < 0 else n_nodes - 1 - k  # what is still needed is not written over
-        nodes.ask[i + shift] = nodes.ask[i]
+        i = after + k if shift < 0 else n_nodes - 1 - k  # overwrites nothing that is still needed
+        nodes.split[i + shift] = nodes.split[i]
         nodes.right[i + shift] = nodes.right[i] + shift
     for i in range(v):
         if nodes.right[i] > v:
             nodes.right[i] += shift
     for i in range(n_after):
-        nodes.ask[v + i] = subtree.ask[i]
+        nodes.split[v + i] = subtree.split[i]
         nodes.right[v + i] = subtree.right[i] + v
 
 
@@ -398,7 +398,7 @@ NO_BOUND = 1e300
 
 
 class Change(NamedTuple):
-    """The rules of the tree from `first` to `end` make room for `n_new` rules of a candidate."""
+    """The rules `first` to `end` of the tree are replaced by `n_new` rules of a candidate."""
 
     first: int
     end: int
@@ -409,14 +409,14 @@ class Change(NamedTuple):
 
 @inner
 def change_of(current: Current, v: int, n_new: int) -> Change:
-    """The change that puts so many rules in the place of those below node v."""
+    """Return the change that replaces the rules below node v by n_new rules."""
     first, end, n_before = current.first_leaf[v], current.end_leaf[v], current.n_leaves[0]
     return Change(first, end, n_new, n_before, n_before - (end - first) + n_new)
 
 
 @inner
 def no_change(current: Current) -> Change:
-    """The tree stays as it is."""
+    """Return the empty change."""
     return Change(0, 0, 0, current.n_leaves[0], current.n_leaves[0])
 
 
@@ -424,9 +424,9 @@ def no_change(current: Current) -> Change:
 def set_matrix(
     points: Points, r: int, current: Current, candidate: Candidate, change: Change, matrix: FloatArray
 ) -> int:
-    """The square matrix of costs against reference r after the change; returns its size.
+    """Fill the square matrix of costs against reference r after the change; return its size.
 
-    What is too many on one side is matched with "none", at the cost of its weight.
+    The surplus of one side is matched with "none", at the cost of its weight.
     """
     first, n_new, n_rules, m = change.first, change.n_new, change.n_rules, points.n_rules[r]
     gone = change.end - first
@@ -448,7 +448,9 @@ def set_matrix(
 
 
 @inner
-def settle_distances(points: Points, current: Current, candidate: Candidate, scratch: Scratch) -> None:
+def settle_distances(
+    points: Points, current: Current, candidate: Candidate, scratch: ConsensusScratch
+) -> None:
     """Match the tree with every reference; keep the distances, the prices and the matchings."""
     matching = scratch.matching
     for r in range(len(points.n_rules)):
@@ -466,9 +468,9 @@ def settle_distances(points: Points, current: Current, candidate: Candidate, scr
 
 @inner
 def bound_of(points: Points, r: int, current: Current, candidate: Candidate, change: Change) -> float:
-    """No more than the distance to reference r after the change.
+    """Return a lower bound of the distance to reference r after the change.
 
-    The prices of the reference's rules stay: what the new rules cost beyond them at least is what they pay.
+    The prices of the reference's rules stay: each new rule pays at least its least cost beyond them.
     """
     m = points.n_rules[r]
     if max(change.n_before, change.n_rules) > m:
@@ -489,7 +491,7 @@ def bound_of(points: Points, r: int, current: Current, candidate: Candidate, cha
 def bound_of_all(
     points: Points, current: Current, candidate: Candidate, change: Change, limit: float
 ) -> float:
-    """No more than the sum of the distances after the change; or some number above the limit."""
+    """Return a lower bound of the sum of the distances after the change; or a number above the limit."""
     total = 0.0
     for r in range(len(points.n_rules)):
         total += bound_of(points, r, current, candidate, change)
@@ -499,8 +501,8 @@ def bound_of_all(
 
 
 @inner
-def load_matching(current: Current, r: int, change: Change, size: int, scratch: Scratch) -> None:
-    """The matching with reference r, as far as it lasts: the new rules are matched with nothing yet."""
+def load_matching(current: Current, r: int, change: Change, size: int, scratch: ConsensusScratch) -> None:
+    """Load the matching with reference r as far as it remains valid: new rules are unmatched."""
     matching, shift = scratch.matching, change.end - change.first - change.n_new
     for j in range(size):
         matching.v[j] = current.v[r, j]
@@ -515,9 +517,14 @@ def load_matching(current: Current, r: int, change: Change, size: int, scratch: 
 
 @inner
 def distance_after(
-    points: Points, current: Current, candidate: Candidate, change: Change, limit: float, scratch: Scratch
+    points: Points,
+    current: Current,
+    candidate: Candidate,
+    change: Change,
+    limit: float,
+    scratch: ConsensusScratch,
 ) -> float:
-    """The sum of the distances after the change; or some number that is not below the limit."""
+    """Return the sum of the distances after the change; or a number that is not below the limit."""
     n_trees, rest = len(points.n_rules), 0.0
     for r in range(n_trees):
         bound = bound_of(points, r, current, candidate, change)

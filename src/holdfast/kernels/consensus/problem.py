@@ -1,102 +1,102 @@
-"""What the search for a central tree is given.
+"""The input of the search for a consensus tree, the fit of a subtree, and its constraints.
 
-Distances are sums of absolute differences. A rule is a point: the two ends of what it allows of every ranged
-feature, one coordinate for every category, and what its leaf predicts, each scaled so that the distance of
-two rules is the sum over the coordinates. All numbers are whole multiples of one small power of two, and none
-is large: sums of them are exact, so that nothing depends on their order.
+Distances are sums of absolute differences. A rule is a point: the two ends of its range of every numeric
+feature, one coordinate for every category, and the prediction of its leaf, each scaled so that the distance
+of two rules is the sum over the coordinates. All numbers are multiples of one small power of two, and none is
+large: their sums are exact, so that nothing depends on the order.
 """
 
 from typing import NamedTuple
 
 from holdfast._arrays import BoolArray, ByteArray, FloatArray, KeyArray, LongArray
-from holdfast.kernels.growth.constraints import Guide
+from holdfast.kernels.growth.constraints import Constraints
 from holdfast.kernels.jit import inner
 
 LEAF = -1
 NO_PATH = 0
-MOST_PATH = 2**61  # the path of a node further down has no number: NO_PATH
+MOST_PATH = 2**61  # deeper nodes have the path NO_PATH
 
 
-class Questions(NamedTuple):
-    """The questions that may be asked, in the order that breaks ties."""
+class CandidateSplits(NamedTuple):
+    """The splits that the search may use, in the order that breaks ties."""
 
-    feature: LongArray  # (questions,)
-    goes_left: BoolArray  # (questions, bins): by the bin of the row; the last bin of a feature is "missing"
-    last_bin: LongArray  # (questions,) of a range: bins up to it go left; -1 for a set
-    cut: FloatArray  # (questions,) of a range: where it is cut, as a coordinate
+    feature: LongArray  # (splits,)
+    goes_left: BoolArray  # (splits, bins): by the bin of the row; the last bin of a feature is "missing"
+    last_bin: LongArray  # (splits,) of a range: bins up to it go left; -1 for a set
+    cut: FloatArray  # (splits,) of a range: the threshold as a coordinate
     # Of every feature
-    first: LongArray  # (features + 1,) its questions are those from `first[f]` to `first[f + 1]`
+    first: LongArray  # (features + 1,) its splits are those from `first[f]` to `first[f + 1]`
     coordinate: LongArray  # (features + 1,) where its coordinates begin: low end and high end, or categories
     n_categories: LongArray  # (features,) 0 for a range
     n_bins: LongArray  # (features,) without the one for missing values
-    word: LongArray  # (features,) where the words begin that hold its categories, in Points.allowed
+    word: LongArray  # (features,) begin of its words of categories in Points.allowed
 
 
-class Rows(NamedTuple):
-    """What the tree is to fit: the rows as bins, and the teacher's answers."""
+class SearchRows(NamedTuple):
+    """The rows as bins, and the teacher's predictions as targets."""
 
     bin: LongArray  # (features, rows)
-    answer: FloatArray  # (rows, values) in units, times the weight: whole numbers
+    target: FloatArray  # (rows, values) the teacher's, in units, times the weight: whole numbers
     weight: FloatArray  # (rows,) whole numbers
-    times: FloatArray  # (rows,) how many rows a row stands for
+    repeats: FloatArray  # (rows,) how many rows it represents
 
 
 class Points(NamedTuple):
-    """The rules of the reference trees, each once."""
+    """The distinct rules of the reference trees."""
 
     at: FloatArray  # (coordinates, rules): those of the features, then those of the outcome
     allowed: KeyArray  # (words, rules): the categories that a rule allows, 64 to a word
-    weight: FloatArray  # (rules,) what a rule costs that is matched with none
+    weight: FloatArray  # (rules,) the cost of an unmatched rule
     rule: LongArray  # (trees, width): the rules of each tree
     n_rules: LongArray  # (trees,) how many there are
-    whole: FloatArray  # (coordinates,) the point of the rule that allows everything, without an outcome
-    is_metric: bool  # how a rule is weighed that is matched with none: as "metric" does it, or the paper
+    whole: FloatArray  # (coordinates,) the rule without conditions and without an outcome
+    is_metric: bool  # cost of unmatched rules as by "metric", or as by "paper"
     is_label: bool  # the outcome is one of the classes, not numbers
-    outcome_weight: float  # of an entirely different outcome
-    value_scale: float  # coordinates of an outcome per unit of the teacher's answers; of a label, that unit
+    outcome_weight: float  # cost of a completely different outcome
+    value_scale: float  # coordinates of an outcome per unit of the target; of a label, that unit
 
 
 class Nodes(NamedTuple):
     """A tree in preorder, from node 0: the left child of a node is the next one."""
 
-    ask: LongArray  # (nodes,) the question, or LEAF
+    split: LongArray  # (nodes,) the split, or LEAF
     right: LongArray  # (nodes,) the right child
 
 
 class Grafts(NamedTuple):
-    """Trees as nodes, to take subtrees from."""
+    """The trees whose subtrees may be grafted."""
 
-    ask: LongArray  # (trees, nodes): the question, or LEAF
+    split: LongArray  # (trees, nodes): the split, or LEAF
     right: LongArray  # (trees, nodes): the right child; the left one is the next node
     path: LongArray  # (trees, nodes): 1 at the root, 2 p and 2 p + 1 below p; NO_PATH where there is no node
     n_leaves: LongArray  # (trees, nodes): below the node
     is_first: BoolArray  # (trees, nodes): no earlier tree has the same subtree at the same place
-    place: LongArray  # (trees, nodes): where the sums of its leaves are, in Grafted
+    place: LongArray  # (trees, nodes): place of the sums of its leaves in GraftSums
 
 
 class Bounds(NamedTuple):
-    """What a tree must keep to."""
+    """The limits that a tree must keep to."""
 
-    most_leaves: int  # 0: the tree is measured, and does not move
+    most_leaves: int  # 0: the tree is measured only
     least_rows: float  # in a leaf
     most_loss: float  # sum of squared differences from the teacher
-    square_sum: float  # of the teacher's answers, weighted: the loss of a tree that explains nothing
-    unit: float  # of `Rows.answer`
+    square_sum: float  # weighted, of the target: the loss of a tree that explains nothing
+    unit: float  # of `SearchRows.target`
 
 
 class Problem(NamedTuple):
-    """All of it."""
+    """The complete input."""
 
-    questions: Questions
-    rows: Rows
+    splits: CandidateSplits
+    rows: SearchRows
     points: Points
     grafts: Grafts
     bounds: Bounds
-    held: LongArray  # paths of the nodes that stay as they are, and of all nodes above them
-    guide: Guide  # what may be asked where
+    fixed: LongArray  # paths of the fixed nodes, and of all nodes above them
+    constraints: Constraints  # on the features of a path
 
 
-# -- How well a tree fits the teacher's answers --------------------------------------------------------------
+# -- The fit of a tree to the teacher's predictions ----------------------------------------------------------
 
 
 class SideSums(NamedTuple):
@@ -110,28 +110,28 @@ class SideSums(NamedTuple):
 
 
 @inner
-def leaf_reached(questions: Questions, rows: Rows, nodes: Nodes, top: int, row: int) -> int:
-    """The leaf that a row reaches from a node."""
+def leaf_reached(splits: CandidateSplits, rows: SearchRows, nodes: Nodes, top: int, row: int) -> int:
+    """Return the leaf that a row reaches from a node."""
     node = top
-    while nodes.ask[node] != LEAF:
-        q = nodes.ask[node]
-        goes_left = questions.goes_left[q, rows.bin[questions.feature[q], row]]
+    while nodes.split[node] != LEAF:
+        q = nodes.split[node]
+        goes_left = splits.goes_left[q, rows.bin[splits.feature[q], row]]
         node = node + 1 if goes_left else nodes.right[node]
     return node
 
 
 @inner
-def add_row(rows: Rows, row: int, stats: FloatArray) -> None:
-    """Add a row to the rows, the weight and the sums of answers of a leaf."""
-    stats[0] += rows.times[row]
+def add_row(rows: SearchRows, row: int, stats: FloatArray) -> None:
+    """Add a row to the rows, the weight and the target sums of a leaf."""
+    stats[0] += rows.repeats[row]
     stats[1] += rows.weight[row]
     for s in range(len(stats) - 2):
-        stats[2 + s] += rows.answer[row, s]
+        stats[2 + s] += rows.target[row, s]
 
 
 @inner
 def leaf_explains(stats: FloatArray, unit: float) -> float:
-    """What one leaf explains of the sum of squares; nothing if it has no rows."""
+    """Return the part of the sum of squares that one leaf explains; 0 without rows."""
     squares = 0.0
     for s in range(2, len(stats)):
         total = stats[s] * unit
@@ -141,7 +141,7 @@ def leaf_explains(stats: FloatArray, unit: float) -> float:
 
 @inner
 def explained(stats: FloatArray, n_leaves: int, bounds: Bounds) -> float:
-    """What the leaves explain of the sum of squares; -1 if one of them has too few rows."""
+    """Return the part of the sum of squares that the leaves explain; -1 if one has too few rows."""
     total = 0.0
     for i in range(n_leaves):
         if stats[i, 0] < bounds.least_rows or stats[i, 1] <= 0.0:
@@ -160,7 +160,7 @@ def clear_stats(stats: FloatArray, n: int) -> None:
 
 @inner
 def add_stats(stats: FloatArray, more: FloatArray, first: int, n: int, sign: float) -> None:
-    """Add n entries, or take them away, from the entry `first` on."""
+    """Add n entries, or subtract them, from the entry `first` on."""
     for i in range(n):
         for s in range(more.shape[1]):
             stats[first + i, s] += sign * more[i, s]
@@ -168,13 +168,18 @@ def add_stats(stats: FloatArray, more: FloatArray, first: int, n: int, sign: flo
 
 @inner
 def fill_histograms(
-    questions: Questions, rows: Rows, chosen: LongArray, f: int, sides: tuple[int, int], sums: SideSums
+    splits: CandidateSplits,
+    rows: SearchRows,
+    chosen: LongArray,
+    f: int,
+    sides: tuple[int, int],
+    sums: SideSums,
 ) -> None:
-    """Sums by bin of a feature and by the leaf that a row reaches through the left child, and the right one.
+    """Sum by bin of a feature and by the leaf that a row reaches through the left child, and the right one.
 
-    Of a range the sums run on from bin to bin; the bin of missing values, the last, stands alone.
+    For a range the sums are cumulative; the bin of missing values, the last, is separate.
     """
-    on_left, on_right, n_bins = sums.on_left, sums.on_right, questions.n_bins[f]
+    on_left, on_right, n_bins = sums.on_left, sums.on_right, splits.n_bins[f]
     for b in range(n_bins + 1):
         clear_stats(on_left[b], sides[0])
         clear_stats(on_right[b], sides[1])
@@ -182,7 +187,7 @@ def fill_histograms(
         b = rows.bin[f, chosen[i]]
         add_row(rows, chosen[i], on_left[b, sums.leaf_left[i]])
         add_row(rows, chosen[i], on_right[b, sums.leaf_right[i]])
-    if questions.n_categories[f] == 0:
+    if splits.n_categories[f] == 0:
         for b in range(1, n_bins):
             add_stats(on_left[b], on_left[b - 1], 0, sides[0], 1.0)
             add_stats(on_right[b], on_right[b - 1], 0, sides[1], 1.0)
@@ -190,30 +195,30 @@ def fill_histograms(
 
 @inner
 def split_stats(
-    questions: Questions, q: int, sides: tuple[int, int], sums: SideSums, stats: FloatArray
+    splits: CandidateSplits, q: int, sides: tuple[int, int], sums: SideSums, stats: FloatArray
 ) -> None:
-    """The sums of all leaves below a node if it asks question q: those of the left child first."""
+    """Write the sums of all leaves below a node split by q, those of the left child first."""
     n_left, n_right = sides
-    n_bins, last = questions.n_bins[questions.feature[q]], questions.last_bin[q]
+    n_bins, last = splits.n_bins[splits.feature[q]], splits.last_bin[q]
     clear_stats(stats, n_left + n_right)
     add_stats(stats, sums.totals, n_left, n_right, 1.0)
     for b in range(n_bins + 1):
-        # Of a range the last bin that goes left has the sums of all before it.
-        counts = b == last if last >= 0 and b < n_bins else questions.goes_left[q, b]
+        # For a range the last bin that goes left holds the cumulative sums.
+        counts = b == last if last >= 0 and b < n_bins else splits.goes_left[q, b]
         if counts:
             add_stats(stats, sums.on_left[b], 0, n_left, 1.0)
             add_stats(stats, sums.on_right[b], n_left, n_right, -1.0)
 
 
-# -- Whether a subtree keeps to what may be asked where ------------------------------------------------------
+# -- Constraints on a subtree --------------------------------------------------------------------------------
 
 
 @inner
 def mark_path(problem: Problem, nodes: Nodes, at: int, is_used: ByteArray) -> int:
-    """Flag the features that are asked above a node of a tree; how many questions that takes."""
+    """Flag the features that are used above a node of a tree; return the number of splits above it."""
     node, depth = 0, 0
     while node != at:
-        is_used[problem.questions.feature[nodes.ask[node]]] = 1
+        is_used[problem.splits.feature[nodes.split[node]]] = 1
         depth += 1
         node = node + 1 if at < nodes.right[node] else nodes.right[node]
     return depth
@@ -221,36 +226,36 @@ def mark_path(problem: Problem, nodes: Nodes, at: int, is_used: ByteArray) -> in
 
 @inner
 def stand_together(problem: Problem, is_used: ByteArray) -> bool:
-    """True if the flagged features may stand on one path."""
-    guide, n_used, n_features = problem.guide, 0, len(is_used)
+    """True if the flagged features may be on one path."""
+    constraints, n_used, n_features = problem.constraints, 0, len(is_used)
     for f in range(n_features):
         n_used += is_used[f]
-    if n_used > guide.most_together:
+    if n_used > constraints.most_together:
         return False
-    if len(guide.groups) == 0:
+    if len(constraints.groups) == 0:
         return True
-    for g in range(len(guide.groups)):
+    for g in range(len(constraints.groups)):
         n_own = 0
         for f in range(n_features):
-            n_own += is_used[f] & guide.groups[g, f]
+            n_own += is_used[f] & constraints.groups[g, f]
         if n_own == n_used:
             return True
     return False
 
 
 @inner
-def may_ask(
+def is_allowed(
     problem: Problem, nodes: Nodes, v: int, subtree: Nodes, n_leaves: int, is_used: ByteArray
 ) -> bool:
-    """True if a subtree of so many leaves may take the place of node v of a tree."""
+    """True if a subtree with this many leaves may replace node v of a tree."""
     for node in range(2 * n_leaves - 1):
-        if subtree.ask[node] == LEAF:
+        if subtree.split[node] == LEAF:
             continue
         for f in range(len(is_used)):
             is_used[f] = 0
         depth = mark_path(problem, nodes, v, is_used) + mark_path(problem, subtree, node, is_used)
-        feature = problem.questions.feature[subtree.ask[node]]
-        if len(problem.guide.first_depth) > 0 and depth < problem.guide.first_depth[feature]:
+        feature = problem.splits.feature[subtree.split[node]]
+        if len(problem.constraints.first_depth) > 0 and depth < problem.constraints.first_depth[feature]:
             return False
         is_used[feature] = 1
         if not stand_together(problem, is_used):

@@ -1,16 +1,16 @@
 """The cheapest assignment of rows to columns, in integers: exact, and the same on every machine.
 
 Shortest augmenting paths. Every row takes one column; with more columns than rows some stay unowned. Prices
-of rows (u) and columns (v) keep cost - u - v >= 0, with equality where a row owns a column. No column may be
-dearer than `level`, and the columns that stay unowned must be exactly that dear. A virtual row of cost 0, as
-often as there are columns too many, would own them: it is never stored, only its price, which is -level.
+of rows (u) and columns (v) keep cost - u - v >= 0, with equality where a row owns a column. No column price
+exceeds `level`, and the columns that stay unowned have exactly that price. They would be owned by virtual
+rows of cost 0, one for each surplus column: these are not stored, only their price, which is -level.
 
-The innermost loops run over `width` columns, a multiple of AT_ONCE, so that the compiler's vector code has no
-rest to do one by one: the columns beyond the last are of cost PAD, and no path ever comes to them.
+The innermost loops run over `width` columns, a multiple of AT_ONCE, so that vectorized loops have no
+remainder: the columns beyond the last have the cost PAD, and no path reaches them.
 
-Nothing overflows if the costs times the number of columns lie within 2 ** 59. Where row i owns column j,
-v[k] - v[j] <= cost[i, k] - cost[i, j], so that no price of a column is further from 0 than twice the range
-of the costs: reduced costs, and all distances, stay far below PAD.
+Nothing overflows if the costs times the number of columns are within 2 ** 59. Where row i owns column j, v[k]
+- v[j] <= cost[i, k] - cost[i, j], so that no column price is further from 0 than twice the range of the
+costs: reduced costs, and all distances, stay far below PAD.
 """
 
 from typing import NamedTuple
@@ -21,19 +21,19 @@ from holdfast.kernels.jit import inner, int64
 FREE = int64(-1)
 PAD = int64(2**60)  # above all costs, prices and distances
 FAR = int64(2**61)  # beyond every distance
-CLOSED = int64(2**62)  # taken from the price of a column whose distance is final: nothing comes nearer
+CLOSED = int64(2**62)  # subtracted from the price of a column whose distance is final
 OWNED = int64(2**32)  # above all columns
-AT_ONCE = 16  # columns that one turn of the compiler's vector loops takes
+AT_ONCE = 16  # columns per iteration of a vectorized loop
 
 
 class Prices(NamedTuple):
-    """Memory for one assignment, used again for the next."""
+    """Memory for one assignment, reused for the next."""
 
     u: LongArray  # (rows,)
     v: LongArray  # (columns,) before the call: the lowest cost of each column
     owner: LongArray  # (columns,) the row that has the column, or FREE
     column: LongArray  # (rows,) the column that the row has
-    distance: LongArray  # (columns,) from the row that looks for a column; FAR once it is final
+    distance: LongArray  # (columns,) from the row without a column; FAR once it is final
     final: LongArray  # (columns,) the final distance
     via: LongArray  # (columns,) the row from which the column was reached; n_rows for the virtual row
     place: LongArray  # (columns,) its own number, + OWNED if a row has it
@@ -41,7 +41,7 @@ class Prices(NamedTuple):
 
 @inner
 def nth_smallest(numbers: LongArray, n: int, scratch: LongArray, count: int) -> int:
-    """The number at place n, counted from 0, of the first `count` numbers in order."""
+    """Return the n-th smallest, counted from 0, of the first `count` numbers."""
     for i in range(count):
         scratch[i] = numbers[i]
     low, high = int64(0), int64(count - 1)
@@ -68,14 +68,14 @@ def nth_smallest(numbers: LongArray, n: int, scratch: LongArray, count: int) -> 
 
 
 @inner
-def padded(m: int) -> int:
-    """The width for m columns."""
+def padded_width(m: int) -> int:
+    """Return the width for m columns."""
     return (m + AT_ONCE - 1) // AT_ONCE * AT_ONCE
 
 
 @inner
 def reduce_costs(cost: LongArray, m: int, prices: Prices) -> int:
-    """First prices of a matrix with m columns and no more rows, and a bound: no assignment costs less."""
+    """Set first prices for a matrix with m columns and no more rows; return a lower bound of the cost."""
     u, v, (n, width) = prices.u, prices.v, cost.shape
     level = nth_smallest(v, n - 1, prices.distance, m)
     bound = int64(0)
@@ -95,10 +95,10 @@ def reduce_costs(cost: LongArray, m: int, prices: Prices) -> int:
 
 @inner
 def assign(cost: LongArray, m: int, prices: Prices, stop: ByteArray) -> int:
-    """The lowest total cost of giving every row of a matrix with m columns a column of its own.
+    """Return the lowest total cost of giving every row of a matrix with m columns a column of its own.
 
-    Starts from the prices of `reduce_costs` and leaves the last ones, and in `column` the columns of the
-    rows. Ends with 0 once `stop[0]` is raised.
+    Starts from the prices of `reduce_costs`; leaves the final ones, and the columns of the rows in `column`.
+    Returns 0 once `stop[0]` is set.
     """
     u, v, owner, column, (n, width) = prices.u, prices.v, prices.owner, prices.column, cost.shape
     distance, final, via, place = prices.distance, prices.final, prices.via, prices.place
@@ -135,7 +135,7 @@ def assign(cost: LongArray, m: int, prices: Prices, stop: ByteArray) -> int:
             for j in range(width):
                 here = min(here, place[j] if distance[j] == lowest else FAR)
             if here < OWNED and v[here] == level and n_level == surplus:
-                # The virtual row owns it, and would take any other column for it.
+                # A virtual row owns it, and would take any other column for it.
                 way_out, virtual_distance = here, lowest
                 shift = lowest + level
                 lowest, here = FAR, FAR
@@ -153,7 +153,7 @@ def assign(cost: LongArray, m: int, prices: Prices, stop: ByteArray) -> int:
             here -= OWNED
             row, final[here], distance[here] = owner[here], lowest, FAR
             v[here] -= CLOSED
-        # What is nearer than the end pays for the difference.
+        # Update the prices of everything nearer than the end of the path.
         u[start] += lowest
         for j in range(m):
             if v[j] < -PAD:
@@ -166,7 +166,7 @@ def assign(cost: LongArray, m: int, prices: Prices, stop: ByteArray) -> int:
             row = via[here]
             if row == n:
                 owner[here], place[here] = FREE, here
-                here = way_out  # it takes the place of the way out among the unowned
+                here = way_out  # it replaces the way out among the unowned columns
             else:
                 owner[here], place[here] = row, here + OWNED
                 here, column[row] = column[row], here

@@ -4,25 +4,25 @@ from typing import NamedTuple
 
 from holdfast._arrays import ByteArray, LongArray
 from holdfast.kernels._numba import by_reference
-from holdfast.kernels.distance.assignment import PAD, Prices, assign, padded, reduce_costs
+from holdfast.kernels.distance.assignment import PAD, Prices, assign, padded_width, reduce_costs
 from holdfast.kernels.distance.rules import count_bits
 from holdfast.kernels.jit import inner, int64, kernel, uint64
 
 PAPER, COVER, METRIC = int64(0), int64(1), int64(2)
 
 
-# A step of a walk: its coordinate (-1: nothing is cut off), the stretch that its edge cuts off, 2 on the way
-# down and -2 on the way up, and the leaf that it reaches (counted over all trees; -1 for none).
+# A step of a walk: its coordinate (-1: none), the stretch that its edge cuts off, 2 on the way down and -2 on
+# the way up, and the leaf that it reaches (counted over all trees; -1 for none).
 COORDINATE, LOW, HIGH, SIGN, REACHES = range(5)
 
 
 class Packed(NamedTuple):
-    """Trees that are to be compared with each other."""
+    """Trees that are compared with each other, as arrays."""
 
     # Walks through the trees: one edge after another, down and up again.
     step_start: LongArray  # (trees + 1,)
     steps: LongArray  # (steps, 5): see below
-    # What each rule cuts off a range, by tree and coordinate: the leaves from `first` to `end` of the tree.
+    # The part of a range that each rule cuts off, by tree and coordinate, for leaves `first` to `end`.
     profile_place: LongArray  # (trees, coordinates, 3): first, end, and where they begin in `profile`
     profile: LongArray
     # The edges of each tree that cut off categories, by coordinate.
@@ -35,30 +35,30 @@ class Packed(NamedTuple):
     words: LongArray
     # Leaves.
     leaf_start: LongArray  # (trees + 1,)
-    cut: LongArray  # all that the rule cuts off
-    weight: LongArray  # its cost if it stays unmatched
+    cut: LongArray  # total length that the rule cuts off
+    weight: LongArray  # its cost if unmatched
     outcome: LongArray  # (leaves, values): the label; or numbers whose absolute differences add up
     label_cost: int  # cost of another label; -1 if outcomes are numbers
     n_labels: int
 
 
-class Scratch(NamedTuple):
-    """Memory that every pair uses again; a column stands for a rule of the larger tree."""
+class DistanceScratch(NamedTuple):
+    """Memory that every pair reuses; a column is a rule of the larger tree."""
 
     cost: LongArray  # (rows * columns,)
-    base: LongArray  # (columns,) what a column costs whatever the row
-    shared: LongArray  # (columns,) twice what its rule and that of the walk both cut off
+    base: LongArray  # (columns,) the part of a column's cost that is the same for all rows
+    shared: LongArray  # (columns,) twice the length that its rule and that of the walk both cut off
     values: LongArray  # (values, columns) its outcome
     spare: LongArray  # (labels,) how many more columns than rows have the label
 
 
 @inner
-def set_columns(packed: Packed, large: int, n: int, matching: int, scratch: Scratch) -> int:
-    """What the larger tree costs with all its rules unmatched; `base` has what matching one of them saves."""
+def set_columns(packed: Packed, large: int, n: int, matching: int, scratch: DistanceScratch) -> int:
+    """Return the cost of the larger tree with all rules unmatched; `base` gets the change by matching one."""
     base, values = scratch.base, scratch.values
     begin, end, total = packed.leaf_start[large], packed.leaf_start[large + 1], int64(0)
     is_weighed = n < end - begin and matching != COVER
-    for j in range(padded(end - begin)):
+    for j in range(padded_width(end - begin)):
         base[j], scratch.shared[j] = PAD, 0
         for k in range(len(values)):
             values[k, j] = 0
@@ -75,13 +75,12 @@ def set_columns(packed: Packed, large: int, n: int, matching: int, scratch: Scra
 
 @inner
 def fill_costs(
-    packed: Packed, small: int, large: int, scratch: Scratch, cost: LongArray, lowest: LongArray
+    packed: Packed, small: int, large: int, scratch: DistanceScratch, cost: LongArray, lowest: LongArray
 ) -> None:
-    """cost[i, j] = d(rule i of the smaller tree, rule j of the larger) + base[j]; lowest[j] = min over i.
+    """Write cost[i, j] = d(rule i of the smaller, rule j of the larger tree) + base[j], and its least.
 
-    Walks the smaller tree. `shared` follows the walk: a step touches only the leaves of the larger tree whose
-    rules cut something off along the same coordinate. The last step to a leaf is only made in its row of
-    costs.
+    Walks the smaller tree. `shared` follows the walk: a step changes only the leaves of the larger tree whose
+    rules cut off a part of the same coordinate. The last step to a leaf is made in its row of costs only.
     """
     base, values, (_, width) = scratch.base, scratch.values, cost.shape
     place, profile, outcome, label_cost = (
@@ -96,7 +95,7 @@ def fill_costs(
     for step in range(packed.step_start[small], packed.step_start[small + 1]):
         axis, leaf = steps[step, COORDINATE], steps[step, REACHES]
         low, high, sign = steps[step, LOW], steps[step, HIGH], steps[step, SIGN]
-        # Unsigned: the compiler need not think of indices from the end.
+        # Unsigned: no index counts from the end.
         first = end = offset = uint64(0)
         is_set = axis >= 0 and packed.category_length[axis] > 0
         if axis >= 0 and not is_set:
@@ -131,10 +130,10 @@ def fill_costs(
 
 
 @inner
-def guess_prices(packed: Packed, small: int, large: int, scratch: Scratch, lowest: LongArray) -> None:
-    """Make columns dearer whose label fewer columns than rows have: some rows will have to pay for another.
+def guess_prices(packed: Packed, small: int, large: int, scratch: DistanceScratch, lowest: LongArray) -> None:
+    """Raise the price of columns whose label more rows than columns have: some rows must take another label.
 
-    That raises the bound from 0.8 to 0.93 of the distance; an assignment would not be found any sooner.
+    That raises the bound from 0.8 to 0.93 of the distance; the assignment would not be faster.
     """
     spare, labels = scratch.spare, packed.outcome
     for k in range(packed.n_labels):
@@ -169,14 +168,14 @@ def measure(
     second: LongArray,
     matching: int,
     solve: bool,
-    scratch: Scratch,
+    scratch: DistanceScratch,
     prices: Prices,
     stop: ByteArray,
     out: LongArray,
 ) -> None:
-    """out[k] = distance in units of the trees first[k] and second[k]; or, unless `solve`, a lower bound.
+    """Write out[k] = distance in units of the trees first[k] and second[k]; without `solve`, a lower bound.
 
-    Costs, prices and assignment of the last pair stay in the scratch memory. Ends once `stop[0]` is raised.
+    Costs, prices and assignment of the last pair stay in the scratch memory. Ends once `stop[0]` is set.
     """
     packed, scratch, prices = by_reference(packed), by_reference(scratch), by_reference(prices)
     lowest = prices.v
@@ -188,12 +187,12 @@ def measure(
         m = packed.leaf_start[large + 1] - packed.leaf_start[large]
         if n > m:
             n, m, small, large = m, n, large, small
-        width = padded(m)
+        width = padded_width(m)
         cost = scratch.cost[: n * width].reshape((n, width))
         total = set_columns(packed, large, n, matching, scratch)
         fill_costs(packed, small, large, scratch, cost, lowest)
         if n < m and matching == COVER:
-            # A rule of the larger tree that is nobody's first choice is matched once more, with its nearest.
+            # A further rule of the larger tree is matched with the nearest rule of the smaller.
             for j in range(m):
                 total += lowest[j]
                 for i in range(n):

@@ -1,14 +1,14 @@
 """Trees laid out for the distance kernel.
 
 Going down an edge of a tree cuts something off: a stretch of a feature's range at its upper or its lower end,
-or some of its categories. What a rule cuts off along one *coordinate* (the upper end of age, say) is the
-union of the stretches of its edges, which follow one on another. So two rules differ by all that either cuts
-off, minus twice what both do:
+or some of its categories. What a rule cuts off along one *coordinate* (the upper end of age, for example) is
+the union of the stretches of its edges, which follow one after another. So two rules differ by all that
+either cuts off, minus twice what both do:
 
     d(p, q) = cut(p) + cut(q) - 2 * sum over edges e of p and f of q, on one coordinate, of |e and f|
 
-Lengths are integers: multiples of a unit, a power of two. Sums are exact in any order, equal costs are
-equal, and what was added can be taken away again.
+Lengths are integers: multiples of a unit, a power of two. Sums are exact in any order, equal costs are equal,
+and what was added can be subtracted again.
 """
 
 import math
@@ -23,13 +23,13 @@ UNDO = 1  # last bit of a step: leave the edge again
 
 
 class FeatureScales(NamedTuple):
-    """Of every feature: the range, and which coordinates are its own."""
+    """The range and the coordinates of every feature."""
 
     low: FloatArray
     high: FloatArray
     n_categories: LongArray  # 0 for a feature with a range
     category_length: LongArray  # in units; 0 for a feature with a range
-    coordinate: LongArray  # the first of its own: upper end, then lower end; or its categories. -1: not asked
+    coordinate: LongArray  # its first one: upper end, then lower end; or its categories. -1: unused
     unit: float  # how many units make 1
 
 
@@ -46,24 +46,24 @@ class Forest(NamedTuple):
 
 
 class Edges(NamedTuple):
-    """The edge from its parent into every node of a forest, by the number of the node."""
+    """The edge from its parent into every node of a forest, by node."""
 
     parent: LongArray  # -1 for a root
-    coordinate: LongArray  # -1 where nothing is cut off
-    low: LongArray  # where the stretch that is cut off begins; for categories, where their bits do in `words`
-    high: LongArray  # where it ends
-    length: LongArray  # of what is cut off
-    bound: FloatArray  # the end of the range that is left
-    restricts: BoolArray  # is less than the whole range, or set, left?
+    coordinate: LongArray  # -1 if nothing is cut off
+    low: LongArray  # begin of the stretch that is cut off; of categories, of their bits in `words`
+    high: LongArray  # end of the stretch
+    length: LongArray  # of the part that is cut off
+    bound: FloatArray  # end of the remaining range
+    restricts: BoolArray  # True if the remaining range, or set, is not the whole
     first_leaf: LongArray  # leaves of the tree below the node: first_leaf <= leaf < end_leaf
     end_leaf: LongArray
-    cut: LongArray  # all that is cut off on the way from the root
-    weight: LongArray  # of a rule that ends here, if it stays unmatched ("paper")
+    cut: LongArray  # total length cut off from the root to here
+    weight: LongArray  # cost of an unmatched rule that ends here ("paper")
     words: LongArray  # sets of categories, 64 bits to a word
 
 
-def no_edges(n_nodes: int, n_words: int) -> Edges:
-    """Room for the edges of a forest."""
+def allocate_edges(n_nodes: int, n_words: int) -> Edges:
+    """Allocate the edges of a forest."""
     numbers = np.zeros((7, n_nodes), np.int64)
     return Edges(
         parent=np.full(n_nodes, -1),
@@ -106,7 +106,7 @@ def lay_out(forest: Forest, scales: FeatureScales, edges: Edges) -> None:
                 elif scales.low[feature] < scales.high[feature]:
                     was_restricted = cut_range(forest, scales, edges, node, child, side)
                 edges.cut[child] = edges.cut[node] + edges.length[child]
-                # The width that is left: what is cut off an interval counts half at either end.
+                # The remaining width: a length cut off an interval counts half at either end.
                 edges.weight[child] = edges.weight[node] - double * edges.length[child]
                 if edges.restricts[child] and not was_restricted:
                     edges.weight[child] += int64(scales.unit)
@@ -119,14 +119,14 @@ def lay_out(forest: Forest, scales: FeatureScales, edges: Edges) -> None:
 
 @inner
 def cut_range(forest: Forest, scales: FeatureScales, edges: Edges, node: int, child: int, side: int) -> bool:
-    """Fill in the edge to a child that cuts off one end of a range; was the feature restricted before?"""
+    """Fill in an edge that cuts off one end of a range; return whether the feature was restricted before."""
     feature = forest.feature[node]
     lowest, highest, axis = scales.low[feature], scales.high[feature], scales.coordinate[feature]
     outer = highest if side == 0 else lowest
     above, opposite = nearest_edge(edges, node, axis + side), nearest_edge(edges, node, axis + 1 - side)
     before = edges.bound[above] if above >= 0 else outer
     limit = min(max(forest.threshold[node], lowest), highest)
-    if opposite >= 0:  # a threshold beyond the other end leaves nothing: an interval without length
+    if opposite >= 0:  # a threshold beyond the other end leaves an interval of length 0
         limit = max(limit, edges.bound[opposite]) if side == 0 else min(limit, edges.bound[opposite])
     after = min(before, limit) if side == 0 else max(before, limit)
     edges.coordinate[child], edges.bound[child], edges.restricts[child] = axis + side, after, after != outer
@@ -140,7 +140,7 @@ def cut_range(forest: Forest, scales: FeatureScales, edges: Edges, node: int, ch
 def cut_categories(
     forest: Forest, scales: FeatureScales, edges: Edges, node: int, child: int, side: int, first_word: int
 ) -> bool:
-    """Fill in the edge to a child that cuts off categories; was the feature restricted before?"""
+    """Fill in an edge that cuts off categories; return whether the feature was restricted before."""
     feature, words, was_restricted = forest.feature[node], edges.words, False
     axis, n_categories = scales.coordinate[feature], scales.n_categories[feature]
     for category in range(n_categories):
@@ -162,7 +162,7 @@ def cut_categories(
 
 @inner
 def nearest_edge(edges: Edges, node: int, coordinate: int) -> int:
-    """The nearest edge along the coordinate on the way from the node up to the root; -1 if there is none."""
+    """Return the nearest edge along the coordinate on the path from the node to the root, or -1."""
     while node >= 0 and edges.coordinate[node] != coordinate:
         node = edges.parent[node]
     return node
@@ -170,7 +170,7 @@ def nearest_edge(edges: Edges, node: int, coordinate: int) -> int:
 
 @inner
 def half_fraction(one: float, other: float, low: float, high: float, unit: float) -> int:
-    """Half of the fraction of the range between two of its numbers, in units."""
+    """Return half of the fraction of the range between two of its numbers, in units."""
     part, whole = abs(one - other), high - low
     if math.isinf(whole):
         part, whole = abs(one / 2 - other / 2), high / 2 - low / 2
@@ -179,7 +179,7 @@ def half_fraction(one: float, other: float, low: float, high: float, unit: float
 
 @inner
 def count_bits(word: int) -> int:
-    """How many bits of the word are set."""
+    """Return the number of bits set in the word."""
     n = int64(0)
     while word != 0:
         word &= word - 1
@@ -189,10 +189,9 @@ def count_bits(word: int) -> int:
 
 @kernel
 def walk(forest: Forest, edges: Edges, start: LongArray, steps: LongArray) -> None:
-    """steps = a walk through each tree, down every edge and up again: node * 2, + UNDO on the way up.
+    """Write a walk through each tree, down every edge and up again: node * 2, + UNDO on the way up.
 
-    Fills `start` with where each tree's walk begins, and, last, where they end. Two steps a node are room
-    enough.
+    Fills `start` with the begin of each tree's walk and, last, the end. Two steps per node are enough room.
     """
     n_steps = int64(0)
     for tree in range(len(start) - 1):
@@ -210,7 +209,7 @@ def walk(forest: Forest, edges: Edges, start: LongArray, steps: LongArray) -> No
 
 
 class Cuts(NamedTuple):
-    """The edges that cut something off a range, tree after tree in preorder."""
+    """The edges that cut off part of a range, tree after tree in preorder."""
 
     tree: LongArray
     coordinate: LongArray
@@ -221,9 +220,9 @@ class Cuts(NamedTuple):
 
 @kernel
 def place_profiles(cuts: Cuts, place: LongArray) -> int:
-    """Where the profile of each tree along each coordinate stands, and the length of all profiles.
+    """Place the profile of each tree along each coordinate; return the length of all profiles.
 
-    Fills place[tree, coordinate] with the first leaf that is cut, the last one + 1, and where they begin.
+    Fills place[tree, coordinate] with the first leaf that is cut, the last one + 1, and the begin.
     """
     tree, coordinate, first_leaf, end_leaf = cuts.tree, cuts.coordinate, cuts.first_leaf, cuts.end_leaf
     for edge in range(len(tree)):
@@ -241,8 +240,8 @@ def place_profiles(cuts: Cuts, place: LongArray) -> int:
 
 @kernel
 def lay_profiles(cuts: Cuts, place: LongArray, profile: LongArray) -> None:
-    """profile = what the rules of each tree cut off along each coordinate; 0 before, where nothing is."""
-    for edge in range(len(cuts.tree)):  # a deeper edge cuts off more, and comes later
+    """Write what the rules of each tree cut off along each coordinate to `profile`, which is 0 before."""
+    for edge in range(len(cuts.tree)):  # a deeper edge comes later and overwrites
         here = place[cuts.tree[edge], cuts.coordinate[edge]]
         for leaf in range(cuts.first_leaf[edge], cuts.end_leaf[edge]):
             profile[here[2] + leaf - here[0]] = cuts.high[edge]

@@ -2,12 +2,12 @@
 
 For two classes and for numbers the best set is a prefix of the categories in the order of their mean
 (Fisher; Breiman et al.), for every convex gain. With more classes, and for ratios of gains, all sets are
-tried while the categories are few (also where a minimum of rows or weight rules sets out), and the prefixes
-of their order along the first principal component of
-the class fractions (Coppersmith, Hong and Hosking) when they are many.
+tried if the categories are few (also if a minimum of rows or weight excludes sets), and otherwise the
+prefixes of their order along the first principal component of the class fractions (Coppersmith, Hong and
+Hosking).
 
-All of that is exact for the rows at hand. Of a column with many categories it finds what chance has made:
-see `shrinkage.py`.
+That is exact for the rows of the node. Among many categories the best set fits noise: their means are
+shrunk first, see the second part.
 """
 
 import math
@@ -18,7 +18,7 @@ import numpy as np
 from holdfast._arrays import FloatArray, LongArray, SignArray
 from holdfast.kernels.growth import many_classes as classes
 from holdfast.kernels.growth import two_statistics as two
-from holdfast.kernels.growth.constraints import guided_gain
+from holdfast.kernels.growth.constraints import constrained_gain
 from holdfast.kernels.growth.criteria import (
     Node,
     Plan,
@@ -29,17 +29,18 @@ from holdfast.kernels.growth.criteria import (
     is_allowed,
     weight_of,
 )
-from holdfast.kernels.growth.histogram import Coded, last_code, sort_by
+from holdfast.kernels.growth.histogram import Coded, last_code
 from holdfast.kernels.growth.many_classes import HEAD
+from holdfast.kernels.growth.sorting import sort_by
 from holdfast.kernels.growth.split import RIGHT, Scratch, Split, better
 from holdfast.kernels.jit import allocating, inner, int64
 
-QUESTION = 2  # in Coded.is_subset: the answer yes goes left
+YES_NO = 2  # in Coded.is_subset: a custom feature, whose value yes goes left
 
 
 @inner
 def list_present(plan: Plan, coded: Coded, feature: int, histogram: LongArray, order: LongArray) -> int:
-    """Write the codes that occur in the node, the missing one last; how many they are."""
+    """Write the codes that occur in the node, the missing one last; return their number."""
     n, n_weights = int64(0), max(plan.n_classes, 1)
     n_codes, last = int64(coded.n_codes[feature]), last_code(coded, feature, NO_SHIFT)
     for i in range(n_codes + 1):
@@ -56,7 +57,7 @@ def list_present(plan: Plan, coded: Coded, feature: int, histogram: LongArray, o
 @inner
 def lists_all(plan: Plan, n: int) -> bool:
     """True if every set of n categories is tried."""
-    # Of the sets that a rule allows, the best need not be a prefix.
+    # The best set that the limits allow need not be a prefix.
     is_limited = plan.min_rows > 1 or plan.min_weight > 0.0 or plan.is_rate > 0
     return n <= MOST_LISTED and (plan.n_classes > 2 or plan.is_normalised > 0 or is_limited)
 
@@ -72,7 +73,7 @@ def place_on_component(
     n: int,
     place: FloatArray,
 ) -> None:
-    """place[code] = the category's class fractions along their first principal component."""
+    """Write place[code] = the category's class fractions along their first principal component."""
     n_classes = plan.n_classes
     weight = 0.0
     for k in range(n_classes):
@@ -122,7 +123,7 @@ def arrange(
 def consider(
     plan: Plan, node: Node, total: LongArray, left: LongArray, feature: int, cut: int, best: Split
 ) -> Split:
-    """The better of the best split so far and the one that sends `left` to the left."""
+    """Return the better of the best split so far and the one that sends `left` to the left."""
     if plan.n_classes > 2:
         return classes.consider(plan, node, total, left, feature, cut, RIGHT, best)[1]
     units = weight_of(plan, left, HEAD)
@@ -141,7 +142,7 @@ def scan_prefixes(
     n: int,
     best: Split,
 ) -> Split:
-    """The best prefix of the n categories, for a numeric target or two classes: sums stay in registers."""
+    """Return the best prefix of the n categories, for a numeric target or two classes: sums in registers."""
     n_stats, start = plan.n_stats, int64(coded.start[feature])
     units = sum_ = rows = int64(0)
     for i in range(n - 1):
@@ -165,9 +166,9 @@ def scan_categories(
     scratch: Scratch,
     best: Split,
 ) -> tuple[Split, bool]:
-    """The best set of categories of the feature, and whether it takes several values.
+    """Return the best set of categories of the feature, and whether it takes several values.
 
-    Its `cut` is the length of the prefix, or, where all sets are tried, the bit pattern of the set.
+    Its `cut` is the length of the prefix, or, if all sets are tried, the bit pattern of the set.
     """
     order, left, n_stats = scratch.order, scratch.left, plan.n_stats
     n = list_present(plan, coded, feature, histogram, order)
@@ -189,7 +190,7 @@ def scan_categories(
                 left[k] += histogram[at + k]
             best = consider(plan, node, total, left, feature, int64(i + 1), best)
         return best, True
-    # A Gray code: each set differs from the one before by a single category. The first category stays out.
+    # A Gray code: each set differs from the one before by a single category. The first one is never in it.
     pattern = int64(0)
     for step in range(1, 1 << (n - 1)):
         bit = 0
@@ -207,10 +208,10 @@ def scan_categories(
 def choose_set(
     plan: Plan, total: LongArray, coded: Coded, feature: int, cut: int, histogram: LongArray, scratch: Scratch
 ) -> int:
-    """Mark in `in_set` which categories go left; whether missing values do, or -1 if none was seen.
+    """Mark in `in_set` which categories go left; return whether missing values do, -1 if there are none.
 
-    The first category of the node goes left, or the answer yes, so that the same split is always drawn the
-    same way. A category is marked 1 for left, 0 for right, -1 where the node did not see it.
+    The first category of the node goes left, or the value yes, so that equal splits are always written alike.
+    A category is marked 1 for left, 0 for right, -1 if it is absent from the node.
     """
     order, in_set = scratch.order, scratch.in_set
     n = list_present(plan, coded, feature, histogram, order)
@@ -235,10 +236,10 @@ def mark_sides(
     listed: bool,
     in_set: SignArray,
 ) -> int:
-    """Mark which of the n categories in their order go left; whether missing values do, -1 if none was seen.
+    """Mark which of the n categories in `order` go left; return whether missing values do, -1 without any.
 
-    They are a prefix as long as `cut`, or, if all sets are listed, those whose bit is in it. `first` is the
-    category that goes left.
+    They are a prefix of length `cut`, or, if all sets are listed, those whose bit is set in it. `first` is
+    the category that goes left.
     """
     last = last_code(coded, feature, NO_SHIFT)
     for code in range(coded.n_codes[feature]):
@@ -255,7 +256,7 @@ def mark_sides(
             seen = seen or order[i] == 1
             yes_left = yes_left or (order[i] == 1 and goes_left)
     turn = not first_left
-    if coded.is_subset[feature] == QUESTION:
+    if coded.is_subset[feature] == YES_NO:
         turn = not yes_left if seen else first_left
     if turn:
         for i in range(n):
@@ -269,19 +270,19 @@ def mark_sides(
 # -- Columns with many categories ----------------------------------------------------------------------------
 
 NO_SHIFT = int64(0)  # categories keep all bits of their codes
-MOST_LISTED = 9  # categories up to which all 255 sets are tried, and none is taken for chance
-LEAST_ROWS = 10  # of a category in a node: fewer are rare
-CLEAR = 2.0  # times the spread by chance: beyond it the mean of a rare category errs less than the pool's
-CLEARLY = 3.0  # standard errors more than that, and rare categories are not pooled
-ROUNDED = 1.0 + 1e-9  # no last digit decides
-LEAST_EXCESS = 0.01  # of the spread over that by chance: never less, so that some set is the best
+MOST_LISTED = 9  # categories up to which all (at most 255) sets are tried, without shrinkage
+LEAST_ROWS = 10  # of a category in a node; with fewer it is rare
+CLEAR = 2.0  # times the spread by chance: above it a rare category's own mean errs less than the pooled one
+CLEARLY = 3.0  # standard errors above that, rare categories are not pooled
+ROUNDED = 1.0 + 1e-9  # tolerance for rounding
+LEAST_EXCESS = 0.01  # lower limit of the excess spread, so that one set is the best
 
 
 class Groups(NamedTuple):
-    """The categories of a node in groups: each that is not rare, and the rare and missing ones together."""
+    """The categories of a node in groups: each frequent one, and the rare and missing ones together."""
 
     n: int
-    is_pooled: bool  # False: rare categories differ by more than chance, and each is a group
+    is_pooled: bool  # False: rare categories differ by more than chance, and each is its own group
     least_weight: float  # of a category that is not rare
     rare_weight: float
     prior: float  # the weight that the node's mean has in the mean of a group
@@ -289,7 +290,7 @@ class Groups(NamedTuple):
 
 @inner
 def place_of(plan: Plan, coded: Coded, feature: int, code: int) -> int:
-    """Where the statistics of a category stand in a histogram."""
+    """Return the place of a category's statistics in a histogram."""
     start: int = coded.start[feature]
     return (start + code) * plan.n_stats
 
@@ -302,7 +303,7 @@ def is_shrunk(row_weight: float, coded: Coded, feature: int) -> bool:
 
 @inner
 def variance_of(plan: Plan, total: LongArray, weight: float) -> float:
-    """Variance of the target in the node, per weight; of classes, summed over them: Gini impurity."""
+    """Return the variance of the target in the node, per weight; for classes the Gini impurity."""
     if plan.n_classes == 0:
         mean, square = float(total[1] / weight), float(total[2] * plan.square_unit / weight)
         return max(square - mean * mean, 0.0)
@@ -314,7 +315,7 @@ def variance_of(plan: Plan, total: LongArray, weight: float) -> float:
 
 @inner
 def squared_deviation(plan: Plan, total: LongArray, weight: float, stats: LongArray, at: int) -> float:
-    """How far the sums of a group are from what its weight says, squared, by that weight."""
+    """Return the squared deviation of a group's sums from those expected by its weight, by that weight."""
     own, squared = float(weight_of(plan, stats, at)), 0.0
     for k in range(max(plan.n_classes, 1)):
         which = k if plan.n_classes else 1
@@ -323,7 +324,7 @@ def squared_deviation(plan: Plan, total: LongArray, weight: float, stats: LongAr
 
 
 @inner
-def grouped(
+def group_categories(
     plan: Plan,
     coded: Coded,
     feature: int,
@@ -334,7 +335,7 @@ def grouped(
     place: FloatArray,
     rare: LongArray,
 ) -> Groups:
-    """The groups of the n categories in `order`; the sums of the rare ones are written to `rare`."""
+    """Group the n categories in `order`, and write the sums of the rare ones to `rare`."""
     row_weight = place[-1]
     weight, last = float(weight_of(plan, total, HEAD)), last_code(coded, feature, NO_SHIFT)
     chance = variance_of(plan, total, weight) * row_weight
@@ -358,10 +359,10 @@ def grouped(
             n_full += 1
     rare_weight, is_pooled = float(weight_of(plan, rare, HEAD)), False
     if n_rare > 0:
-        together = squared_deviation(plan, total, weight, rare, HEAD)
-        is_pooled = is_chance(rare_spread - together, chance, n_rare)
+        join_parts = squared_deviation(plan, total, weight, rare, HEAD)
+        is_pooled = is_chance(rare_spread - join_parts, chance, n_rare)
         if is_pooled:
-            rare_spread, rare_squares, n_rare = together, rare_weight * rare_weight, int64(1)
+            rare_spread, rare_squares, n_rare = join_parts, rare_weight * rare_weight, int64(1)
     n_groups = n_full + n_rare
     prior = prior_weight(weight, spread + rare_spread, squares + rare_squares, chance, n_groups)
     return Groups(n_groups, is_pooled, least_weight, rare_weight, prior)
@@ -375,7 +376,7 @@ def is_chance(spread: float, chance: float, n: int) -> bool:
 
 @inner
 def prior_weight(weight: float, spread: float, squares: float, chance: float, n: int) -> float:
-    """The weight of the node's mean in that of a group; of two groups there is no set to choose."""
+    """Return the weight of the node's mean in the mean of a group; 0 for two groups, which form one set."""
     if n < 3 or chance <= 0.0:
         return 0.0
     return (weight - squares / weight) / max(spread / chance - (n - 1), LEAST_EXCESS)
@@ -383,7 +384,7 @@ def prior_weight(weight: float, spread: float, squares: float, chance: float, n:
 
 @inner
 def is_rare(coded: Coded, feature: int, code: int, weight: float, groups: Groups) -> bool:
-    """True if a category stands with the missing values."""
+    """True if a category is pooled with the missing values."""
     return bool(
         groups.is_pooled and (weight < groups.least_weight or code == last_code(coded, feature, NO_SHIFT))
     )
@@ -402,7 +403,7 @@ def place_means(
     rare: LongArray,
     groups: Groups,
 ) -> None:
-    """place[code] = by how much the mean of a category is taken to deviate from the node's."""
+    """Write place[code] = the shrunk deviation of a category's mean from the node's."""
     mean = total[1] / float(weight_of(plan, total, HEAD))
     for i in range(n):
         at = place_of(plan, coded, feature, order[i])
@@ -425,9 +426,9 @@ def place_classes(
     rare: LongArray,
     groups: Groups,
 ) -> FloatArray:
-    """place[code] = the deviation of a category's class fractions along their first principal component.
+    """Write place[code] = the shrunk deviation of its class fractions along their first principal component.
 
-    By how much they are taken to deviate from the node's comes back, a line for each position in `order`.
+    Return these deviations from the node's fractions, a line for each position in `order`.
     """
     n_classes, weight = plan.n_classes, float(weight_of(plan, total, HEAD))
     covariance, deviation = np.zeros((n_classes, n_classes)), np.empty((n, n_classes))
@@ -463,8 +464,8 @@ def arrange_shrunk(
     place: FloatArray,
     rare: LongArray,
 ) -> int:
-    """Sort the categories so that good sets are prefixes; how many groups they are."""
-    groups = grouped(plan, coded, feature, histogram, total, order, n, place, rare)
+    """Sort the categories so that good sets are prefixes; return the number of groups."""
+    groups = group_categories(plan, coded, feature, histogram, total, order, n, place, rare)
     if plan.n_classes > 2:
         place_classes(plan, coded, feature, histogram, total, order, n, place, rare, groups)
     else:
@@ -475,7 +476,7 @@ def arrange_shrunk(
 
 @allocating
 def first_component(covariance: FloatArray, scratch: FloatArray) -> FloatArray:
-    """The axis of greatest variance, by the power method from the class that varies most."""
+    """Return the axis of greatest variance, by the power method from the class that varies most."""
     n = len(covariance)
     axis = np.zeros(n)
     widest = 0
@@ -510,10 +511,10 @@ def scan_means(
     place: FloatArray,
     best: Split,
 ) -> Split:
-    """The best prefix of the n categories by their shrunk means, for a numeric target or two classes.
+    """Return the best prefix of the n categories by their shrunk means, for numbers or two classes.
 
-    Shrunk deviations need not add up to 0. What remains is spread evenly over the weight, so that the two
-    sides of a split add up to the node.
+    Shrunk deviations need not sum to 0. The remainder is spread evenly over the weight, so that the two sides
+    of a split sum to the node.
     """
     n_stats, whole, remains = plan.n_stats, float(node.total), 0.0
     for i in range(n):
@@ -529,14 +530,14 @@ def scan_means(
         rows += histogram[at + n_stats - 1]
         shrunk_sum += own * (whole / node.weight + (place[order[i]] - remains))
         if place[order[i]] == place[order[i + 1]]:
-            continue  # one group, or two that nothing tells apart
+            continue  # the same group, or two with equal means
         if is_allowed(plan, node, rows if plan.counts_apart else units, units, sum_):
             left, right, in_left = float(units), float(node.units - units), shrunk_sum
             if plan.n_classes == 2:
                 in_left = min(max(in_left, 0.0, whole - right), left, whole)
             gain = gain_of_two(plan, node, left, in_left, right, whole - in_left)
-            if node.is_guided:
-                gain = guided_gain(plan, node, gain, left, in_left, right, whole - in_left)
+            if node.is_constrained:
+                gain = constrained_gain(plan, node, gain, left, in_left, right, whole - in_left)
             if gain >= 0.0:
                 improvement = improvement_of(plan, node, gain, left, right)
                 best = better(best, improvement, gain / node.cost, feature, int64(i + 1), RIGHT)
@@ -558,7 +559,7 @@ def scan_fractions(
     groups: Groups,
     best: Split,
 ) -> Split:
-    """The same for three classes or more, by their shrunk fractions."""
+    """Return the best prefix by shrunk class fractions, for three classes or more."""
     n_classes, listed = plan.n_classes, order[:n].copy()
     deviation = place_classes(plan, coded, feature, histogram, total, order, n, place, rare, groups)
     at_place = np.empty(len(place), np.int64)  # the line of each category
@@ -591,10 +592,12 @@ def scan_fractions(
             of_left = class_impurity(plan.formula, weight_left, of_left)
             of_right = class_impurity(plan.formula, weight_right, of_right)
             gain = max(node.impurity - (of_left + of_right), 0.0)
-            if node.is_guided:
+            if node.is_constrained:
                 of_class = float(total[plan.outcome])
                 in_left = min(max(left[plan.outcome], 0.0), of_class)
-                gain = guided_gain(plan, node, gain, weight_left, in_left, weight_right, of_class - in_left)
+                gain = constrained_gain(
+                    plan, node, gain, weight_left, in_left, weight_right, of_class - in_left
+                )
             if gain >= 0.0:
                 improvement = improvement_of(plan, node, gain, weight_left, weight_right)
                 best = better(best, improvement, gain / node.cost, feature, int64(i + 1), RIGHT)
@@ -615,8 +618,8 @@ def scan_shrunk(
     rare: LongArray,
     best: Split,
 ) -> tuple[Split, bool]:
-    """The best prefix of the n categories by their shrunk means, and whether there are groups to part."""
-    groups = grouped(plan, coded, feature, histogram, total, order, n, place, rare)
+    """Return the best prefix of the n categories by their shrunk means, and whether there are two groups."""
+    groups = group_categories(plan, coded, feature, histogram, total, order, n, place, rare)
     if groups.n < 2:
         return best, False
     if plan.n_classes > 2:

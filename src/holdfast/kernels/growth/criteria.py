@@ -1,13 +1,13 @@
-"""What a split gains: functions of additive sufficient statistics, and one scan serves every criterion.
+"""The gain of a split: criteria as functions of additive sufficient statistics, so that one scan serves all.
 
-A node, or one side of a split, is a short vector of integers. With classes it holds the weight of each
-class; with a numeric target, the weight and the weighted sums of the target and of its square, which only
-bounds use. Where rows and weights differ, the number of rows follows at the end. Integers add up exactly
-in any order, so that a histogram minus another is exact, equal splits gain the same to the last bit, and
+A node, or one side of a split, is a short vector of integers. For classes it holds the weight of each class;
+for a numeric target the weight and the weighted sums of the target and of its square, which only bounds use.
+Where rows and weights differ, the number of rows follows at the end. Sums of integers are exact in any
+order, so that the difference of two histograms is exact, equal splits have equal gains to the last bit, and
 nothing depends on threads or chunks.
 
 Gains are in units of weight times impurity: impurity of the node minus that of its two sides. The formulas of
-the criteria stand first, one branch each. All other kernels go by the properties in `Plan`, which
+the criteria come first, one branch each; all other kernels use the properties in `Plan`, which
 `growth/rules.py` declares. A gain must be convex in the statistics: bounds rely on it.
 """
 
@@ -17,24 +17,25 @@ from typing import NamedTuple
 from holdfast._arrays import LongArray
 from holdfast.kernels.jit import inlined, inner, int64
 
-# Improvements are gains in so many parts of the node's impurity, rounded to integers: two splits that differ
-# by less are tied. Then the feature whose name comes first wins, and its lowest threshold; where features are
-# drawn, the one drawn first. Rounding errors of the gain lie far below a part.
+GINI, ENTROPY, MISCLASSIFICATION, SQUARED_ERROR, POISSON, PINBALL = range(6)  # formulas
+# An improvement is a gain in these parts of the node's impurity, rounded to an integer: splits that differ by
+# less are tied. Then the feature whose name comes first wins, and its lowest threshold; of drawn features the
+# one drawn first. Rounding errors of the gain lie far below a part.
 PARTS = 2.0**36
-# A ratio means nothing where one side weighs next to nothing: rounding would decide it.
+# A ratio is meaningless if one side has almost no weight: rounding would decide it.
 LEAST_ENTROPY = 1e-9
 NEVER = int64(-1)  # improvement of what cannot be split
 
 
 class Plan(NamedTuple):
-    """The numbers that every kernel needs to know about the task; the same for all nodes of a tree."""
+    """Properties of the task that every kernel uses, the same for all nodes of a tree."""
 
     formula: int  # of the criterion
     shift_factor: float  # the gain is this times the squared shift of the mean; 0 if it has another formula
-    by_ratio: int  # 1 if features compete by gain ratio, each with the question that gains most
+    by_ratio: int  # 1 if features compete by gain ratio, each with its split of highest gain
     is_normalised: int  # 1 if gains are divided by the mean of the entropies of the node and of its sides
     is_rate: int  # 1 if both sides of a split need a sum of the target above 0
-    threshold_cost: int  # 1 if a threshold costs the bits that it takes to name it; with `by_ratio`
+    threshold_cost: int  # 1 if a threshold costs log2 of the number of thresholds; with `by_ratio`
     n_classes: int  # 0 for a numeric target
     n_stats: int  # length of a vector of statistics
     label_bits: int  # bits of a row's weight that hold its class
@@ -56,13 +57,13 @@ class Node(NamedTuple):
     per_range: float  # 1 / (high - low)
     units: int  # its weight as an integer
     total: int  # its sum of the target, or the weight of the second class
-    rounding: float  # what rounding, or being clipped, may add to a gain or take from it
-    direction: int  # 1 or -1 where the two values must stand in an order: see `guide.py`
+    rounding: float  # the most that rounding or clipping may change a gain by
+    direction: int  # 1 or -1 if the two values must be in an order: see `constraints.py`
     lowest: float  # bounds of the value of the node and of all below it
     highest: float
     loss: float  # what the node loses by being clipped to them
-    cost: float  # of asking the feature that is looked at
-    is_guided: int  # 1 if there is a direction or a bound
+    cost: float  # of the feature that is being searched
+    is_constrained: int  # 1 if there is a direction or a bound
 
 
 # -- the formulas -----------------------------------------------------------------------------------------
@@ -70,7 +71,7 @@ class Node(NamedTuple):
 
 @inner
 def add_class(formula: int, so_far: float, weight: float) -> float:
-    """What a formula needs to know of the classes, with one more class of this weight; 0 before the first."""
+    """Add a class of this weight to the running sum of a formula; 0 before the first class."""
     if formula == GINI:
         return so_far + weight * weight
     if formula == MISCLASSIFICATION:
@@ -80,7 +81,7 @@ def add_class(formula: int, so_far: float, weight: float) -> float:
 
 @inner
 def class_impurity(formula: int, weight: float, classes: float) -> float:
-    """Impurity, times weight, of so much weight, of whose classes this is known."""
+    """Return impurity times weight from the total weight and the formula's sum over the classes."""
     if formula == GINI:
         return weight - classes / max(weight, 1.0)  # weights are integers: without any there are no classes
     if formula == MISCLASSIFICATION:
@@ -90,18 +91,18 @@ def class_impurity(formula: int, weight: float, classes: float) -> float:
 
 @inner
 def row_impurity(formula: int, weight: float, total: float, mean: float) -> float:
-    """What a row adds to the impurity, times weight, of a node of numbers; `total` is weight times target."""
+    """Return the impurity times weight that a row adds to a numeric node; `total` is weight times target."""
     if formula == SQUARED_ERROR:
         return weight * (total / weight - mean) ** 2
     return total * math.log(total / weight / mean) if total > 0.0 else 0.0
 
 
 @inner
-def number_gain(
-    formula: int, weight_left: float, sum_left: float, weight_right: float, sum_right: float, shift: float
+def poisson_gain(
+    weight_left: float, sum_left: float, weight_right: float, sum_right: float, shift: float
 ) -> float:
-    """Gain of a split of numbers by another formula than that of the squared shift: Poisson deviance."""
-    # Each side's rate relative to the node's, without the digits they share.
+    """Return the gain of a split by Poisson deviance, the one numeric formula that is no squared shift."""
+    # Each side's rate relative to the node's, without cancellation of shared digits.
     total = sum_left + sum_right
     more_left, more_right = shift / (total * weight_left), -shift / (total * weight_right)
     gain_left = sum_left * math.log1p(more_left) if more_left > -1.0 else 0.0
@@ -111,7 +112,7 @@ def number_gain(
 
 @inner
 def deviation(formula: int, target: float, mean: float) -> float:
-    """Squared deviation from the mean; for Poisson, half the deviance but for terms that cancel out."""
+    """Return the squared deviation from the mean; for Poisson, half the deviance up to terms that cancel."""
     if formula == SQUARED_ERROR:
         return (target - mean) ** 2
     return target * math.log(target / mean) if target > 0.0 else 0.0
@@ -121,7 +122,7 @@ def deviation(formula: int, target: float, mean: float) -> float:
 def joint_impurity(
     formula: int, within: float, share_a: float, mean_a: float, share_b: float, mean_b: float, mean: float
 ) -> float:
-    """Impurity of a node from that within its two sides, their fractions of the weight, and the means."""
+    """Return a node's impurity from that within its sides, their fractions of the weight, and the means."""
     if formula == SQUARED_ERROR:
         return within + share_a * share_b * (mean_a - mean_b) ** 2
     if mean_a > 0.0:
@@ -133,7 +134,7 @@ def joint_impurity(
 
 @inner
 def x_log_x(x: float) -> float:
-    """x log2 x, continued to 0."""
+    """Return x log2(x), 0 at 0."""
     return x * math.log2(x) if x > 0.0 else 0.0
 
 
@@ -142,7 +143,7 @@ def x_log_x(x: float) -> float:
 
 @inner
 def weight_of(plan: Plan, stats: LongArray, at: int) -> int:
-    """Total weight of the statistics that stand at a place of an array."""
+    """Return the total weight of the statistics at a place of an array."""
     weight: int = stats[at]
     if plan.n_classes == 0:
         return weight
@@ -153,7 +154,7 @@ def weight_of(plan: Plan, stats: LongArray, at: int) -> int:
 
 @inner
 def impurity_of_two(formula: int, weight: float, second: float) -> float:
-    """Impurity, times weight, of two classes, `second` being the weight of the second."""
+    """Return impurity times weight of two classes; `second` is the weight of the second."""
     return class_impurity(
         formula, weight, add_class(formula, add_class(formula, 0.0, second), weight - second)
     )
@@ -163,9 +164,9 @@ def impurity_of_two(formula: int, weight: float, second: float) -> float:
 def gain_of_two(
     plan: Plan, node: Node, weight_left: float, sum_left: float, weight_right: float, sum_right: float
 ) -> float:
-    """Gain of a split of a numeric target, or of two classes (sum = weight of the second class).
+    """Return the gain of a split of a numeric target, or of two classes (sum = weight of the second class).
 
-    Both sides enter alike, so that a split and its mirror image gain the same to the last bit.
+    The formula is symmetric in the sides: a split and its mirror image have the same gain to the last bit.
     """
     if weight_left <= 0.0 or weight_right <= 0.0:
         return 0.0
@@ -174,7 +175,7 @@ def gain_of_two(
         weight = weight_left + weight_right
         return plan.shift_factor * (shift * shift / (weight * (weight_left * weight_right)))
     if plan.n_classes == 0:
-        return number_gain(plan.formula, weight_left, sum_left, weight_right, sum_right, shift)
+        return poisson_gain(weight_left, sum_left, weight_right, sum_right, shift)
     of_left = impurity_of_two(plan.formula, weight_left, sum_left)
     of_right = impurity_of_two(plan.formula, weight_right, sum_right)
     return max(node.impurity - (of_left + of_right), 0.0)
@@ -184,7 +185,7 @@ def gain_of_two(
 def is_below(
     plan: Plan, weight_left: float, sum_left: float, weight_right: float, sum_right: float, gain: float
 ) -> bool:
-    """True if a split gains less than `gain`, found without a division; False says nothing."""
+    """True if a split surely gains less than `gain`, by a test without a division."""
     if plan.shift_factor == 0.0:
         return False
     shift = sum_left * weight_right - sum_right * weight_left
@@ -194,7 +195,7 @@ def is_below(
 
 @inner
 def classes_gain(plan: Plan, node: Node, left: LongArray, total: LongArray, units_left: int) -> float:
-    """Gain of a split of any number of classes."""
+    """Return the gain of a split of any number of classes."""
     weight_left, weight_right = float(units_left), float(node.units - units_left)
     if weight_left <= 0.0 or weight_right <= 0.0:
         return 0.0
@@ -214,13 +215,13 @@ def classes_gain(plan: Plan, node: Node, left: LongArray, total: LongArray, unit
 
 @inner
 def split_entropy(weight_left: float, weight_right: float) -> float:
-    """Entropy of the two sides, times weight."""
+    """Return the entropy of the two sides, times weight."""
     return x_log_x(weight_left + weight_right) - (x_log_x(weight_left) + x_log_x(weight_right))
 
 
 @inner
 def parts_of(node: Node, gain: float, entropy: float) -> int:
-    """The gain per bit of an entropy, which is times weight, as an integer."""
+    """Return the gain per bit of an entropy (times weight), as an integer."""
     if entropy <= LEAST_ENTROPY * node.weight:
         return int64(0)
     return int64(math.floor(min(gain / entropy / node.cost, 8.0) * PARTS + 0.5))
@@ -228,7 +229,7 @@ def parts_of(node: Node, gain: float, entropy: float) -> int:
 
 @inner
 def improvement_of(plan: Plan, node: Node, gain: float, weight_left: float, weight_right: float) -> int:
-    """The gain on the scale on which splits compete: an integer."""
+    """Return the gain on the integer scale on which splits compete."""
     if plan.is_normalised:
         return parts_of(node, gain, (split_entropy(weight_left, weight_right) + node.impurity) / 2.0)
     return int64(math.floor(min(gain / node.impurity / node.cost, 8.0) * PARTS + 0.5))
@@ -241,10 +242,5 @@ def is_allowed(plan: Plan, node: Node, rows: int, units: int, total: int) -> boo
         return False
     if units < plan.min_weight or node.units - units < plan.min_weight:
         return False
-    # A leaf that predicts a rate of zero makes every later event infinitely unlikely.
+    # A leaf that predicts a rate of zero gives every later event probability zero.
     return not plan.is_rate or 0 < total < node.total
-
-
-# -- The numbers of the criteria's formulas ------------------------------------------------------------------
-
-GINI, ENTROPY, MISCLASSIFICATION, SQUARED_ERROR, POISSON, PINBALL = range(6)

@@ -1,9 +1,9 @@
-"""The best threshold for unlabelled rows: both sides as likely as one Gaussian per column makes them.
+"""The best threshold for unlabelled rows: each side is modelled by one Gaussian per column.
 
-A side is a handful of sums over its rows. Of a column of numbers they are the weight w of the known values,
-their sum and their sum of squares, and the column adds -w/2 log(variance) to the log likelihood. Of a column
-of categories they are the weights n of the categories, and it adds the sum of n log(n/w): minus w times the
-entropy. What is the same for all questions of a node is left out.
+A side is a few sums over its rows. For a numeric column they are the weight w of the known values, their sum
+and their sum of squares, and the column adds -w/2 log(variance) to the log likelihood. For a categorical
+column they are the weights n of the categories, and it adds the sum of n log(n/w): minus w times the entropy.
+Terms that are the same for all splits of a node are left out.
 """
 
 import math
@@ -14,8 +14,8 @@ import numpy as np
 from holdfast._arrays import ByteArray, FloatArray, IntArray, LongArray
 from holdfast.kernels.jit import allocating, inner, int64, kernel
 
-NO_WEIGHT = 1e-9  # below it a sum of weights is what rounding left; a row weighs about 1
-# Questions that differ by less for every row are tied: rounding lies far below it, evidence far above.
+NO_WEIGHT = 1e-9  # a smaller sum of weights is due to rounding; a row weighs about 1
+# Splits that differ by less per row are tied: rounding is far below it, evidence far above.
 TIE = 1e-10
 
 
@@ -25,12 +25,12 @@ class DensityRows(NamedTuple):
     numbers: FloatArray  # (rows, numeric) NaN where missing
     codes: IntArray  # (rows, categorical) category among those of all such columns; -1 where missing
     n_codes: int
-    weight: FloatArray  # 1 on average, where a row stands for one
-    repeats: LongArray  # how many rows each stands for
+    weight: FloatArray  # 1 on average, if a row represents one
+    repeats: LongArray  # how many rows each represents
     measurement_variance: FloatArray  # (numeric,) variance within one step of the column
 
 
-class Tally(NamedTuple):
+class GaussianSums(NamedTuple):
     """The sums of one side."""
 
     head: FloatArray  # weight and number of rows
@@ -44,15 +44,15 @@ class Tally(NamedTuple):
 
 @inner
 def x_log_x(x: float) -> float:
-    """x log x, continued to 0."""
+    """Return x log(x), 0 at 0."""
     return x * math.log(x) if x > NO_WEIGHT else 0.0
 
 
 @allocating
-def empty_tally(rows: DensityRows) -> Tally:
-    """The sums of no rows."""
+def empty_sums(rows: DensityRows) -> GaussianSums:
+    """Return the sums of no rows."""
     n_numeric, n_categorical = rows.numbers.shape[1], rows.codes.shape[1]
-    return Tally(
+    return GaussianSums(
         np.zeros(2),
         np.zeros(n_numeric),
         np.zeros(n_numeric),
@@ -64,38 +64,38 @@ def empty_tally(rows: DensityRows) -> Tally:
 
 
 @inner
-def add_row(rows: DensityRows, tally: Tally, row: int, sign: float) -> None:
-    """Take the row in (sign 1) or out (sign -1)."""
+def add_row(rows: DensityRows, sums: GaussianSums, row: int, sign: float) -> None:
+    """Add the row (sign 1) or remove it (sign -1)."""
     weight = sign * rows.weight[row]
-    tally.head[0] += weight
-    tally.head[1] += sign * rows.repeats[row]
+    sums.head[0] += weight
+    sums.head[1] += sign * rows.repeats[row]
     for k in range(rows.numbers.shape[1]):
         number = rows.numbers[row, k]
         if number == number:
-            tally.known[k] += weight
-            tally.total[k] += weight * number
-            tally.square[k] += weight * number * number
+            sums.known[k] += weight
+            sums.total[k] += weight * number
+            sums.square[k] += weight * number * number
     for k in range(rows.codes.shape[1]):
         code = rows.codes[row, k]
         if code >= 0:
-            tally.known_codes[k] += weight
-            before = tally.counts[code]
-            tally.counts[code] = before + weight
-            tally.ordered[k] += x_log_x(before + weight) - x_log_x(before)
+            sums.known_codes[k] += weight
+            before = sums.counts[code]
+            sums.counts[code] = before + weight
+            sums.ordered[k] += x_log_x(before + weight) - x_log_x(before)
 
 
 @inner
-def log_likelihood(rows: DensityRows, tally: Tally) -> float:
-    """Log likelihood of the side's rows, up to what all questions have in common."""
+def log_likelihood(rows: DensityRows, sums: GaussianSums) -> float:
+    """Return the log likelihood of the side's rows, up to terms that all splits share."""
     total = 0.0
-    for k in range(len(tally.known)):
-        weight = tally.known[k]
+    for k in range(len(sums.known)):
+        weight = sums.known[k]
         if weight > NO_WEIGHT:
-            mean = tally.total[k] / weight
-            variance = max(tally.square[k] / weight - mean * mean, 0.0) + rows.measurement_variance[k]
+            mean = sums.total[k] / weight
+            variance = max(sums.square[k] / weight - mean * mean, 0.0) + rows.measurement_variance[k]
             total -= 0.5 * weight * math.log(variance)
-    for k in range(len(tally.known_codes)):
-        total += tally.ordered[k] - x_log_x(tally.known_codes[k])
+    for k in range(len(sums.known_codes)):
+        total += sums.ordered[k] - x_log_x(sums.known_codes[k])
     return total
 
 
@@ -103,8 +103,8 @@ def log_likelihood(rows: DensityRows, tally: Tally) -> float:
 def scan(
     rows: DensityRows, ranks: IntArray, order: IntArray, n_known: int, least: int, missing_left: bool
 ) -> tuple[float, int]:
-    """The greatest likelihood of two sides, and the place in the order of the last row on the left; or -1."""
-    left, right = empty_tally(rows), empty_tally(rows)
+    """Return the greatest likelihood of two sides, and the place of the last row on the left, or -1."""
+    left, right = empty_sums(rows), empty_sums(rows)
     for i in range(len(order)):
         if i >= n_known and missing_left:
             add_row(rows, left, order[i], 1.0)
@@ -134,10 +134,10 @@ def best_thresholds(
     missing_left: LongArray,
     stop: ByteArray,
 ) -> None:
-    """Of every column: the best likelihood of two sides, the last place on the left, and where gaps go.
+    """Write for every column the best likelihood, the last place on the left, and the side of missing values.
 
     `ranks` are those of all rows and `orders` the rows of the node, missing values last, for each column that
-    can be asked about; `least` is the number of rows that each side must keep. A place of -1: no question.
+    can be split; each side keeps at least `least` rows. A place of -1: no split.
     """
     for f in range(len(orders)):
         if stop[0]:

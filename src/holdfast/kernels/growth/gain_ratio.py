@@ -1,4 +1,4 @@
-"""The split of the highest gain ratio, as in C4.5: each feature offers one question, and these compete."""
+"""The split of the highest gain ratio, as in C4.5: the best splits of the features compete."""
 
 import math
 
@@ -15,7 +15,7 @@ NONE = int64(0)
 
 @inner
 def values_seen(coded: Coded, rows: IntArray, feature: int, seen: LongArray) -> int:
-    """Number of distinct values of the feature in the rows, missing ones not counted."""
+    """Count the distinct values of the feature in the rows, without missing ones."""
     ranks, n = coded.ranks, int64(0)
     seen[len(seen) - 1] += 1
     now = seen[len(seen) - 1]
@@ -38,10 +38,10 @@ def left_weight(
     scratch: Scratch,
     own: Split,
 ) -> int:
-    """The weight of the rows that go left, in units.
+    """Return the weight of the rows that go left, in units.
 
-    Counted once for each feature: carried along with every split that is tried, it made growing a quarter
-    slower by all criteria.
+    Counted once for each feature: carried along with every candidate split, it made growth by all criteria a
+    quarter slower.
     """
     weight, feature = int64(0), own.feature
     if coded.is_subset[feature]:
@@ -64,34 +64,34 @@ def left_weight(
 def offer(
     plan: Plan, node: Node, coded: Coded, rows: IntArray, scratch: Scratch, own: Split, units: int
 ) -> None:
-    """Write down the question of a feature that gains most.
+    """Record the best split of a feature as a candidate.
 
-    Among many thresholds one gains by chance. Naming it takes log2 of their number in bits, to be paid once
-    by all rows of the node (Quinlan's correction of 1996); a gain that cannot pay that is no offer.
+    Among many thresholds one is best by chance. Naming it costs log2 of their number in bits, paid once by
+    all rows of the node (Quinlan's correction of 1996); a split whose gain is lower is no candidate.
     """
     offers, offered, feature = scratch.offers, scratch.offered, own.feature
     offers[feature, 0], offers[feature, 1] = own.improvement, own.cut
     offers[feature, 2], offers[feature, 3] = own.missing_left, units
-    # In bits, whatever they cost: what a threshold costs to name is to be taken from it.
-    offered[feature, 0] = offered[feature, 1] = own.gain * scratch.paths.cost[feature]
+    # In bits, before feature costs: the cost of naming a threshold is subtracted from it.
+    offered[feature, 0] = offered[feature, 1] = own.gain * scratch.allowed.cost[feature]
     if plan.threshold_cost and not coded.is_subset[feature]:
         n_thresholds = max(values_seen(coded, rows, feature, scratch.seen) - 1, 1)
         offered[feature, 1] -= math.log2(n_thresholds) * node.weight / node.rows
-        if offered[feature, 1] <= node.impurity * (4.0 / PARTS):  # nothing but rounding
+        if offered[feature, 1] <= node.impurity * (4.0 / PARTS):  # only rounding
             offers[feature, 0] = NEVER
 
 
 @inner
 def best_offer(node: Node, order: LongArray, n: int, is_drawn: bool, scratch: Scratch) -> Split:
-    """Of the questions that features offer, the one with the highest gain ratio; the lowest feature if tied.
+    """Return the candidate with the highest gain ratio; the lowest feature if tied.
 
-    Only those that gain at least the average of all count: the ratio alone would favour lopsided splits.
+    Only candidates with at least the average gain count: the ratio alone would favour lopsided splits.
     """
     offers, offered = scratch.offers, scratch.offered
     total, n_offers = 0.0, 0
     for i in range(n):
         if offers[order[i], 0] != NEVER:
-            total += offered[order[i], 1] / scratch.paths.cost[order[i]]
+            total += offered[order[i], 1] / scratch.allowed.cost[order[i]]
             n_offers += 1
     best = no_split()
     if n_offers == 0:
@@ -99,7 +99,7 @@ def best_offer(node: Node, order: LongArray, n: int, is_drawn: bool, scratch: Sc
     least = total / n_offers - node.impurity * (4.0 / PARTS)
     for i in range(n):
         feature = order[i]
-        cost = scratch.paths.cost[feature]
+        cost = scratch.allowed.cost[feature]
         if offers[feature, 0] == NEVER or offered[feature, 1] / cost < least:
             continue
         units = offers[feature, 3]
@@ -109,7 +109,7 @@ def best_offer(node: Node, order: LongArray, n: int, is_drawn: bool, scratch: Sc
         gain, cut, missing_left = offered[feature, 0] / cost, offers[feature, 1], offers[feature, 2]
         if (
             not is_drawn or improvement > best.improvement
-        ):  # the features stand as they were drawn: the first one wins a tie
+        ):  # features are in the order they were drawn in: the first one wins a tie
             best = better(best, improvement, gain, feature, cut, missing_left)
     return best
 
@@ -129,9 +129,9 @@ def best_split(
     seed: int,
     stop: ByteArray,
 ) -> Split:
-    """The best split over all features; or, if n_drawn > 0, over drawn ones.
+    """Return the best split over all features; or, if n_drawn > 0, over drawn ones.
 
-    For the gain ratio, features are drawn until n_drawn of them offer a question.
+    For the gain ratio, features are drawn until n_drawn of them have a candidate.
     """
     n_features, n_offers, n = int64(len(scratch.drawn)), 0, 0
     if not plan.by_ratio:
@@ -160,7 +160,7 @@ def best_split(
                 n_least *= 2
             feature = take_column(scratch.queue, int64(i), n_ready)
         order[i] = feature
-        if scratch.paths.is_set[0] > 0 and scratch.paths.is_closed[feature] > 0:
+        if scratch.allowed.is_set[0] > 0 and scratch.allowed.is_excluded[feature] > 0:
             scratch.offers[feature, 0] = NEVER
             continue
         if n_drawn > 0 and (coded.is_subset[feature] or len(rows) > FEW_ROWS):

@@ -1,4 +1,4 @@
-"""Growing trees: open nodes wait in a heap; the one taken out is split and its two sides are searched."""
+"""Grow trees: open nodes wait in a heap; the first is split, and both of its children are searched."""
 
 import math
 from typing import NamedTuple
@@ -9,15 +9,15 @@ from holdfast._arrays import ByteArray, FloatArray, IntArray, LongArray, SignArr
 from holdfast.kernels._numba import by_reference, keep
 from holdfast.kernels.growth.categories import choose_set
 from holdfast.kernels.growth.constraints import (
-    GIVEN,
+    FIRST_SPLIT,
     HIGHEST,
     LOWEST,
-    Guide,
-    Paths,
-    Top,
+    AllowedFeatures,
+    Constraints,
+    FirstSplits,
     bound_children,
-    open_paths,
-    within_bounds,
+    find_allowed_features,
+    with_bounds,
 )
 from holdfast.kernels.growth.criteria import Plan
 from holdfast.kernels.growth.gain_ratio import best_split
@@ -45,10 +45,9 @@ from holdfast.kernels.growth.nodes import (
     START,
     STATE,
     STOPPED,
-    Growing,
-    Grown,
     Limits,
-    in_preorder,
+    NodeArrays,
+    TreeBuffers,
     is_split,
     keep_set,
     make_children,
@@ -56,6 +55,7 @@ from holdfast.kernels.growth.nodes import (
     may_split,
     pop,
     push,
+    write_preorder,
 )
 from holdfast.kernels.growth.random_splits import RankValues, best_random_split, draw_set
 from holdfast.kernels.growth.search import FEW_ROWS, FULL_ROWS, add_up, describe
@@ -74,10 +74,9 @@ from holdfast.kernels.jit import allocating, inner, int64, kernel
 def divide(
     coded: Coded, rows: IntArray, buffer: IntArray, fields: LongArray, node: int, in_set: SignArray
 ) -> int:
-    """Move the rows that go left to the front, both sides in their old order; how many they are.
+    """Move the rows that go left to the front of a node, both sides in their order; return their number.
 
-    Also finds the two rows on either side of the threshold, and forgets the side of missing values if there
-    are none.
+    Also note the rows on either side of the threshold, and clear the side of missing values without any.
     """
     feature, cut, first = fields[node, FEATURE], fields[node, CUT], fields[node, SET_START]
     missing_left, ranks, is_subset = (
@@ -100,7 +99,7 @@ def divide(
                 top, last_left = rank, int64(row)
             elif not goes_left and rank < bottom:
                 bottom, first_right = rank, int64(row)
-        # Written to both sides, kept on one: a branch would be guessed wrong every other time.
+        # Written to both sides and kept on one: a branch would be mispredicted every other time.
         rows[start + n_left] = row
         buffer[n_right] = row
         n_left += goes_left
@@ -114,70 +113,74 @@ def divide(
 
 
 @inner
-def side_of_all(coded: Coded, rows: IntArray, top: Top, given: int) -> int:
-    """The side to which a prescribed split sends all rows: 1 left, 0 right; NONE if it parts them."""
-    feature, n_left = top.feature[given], 0
+def side_of_all(coded: Coded, rows: IntArray, first_splits: FirstSplits, first_split: int) -> int:
+    """Return the side that gets all rows by a prescribed split: 1 left, 0 right; NONE if it divides them."""
+    feature, n_left = first_splits.feature[first_split], 0
     is_subset = coded.is_subset[feature] > 0
     for i in range(len(rows)):
         rank = int64(coded.ranks[feature, rows[i]])
         if rank < 0:
-            n_left += top.missing_left[given] == 1
+            n_left += first_splits.missing_left[first_split] == 1
         elif is_subset:
-            n_left += top.in_set[top.set_start[given] + rank] == 1
+            n_left += first_splits.in_set[first_splits.set_start[first_split] + rank] == 1
         else:
-            n_left += rank <= top.cut[given]
+            n_left += rank <= first_splits.cut[first_split]
     if n_left == 0:
         return int64(0)
     return int64(1) if n_left == len(rows) else NONE
 
 
 @inner
-def find_given(coded: Coded, rows: IntArray, top: Top, guided: FloatArray, at: int) -> int:
-    """The prescribed split of a node, or NONE: those that do not part its rows are passed over."""
-    given = int64(guided[at, GIVEN])
-    while given != NONE:
-        side = side_of_all(coded, rows, top, given)
+def find_first_split(
+    coded: Coded, rows: IntArray, first_splits: FirstSplits, bounds: FloatArray, at: int
+) -> int:
+    """Return the prescribed split of a node, or NONE; splits that do not divide its rows are skipped."""
+    first_split = int64(bounds[at, FIRST_SPLIT])
+    while first_split != NONE:
+        side = side_of_all(coded, rows, first_splits, first_split)
         if side == NONE:
             break
-        given = top.left[given] if side == 1 else top.right[given]
-    guided[at, GIVEN] = given
-    return given
+        first_split = first_splits.left[first_split] if side == 1 else first_splits.right[first_split]
+    bounds[at, FIRST_SPLIT] = first_split
+    return first_split
 
 
 @inner
-def take_given(coded: Coded, top: Top, given: int, in_set: SignArray) -> Split:
-    """A prescribed split, as if it had been found."""
-    feature, first = top.feature[given], top.set_start[given]
+def make_first_split(coded: Coded, first_splits: FirstSplits, first_split: int, in_set: SignArray) -> Split:
+    """Return a prescribed split in the form of a search result."""
+    feature, first = first_splits.feature[first_split], first_splits.set_start[first_split]
     if coded.is_subset[feature]:
         for code in range(coded.n_codes[feature]):
-            in_set[code] = top.in_set[first + code]
-    return Split(int64(0), math.inf, feature, top.cut[given], top.missing_left[given])
+            in_set[code] = first_splits.in_set[first + code]
+    return Split(
+        int64(0), math.inf, feature, first_splits.cut[first_split], first_splits.missing_left[first_split]
+    )
 
 
-# -- What all trees of a task have in common, and the memory that one after the other uses -------------------
+# -- Inputs and memory of a task -----------------------------------------------------------------------------
 
-# The counters of a tree that grows: nodes made and open, flags of sets, free slots, which rows are compact,
-# and whether the node that was split last is sorted, and its sorted rows are divided.
+# Counters of a growing tree: nodes made and open, flags of sets, free slots, the range of compact rows, and
+# whether the node split last is sorted and its sorted rows are divided.
 MADE, OPEN, FLAGS, FREE, COMPACT_FIRST, COMPACT_LAST, IS_SORTED, IS_DIVIDED = range(8)
 N_GROWING = 8
 
 
-class Given(NamedTuple):
-    """What is the same for all trees of a task."""
+class GrowthTask(NamedTuple):
+    """Inputs shared by all trees of a task."""
 
     plan: Plan
     limits: Limits
     coded: Coded
-    values: RankValues  # where there are any, splits are drawn at random and nothing is counted
-    guide: Guide
-    stop: ByteArray  # another thread may raise stop[0]: growth ends with the best tree so far
+    values: RankValues  # if not empty, splits are drawn at random and nothing is counted
+    constraints: Constraints
+    stop: ByteArray  # another thread sets stop[0] to end growth with the tree so far
 
 
 class Memory(NamedTuple):
-    """Memory that one tree after the other uses."""
+    """Memory that is reused from tree to tree."""
 
-    histograms: LongArray  # (slots, statistics) the first slot is for passing use
-    free: LongArray  # (slots,) those that no node holds
+    histograms: LongArray  # (slots, statistics); the first slot is scratch
+    free: LongArray  # (slots,) the unused ones
     heap: LongArray  # (nodes,)
     priority: FloatArray  # (nodes,)
     buffer: IntArray  # (rows,)
@@ -187,8 +190,10 @@ class Memory(NamedTuple):
 
 
 @allocating
-def new_scratch(plan: Plan, coded: Coded, guide: Guide, in_order: SortedRows, n_rows: int) -> Scratch:
-    """Memory for the search."""
+def new_scratch(
+    plan: Plan, coded: Coded, constraints: Constraints, in_order: SortedRows, n_rows: int
+) -> Scratch:
+    """Allocate the memory of the search."""
     n_features, widest, most_values = coded.ranks.shape[0], 256, int64(0)
     for feature in range(n_features):
         if plan.threshold_cost:
@@ -215,32 +220,32 @@ def new_scratch(plan: Plan, coded: Coded, guide: Guide, in_order: SortedRows, n_
         np.empty((n_features, 4), np.int64),
         np.empty((n_features, 2), np.float64),
         np.zeros(most_values + 1, np.int64),
-        Paths(
-            guide.direction,
+        AllowedFeatures(
+            constraints.direction,
             np.zeros(n_features, np.uint8),
             np.zeros(n_features, np.uint8),
             np.ones(n_features),
-            np.full(1, guide.is_set, np.uint8),
+            np.full(1, constraints.is_set, np.uint8),
         ),
         in_order,
     )
 
 
 @inner
-def coded_here(given: Given, memory: Memory) -> Coded:
-    """The columns of the rows at hand: those of the compact node, or of the table."""
-    return memory.compact.coded if memory.counters[COMPACT_LAST] > 0 else given.coded
+def coded_here(task: GrowthTask, memory: Memory) -> Coded:
+    """Return the columns of the current rows: those of the compact node, or of the table."""
+    return memory.compact.coded if memory.counters[COMPACT_LAST] > 0 else task.coded
 
 
 @inner
 def sample_here(sample: Sample, memory: Memory) -> Sample:
-    """What the rows at hand add to the statistics."""
+    """Return the statistics of the current rows."""
     return memory.compact.sample if memory.counters[COMPACT_LAST] > 0 else sample
 
 
 @inner
 def release(memory: Memory, slot: int) -> None:
-    """Give a slot back; the first one belongs to nobody."""
+    """Free a slot; the first one is never owned."""
     if slot > 0:
         memory.free[memory.counters[FREE]] = slot
         memory.counters[FREE] += 1
@@ -248,7 +253,7 @@ def release(memory: Memory, slot: int) -> None:
 
 @inner
 def leave_compact(memory: Memory, rows: IntArray) -> None:
-    """Number the rows again as the table does."""
+    """Restore the row numbers of the table."""
     counters, origin = memory.counters, memory.compact.origin
     for i in range(counters[COMPACT_FIRST], counters[COMPACT_LAST]):
         rows[i] = origin[rows[i]]
@@ -260,31 +265,31 @@ def leave_compact(memory: Memory, rows: IntArray) -> None:
 
 @inner
 def keep_split(
-    given: Given,
+    task: GrowthTask,
     memory: Memory,
-    growing: Growing,
+    buffers: TreeBuffers,
     rows: IntArray,
     at: int,
     slot: int,
     best: Split,
     is_prescribed: bool,
 ) -> bool:
-    """Write down the split of a node; False if there is no room for its set of categories."""
-    coded, scratch, counters = given.coded, memory.scratch, memory.counters
-    fields, total, feature = growing.fields, growing.total, best.feature
+    """Record the split of a node; return False if its set of categories does not fit."""
+    coded, scratch, counters = task.coded, memory.scratch, memory.counters
+    fields, total, feature = buffers.fields, buffers.total, best.feature
     fields[at, FEATURE], fields[at, CUT], fields[at, CONSTANT] = feature, best.cut, scratch.constant[0]
     fields[at, MISSING_LEFT], fields[at, SLOT] = best.missing_left, slot if slot != 0 else NONE
     if not coded.is_subset[feature]:
         return True
-    if not is_prescribed and len(given.values.start) > 0:
-        own, here = rows[fields[at, START] : fields[at, END]], coded_here(given, memory)
-        draw_set(here, own, given.values, feature, fields[at, SEED], scratch.in_set)
+    if not is_prescribed and len(task.values.start) > 0:
+        own, here = rows[fields[at, START] : fields[at, END]], coded_here(task, memory)
+        draw_set(here, own, task.values, feature, fields[at, SEED], scratch.in_set)
     elif not is_prescribed:
         histogram = memory.histograms[max(slot, ZERO)]
         fields[at, MISSING_LEFT] = choose_set(
-            given.plan, total[at], coded, feature, best.cut, histogram, scratch
+            task.plan, total[at], coded, feature, best.cut, histogram, scratch
         )
-    n_flags = keep_set(growing, at, int64(coded.n_codes[feature]), scratch.in_set, counters[FLAGS])
+    n_flags = keep_set(buffers, at, int64(coded.n_codes[feature]), scratch.in_set, counters[FLAGS])
     if n_flags == NONE:
         return False
     counters[FLAGS] = n_flags
@@ -293,43 +298,49 @@ def keep_split(
 
 @inner
 def search_node(
-    given: Given,
+    task: GrowthTask,
     memory: Memory,
-    growing: Growing,
+    buffers: TreeBuffers,
     sample: Sample,
     rows: IntArray,
     at: int,
     parent: int,
     slot: int,
 ) -> bool:
-    """Find the best split of a node, and let it wait for its turn; False if there is no room for a set.
+    """Find the best split of a node and push the node on the heap; return False if a set does not fit.
 
-    Its histogram stands in the slot already, if it is not NONE.
+    The histogram is in the slot already, unless that is NONE.
     """
-    plan, limits, coded, guide, scratch = given.plan, given.limits, given.coded, given.guide, memory.scratch
-    fields, total, guided, counters = growing.fields, growing.total, growing.guided, memory.counters
-    here, own_sample = coded_here(given, memory), sample_here(sample, memory)
+    plan, limits, coded, constraints, scratch = (
+        task.plan,
+        task.limits,
+        task.coded,
+        task.constraints,
+        memory.scratch,
+    )
+    fields, total, bounds, counters = buffers.fields, buffers.total, buffers.bounds, memory.counters
+    here, own_sample = coded_here(task, memory), sample_here(sample, memory)
     own, seed, is_random = (
         rows[fields[at, START] : fields[at, END]],
         fields[at, SEED],
-        len(given.values.start) > 0,
+        len(task.values.start) > 0,
     )
     node = describe(plan, own_sample, own, total[at])
     best, prescribed = no_split(), NONE
-    if guide.is_set:
-        if len(guide.direction) > 0:
-            node = within_bounds(plan, node, total[at], guided[at, LOWEST], guided[at, HIGHEST])
-        open_paths(guide, fields, guided, at, fields[at, DEPTH], FEATURE, scratch.paths)
-        prescribed = find_given(here, own, guide.top, guided, at)
+    if constraints.is_set:
+        if len(constraints.direction) > 0:
+            node = with_bounds(plan, node, total[at], bounds[at, LOWEST], bounds[at, HIGHEST])
+        find_allowed_features(constraints, fields, bounds, at, fields[at, DEPTH], FEATURE, scratch.allowed)
+        prescribed = find_first_split(here, own, constraints.first_splits, bounds, at)
     scratch.constant[0] = fields[parent, CONSTANT] if parent != NONE else ZERO
     if prescribed != NONE:
-        best = take_given(coded, guide.top, prescribed, scratch.in_set)
+        best = make_first_split(coded, constraints.first_splits, prescribed, scratch.in_set)
     elif may_split(plan, limits, node, fields[at, DEPTH]):
         shift = ZERO  # bits of the codes that are dropped
         if slot == NONE or limits.n_drawn > 0:
             while shift < 4 and len(own) << shift < FULL_ROWS:
                 shift += 1
-        slot = count_or_sort(given, memory, growing, sample, rows, at, parent, slot, shift)
+        slot = count_or_sort(task, memory, buffers, sample, rows, at, parent, slot, shift)
         if is_random:
             best = best_random_split(
                 plan,
@@ -338,11 +349,11 @@ def search_node(
                 here,
                 own_sample,
                 own,
-                given.values,
+                task.values,
                 scratch,
                 limits.n_drawn,
                 seed,
-                given.stop,
+                task.stop,
             )
         else:
             best = best_split(
@@ -357,13 +368,13 @@ def search_node(
                 scratch,
                 limits.n_drawn,
                 seed,
-                given.stop,
+                task.stop,
             )
-    gain = best.gain * scratch.paths.cost[max(best.feature, ZERO)]
+    gain = best.gain * scratch.allowed.cost[max(best.feature, ZERO)]
     if not is_split(limits, node, best, gain):
         release(memory, slot)
         return True
-    if not keep_split(given, memory, growing, rows, at, slot, best, prescribed != NONE):
+    if not keep_split(task, memory, buffers, rows, at, slot, best, prescribed != NONE):
         return False
     memory.priority[at] = max(gain, 0.0) if limits.best_first else float(at)
     push(memory.heap, memory.priority, counters[OPEN], at)
@@ -373,57 +384,57 @@ def search_node(
 
 @inner
 def split_node(
-    given: Given, memory: Memory, growing: Growing, sample: Sample, rows: IntArray, parent: int
+    task: GrowthTask, memory: Memory, buffers: TreeBuffers, sample: Sample, rows: IntArray, parent: int
 ) -> None:
     """Divide the rows of a node, and make its two children."""
-    fields, counters, compact = growing.fields, memory.counters, memory.compact
+    fields, counters, compact = buffers.fields, memory.counters, memory.compact
     first, last = fields[parent, START], fields[parent, END]
     if first < counters[COMPACT_FIRST] or last > counters[COMPACT_LAST]:
         leave_compact(memory, rows)
     if counters[COMPACT_LAST] == 0 and last - first <= len(compact.origin):
-        move_to_compact(given.plan, given.coded, sample, rows[first:last], compact)
+        move_to_compact(task.plan, task.coded, sample, rows[first:last], compact)
         counters[COMPACT_FIRST], counters[COMPACT_LAST] = first, last
     counters[IS_SORTED], counters[IS_DIVIDED] = fields[parent, SLOT] == SORTED, 0
-    here = coded_here(given, memory)
-    n_left = divide(here, rows, memory.buffer, fields, parent, growing.in_set)
+    here = coded_here(task, memory)
+    n_left = divide(here, rows, memory.buffer, fields, parent, buffers.in_set)
     if counters[COMPACT_LAST] > 0 and fields[parent, LAST_LEFT] != NONE:
         fields[parent, LAST_LEFT] = compact.origin[fields[parent, LAST_LEFT]]
     if counters[COMPACT_LAST] > 0 and fields[parent, FIRST_RIGHT] != NONE:
         fields[parent, FIRST_RIGHT] = compact.origin[fields[parent, FIRST_RIGHT]]
-    make_children(growing, given.guide, parent, first + n_left, counters[MADE])
+    make_children(buffers, task.constraints, parent, first + n_left, counters[MADE])
     counters[MADE] += 2
 
 
 @inner
 def grow_tree(
-    given: Given, memory: Memory, growing: Growing, sample: Sample, rows: IntArray, seed: int
+    task: GrowthTask, memory: Memory, buffers: TreeBuffers, sample: Sample, rows: IntArray, seed: int
 ) -> int:
-    """Grow one tree, whose rows are put in the order of the leaves; why growth ended."""
-    fields, counters, n_leaves, state = growing.fields, memory.counters, int64(1), COMPLETE
+    """Grow one tree, which leaves its rows in the order of the leaves; return why growth ended."""
+    fields, counters, n_leaves, state = buffers.fields, memory.counters, int64(1), COMPLETE
     for k in range(N_GROWING):
         counters[k] = 0
     counters[MADE], counters[FREE] = 1, len(memory.free) - 1
     for i in range(counters[FREE]):
         memory.free[i] = i + 1
-    make_root(growing, given.guide, int64(len(rows)), seed)
-    add_up(given.plan, sample, rows, growing.total[0])
-    if not search_node(given, memory, growing, sample, rows, ZERO, NONE, NONE):
+    make_root(buffers, task.constraints, int64(len(rows)), seed)
+    add_up(task.plan, sample, rows, buffers.total[0])
+    if not search_node(task, memory, buffers, sample, rows, ZERO, NONE, NONE):
         return NO_ROOM
-    while counters[OPEN] > 0 and n_leaves < given.limits.max_leaves and not given.stop[0]:
+    while counters[OPEN] > 0 and n_leaves < task.limits.max_leaves and not task.stop[0]:
         parent = pop(memory.heap, memory.priority, counters[OPEN])
         counters[OPEN] -= 1
         n_leaves += 1
-        split_node(given, memory, growing, sample, rows, parent)
+        split_node(task, memory, buffers, sample, rows, parent)
         small, large = fields[parent, LEFT], fields[parent, RIGHT]
         if fields[small, END] - fields[small, START] > fields[large, END] - fields[large, START]:
             small, large = large, small
-        add_up_children(given, memory, growing, sample, rows, parent, small)
-        slot = count_children(given, memory, growing, sample, rows, parent, small)
+        add_up_children(task, memory, buffers, sample, rows, parent, small)
+        slot = count_children(task, memory, buffers, sample, rows, parent, small)
         for turn in range(2):
             at, ready = (small, min(slot, ZERO)) if turn == 0 else (large, slot)
-            if not search_node(given, memory, growing, sample, rows, at, parent, ready):
+            if not search_node(task, memory, buffers, sample, rows, at, parent, ready):
                 return NO_ROOM
-    if given.stop[0]:  # also where a search was cut short
+    if task.stop[0]:  # a search may have been cut short
         state, counters[OPEN] = STOPPED, max(counters[OPEN], 1)
     leave_compact(memory, rows)
     return state
@@ -440,18 +451,18 @@ def grow(
     compact: CompactRows,
     in_order: SortedRows,
     values: RankValues,
-    guide: Guide,
+    constraints: Constraints,
     stop: ByteArray,
-    growing: Growing,
-    grown: Grown,
+    buffers: TreeBuffers,
+    nodes: NodeArrays,
 ) -> None:
-    """Grow the trees of the samples, whose rows are put in the order of the leaves, into `grown`.
+    """Grow the trees of the samples into `nodes`, and leave their rows in the order of the leaves.
 
-    All of them in one call, which releases the lock of the interpreter once, and in the same memory.
+    A single call releases the interpreter lock once, and reuses the memory.
     """
-    all_given = Given(plan, limits, coded, values, guide, stop)
-    given, growing, grown = by_reference(all_given), by_reference(growing), by_reference(grown)
-    start, capacity, most_rows = samples.start, len(growing.fields), ZERO
+    all_tasks = GrowthTask(plan, limits, coded, values, constraints, stop)
+    task, buffers, nodes = by_reference(all_tasks), by_reference(buffers), by_reference(nodes)
+    start, capacity, most_rows = samples.start, len(buffers.fields), ZERO
     for tree in range(len(samples.seed)):
         most_rows = max(most_rows, start[tree + 1] - start[tree])
     all_memory = Memory(
@@ -461,7 +472,7 @@ def grow(
         np.empty(capacity),
         np.empty(most_rows, np.int32),
         compact,
-        new_scratch(given.plan, given.coded, given.guide, in_order, most_rows),
+        new_scratch(task.plan, task.coded, task.constraints, in_order, most_rows),
         np.empty(N_GROWING, np.int64),
     )
     memory = by_reference(all_memory)
@@ -477,81 +488,93 @@ def grow(
             samples.repeats[tree],
         )
         sample = by_reference(own_numbers)
-        counters = grown.counters[tree]
-        counters[STATE] = grow_tree(given, memory, growing, sample, rows, samples.seed[tree])
+        counters = nodes.counters[tree]
+        counters[STATE] = grow_tree(task, memory, buffers, sample, rows, samples.seed[tree])
         keep(own_numbers)
         if counters[STATE] == NO_ROOM:
             break
-        room = Grown(grown.fields[n_nodes:], grown.total[n_nodes:], grown.in_set[n_flags:], counters)
-        in_preorder(given.plan, given.coded, growing, memory.counters[MADE], by_reference(room))
+        room = NodeArrays(nodes.fields[n_nodes:], nodes.total[n_nodes:], nodes.in_set[n_flags:], counters)
+        write_preorder(task.plan, task.coded, buffers, memory.counters[MADE], by_reference(room))
         counters[N_OPEN] = memory.counters[OPEN]
         n_nodes += memory.counters[MADE]
         n_flags += counters[N_SET]
     keep(all_memory)
 
 
-# -- Making a node ready to be searched ----------------------------------------------------------------------
+# -- Preparing a node for its search -------------------------------------------------------------------------
 
-# Sorting many rows pays if as many levels can follow, and nodes of the fewest rows that can be split.
+# Sorting many rows pays if this many levels can follow, and this many times the least rows of a split.
 LEAST_LEVELS, LEAST_NODES = 4, 4
 ZERO = int64(0)
 
 
 @inner
 def add_up_children(
-    given: Given, memory: Memory, growing: Growing, sample: Sample, rows: IntArray, parent: int, small: int
+    task: GrowthTask,
+    memory: Memory,
+    buffers: TreeBuffers,
+    sample: Sample,
+    rows: IntArray,
+    parent: int,
+    small: int,
 ) -> None:
-    """The statistics of both children: those of the larger are the parent's minus those of the smaller."""
-    plan, guide, fields, total = given.plan, given.guide, growing.fields, growing.total
+    """Compute the statistics of both children; the larger one's are the parent's minus the smaller one's."""
+    plan, constraints, fields, total = task.plan, task.constraints, buffers.fields, buffers.total
     left, right = fields[parent, LEFT], fields[parent, RIGHT]
     large = right if small == left else left
     add_up(plan, sample_here(sample, memory), rows[fields[small, START] : fields[small, END]], total[small])
     for k in range(plan.n_stats):
         total[large, k] = total[parent, k] - total[small, k]
-    if guide.is_set:
-        # Known values parted from missing ones have no order.
-        has_order = len(guide.direction) > 0 and fields[parent, FIRST_RIGHT] != NONE
-        direction = int64(guide.direction[fields[parent, FEATURE]]) if has_order else ZERO
-        bound_children(plan, total, left, right, direction, growing.guided)
+    if constraints.is_set:
+        # A split of known from missing values has no order.
+        has_order = len(constraints.direction) > 0 and fields[parent, FIRST_RIGHT] != NONE
+        direction = int64(constraints.direction[fields[parent, FEATURE]]) if has_order else ZERO
+        bound_children(plan, total, left, right, direction, buffers.bounds)
 
 
 @inner
 def count_children(
-    given: Given, memory: Memory, growing: Growing, sample: Sample, rows: IntArray, parent: int, small: int
+    task: GrowthTask,
+    memory: Memory,
+    buffers: TreeBuffers,
+    sample: Sample,
+    rows: IntArray,
+    parent: int,
+    small: int,
 ) -> int:
-    """The slot of the larger child's histogram, from its parent's minus that of the smaller, in slot 0.
+    """Return the slot of the larger child's histogram: its parent's minus the smaller child's, in slot 0.
 
-    NONE if the parent has none, or the child is not worth it.
+    NONE if the parent has no histogram, or the child needs none.
     """
-    fields, histograms = growing.fields, memory.histograms
+    fields, histograms = buffers.fields, memory.histograms
     slot: int = fields[parent, SLOT]
     large = fields[parent, RIGHT] if small == fields[parent, LEFT] else fields[parent, LEFT]
     n_rows, depth = fields[large, END] - fields[large, START], fields[large, DEPTH]
-    if slot < 0 or n_rows < FULL_ROWS or depth >= given.limits.max_depth:
+    if slot < 0 or n_rows < FULL_ROWS or depth >= task.limits.max_depth:
         release(memory, slot)
         return NONE
-    own, here = rows[fields[small, START] : fields[small, END]], coded_here(given, memory)
-    count_all(given.plan, here, sample_here(sample, memory), own, ZERO, histograms[0], given.stop)
+    own, here = rows[fields[small, START] : fields[small, END]], coded_here(task, memory)
+    count_all(task.plan, here, sample_here(sample, memory), own, ZERO, histograms[0], task.stop)
     for i in range(histograms.shape[1]):
         histograms[slot, i] -= histograms[0, i]
     return slot
 
 
 @inner
-def is_to_be_sorted(given: Given, memory: Memory, n_rows: int, depth: int) -> bool:
-    """True if a node is searched row by row: it is small, there is room, and enough may grow below it."""
-    limits, in_order, compact = given.limits, memory.scratch.sorted_rows, memory.compact
+def is_to_be_sorted(task: GrowthTask, memory: Memory, n_rows: int, depth: int) -> bool:
+    """True if a node is searched row by row: it is small, there is room, and its subtree may be deep."""
+    limits, in_order, compact = task.limits, memory.scratch.sorted_rows, memory.compact
     has_places = memory.counters[COMPACT_LAST] > 0 or len(compact.origin) == 0
-    least_rows = max(limits.min_rows_to_split, 2 * given.plan.min_rows)
+    least_rows = max(limits.min_rows_to_split, 2 * task.plan.min_rows)
     pays = limits.max_depth - depth >= LEAST_LEVELS and n_rows >= LEAST_NODES * least_rows
     most_rows = in_order.most_rows if pays else FEW_ROWS
     return bool(has_places and n_rows <= min(most_rows, in_order.rows.shape[1]))
 
 
 @inner
-def divide_parent(memory: Memory, growing: Growing, rows: IntArray, parent: int) -> None:
+def divide_parent(memory: Memory, buffers: TreeBuffers, rows: IntArray, parent: int) -> None:
     """Divide the sorted rows of a node between its children, once for both."""
-    fields, counters = growing.fields, memory.counters
+    fields, counters = buffers.fields, memory.counters
     if counters[IS_DIVIDED]:
         return
     first, middle, last = fields[parent, START], fields[fields[parent, LEFT], END], fields[parent, END]
@@ -562,9 +585,9 @@ def divide_parent(memory: Memory, growing: Growing, rows: IntArray, parent: int)
 
 @inner
 def count_or_sort(
-    given: Given,
+    task: GrowthTask,
     memory: Memory,
-    growing: Growing,
+    buffers: TreeBuffers,
     sample: Sample,
     rows: IntArray,
     at: int,
@@ -572,18 +595,18 @@ def count_or_sort(
     slot: int,
     shift: int,
 ) -> int:
-    """Make ready what a node is searched by: its rows in order, or a histogram, whose slot it gives back."""
-    fields, counters, scratch = growing.fields, memory.counters, memory.scratch
+    """Sort the rows of a node or fill its histogram, as its search needs; return the slot."""
+    fields, counters, scratch = buffers.fields, memory.counters, memory.scratch
     histograms, in_order = memory.histograms, scratch.sorted_rows
     in_order.place[0] = in_order.place[1] = 0
-    if given.limits.n_drawn > 0 or len(given.values.start) > 0:
+    if task.limits.n_drawn > 0 or len(task.values.start) > 0:
         return slot
-    own, here = rows[fields[at, START] : fields[at, END]], coded_here(given, memory)
+    own, here = rows[fields[at, START] : fields[at, END]], coded_here(task, memory)
     is_sorted = counters[IS_SORTED] > 0
-    if is_sorted or is_to_be_sorted(given, memory, int64(len(own)), fields[at, DEPTH]):
+    if is_sorted or is_to_be_sorted(task, memory, int64(len(own)), fields[at, DEPTH]):
         place = fields[at, START] - counters[COMPACT_FIRST]
         if is_sorted:
-            divide_parent(memory, growing, rows, parent)
+            divide_parent(memory, buffers, rows, parent)
         else:
             sort_rows(here, own, place, scratch.keys, scratch.places, scratch.waiting, in_order)
         in_order.place[0], in_order.place[1] = place, place + len(own)
@@ -595,7 +618,7 @@ def count_or_sort(
         counters[FREE] -= 1
         slot = memory.free[counters[FREE]]
     if not was_ready and len(own) > FEW_ROWS:
-        count_all(given.plan, here, sample_here(sample, memory), own, shift, histograms[slot], given.stop)
+        count_all(task.plan, here, sample_here(sample, memory), own, shift, histograms[slot], task.stop)
     elif slot > 0:
         for i in range(histograms.shape[1]):
             histograms[slot, i] = histograms[0, i]

@@ -1,7 +1,7 @@
-"""What the rows of every node of a finished tree have in common.
+"""Weight, mean and impurity of every node of a finished tree, and its cost-complexity pruning sequence.
 
-Sums of floats depend on the order of adding. Here numbers are added as whole multiples of a unit, and what
-is left of each as whole multiples of a much smaller one: exact, so that the order of rows changes no bit.
+Sums of floats depend on the order of addition. Here numbers are added as multiples of a unit, and their
+remainders as multiples of a much smaller one: exact, so that the order of rows changes no bit.
 """
 
 import math
@@ -13,31 +13,31 @@ from holdfast.kernels.growth.criteria import deviation, joint_impurity
 from holdfast.kernels.growth.nodes import END, FEATURE, LEFT, NONE, RIGHT, START
 from holdfast.kernels.jit import inner, int64, kernel
 
-SMALL_UNIT = 2.0**-30  # of the unit; so many of them as there are rows can be added
+SMALL_UNIT = 2.0**-30  # of the unit; the sum over all rows fits in 64 bits
 
 
 @inner
 def units_in_one(greatest: float, n: int) -> float:
-    """How many units make one: a power of two, so that n numbers up to the greatest add up within 62 bits."""
+    """Return the units per 1, a power of two such that the sum of n numbers up to `greatest` has 62 bits."""
     bits = math.frexp(greatest)[1] + math.frexp(float(n))[1]
     return math.ldexp(1.0, min(max(61 - bits, -1000), 1000))
 
 
 @inner
 def integer_part(number: float) -> int:
-    """The number of units in a number that is given in units."""
+    """Return the whole units of a number given in units."""
     return int64(np.floor(number))
 
 
 @inner
 def small_part(number: float) -> int:
-    """The number of small units in what is left of it."""
+    """Return the remainder in small units."""
     return int64(np.rint((number - np.floor(number)) / SMALL_UNIT))
 
 
 @inner
-def together(large: int, small: int, units: float) -> float:
-    """The sum of the parts."""
+def join_parts(large: int, small: int, units: float) -> float:
+    """Return the sum of both parts as a number."""
     return (float(large) + float(small) * SMALL_UNIT) / units
 
 
@@ -49,7 +49,7 @@ def describe_leaf(
     count: IntArray,
     formula: int,
 ) -> tuple[float, float, float]:
-    """Weight, mean and impurity of the rows of a leaf."""
+    """Return weight, mean and impurity of the rows of a leaf."""
     n = len(rows)
     lowest, highest, heaviest = math.inf, -math.inf, 0.0
     for j in range(n):
@@ -64,8 +64,8 @@ def describe_leaf(
         scaled, total = own * per_weight, own * (target[rows[j]] - lowest) * per_target
         weights, small_weights = weights + integer_part(scaled), small_weights + small_part(scaled)
         totals, small_totals = totals + integer_part(total), small_totals + small_part(total)
-    all_weight = together(weights, small_weights, per_weight)
-    mean = lowest + together(totals, small_totals, per_target) / all_weight
+    all_weight = join_parts(weights, small_weights, per_weight)
+    mean = lowest + join_parts(totals, small_totals, per_target) / all_weight
     most = 0.0
     for j in range(n):
         own = weight[rows[j]] * count[rows[j]] / all_weight
@@ -75,7 +75,7 @@ def describe_leaf(
         own = weight[rows[j]] * count[rows[j]] / all_weight
         scaled = own * deviation(formula, target[rows[j]], mean) * per_one
         large, small = large + integer_part(scaled), small + small_part(scaled)
-    return all_weight, mean, together(large, small, per_one)
+    return all_weight, mean, join_parts(large, small, per_one)
 
 
 @kernel
@@ -90,13 +90,12 @@ def number_values(
     mean: FloatArray,
     impurity: FloatArray,
 ) -> None:
-    """Weight, mean and impurity of the target at every node, which are 0 before: at the leaves, then upwards.
+    """Compute weight, mean and impurity of the target at every node, 0 before: first leaves, then upwards.
 
-    Impurity is the mean deviation by the formula of the criterion. A node without rows has no weight, and 0
-    for the rest.
+    Impurity is the mean deviation by the formula of the criterion. A node without rows keeps 0.
     """
     n_nodes = len(fields)
-    for i in range(n_nodes - 1, -1, -1):  # children stand after their parent
+    for i in range(n_nodes - 1, -1, -1):  # children come after their parent
         if fields[i, FEATURE] == NONE:
             first, last = fields[i, START], fields[i, END]
             if first == last:
@@ -117,12 +116,12 @@ def number_values(
 # -- Pruning -------------------------------------------------------------------------------------------------
 
 NO_NODE = int64(-1)
-ROUNDING = 1e-13  # an alpha below this fraction of its node's risk is none: rounding made it
+ROUNDING = 1e-13  # an alpha below this fraction of its node's risk is due to rounding, and is 0
 
 
 @inner
-def merged(a: int, b: int, first: LongArray, second: LongArray, alpha: FloatArray) -> int:
-    """The two heaps as one, the highest alpha on top: a skew heap, logarithmic on average."""
+def merge_heaps(a: int, b: int, first: LongArray, second: LongArray, alpha: FloatArray) -> int:
+    """Merge two heaps, the highest alpha on top: a skew heap, logarithmic on average."""
     if a == NO_NODE or b == NO_NODE:
         return a if b == NO_NODE else b
     if alpha[b] > alpha[a]:
@@ -142,14 +141,14 @@ def merged(a: int, b: int, first: LongArray, second: LongArray, alpha: FloatArra
 
 @kernel
 def weakest_links(left: IntArray, right: IntArray, risk: FloatArray, alpha: FloatArray) -> None:
-    """alpha = where each split is undone, if risk + alpha * leaves is to be least; infinite at leaves.
+    """Write alpha = the penalty per leaf at which each split is pruned; infinite at leaves.
 
-    From the leaves upwards, every subtree knows the alphas at which it shrinks, in a heap. Just below a node
-    the two subtrees shrink independently; the node itself becomes a leaf at the alpha where that is as good.
-    Whatever would have shrunk later than that never does, and leaves the heap. Nodes are in preorder.
+    Minimises risk + alpha * leaves. From the leaves upwards, every subtree has the alphas at which it shrinks
+    in a heap. Just below a node the two subtrees shrink independently; the node becomes a leaf at the alpha
+    where that costs the same. Splits that would shrink later leave the heap. Nodes are in preorder.
     """
     n = len(left)
-    saved = np.empty(n)  # risk that the split saves at its alpha, with all that stands below it then
+    saved = np.empty(n)  # risk that the split saves at its alpha, with the subtree that is left then
     extra = np.empty(n)  # leaves that it costs
     first, second = np.full(n, NO_NODE), np.full(n, NO_NODE)
     heap = np.full(n, NO_NODE)
@@ -158,15 +157,15 @@ def weakest_links(left: IntArray, right: IntArray, risk: FloatArray, alpha: Floa
         if left[node] < 0:
             continue
         a, b = int64(left[node]), int64(right[node])
-        top = merged(heap[a], heap[b], first, second, alpha)
+        top = merge_heaps(heap[a], heap[b], first, second, alpha)
         own, leaves = risk[node] - (risk[a] + risk[b]), 1.0
         while top != NO_NODE and alpha[top] > own / leaves:
             own, leaves = own + saved[top], leaves + extra[top]
-            top = merged(first[top], second[top], first, second, alpha)
+            top = merge_heaps(first[top], second[top], first, second, alpha)
         alpha[node], saved[node], extra[node] = max(own / leaves, 0.0), own, leaves
         first[node], second[node] = top, NO_NODE
         heap[node] = node
-    for node in range(n):  # what stands below a leaf is gone
+    for node in range(n):  # nodes below a leaf are pruned with it
         if left[node] >= 0:
             if alpha[node] <= ROUNDING * risk[node]:
                 alpha[node] = 0.0

@@ -1,7 +1,7 @@
 """Thresholds for three classes or more: the statistics are arrays."""
 
 from holdfast._arrays import IntArray, LongArray
-from holdfast.kernels.growth.constraints import guided_gain, undirected
+from holdfast.kernels.growth.constraints import constrained_gain, without_direction
 from holdfast.kernels.growth.criteria import (
     NEVER,
     Node,
@@ -13,7 +13,8 @@ from holdfast.kernels.growth.criteria import (
     is_allowed,
     weight_of,
 )
-from holdfast.kernels.growth.histogram import MISSING_CODE, ROW_MASK, Coded, Sample, add_row
+from holdfast.kernels.growth.histogram import MISSING_CODE, Coded, Sample, add_row
+from holdfast.kernels.growth.sorting import ROW_MASK
 from holdfast.kernels.growth.split import (
     LEFT,
     RIGHT,
@@ -30,14 +31,14 @@ from holdfast.kernels.growth.split import (
 )
 from holdfast.kernels.jit import inner, int64
 
-MOST_EXACT = 1 << 26  # units of weight, sums of whose squares are exact as floats
-HEAD = int64(0)  # where the statistics stand in an array of their own
+MOST_EXACT = 1 << 26  # units of weight, whose sums of squares are exact as floats
+HEAD = int64(0)  # place of the statistics in an array of their own
 MOST_CORNERS = 6  # classes up to which all corners of the box are tried
 
 
 @inner
 def parts_gain(plan: Plan, node: Node, total: LongArray, left: LongArray, inside: LongArray) -> float:
-    """Gain of splitting into left, right, and one pure part for each class inside the bin: an upper bound."""
+    """Return the gain of left, right, and one pure part for each class inside the bin: an upper bound."""
     weight_left = weight_in = 0.0
     for k in range(plan.n_classes):
         weight_left += left[k]
@@ -63,9 +64,9 @@ def corner_gain(
     corner: LongArray,
     best: Split,
 ) -> float:
-    """No threshold inside the bin gains more than this or than one of the bin's borders.
+    """Bound the gain of every threshold inside the bin, unless a border of the bin has more.
 
-    A cheap bound first; where it beats the best split, the corners of the box, one for each set of classes.
+    A cheap bound first; if it beats the best split, the corners of the box, one for each set of classes.
     """
     bound = parts_gain(plan, node, total, left, inside)
     if plan.n_classes > MOST_CORNERS or bound <= best.gain:
@@ -89,15 +90,15 @@ def consider(
     missing_left: int,
     best: Split,
 ) -> tuple[float, Split]:
-    """The gain of a split, allowed or not, and the better of it and the best so far."""
+    """Return the gain of a split, allowed or not, and the better of it, if allowed, and the best so far."""
     units = weight_of(plan, left, HEAD)
     gain = classes_gain(plan, node, left, total, units)
     rows = left[plan.n_stats - 1] if plan.counts_apart else units
     if not is_behind(plan, node, gain, best) and is_allowed(plan, node, rows, units, HEAD):
         own, weight_left, weight_right = gain, float(units), float(node.units - units)
-        if node.is_guided and units > 0 and units < node.units:
+        if node.is_constrained and units > 0 and units < node.units:
             of_class, in_left = float(total[plan.outcome]), float(left[plan.outcome])
-            own = guided_gain(plan, node, gain, weight_left, in_left, weight_right, of_class - in_left)
+            own = constrained_gain(plan, node, gain, weight_left, in_left, weight_right, of_class - in_left)
         if own >= 0.0:
             improvement = improvement_of(plan, node, own, weight_left, weight_right)
             best = better(best, improvement, own / node.cost, feature, cut, missing_left)
@@ -120,7 +121,7 @@ def scan_classes(
     four: tuple[LongArray, LongArray, LongArray, LongArray],
     best: Split,
 ) -> tuple[Split, int, bool]:
-    """The best threshold of the feature at a border of bins, and bounds: see `scan_two`."""
+    """Return the best threshold of the feature at a border of bins, and bounds: see `scan_two`."""
     n_stats = plan.n_stats
     left, trial, inside, corner = four
     at_missing = begin + (MISSING_CODE >> fine) * n_stats
@@ -145,7 +146,7 @@ def scan_classes(
         gain = gain_missing = 0.0
         if previous >= 0 and (any_missing or not at_end):
             cut = cut_after(top_rank, feature, n_codes, previous, shift)
-            own = undirected(node) if at_end else node
+            own = without_direction(node) if at_end else node
             gain, best = consider(plan, own, total, left, feature, cut, RIGHT, best)
         if any_missing and not at_end:
             for k in range(n_stats):
@@ -187,7 +188,7 @@ def open_classes(
     scratch: Scratch,
     best: Split,
 ) -> Split:
-    """The best threshold inside the bins of the feature that could still win: see `open_two`."""
+    """Return the best threshold inside the bins of the feature that could still win: see `open_two`."""
     n_stats, n_codes, top_rank = plan.n_stats, coded.n_codes[feature], coded.top_rank
     bounds, keys, left, trial, codes = scratch.bounds, scratch.keys, scratch.left, scratch.trial, coded.codes
     block, lane = feature // 4, 8 * (feature % 4)
@@ -214,7 +215,7 @@ def open_classes(
             rank = keys[i] >> 32
             add_row(plan, sample, keys[i] & ROW_MASK, left)
             i += 1
-            # The border of the bin is known already; equal values cannot be divided.
+            # The border of the bin was tried before; equal values cannot be divided.
             if i == n_keys or keys[i] >> 32 > top or keys[i] >> 32 == rank:
                 continue
             _, best = consider(plan, node, total, left, feature, rank, RIGHT, best)
@@ -237,7 +238,7 @@ def scan_rows_quickly(
     scratch: Scratch,
     best: Split,
 ) -> Split:
-    """The best threshold by the Gini impurity, where rows have no other weight than repetitions.
+    """Return the best threshold by the Gini impurity, if row weights are repetitions.
 
     A row changes the sum of squared class weights of either side by one term. These sums are exact, and rule
     out most thresholds by two products.
@@ -280,7 +281,7 @@ def scan_rows_classes(
     scratch: Scratch,
     best: Split,
 ) -> tuple[Split, bool]:
-    """The best threshold of the feature, row by row: see `scan_rows`."""
+    """Return the best threshold of the feature, row by row: see `scan_rows`."""
     left, trial, missing, ranks = scratch.left, scratch.trial, scratch.inside, coded.ranks
     n_missing, last = int64(0), len(rows) - 1
     for k in range(plan.n_stats):
@@ -302,7 +303,7 @@ def scan_rows_classes(
             after = int64(ranks[feature, rows[i + 1]])
             if after == rank:
                 continue
-        own = undirected(node) if at_end else node
+        own = without_direction(node) if at_end else node
         _, best = consider(plan, own, total, left, feature, rank, RIGHT, best)
         if n_missing > 0 and not at_end:
             for k in range(plan.n_stats):

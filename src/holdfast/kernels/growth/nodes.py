@@ -1,80 +1,82 @@
-"""The nodes of a tree while it grows, and the finished ones."""
+"""Node arrays of a growing tree, and of a finished one."""
 
 from typing import NamedTuple
 
 import numpy as np
 
 from holdfast._arrays import BoolArray, FloatArray, LongArray, SignArray
-from holdfast.kernels.growth.constraints import GIVEN, HIGHEST, LOWEST, PARENT, Guide
+from holdfast.kernels.growth.constraints import FIRST_SPLIT, HIGHEST, LOWEST, PARENT, Constraints
 from holdfast.kernels.growth.criteria import NEVER, Node, Plan, weight_of
 from holdfast.kernels.growth.histogram import Coded
 from holdfast.kernels.growth.many_classes import HEAD
 from holdfast.kernels.growth.split import Split, child_seed, mix
 from holdfast.kernels.jit import allocating, inner, int64
 
-# The columns of the table of nodes; -1 where a field does not apply. LAST_LEFT and FIRST_RIGHT are the rows
+# Columns of the node table; -1 where a field does not apply. LAST_LEFT and FIRST_RIGHT are the rows
 # on either side of the threshold.
 START, END, DEPTH, LEFT, RIGHT, FEATURE, CUT = range(7)
 MISSING_LEFT, SET_START, SLOT, SEED, LAST_LEFT, FIRST_RIGHT, CONSTANT = range(7, 14)
 N_FIELDS = 14
 NONE = int64(-1)
-SORTED = int64(-2)  # in place of the slot of a histogram: the rows of the node stand in the order of features
+SORTED = int64(-2)  # in place of a histogram slot: the rows of the node are sorted by each feature
 
 
 class Limits(NamedTuple):
-    """When growth ends."""
+    """Stopping rules of growth."""
 
     max_depth: int
     max_leaves: int
     min_rows_to_split: int
     min_impurity_decrease: float  # in units of weight times impurity
     min_relative_gain: float  # as a fraction of the node's impurity
-    min_impurity: float  # of a node that is split, in units of weight times impurity: it has more
+    min_impurity: float  # in units of weight times impurity; a node that is split has more
     n_drawn: int  # features drawn per split; 0 for all of them
     best_first: int  # 1: the node with the greatest gain is split next; 0: depth first
-    row_weight: float  # of squared weights by weights, what chance takes for a row; 0: no means are shrunk
+    row_weight: float  # sum of squared weights by sum of weights; 0: means are not shrunk
 
 
-class Growing(NamedTuple):
-    """Room for the nodes of a tree while it grows, in the order in which they are made."""
+class TreeBuffers(NamedTuple):
+    """Node arrays of a growing tree, in the order in which nodes are made."""
 
     fields: LongArray  # (nodes, N_FIELDS)
     total: LongArray  # (nodes, stats)
-    in_set: SignArray  # the sets of categories: 1 left, 0 right, -1 not seen by the node
-    guided: FloatArray  # (nodes, N_GUIDED), or of no nodes where nothing guides growth
+    in_set: SignArray  # sets of categories: 1 left, 0 right, -1 absent from the node
+    bounds: FloatArray  # (nodes, N_BOUNDS); no nodes if growth is unconstrained
 
 
-class Grown(NamedTuple):
-    """Room for the finished nodes in preorder, or just these nodes; of several trees, one after the other."""
+class NodeArrays(NamedTuple):
+    """Node arrays of finished trees in preorder, one tree after another, or room for them."""
 
-    fields: LongArray  # (nodes, N_FIELDS) nodes, rows and sets are counted from the first of the tree
+    fields: LongArray  # (nodes, N_FIELDS); nodes, rows and sets are counted from the first of the tree
     total: LongArray  # (nodes, stats)
     in_set: BoolArray
     counters: LongArray  # (N_COUNTERS,), or (trees, N_COUNTERS)
 
 
-# The counters of a finished tree; nodes are open that could still be split.
+# Counters of a finished tree; open nodes could still be split.
 N_NODES, N_SET, N_OPEN, STATE = range(4)
 N_COUNTERS = 4
-COMPLETE, STOPPED, NO_ROOM = int64(0), int64(1), int64(2)  # why growth ended; no room for more sets
+COMPLETE, STOPPED, NO_ROOM = int64(0), int64(1), int64(2)  # why growth ended; NO_ROOM: for more sets
 
 
 @inner
-def make_root(growing: Growing, guide: Guide, n_rows: int, seed: int) -> None:
-    """The first node, of all rows."""
-    fields, guided = growing.fields, growing.guided
+def make_root(buffers: TreeBuffers, constraints: Constraints, n_rows: int, seed: int) -> None:
+    """Make the first node, which holds all rows."""
+    fields, bounds = buffers.fields, buffers.bounds
     for k in range(N_FIELDS):
         fields[0, k] = NONE
     fields[0, START], fields[0, END], fields[0, DEPTH], fields[0, SEED] = 0, n_rows, 0, mix(seed)
-    if guide.is_set:
-        guided[0, LOWEST], guided[0, HIGHEST], guided[0, PARENT] = -np.inf, np.inf, NONE
-        guided[0, GIVEN] = 0 if len(guide.top.feature) > 0 else NONE
+    if constraints.is_set:
+        bounds[0, LOWEST], bounds[0, HIGHEST], bounds[0, PARENT] = -np.inf, np.inf, NONE
+        bounds[0, FIRST_SPLIT] = 0 if len(constraints.first_splits.feature) > 0 else NONE
 
 
 @inner
-def make_children(growing: Growing, guide: Guide, parent: int, middle: int, left: int) -> None:
-    """The nodes `left` and `left + 1`: the rows of the parent before the middle, and the others."""
-    fields, guided, top = growing.fields, growing.guided, guide.top
+def make_children(
+    buffers: TreeBuffers, constraints: Constraints, parent: int, middle: int, left: int
+) -> None:
+    """Make the nodes `left` and `left + 1`: the rows of the parent before `middle`, and the others."""
+    fields, bounds, first_splits = buffers.fields, buffers.bounds, constraints.first_splits
     fields[parent, LEFT], fields[parent, RIGHT] = left, left + 1
     for side in range(2):
         at = left + side
@@ -84,11 +86,13 @@ def make_children(growing: Growing, guide: Guide, parent: int, middle: int, left
         fields[at, END] = middle if side == 0 else fields[parent, END]
         fields[at, DEPTH] = fields[parent, DEPTH] + 1
         fields[at, SEED] = child_seed(fields[parent, SEED], side)
-        if guide.is_set:
-            given = int64(guided[parent, GIVEN])
-            guided[at, PARENT], guided[at, GIVEN] = parent, NONE
-            if given != NONE:
-                guided[at, GIVEN] = top.left[given] if side == 0 else top.right[given]
+        if constraints.is_set:
+            first_split = int64(bounds[parent, FIRST_SPLIT])
+            bounds[at, PARENT], bounds[at, FIRST_SPLIT] = parent, NONE
+            if first_split != NONE:
+                bounds[at, FIRST_SPLIT] = (
+                    first_splits.left[first_split] if side == 0 else first_splits.right[first_split]
+                )
 
 
 @inner
@@ -103,7 +107,7 @@ def may_split(plan: Plan, limits: Limits, node: Node, depth: int) -> bool:
 
 @inner
 def is_split(limits: Limits, node: Node, best: Split, gain: float) -> bool:
-    """True if the best split that was found is made."""
+    """True if the best split that was found passes the stopping rules."""
     return bool(
         best.improvement != NEVER
         and gain >= limits.min_impurity_decrease - 1e-12 * node.impurity
@@ -112,31 +116,31 @@ def is_split(limits: Limits, node: Node, best: Split, gain: float) -> bool:
 
 
 @inner
-def keep_set(growing: Growing, at: int, n_codes: int, chosen: SignArray, n_set: int) -> int:
-    """Write down the categories that a node sends left; how many flags there are then, or NONE: no room."""
-    if n_set + n_codes > len(growing.in_set):
+def keep_set(buffers: TreeBuffers, at: int, n_codes: int, chosen: SignArray, n_set: int) -> int:
+    """Record the categories that a node sends left; return the number of flags, NONE if they do not fit."""
+    if n_set + n_codes > len(buffers.in_set):
         return NONE
-    growing.fields[at, SET_START] = n_set
+    buffers.fields[at, SET_START] = n_set
     for code in range(n_codes):
-        growing.in_set[n_set + code] = chosen[code]
+        buffers.in_set[n_set + code] = chosen[code]
     return n_set + n_codes
 
 
 @allocating
-def in_preorder(plan: Plan, coded: Coded, growing: Growing, n_nodes: int, grown: Grown) -> None:
-    """The finished tree: nodes in preorder, every category and the missing values on a side."""
-    in_set, fields, total, sets = growing.in_set, grown.fields, grown.total, grown.in_set
+def write_preorder(plan: Plan, coded: Coded, buffers: TreeBuffers, n_nodes: int, nodes: NodeArrays) -> None:
+    """Write the finished tree: nodes in preorder, every category and the missing values on one side."""
+    in_set, fields, total, sets = buffers.in_set, nodes.fields, nodes.total, nodes.in_set
     waiting, parents = np.empty(n_nodes + 1, np.int64), np.empty(n_nodes + 1, np.int64)
     waiting[0], parents[0], n_waiting, n_set = 0, NONE, int64(1), int64(0)
     for i in range(n_nodes):
         n_waiting -= 1
         old, parent = waiting[n_waiting], parents[n_waiting]
         for k in range(N_FIELDS):
-            fields[i, k] = growing.fields[old, k]
+            fields[i, k] = buffers.fields[old, k]
         for k in range(plan.n_stats):
-            total[i, k] = growing.total[old, k]
-        # Histograms are no longer needed: which split was prescribed takes their place.
-        fields[i, SLOT] = int64(growing.guided[old, GIVEN]) if len(growing.guided) > 0 else NONE
+            total[i, k] = buffers.total[old, k]
+        # The slot of the histogram now holds the number of the prescribed split.
+        fields[i, SLOT] = int64(buffers.bounds[old, FIRST_SPLIT]) if len(buffers.bounds) > 0 else NONE
         if parent != NONE:
             fields[parent, LEFT if parent == i - 1 else RIGHT] = i
         if fields[i, LEFT] == NONE:
@@ -147,8 +151,8 @@ def in_preorder(plan: Plan, coded: Coded, growing: Growing, n_nodes: int, grown:
         parents[n_waiting], parents[n_waiting + 1] = i, i
         n_waiting += 2
         if fields[i, MISSING_LEFT] == NONE:
-            in_left = weight_of(plan, growing.total[left], HEAD)
-            in_right = weight_of(plan, growing.total[right], HEAD)
+            in_left = weight_of(plan, buffers.total[left], HEAD)
+            in_right = weight_of(plan, buffers.total[right], HEAD)
             fields[i, MISSING_LEFT] = 1 if in_left >= in_right else 0
         feature, start = fields[i, FEATURE], fields[i, SET_START]
         if coded.is_subset[feature]:
@@ -157,10 +161,10 @@ def in_preorder(plan: Plan, coded: Coded, growing: Growing, n_nodes: int, grown:
                 side = in_set[start + code]
                 sets[n_set + code] = side == 1 or (side == NONE and fields[i, MISSING_LEFT] == 1)
             n_set += coded.n_codes[feature]
-    grown.counters[N_NODES], grown.counters[N_SET] = n_nodes, n_set
+    nodes.counters[N_NODES], nodes.counters[N_SET] = n_nodes, n_set
 
 
-# -- The nodes that wait to be split, the first to be split on top -------------------------------------------
+# -- The heap of open nodes ----------------------------------------------------------------------------------
 
 
 @inner
@@ -178,7 +182,7 @@ def push(heap: LongArray, priority: FloatArray, size: int, node: int) -> None:
 
 @inner
 def pop(heap: LongArray, priority: FloatArray, size: int) -> int:
-    """Take the first node out of the heap."""
+    """Remove and return the first node of the heap."""
     first: int = heap[0]
     node, i = heap[size - 1], 0
     while 2 * i + 1 < size - 1:

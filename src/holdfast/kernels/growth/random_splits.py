@@ -1,8 +1,8 @@
-"""Extra-random splits: of every column one split is drawn, and the best of them is taken.
+"""Extra-random splits: one split is drawn for every column, and the best of them is taken.
 
 Geurts, Ernst and Wehenkel (2006). A threshold is uniform between the least and the greatest value in the
-node; a set of categories takes each category that is there by a coin. All is a hash of the tree's seed, the
-node's path from the root, and the name of the column, so that nothing depends on the order of anything.
+node; every category that occurs is sent left with probability one half. All draws are hashes of the tree's
+seed, the node's path from the root, and the column name, so that they do not depend on any order.
 """
 
 from typing import NamedTuple
@@ -10,8 +10,8 @@ from typing import NamedTuple
 from holdfast._arrays import ByteArray, FloatArray, IntArray, LongArray, SignArray
 from holdfast.kernels.growth import many_classes as classes
 from holdfast.kernels.growth import two_statistics as two
-from holdfast.kernels.growth.categories import QUESTION
-from holdfast.kernels.growth.constraints import toward, undirected
+from holdfast.kernels.growth.categories import YES_NO
+from holdfast.kernels.growth.constraints import with_direction, without_direction
 from holdfast.kernels.growth.criteria import NEVER, Node, Plan, weight_of
 from holdfast.kernels.growth.gain_ratio import best_offer, offer
 from holdfast.kernels.growth.histogram import Coded, Sample, add_row
@@ -29,21 +29,21 @@ from holdfast.kernels.growth.split import (
 )
 from holdfast.kernels.jit import inner, int64, kernel
 
-TRIES = 40  # to draw a set that is neither empty nor whole: each succeeds in one case of two or more
+TRIES = 40  # at drawing a set that is neither empty nor whole: each succeeds with probability 1/2 or more
 STEP = 0x9E3779B9  # from one hash to the next
-ROWS_TO_ASK = 24  # of a node in which the value of every row is looked at
+ROWS_TO_SCAN = 24  # of a node whose rows are scanned one by one
 
 
 class RankValues(NamedTuple):
-    """What the ranks of the columns stand for; empty where the best of all splits is searched for."""
+    """The values behind the ranks of the columns; empty if the best of all splits is searched."""
 
     start: LongArray  # (features + 1,) where the numbers of each column begin
     number: FloatArray  # the value of each rank; of a category, a hash of 32 bits of its label
 
 
 @inner
-def drawn_number(seed: int, name_key: int, low: float, high: float) -> float:
-    """The number that a node draws of a column: at least `low` and less than `high`."""
+def draw_threshold(seed: int, name_key: int, low: float, high: float) -> float:
+    """Return the threshold that a node draws for a column: at least `low` and less than `high`."""
     fraction = (mix(mix(seed ^ name_key) + STEP & 0xFFFFFFFF) + 0.5) / 4294967296.0
     number = low * (1.0 - fraction) + high * fraction
     return number if low <= number < high else low
@@ -51,7 +51,7 @@ def drawn_number(seed: int, name_key: int, low: float, high: float) -> float:
 
 @inner
 def rank_range(ranks: IntArray, rows: IntArray) -> tuple[int, int, bool]:
-    """The least and the greatest rank of a column in the rows, and whether it is missing in some."""
+    """Return the least and the greatest rank of a column in the rows, and whether it is missing in some."""
     lowest, highest, any_missing = int64(1 << 40), int64(-1), False
     for i in range(len(rows)):
         rank = int64(ranks[rows[i]])
@@ -66,9 +66,9 @@ def rank_range(ranks: IntArray, rows: IntArray) -> tuple[int, int, bool]:
 def greatest_left(
     ranks: IntArray, rows: IntArray, number: FloatArray, first: int, lowest: int, threshold: float
 ) -> int:
-    """The greatest rank of the rows whose value is at most the threshold, or the lowest rank.
+    """Return the greatest rank of the rows whose value is at most the threshold, or the lowest rank.
 
-    Of few rows it takes less time to ask each than to search the values of the whole column.
+    For few rows this is faster than a binary search among the values of the whole column.
     """
     greatest = lowest
     for i in range(len(rows)):
@@ -80,9 +80,9 @@ def greatest_left(
 
 @inner
 def last_at_most(number: FloatArray, first: int, lowest: int, highest: int, threshold: float) -> int:
-    """The greatest rank, at least the lowest and less than the highest, whose value is at most the threshold.
+    """Return the greatest rank whose value is at most the threshold, from the lowest to below the highest.
 
-    The values of the column stand in `number` from `first` on.
+    The values of the column are in `number` from `first` on.
     """
     below, above = lowest, highest  # whose values are at most the threshold, and more
     while above - below > 1:
@@ -98,9 +98,9 @@ def last_at_most(number: FloatArray, first: int, lowest: int, highest: int, thre
 def draw_set(
     coded: Coded, rows: IntArray, values: RankValues, feature: int, seed: int, in_set: SignArray
 ) -> tuple[int, bool]:
-    """Mark which categories go left; how many are there, and whether the column is missing in some rows.
+    """Draw which categories go left; return how many occur, and whether the column is missing in some rows.
 
-    1 is left, 0 right, -1 not there. The first category that is there goes left, or the answer yes.
+    1 is left, 0 right, -1 absent. The first category that occurs goes left, or the value yes.
     """
     n_codes, n_present, any_missing = int64(coded.n_codes[feature]), int64(0), False
     for code in range(n_codes):
@@ -115,7 +115,7 @@ def draw_set(
     first = int64(0)
     while first < n_codes - 1 and in_set[first] < 0:
         first += 1
-    if coded.is_subset[feature] == QUESTION:
+    if coded.is_subset[feature] == YES_NO:
         first = int64(1)
     if in_set[first] >= 0:
         in_set[first] = 1
@@ -130,7 +130,7 @@ def draw_set(
                 n_left += is_with_first
         if n_left < n_present:
             break
-    if n_present > 2 and n_left == n_present:  # labels of one hash
+    if n_present > 2 and n_left == n_present:  # labels with equal hashes
         for code in range(first + 1, n_codes):
             in_set[code] = min(in_set[code], 0)
     return n_present, any_missing
@@ -155,14 +155,14 @@ def split_in_two(
     in_set: SignArray,
     any_missing: bool,
 ) -> tuple[Split, int]:
-    """The split at a cut or by a set, for numbers or two classes, and the weight on its left.
+    """Return the split at a cut or by a set, for numbers or two classes, and the weight of its left side.
 
-    Without branches: each would be guessed wrong every other time.
+    Without branches, which would be mispredicted every other time.
     """
     weights, totals, counts = sample.weight, sample.total, sample.repeats
     both, bits = plan.n_classes, plan.label_bits
     units = sum_ = n = int64(0)
-    if both and not is_subset and not plan.counts_apart:  # the loop of forests of two classes
+    if both and not is_subset and not plan.counts_apart:  # the hot loop of two-class forests
         for i in range(len(rows)):
             rank, weight = int64(ranks[rows[i]]), weights[rows[i]]
             weight &= -int64((rank >= 0) & (rank <= cut))
@@ -207,7 +207,7 @@ def split_classes(
     cut: int,
     scratch: Scratch,
 ) -> tuple[Split, int]:
-    """The same for three classes or more."""
+    """Return the split at a cut or by a set, for three classes or more, and the weight of its left side."""
     left, missing, ranks, in_set = scratch.left, scratch.inside, coded.ranks, scratch.in_set
     is_subset, any_missing = coded.is_subset[feature] > 0, False
     for k in range(plan.n_stats):
@@ -243,15 +243,15 @@ def best_random_split(
     seed: int,
     stop: ByteArray,
 ) -> Split:
-    """The best of the splits that the node draws, one for each column; or, if n_drawn > 0, for drawn columns.
+    """Return the best of the drawn splits, one for each column; or, if n_drawn > 0, for drawn columns.
 
-    Columns are drawn until n_drawn of them take several values in the node and one can be split. Where all
-    known values of a column are the same, they are parted from the missing ones. The search of one column is
-    no function of its own: a call with so many arguments took longer than small nodes do.
+    Columns are drawn until n_drawn of them vary in the node and one can be split. If all known values of a
+    column are equal, they are split from the missing ones. The search of one column is inline: a call with so
+    many arguments took longer than small nodes do.
     """
     n_features, order, offers = int64(len(scratch.drawn)), scratch.turns, scratch.offers
     n = n_varied = n_ready = int64(0)
-    n_least, best, is_found, has_paths = n_drawn, no_split(), False, scratch.paths.is_set[0] > 0
+    n_least, best, is_found, is_limited_here = n_drawn, no_split(), False, scratch.allowed.is_set[0] > 0
     for i in range(n_features):
         if stop[0]:
             break
@@ -262,12 +262,12 @@ def best_random_split(
                 n_least *= 2
             feature = take_column(scratch.queue, int64(i), n_ready)
         order[i], offers[feature, 0], n = feature, NEVER, int64(i + 1)
-        if has_paths:
-            if scratch.paths.is_closed[feature]:
+        if is_limited_here:
+            if scratch.allowed.is_excluded[feature]:
                 continue
-            node = toward(node, scratch.paths, feature)
+            node = with_direction(node, scratch.allowed, feature)
         if feature < 63 and scratch.constant[0] >> feature & 1:
-            continue  # what does not vary in a node does not vary below it
+            continue  # a feature that is constant in a node is constant below it
         cut, is_subset, ranks = int64(0), coded.is_subset[feature] > 0, coded.ranks[feature]
         if is_subset:
             n_values, any_missing = draw_set(coded, rows, values, feature, seed, scratch.in_set)
@@ -276,8 +276,8 @@ def best_random_split(
             n_values, cut = int64(0) if highest < 0 else min(highest - lowest, int64(1)) + 1, highest
             if n_values > 1:
                 key, at, number = coded.name_keys[feature], values.start[feature], values.number
-                threshold = drawn_number(seed, key, number[at + lowest], number[at + highest])
-                if len(rows) <= ROWS_TO_ASK:
+                threshold = draw_threshold(seed, key, number[at + lowest], number[at + highest])
+                if len(rows) <= ROWS_TO_SCAN:
                     cut = greatest_left(ranks, rows, number, at, lowest, threshold)
                 else:
                     cut = last_at_most(number, at, lowest, highest, threshold)
@@ -286,7 +286,7 @@ def best_random_split(
                 scratch.constant[0] |= int64(1) << feature
             continue
         if n_values < 2:
-            node = undirected(node)
+            node = without_direction(node)
         if plan.n_classes > 2:
             own, units = split_classes(plan, node, total, coded, sample, rows, feature, cut, scratch)
         else:
@@ -305,14 +305,14 @@ def best_random_split(
     return best_offer(node, order, n, n_drawn > 0, scratch) if plan.by_ratio else best
 
 
-# -- The thresholds that the nodes of a tree have drawn, once more -------------------------------------------
+# -- The drawn thresholds of a finished tree -----------------------------------------------------------------
 
 
 @kernel
-def drawn_thresholds(
+def redraw_thresholds(
     fields: LongArray, rows: IntArray, coded: Coded, values: RankValues, out: FloatArray
 ) -> None:
-    """Write the threshold of every node that parts known values; `rows` stand in the order of the leaves."""
+    """Write the threshold of every node that splits known values; `rows` are in the order of the leaves."""
     for node in range(len(fields)):
         if fields[node, LAST_LEFT] < 0 or fields[node, FIRST_RIGHT] < 0:
             continue
@@ -321,4 +321,4 @@ def drawn_thresholds(
             lowest, highest, _ = rank_range(coded.ranks[feature], own)
             key, low = coded.name_keys[feature], values.number[values.start[feature] + lowest]
             high = values.number[values.start[feature] + highest]
-            out[node] = drawn_number(fields[node, SEED], key, low, high)
+            out[node] = draw_threshold(fields[node, SEED], key, low, high)

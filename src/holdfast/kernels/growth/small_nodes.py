@@ -1,7 +1,7 @@
 """The rows of small nodes in the order of every feature: sorted once, and divided with each split.
 
-A node of a few hundred rows is searched faster row by row than by bins, if its rows need not be sorted for
-it: both sides of a split keep the order that their parent has.
+A node of a few hundred rows is searched faster row by row than by bins if its rows need not be sorted first:
+both sides of a split keep the order of their parent.
 """
 
 from typing import NamedTuple
@@ -11,28 +11,29 @@ from numpy.typing import NDArray
 
 from holdfast._arrays import ByteArray, FloatArray, IntArray, LongArray
 from holdfast.kernels.growth.criteria import Plan
-from holdfast.kernels.growth.histogram import MISSING_CODE, ROW_MASK, Coded, Sample, sort_keys
+from holdfast.kernels.growth.histogram import MISSING_CODE, Coded, Sample
+from holdfast.kernels.growth.sorting import ROW_MASK, sort_keys
 from holdfast.kernels.jit import inner, int64
 
 ROWS_TO_PLACE = 256  # with fewer rows, sorting all keys at once is faster
 
 
 class SortedRows(NamedTuple):
-    """The row numbers of nodes, feature by feature: those of a node stand where they do among all rows."""
+    """Row numbers by feature; those of a node are in the same range as among all rows."""
 
     rows: IntArray  # (features, places) by rank, missing values first
-    is_kept: ByteArray  # (features,) 1 for numbers of more than a few values
-    goes_left: ByteArray  # (rows,) by the split at hand
-    place: LongArray  # (2,) where the node that is searched begins and ends; 0 and 0 if it is not sorted
-    few: IntArray  # (rows,) those of a node that is sorted by itself
-    most_rows: int  # of a node that is sorted, to be divided with it
+    is_kept: ByteArray  # (features,) 1 for numbers with more than a few values
+    goes_left: ByteArray  # (rows,) by the current split
+    place: LongArray  # (2,) begin and end of the node that is searched; 0 and 0 if it is not sorted
+    few: IntArray  # (rows,) of a node that is sorted on its own
+    most_rows: int  # of a node that is sorted
 
 
 @inner
 def write_keys(
     coded: Coded, rows: IntArray, feature: int, keys: LongArray, starts: LongArray, waiting: LongArray
 ) -> None:
-    """Write the ranks of a feature, each with its row, in their order: missing values first."""
+    """Write the ranks of a feature, each with its row, in sorted order: missing values first."""
     ranks, n_rows = coded.ranks, int64(len(rows))
     if n_rows < ROWS_TO_PLACE:
         for i in range(n_rows):
@@ -40,7 +41,7 @@ def write_keys(
             keys[i] = (int64(ranks[feature, row]) << 32) | row
         sort_keys(keys, int64(0), n_rows, waiting)
         return
-    # Codes are in the order of ranks: keys are put in their order, and only those of one code are compared.
+    # Codes are in the order of ranks: keys are distributed by code, and only keys of one code are compared.
     codes, lane, block, n_codes = coded.codes, 8 * (feature % 4), feature // 4, int64(coded.n_codes[feature])
     for code in range(n_codes):
         starts[code] = 0
@@ -83,7 +84,7 @@ def sort_rows(
 def divide_sorted(own: SortedRows, rows: IntArray, first: int, n_left: int, buffer: IntArray) -> None:
     """Move the rows that went left to the front, feature by feature, both sides in their order.
 
-    `rows` are those of the node, divided already.
+    `rows` are those of the node, already divided.
     """
     n_rows, goes_left, ordered = len(rows), own.goes_left, own.rows
     for i in range(n_rows):
@@ -93,7 +94,7 @@ def divide_sorted(own: SortedRows, rows: IntArray, first: int, n_left: int, buff
             continue
         left, n_right = first, int64(0)
         for i in range(first, first + n_rows):
-            # Written to both sides, kept on one: a branch would be guessed wrong every other time.
+            # Written to both sides and kept on one: a branch would be mispredicted every other time.
             row = ordered[feature, i]
             is_left = int64(goes_left[row])
             ordered[feature, left] = row
@@ -108,7 +109,7 @@ def divide_sorted(own: SortedRows, rows: IntArray, first: int, n_left: int, buff
 
 
 class CompactRows(NamedTuple):
-    """Room for the rows of one node, side by side: it fits a cache that the whole table does not.
+    """Room for the rows of one node side by side: they fit in a cache that the whole table does not.
 
     `coded` and `sample` are the same memory, which only `move_to_compact` writes to.
     """
@@ -127,7 +128,7 @@ class CompactRows(NamedTuple):
 
 @inner
 def move_to_compact(plan: Plan, coded: Coded, sample: Sample, rows: IntArray, compact: CompactRows) -> None:
-    """Copy the rows and number them anew, in their order."""
+    """Copy the rows, and number them from 0 in their order."""
     for i in range(len(rows)):
         row = rows[i]
         compact.origin[i] = row
@@ -137,7 +138,7 @@ def move_to_compact(plan: Plan, coded: Coded, sample: Sample, rows: IntArray, co
             compact.target[i] = sample.target[row]
         if plan.counts_apart:
             compact.repeats[i] = sample.repeats[row]
-    # Line by line: in a loop that writes, the compiler would look up where a line begins for every number.
+    # Row slices first: in a loop that writes, the compiler would reload the start of a row for every number.
     for block in range(coded.codes.shape[0]):
         codes, own_codes = coded.codes[block], compact.codes[block]
         for i in range(len(rows)):

@@ -1,15 +1,15 @@
 """The best split of one node: exact, at the cost of a histogram.
 
-The gain at the border of two bins is known from the histogram. Inside a bin the left side's statistics lie
+The gain at the border of two bins follows from the histogram. Inside a bin the left side's statistics lie
 between those at its two borders, and every gain is convex in them, so that its maximum over that box is at a
-corner: no threshold inside the bin can gain more. Only bins whose bound beats the best split known are
+corner: no threshold inside the bin has a higher gain. Only bins whose bound beats the best known split are
 opened: their few rows are sorted and scanned one by one.
 """
 
 from typing import NamedTuple
 
 from holdfast._arrays import FloatArray, IntArray, LongArray, SignArray
-from holdfast.kernels.growth.constraints import Paths
+from holdfast.kernels.growth.constraints import AllowedFeatures
 from holdfast.kernels.growth.criteria import (
     LEAST_ENTROPY,
     NEVER,
@@ -19,16 +19,17 @@ from holdfast.kernels.growth.criteria import (
     improvement_of,
     split_entropy,
 )
-from holdfast.kernels.growth.histogram import MISSING_CODE, Coded, sort_keys
+from holdfast.kernels.growth.histogram import MISSING_CODE, Coded
 from holdfast.kernels.growth.small_nodes import ROWS_TO_PLACE, SortedRows
+from holdfast.kernels.growth.sorting import sort_keys
 from holdfast.kernels.jit import inlined, inner, int64
 
-RIGHT, LEFT = int64(0), int64(1)  # sides; typed, or the compiler makes a copy of a kernel for each
-SURE = int64(1 << 60)  # bound of a bin that must be opened
+RIGHT, LEFT = int64(0), int64(1)  # sides; typed, so that kernels compile once for both
+SURE = int64(1 << 60)  # bound of a bin that is always opened
 
 
 class Split(NamedTuple):
-    """The best split found so far: by improvement, then the lower feature, cut, and missing values right."""
+    """The best split so far: by improvement, then the lower feature, cut, and missing values right."""
 
     improvement: int
     gain: float  # per cost of the feature
@@ -38,42 +39,42 @@ class Split(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """Memory that every node of a tree uses again."""
+    """Memory that every node of a tree reuses."""
 
     left: LongArray  # (stats,)
     trial: LongArray  # (stats,)
     inside: LongArray  # (stats,)
     corner: LongArray  # (stats,)
-    bounds: LongArray  # (features, 256) improvement of a threshold inside the bin at most
+    bounds: LongArray  # (features, 256) highest improvement of a threshold inside the bin
     promise: LongArray  # (features,) the highest bound of the feature
     keys: LongArray  # (rows,) rank and row, to be sorted
     places: LongArray  # (256,) where the keys of each code go
     waiting: LongArray  # (128,) for sorting
     order: LongArray  # (categories + 1,)
-    # (categories + 2,) The last is what chance takes for one row, 0 where no means are shrunk. In a field of
-    # Plan, which all functions take, it made forests a fourth slower.
+    # (categories + 2,) The last is the weight of one row, 0 if means are not shrunk. As a field of Plan,
+    # which all functions take, it made forests a fourth slower.
     place: FloatArray
     in_set: SignArray  # (categories,) 1 left, 0 right, -1 not seen
     drawn: LongArray  # (features,) the features in the order they are drawn
-    queue: LongArray  # (features,) the features that wait to be drawn
+    queue: LongArray  # (features,) the features not yet drawn
     constant: LongArray  # (1,) bit f is 1 if feature f < 63 is known to take one value in the node
-    turns: LongArray  # (features,) the same, where each is searched by itself
-    # (features, 4) the best question of each feature: improvement, cut, missing_left, left weight
+    turns: LongArray  # (features,) the features in the order of their searches, for gain ratios
+    # (features, 4) the best split of each feature: improvement, cut, missing_left, left weight
     offers: LongArray
-    offered: FloatArray  # (features, 2) its gain, and what is left of it once it is named
+    offered: FloatArray  # (features, 2) its gain, before and after the cost of naming a threshold
     seen: LongArray  # (values + 1,) the last search that saw each value; the number of searches at the end
-    paths: Paths  # what the node may ask
+    allowed: AllowedFeatures  # the features that the node may use
     sorted_rows: SortedRows  # small nodes, row by row
 
 
 @inner
 def no_split() -> Split:
-    """What the search starts from."""
+    """Return the start of a search."""
     return Split(NEVER, 0.0, int64(-1), int64(0), RIGHT)
 
 
 @inner
-def kept_in_ties(best: Split, feature: int) -> Split:
+def keep_in_ties(best: Split, feature: int) -> Split:
     """The best split as a rival of another feature's: an equal one does not replace it.
 
     So where features are drawn, ties go to the first. By their numbers, the first columns of a table would
@@ -86,7 +87,7 @@ def kept_in_ties(best: Split, feature: int) -> Split:
 
 @inner
 def better(best: Split, improvement: int, gain: float, feature: int, cut: int, missing_left: int) -> Split:
-    """The better of the best split so far and a new one."""
+    """Return the better of the best split so far and a new one."""
     if improvement < best.improvement:
         return best
     if improvement == best.improvement:
@@ -109,13 +110,13 @@ def could_win(best: Split, bound: int, feature: int, lowest_cut: int) -> bool:
 
 @inlined
 def surely_less(node: Node, best: Split) -> float:
-    """A gain below this is behind the best split whatever the rounding: it cannot even tie."""
+    """Return a gain below which a split cannot even tie with the best one, whatever the rounding."""
     return node.cost * (best.gain * 0.999999 - node.impurity * (4.0 / PARTS)) - node.rounding
 
 
 @inlined
 def is_behind(plan: Plan, node: Node, gain: float, best: Split) -> bool:
-    """True if a gain is so far behind the best split that its improvement need not be worked out."""
+    """True if a gain is so far below the best split that its improvement need not be computed."""
     return gain < surely_less(node, best) and not plan.is_normalised
 
 
@@ -123,7 +124,7 @@ def is_behind(plan: Plan, node: Node, gain: float, best: Split) -> bool:
 def improvement_bound(
     plan: Plan, node: Node, gain: float, weight_before: float, weight_after: float, best: Split
 ) -> int:
-    """Improvement that a gain can be while the left side's weight runs between two values."""
+    """Bound the improvement of a gain while the left side's weight runs between two values."""
     if is_behind(plan, node, gain, best):
         return NEVER
     return bound_closely(plan, node, gain, weight_before, weight_after)
@@ -131,7 +132,7 @@ def improvement_bound(
 
 @inner
 def bound_closely(plan: Plan, node: Node, gain: float, weight_before: float, weight_after: float) -> int:
-    """The same for a gain that may be as good as the best.
+    """Bound the improvement of a gain that may be as good as the best.
 
     One part and `node.rounding` are added for the rounding of the bound itself.
     """
@@ -150,13 +151,13 @@ def bound_closely(plan: Plan, node: Node, gain: float, weight_before: float, wei
 
 @inner
 def cut_after(top_rank: IntArray, feature: int, n_codes: int, b: int, shift: int) -> int:
-    """The highest rank in a bin."""
+    """Return the highest rank in a bin."""
     return int64(top_rank[feature, min(((b + 1) << shift) - 1, n_codes - 1)])
 
 
 @inner
 def lowest_rank(top_rank: IntArray, feature: int, b: int, shift: int) -> int:
-    """The lowest rank in a bin."""
+    """Return the lowest rank in a bin."""
     return int64(top_rank[feature, (b << shift) - 1]) + 1 if b > 0 else int64(0)
 
 
@@ -164,9 +165,9 @@ def lowest_rank(top_rank: IntArray, feature: int, b: int, shift: int) -> int:
 def gather_keys(
     coded: Coded, rows: IntArray, feature: int, shift: int, scratch: Scratch, n_codes: int, best: Split
 ) -> int:
-    """Rank and row of the rows in bins of the feature that could still win, sorted; how many they are.
+    """Write the keys, rank and row, of the bins that could still win in sorted order; return their number.
 
-    Codes are in the order of ranks: many keys are put in their order, and those of one code are compared.
+    Codes are in the order of ranks: many keys are distributed by code, and then sorted within each code.
     """
     lane, block, keys, places = 8 * (feature % 4), feature // 4, scratch.keys, scratch.places
     codes, ranks, top_rank, bounds = coded.codes, coded.ranks, coded.top_rank, scratch.bounds
@@ -177,7 +178,7 @@ def gather_keys(
             places[code] = 0 if is_open else NEVER
     places[MISSING_CODE] = NEVER
     for i in range(len(rows)):
-        # Written in any case, and kept if the bin is open: a branch would be guessed wrong too often.
+        # Always written, and kept if the bin is open: a branch would be mispredicted too often.
         row = int64(rows[i])
         keys[n_keys] = row
         n_keys += places[codes[block, row] >> lane & 255] + 1
@@ -209,16 +210,16 @@ def gather_keys(
     return n_keys
 
 
-# -- Columns drawn at a node by name -------------------------------------------------------------------------
+# -- Columns drawn at a node, by a hash of their names -------------------------------------------------------
 
 POSITION_BITS = 31  # of an entry of the queue; the hash stands above them
 POSITION_MASK = (1 << POSITION_BITS) - 1
-MOST_SOUGHT = 32  # columns of a queue in which the next one is looked for; a longer one is sorted
+MOST_SOUGHT = 32  # columns of a queue that is searched for the next one; a longer one is sorted
 
 
 @inner
 def mix(x: int) -> int:
-    """A 32-bit integer that looks unrelated to x."""
+    """Return a 32-bit hash of x."""
     x = (x ^ (x >> 16)) * 0x2C1B3C6D & 0xFFFFFFFF
     x = (x ^ (x >> 12)) * 0x297A2D39 & 0xFFFFFFFF
     return x ^ (x >> 15)
@@ -226,7 +227,7 @@ def mix(x: int) -> int:
 
 @inner
 def child_seed(seed: int, side: int) -> int:
-    """The seed of a node's child, 0 left and 1 right: so a seed stands for the path from the root."""
+    """Return the seed of a child, 0 left and 1 right: a seed identifies the path from the root."""
     return mix(seed + 1 + side & 0xFFFFFFFF)
 
 
@@ -234,15 +235,15 @@ def child_seed(seed: int, side: int) -> int:
 def queue_columns(
     name_keys: LongArray, seed: int, n_least: int, n_had: int, queue: LongArray, waiting: LongArray
 ) -> int:
-    """Write the columns with the smallest hashes, of which `n_had` have had their turn; how many they are.
+    """Write the columns with the smallest hashes, of which the first `n_had` were drawn; return their number.
 
-    About a quarter more than `n_least`, or all of them: a sort of all columns, of which few are asked, took a
-    fifth of the time in wide tables. Asked for more, it writes the same ones and others.
+    About a quarter more than `n_least`, or all of them: sorting all columns, of which few are drawn, took a
+    fifth of the time in wide tables. A later call with a larger `n_least` writes the same columns and more.
     """
     n, n_ready = len(name_keys), int64(0)
     limit = (n_least + n_least // 4 + 3 << 32) // n
     for i in range(n):
-        # Written in any case, and kept if it is small: a branch would be guessed wrong too often.
+        # Always written, and kept if it is small: a branch would be mispredicted too often.
         x = mix(seed ^ name_keys[i])
         queue[n_ready] = x << POSITION_BITS | i
         n_ready += x < limit
@@ -255,8 +256,8 @@ def queue_columns(
 
 @inner
 def take_column(queue: LongArray, i: int, n_ready: int) -> int:
-    """The column whose turn it is at a place of the queue, after those of all places before it."""
-    if n_ready <= MOST_SOUGHT:  # without a branch that would be guessed wrong
+    """Return the column at a place of the queue, after those of all places before it."""
+    if n_ready <= MOST_SOUGHT:  # without a branch that would be mispredicted
         least, place = queue[i], i
         for j in range(i + 1, n_ready):
             place = j if queue[j] < least else place

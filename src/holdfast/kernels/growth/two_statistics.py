@@ -1,13 +1,13 @@
 """Thresholds for a numeric target or two classes: the statistics are two numbers, held in registers.
 
-The same steps as in `many_classes.py`, which serves any number of classes from arrays; apart from it because
-calls that pass arrays made the scan of two classes three times slower.
+The steps are those of `many_classes.py`, which serves any number of classes from arrays. They are separate
+because calls that pass arrays made the scan of two classes three times slower.
 """
 
 import math
 
 from holdfast._arrays import IntArray, LongArray
-from holdfast.kernels.growth.constraints import guided_gain, undirected
+from holdfast.kernels.growth.constraints import constrained_gain, without_direction
 from holdfast.kernels.growth.criteria import (
     NEVER,
     Node,
@@ -17,7 +17,8 @@ from holdfast.kernels.growth.criteria import (
     is_allowed,
     is_below,
 )
-from holdfast.kernels.growth.histogram import MISSING_CODE, ROW_MASK, Coded, Sample
+from holdfast.kernels.growth.histogram import MISSING_CODE, Coded, Sample
+from holdfast.kernels.growth.sorting import ROW_MASK
 from holdfast.kernels.growth.split import (
     LEFT,
     RIGHT,
@@ -44,7 +45,7 @@ def could_lead(plan: Plan, node: Node, weight_left: float, sum_left: float, best
 
 @inner
 def gain_at(plan: Plan, node: Node, weight_left: float, sum_left: float) -> float:
-    """Gain of a left side that need not be one of rows: a corner of a box."""
+    """Return the gain of a left side that need not be one of rows: a corner of a box."""
     weight_right, sum_right = node.weight - weight_left, float(node.total) - sum_left
     return gain_of_two(plan, node, weight_left, sum_left, weight_right, sum_right)
 
@@ -60,7 +61,7 @@ def corner_gain(
     square_in: float,
     best: Split,
 ) -> float:
-    """No threshold inside the bin gains more than this, or than a border of the bin, or than the best split.
+    """Bound the gain of thresholds inside the bin, unless a border of the bin or the best split has more.
 
     All targets in the bin lie between the node's lowest and highest, so its rows cannot shift the left side
     further than if each of them had one of the two.
@@ -91,10 +92,10 @@ def closer_gain(
     square_in: float,
     bound: float,
 ) -> float:
-    """The bound, or for numbers a closer one.
+    """Return the bound, or a tighter one for numbers.
 
-    By their variance, rows of the bin cannot deviate from its mean by more than half the root of weight times
-    sum of squared deviations, together.
+    Given their variance, rows of the bin deviate from its mean, in sum, by at most half the root of weight
+    times sum of squared deviations.
     """
     weight_after, sum_after = weight_left + weight_in, sum_left + sum_in
     if plan.n_classes > 0 or plan.shift_factor == 0.0 or weight_left <= 0.0 or weight_after >= node.weight:
@@ -123,7 +124,7 @@ def consider(
     missing_left: int,
     best: Split,
 ) -> tuple[float, Split]:
-    """The gain of a split, allowed or not (0 if it is below the best), and the better of it and the best."""
+    """Return the gain of a split (0 if below the best), and the better of it, if allowed, and the best."""
     weight_left, weight_right = float(units), float(node.units - units)
     sum_left, sum_right = float(total), float(node.total - total)
     # Most splits end here, in the loop over the rows, and without a call.
@@ -144,17 +145,17 @@ def consider_closely(
     missing_left: int,
     best: Split,
 ) -> tuple[float, Split]:
-    """The same for a split that may be as good as the best.
+    """Do the same for a split that may be as good as the best.
 
-    The right side is worked out in integers: floats would round it differently from the left.
+    The right side is computed in integers: floats would round it differently from the left.
     """
     weight_left, weight_right = float(units), float(node.units - units)
     sum_left, sum_right = float(total), float(node.total - total)
     gain = gain_of_two(plan, node, weight_left, sum_left, weight_right, sum_right)
     if not is_behind(plan, node, gain, best) and is_allowed(plan, node, rows, units, total):
         own = gain
-        if node.is_guided:
-            own = guided_gain(plan, node, gain, weight_left, sum_left, weight_right, sum_right)
+        if node.is_constrained:
+            own = constrained_gain(plan, node, gain, weight_left, sum_left, weight_right, sum_right)
         if own >= 0.0:
             improvement = improvement_of(plan, node, own, weight_left, weight_right)
             best = better(best, improvement, own / node.cost, feature, cut, missing_left)
@@ -175,14 +176,14 @@ def scan_two(
     bounds: LongArray,
     best: Split,
 ) -> tuple[Split, int, bool]:
-    """The best threshold of the feature at a border of bins, a bound for every bin, and the highest of them.
+    """Return the best threshold of the feature at a border of bins, and the highest bound of a bin.
 
     The histogram has dropped `fine` bits of the codes, the bins drop `shift`. Missing values are tried on
-    both sides, and on their own against all the known ones. Also tells whether the feature takes several
-    values.
+    both sides, and alone against all known ones. Also writes a bound for every bin, and returns whether the
+    feature takes several values.
     """
     n_stats = plan.n_stats
-    # With classes the weight is the sum of the first two entries; either way the second is the sum.
+    # For classes the weight is the sum of the first two entries; in both cases the second is the sum.
     both = plan.n_classes
     at = begin + (MISSING_CODE >> fine) * n_stats
     missing_weight = histogram[at] + (histogram[at + 1] if both else 0)
@@ -207,7 +208,7 @@ def scan_two(
         if previous >= 0 and (any_missing or not at_end):
             cut = cut_after(top_rank, feature, n_codes, previous, shift)
             n = rows if plan.counts_apart else weight
-            own = undirected(node) if at_end else node
+            own = without_direction(node) if at_end else node
             gain, best = consider(plan, own, n, weight, sum_, feature, cut, RIGHT, best)
         if any_missing and not at_end:
             with_weight, with_sum = weight + missing_weight, sum_ + missing_sum
@@ -252,7 +253,7 @@ def open_two(
     scratch: Scratch,
     best: Split,
 ) -> Split:
-    """The best threshold inside the bins of the feature that could still win: exact, row by row."""
+    """Return the best threshold inside the bins of the feature that could still win: exact, row by row."""
     n_stats, n_codes, top_rank = plan.n_stats, coded.n_codes[feature], coded.top_rank
     bounds, keys, codes = scratch.bounds, scratch.keys, coded.codes
     weights, totals, counts = sample.weight, sample.total, sample.repeats
@@ -289,7 +290,7 @@ def open_two(
             if plan.counts_apart:
                 n += counts[row]
             i += 1
-            # The border of the bin is known already; equal values cannot be divided.
+            # The border of the bin was tried before; equal values cannot be divided.
             if i == n_keys or keys[i] >> 32 > top or keys[i] >> 32 == rank:
                 continue
             side = RIGHT  # of the missing values
@@ -306,9 +307,9 @@ def open_two(
 def scan_rows(
     plan: Plan, node: Node, coded: Coded, sample: Sample, rows: IntArray, feature: int, best: Split
 ) -> tuple[Split, bool]:
-    """The best threshold of the feature, row by row; and whether it takes several values.
+    """Return the best threshold of the feature, row by row, and whether it takes several values.
 
-    The rows are in the order of the feature, missing values first.
+    The rows are sorted by the feature, missing values first.
     """
     weights, totals, counts, ranks = sample.weight, sample.total, sample.repeats, coded.ranks
     both, bits, n_missing, last = plan.n_classes, plan.label_bits, int64(0), len(rows) - 1
@@ -341,5 +342,5 @@ def scan_rows(
     if missing_weight > 0:  # known values against missing ones
         weight, sum_ = node.units - missing_weight, node.total - missing_sum
         m = node.rows - missing_rows if plan.counts_apart else weight
-        _, best = consider(plan, undirected(node), m, weight, sum_, feature, after, RIGHT, best)
+        _, best = consider(plan, without_direction(node), m, weight, sum_, feature, after, RIGHT, best)
     return best, True

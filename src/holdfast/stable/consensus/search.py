@@ -16,22 +16,30 @@ from holdfast.data.table import Table
 from holdfast.distance.costs import DistanceSettings, fraction_of_range
 from holdfast.distance.packing import freeze_fields
 from holdfast.growth.constraints import keep_interactions, make_guide, place_first_splits, read_first_splits
-from holdfast.kernels.consensus.costs import NO_BOUND, Candidate, Current, Grafted, Matching, Scratch, Work
+from holdfast.kernels.consensus.costs import (
+    NO_BOUND,
+    Candidate,
+    ConsensusScratch,
+    Current,
+    GraftSums,
+    Matching,
+    SearchState,
+)
 from holdfast.kernels.consensus.costs import UNIT as COORDINATES
 from holdfast.kernels.consensus.problem import (
     MOST_PATH,
     NO_PATH,
     Bounds,
+    CandidateSplits,
     Grafts,
     Nodes,
     Points,
     Problem,
-    Questions,
-    Rows,
+    SearchRows,
     SideSums,
 )
-from holdfast.kernels.consensus.search import centre, take_step
-from holdfast.kernels.growth.constraints import Guide
+from holdfast.kernels.consensus.search import find_consensus, take_step
+from holdfast.kernels.growth.constraints import Constraints
 from holdfast.parallel.interruption import call_kernel, stop_flag
 from holdfast.parallel.tasks import run_all
 from holdfast.stable.consensus.distil import UNIT, DistillationTask
@@ -117,7 +125,7 @@ class ConsensusSearch:
     @cached_property
     def fit(self) -> TeacherFit:
         """What the student explains of the teacher's answers, and what their mean does."""
-        sums = self.problem.rows.answer.sum(axis=0)
+        sums = self.problem.rows.target.sum(axis=0)
         by_mean = float((sums**2).sum() * UNIT**2 / self.problem.rows.weight.sum())
         return TeacherFit(self.student.explained, by_mean)
 
@@ -160,14 +168,14 @@ class ConsensusProblem:
     """The questions of some trees, the rows, and the trees that are to be near."""
 
     questions: SplitList
-    rows: Rows
+    rows: SearchRows
     points: Points
     grafts: Grafts
     everything: FloatArray  # (rules,) what the rule that allows everything costs
     square_sum: float  # of the teacher's answers, weighted
     most_leaves: int
     held: LongArray  # paths of the nodes that stay as they are, and of all nodes above them
-    guide: Guide  # what may be asked where
+    guide: Constraints  # what may be asked where
 
     @classmethod
     def of(
@@ -214,7 +222,7 @@ class ConsensusProblem:
 
     def searched(self, start: Nodes, bounds: Bounds) -> SearchResult:
         """The tree that the search from a start ends at."""
-        return self._moved(centre, start, bounds)
+        return self._moved(find_consensus, start, bounds)
 
     def stepped(self, start: Nodes, bounds: Bounds) -> SearchResult:
         """The tree one step away that gains most fit per unit of distance; the start if none gains."""
@@ -241,11 +249,11 @@ class ConsensusProblem:
         )
 
 
-def make_work(problem: ConsensusProblem, start: Nodes) -> Work:
+def make_work(problem: ConsensusProblem, start: Nodes) -> SearchState:
     """Memory for a search from a tree."""
     n_nodes, n_leaves, n_rows = problem.n_nodes, problem.most_leaves + 1, len(problem.rows.weight)
     n_coordinates, n_rules = problem.points.at.shape
-    n_trees, n_stats = len(problem.points.n_rules), 2 + problem.rows.answer.shape[1]
+    n_trees, n_stats = len(problem.points.n_rules), 2 + problem.rows.target.shape[1]
     width = max(problem.points.rule.shape[1], n_leaves)
     n_questions, n_bins = problem.questions.packed.goes_left.shape
 
@@ -253,7 +261,7 @@ def make_work(problem: ConsensusProblem, start: Nodes) -> Work:
         return np.zeros(shape, np.int64)
 
     current = Current(
-        nodes=Nodes(start.ask.copy(), start.right.copy()),
+        nodes=Nodes(start.split.copy(), start.right.copy()),
         n_leaves=whole(1),
         path=whole(n_nodes),
         first_leaf=whole(n_nodes),
@@ -290,7 +298,7 @@ def make_work(problem: ConsensusProblem, start: Nodes) -> Work:
         via=whole(width),
         done=np.zeros(width, np.bool_),
     )
-    scratch = Scratch(
+    scratch = ConsensusScratch(
         matrix=np.zeros((width, width)),
         matching=matching,
         sums=SideSums(
@@ -300,8 +308,8 @@ def make_work(problem: ConsensusProblem, start: Nodes) -> Work:
             on_left=np.zeros((n_bins, n_leaves, n_stats)),
             on_right=np.zeros((n_bins, n_leaves, n_stats)),
         ),
-        grafted=Grafted(
-            is_known=np.zeros(problem.grafts.ask.shape, np.bool_),
+        graft_sums=GraftSums(
+            is_known=np.zeros(problem.grafts.split.shape, np.bool_),
             stats=np.zeros((int((problem.grafts.n_leaves * problem.grafts.is_first).sum()), n_stats)),
         ),
         tree_bound=np.zeros(n_trees),
@@ -309,7 +317,7 @@ def make_work(problem: ConsensusProblem, start: Nodes) -> Work:
         least=np.zeros(1),
         is_used=np.zeros(len(problem.questions.packed.n_categories), np.uint8),
     )
-    return Work(current, candidate, Nodes(whole(n_nodes), whole(n_nodes)), scratch)
+    return SearchState(current, candidate, Nodes(whole(n_nodes), whole(n_nodes)), scratch)
 
 
 # -- Rows and reference trees as the arrays that the search reads --------------------------------------------
@@ -317,7 +325,7 @@ def make_work(problem: ConsensusProblem, start: Nodes) -> Work:
 MOST_WEIGHT = 2.0**38  # of all rows: sums of their answers in units have no more than 53 bits
 
 
-def pack_rows(bins: IntArray, answers: FloatArray, weight: FloatArray, repeats: IntArray) -> Rows:
+def pack_rows(bins: IntArray, answers: FloatArray, weight: FloatArray, repeats: IntArray) -> SearchRows:
     """The rows as the kernel adds them up: those that no question tells apart are one.
 
     Weights become whole numbers, so that no sum depends on the order of the rows.
@@ -327,11 +335,11 @@ def pack_rows(bins: IntArray, answers: FloatArray, weight: FloatArray, repeats: 
     n_cells, first = int(cell.max()) + 1, np.unique(cell, return_index=True)[1]
     units = np.rint(_learnt(answers) / UNIT) * whole[:, None]
     return freeze_fields(
-        Rows(
+        SearchRows(
             bin=np.ascontiguousarray(bins[:, first], np.int64),
-            answer=np.stack([np.bincount(cell, each, n_cells) for each in units.T], axis=1),
+            target=np.stack([np.bincount(cell, each, n_cells) for each in units.T], axis=1),
             weight=np.bincount(cell, whole, n_cells).astype(np.float64),
-            times=np.bincount(cell, repeats, n_cells).astype(np.float64),
+            repeats=np.bincount(cell, repeats, n_cells).astype(np.float64),
         )
     )
 
@@ -376,7 +384,7 @@ def _cells(bins: IntArray) -> LongArray:
     return cell
 
 
-def make_whole_point(questions: Questions, n_outcomes: int) -> FloatArray:
+def make_whole_point(questions: CandidateSplits, n_outcomes: int) -> FloatArray:
     """The rule that allows everything, without an outcome."""
     ends = [np.full(n, exact(1 / n)) if n else np.array([0.0, 0.5]) for n in questions.n_categories.tolist()]
     return np.concatenate([*ends, np.zeros(n_outcomes)])
@@ -423,7 +431,7 @@ def pack_grafts(trees: Sequence[Tree], questions: SplitList, places: Sequence[in
     """
     shape = (len(trees), max(tree.n_nodes for tree in trees))
     grafts = Grafts(
-        ask=np.full(shape, LEAF, np.int64),
+        split=np.full(shape, LEAF, np.int64),
         right=np.zeros(shape, np.int64),
         path=np.zeros(shape, np.int64),
         n_leaves=np.zeros(shape, np.int64),
@@ -439,7 +447,7 @@ def pack_grafts(trees: Sequence[Tree], questions: SplitList, places: Sequence[in
     return freeze_fields(grafts)
 
 
-def _allowed(at: FloatArray, questions: Questions) -> KeyArray:
+def _allowed(at: FloatArray, questions: CandidateSplits) -> KeyArray:
     """The categories that each rule allows, as bits."""
     words = []
     for f, n in enumerate(questions.n_categories.tolist()):
@@ -474,12 +482,12 @@ def _outcomes(tree: Tree, leaves: LongArray, settings: DistanceSettings) -> Floa
     return padded
 
 
-def _boxes(nodes: Nodes, n_nodes: int, questions: Questions, whole: FloatArray) -> FloatArray:
+def _boxes(nodes: Nodes, n_nodes: int, questions: CandidateSplits, whole: FloatArray) -> FloatArray:
     """The point of every node, without an outcome."""
     boxes = np.zeros((n_nodes, len(whole)))
     boxes[0] = whole
     for node in range(n_nodes):
-        q = nodes.ask[node]
+        q = nodes.split[node]
         if q == LEAF:
             continue
         f = questions.feature[q]
@@ -494,7 +502,7 @@ def _boxes(nodes: Nodes, n_nodes: int, questions: Questions, whole: FloatArray) 
 
 
 def _weights(
-    rules: FloatArray, questions: Questions, whole: FloatArray, settings: DistanceSettings
+    rules: FloatArray, questions: CandidateSplits, whole: FloatArray, settings: DistanceSettings
 ) -> FloatArray:
     """What each rule costs that is matched with none."""
     boxes, everything = rules[: questions.coordinate[-1]], whole[: questions.coordinate[-1], None]
@@ -513,18 +521,18 @@ def _fill_grafts(grafts: Grafts, r: int, nodes: Nodes, tree: Tree, seen: set[tup
     """Enter a tree, whose root has its path; `seen` has the subtrees of those before, each with its place."""
     n_nodes = tree.n_nodes
     path, n_leaves = grafts.path[r], grafts.n_leaves[r]
-    grafts.ask[r], grafts.right[r] = nodes.ask, nodes.right
-    for node in np.flatnonzero(nodes.ask[:n_nodes] != LEAF):
+    grafts.split[r], grafts.right[r] = nodes.split, nodes.right
+    for node in np.flatnonzero(nodes.split[:n_nodes] != LEAF):
         if NO_PATH < path[node] <= MOST_PATH:
             path[node + 1], path[nodes.right[node]] = 2 * path[node], 2 * path[node] + 1
     subtree: dict[int, object] = {}
     for place in range(n_nodes - 1, -1, -1):
-        if nodes.ask[place] == LEAF:
+        if nodes.split[place] == LEAF:
             n_leaves[place], subtree[place] = 1, ()
             continue
         right = int(nodes.right[place])
         n_leaves[place] = n_leaves[place + 1] + n_leaves[right]
-        subtree[place] = (int(nodes.ask[place]), subtree[place + 1], subtree[right])
+        subtree[place] = (int(nodes.split[place]), subtree[place + 1], subtree[right])
         key = (int(path[place]), subtree[place])
         grafts.is_first[r, place] = key not in seen
         seen.add(key)
@@ -566,7 +574,7 @@ class SplitList:
     place: LongArray
     asked: list[SplitKey]
     number: dict[SplitKey, int]
-    packed: Questions
+    packed: CandidateSplits
     cuts: list[FloatArray]  # of every feature, in the order of names
 
     @classmethod
@@ -606,9 +614,9 @@ class SplitList:
         left, right = np.full(n_nodes, -1, np.int32), np.full(n_nodes, -1, np.int32)
         missing_left, sets = np.zeros(n_nodes, np.bool_), {}
         for node in range(n_nodes):
-            if nodes.ask[node] == LEAF:
+            if nodes.split[node] == LEAF:
                 continue
-            asked = self.asked[nodes.ask[node]]
+            asked = self.asked[nodes.split[node]]
             feature[node], missing_left[node] = order[asked.place], asked.missing_left
             left[node], right[node] = node + 1, nodes.right[node]
             if asked.categories:
@@ -617,14 +625,14 @@ class SplitList:
                 threshold[node] = asked.threshold
         size = np.ones(n_nodes)  # as if every leaf had one row
         for node in range(n_nodes - 1, -1, -1):
-            if nodes.ask[node] != LEAF:
+            if nodes.split[node] != LEAF:
                 size[node] = size[node + 1] + size[nodes.right[node]]
         value, impurity = np.full((n_nodes, n_values), 1.0 / n_values), np.zeros(n_nodes)
         loose = LooseNodes(feature, threshold, left, right, missing_left, value, size, size, impurity, sets)
         return build_preorder(loose, self.table.schema)
 
 
-def _packed_questions(asked: Sequence[SplitKey], cuts: Sequence[FloatArray], table: Table) -> Questions:
+def _packed_questions(asked: Sequence[SplitKey], cuts: Sequence[FloatArray], table: Table) -> CandidateSplits:
     """The questions for the kernel, the features in the order of names."""
     features = [table.schema.features[i] for i in table.schema.name_order]
     n_categories = np.array([len(each.categories) if each.is_subset else 0 for each in features], np.int64)
@@ -645,7 +653,9 @@ def _packed_questions(asked: Sequence[SplitKey], cuts: Sequence[FloatArray], tab
     first = np.searchsorted(place, np.arange(len(features) + 1)).astype(np.int64)
     coordinate = np.concatenate([[0], np.cumsum(widths)]).astype(np.int64)
     word = np.concatenate([[0], np.cumsum(-(-n_categories // 64))[:-1]]).astype(np.int64)
-    packed = Questions(place, goes_left, last_bin, cut_at, first, coordinate, n_categories, n_bins, word)
+    packed = CandidateSplits(
+        place, goes_left, last_bin, cut_at, first, coordinate, n_categories, n_bins, word
+    )
     return freeze_fields(packed)
 
 

@@ -6,7 +6,7 @@ import pytest
 from holdfast._arrays import FloatArray
 from holdfast.kernels.consensus.costs import (
     NO_BOUND,
-    Work,
+    SearchState,
     bound_of_all,
     change_of,
     copy_nodes,
@@ -29,27 +29,25 @@ pytestmark = pytest.mark.kernel
 
 
 @kernel
-def settled(problem: Problem, work: Work) -> None:
+def settled(problem: Problem, work: SearchState) -> None:
     settle(problem, work)
 
 
 @kernel
-def asked_instead(problem: Problem, work: Work, v: int, q: int, out: FloatArray) -> None:
+def replace_split(problem: Problem, work: SearchState, v: int, q: int, out: FloatArray) -> None:
     """out = the bound and the sum of distances if node v asks question q; stats by histograms are kept."""
     current, candidate, scratch = work.current, work.candidate, work.scratch
     first, middle, end = current.first_leaf[v], current.end_leaf[v + 1], current.end_leaf[v]
     chosen, sides = current.order[begin_of(current, v) : end_of(current, v)], (middle - first, end - middle)
     change = change_of(current, v, end - first)
     route_both_ways(problem, work, v)
-    fill_histograms(
-        problem.questions, problem.rows, chosen, problem.questions.feature[q], sides, scratch.sums
-    )
-    split_stats(problem.questions, q, sides, scratch.sums, candidate.stats)
+    fill_histograms(problem.splits, problem.rows, chosen, problem.splits.feature[q], sides, scratch.sums)
+    split_stats(problem.splits, q, sides, scratch.sums, candidate.stats)
     for i in range(end - first):
         for s in range(candidate.stats.shape[1]):
             out[2 + i * candidate.stats.shape[1] + s] = candidate.stats[i, s]
     copy_nodes(current.nodes, v, 2 * (end - first) - 1, candidate.nodes)
-    candidate.nodes.ask[0] = q
+    candidate.nodes.split[0] = q
     route_candidate(problem, current, v, candidate)
     price_candidate(problem, current, v, candidate)
     out[0] = bound_of_all(problem.points, current, candidate, change, NO_BOUND)
@@ -73,7 +71,7 @@ def test_every_question_is_priced_by_its_rows_and_never_bounded_from_above(kind:
         for q in range(len(parts.questions.asked)):
             out = np.zeros(200)
             with np.errstate(invalid="ignore"):  # leaves without rows
-                asked_instead(problem, work, np.int64(v), np.int64(q), out)
+                replace_split(problem, work, np.int64(v), np.int64(q), out)
             tree = small.tree(replaced(shape, path, (q, *here[1:])))
             n, stats = int(work.current.end_leaf[v] - work.current.first_leaf[v]), work.candidate.stats
             # The sums by bins are those of the rows one by one, and of the tree's own count.

@@ -1,40 +1,39 @@
-"""The ranks of the values of a column, by a radix sort of their bits."""
+"""Ranks of the values of a column, by a radix sort of their bits; and small arrays sorted in place."""
 
 from typing import NamedTuple
 
 import numpy as np
 
-from holdfast._arrays import IntArray, KeyArray, LongArray
-from holdfast.kernels.growth.histogram import sort_keys
+from holdfast._arrays import FloatArray, IntArray, KeyArray, LongArray
 from holdfast.kernels.jit import inner, int64, kernel, uint64
 
 WORD_BITS = 63
-DIGIT_BITS = 8  # the next places of 256 digits stay in the nearest cache; of 2,048 they took twice the time
+DIGIT_BITS = 8  # the next places of 256 digits stay in the L1 cache; with 2,048 it took twice the time
 N_DIGITS = 1 << DIGIT_BITS
-N_PASSES = 4  # an even number: the words end where they began
+N_PASSES = 4  # an even number: the words end up in their first array
 SIGN = uint64(1 << 63)
-INFINITE = uint64(0x7FF << 52)  # what is greater is not a number
+INFINITE = uint64(0x7FF << 52)  # greater bits are NaN
 NO_BITS, ALL_BITS = uint64(0), uint64((1 << 64) - 1)
 
 
 class Layout(NamedTuple):
-    """What a word says: the first bits of a number, from its distance to the lowest, and then its row."""
+    """Layout of a word: the leading bits of a number, as its distance to the lowest one, and then its row."""
 
     lowest: int  # number, as an integer in the order of the numbers
-    dropped: int  # last bits of a number, which are the same in all or for which there is no room
-    is_exact: bool  # no two numbers are the same but for dropped bits
+    dropped: int  # last bits of a number that are the same in all, or for which there is no room
+    is_exact: bool  # no two numbers differ in dropped bits only
     row_bits: int
     shift: int  # bits below those that the passes sort by
 
 
 @kernel
 def rank_bits(bits: KeyArray, row_bits: int, words: LongArray, spare: LongArray, out: IntArray) -> int:
-    """Write the dense ranks of the numbers with these bits, -1 for NaN; how many ranks there are.
+    """Write the dense ranks of the numbers with these bits, -1 for NaN; return the number of ranks.
 
-    Then spare[rank] says how many numbers lie below the rank, and after the last one how many there are in
+    Then spare[rank] is how many numbers are below the rank, and after the last rank how many there are in
     all. `words` and `spare` have room for one more than all rows, whose numbers have `row_bits`. Words are
-    sorted by 32 bits in four passes; then those that are not in order yet, or not told apart, as they are
-    found.
+    sorted by 32 bits in four passes; then those that are not yet in order, or not distinguished, are sorted
+    by comparison.
     """
     places, waiting = np.zeros((N_PASSES, N_DIGITS), np.int64), np.empty(128, np.int64)
     layout = _layout(bits, row_bits)
@@ -65,7 +64,7 @@ def rank_bits(bits: KeyArray, row_bits: int, words: LongArray, spare: LongArray,
 
 @inner
 def _last(n_bits: int) -> int:
-    """A mask for the last bits of a word."""
+    """Return a mask of the last bits of a word."""
     return (int64(1) << n_bits) - 1
 
 
@@ -76,7 +75,7 @@ def _is_number(bits: int) -> bool:
 
 @inner
 def _in_order(bits: int) -> int:
-    """The bits of a number as an integer in the order of the numbers; both zeros are the same."""
+    """Return the bits of a number as an integer in the order of the numbers; both zeros are the same."""
     if bits <= SIGN:
         return uint64(bits | SIGN)
     return uint64(bits ^ ALL_BITS)
@@ -84,7 +83,7 @@ def _in_order(bits: int) -> int:
 
 @inner
 def _layout(bits: KeyArray, row_bits: int) -> Layout:
-    """So that numbers lose as few bits as can be."""
+    """Choose the layout that drops as few bits of the numbers as possible."""
     lowest, highest, in_some, in_all = ALL_BITS, NO_BITS, NO_BITS, ALL_BITS
     for row in range(len(bits)):
         if _is_number(bits[row]):
@@ -103,7 +102,7 @@ def _layout(bits: KeyArray, row_bits: int) -> Layout:
 
 @inner
 def _as_words(bits: KeyArray, layout: Layout, words: LongArray, places: LongArray, out: IntArray) -> int:
-    """A word for every number, and where each digit of each pass begins; how many numbers there are."""
+    """Write a word for every number, and where each digit of each pass begins; return how many numbers."""
     n_known = int64(0)
     for row in range(len(bits)):
         if not _is_number(bits[row]):
@@ -126,7 +125,7 @@ def _as_words(bits: KeyArray, layout: Layout, words: LongArray, places: LongArra
 
 @inner
 def _sort_by_digit(source: LongArray, target: LongArray, n: int, shift: int, place: LongArray) -> None:
-    """Move words to the places of their digits, those of one digit in the order in which they stand."""
+    """Move words to the places of their digits, in a stable order."""
     for i in range(n):
         word = source[i]
         digit = (word >> shift) & (N_DIGITS - 1)
@@ -136,7 +135,7 @@ def _sort_by_digit(source: LongArray, target: LongArray, n: int, shift: int, pla
 
 @inner
 def _sort_the_rest(words: LongArray, n: int, shift: int, waiting: LongArray) -> None:
-    """Sort the words that the passes left out of order: those that are the same down to `shift`."""
+    """Sort the words that the passes left out of order: those that are equal down to `shift`."""
     for i in range(1, n):
         if words[i] < words[i - 1]:
             start, end, upper = i, i, words[i] >> shift
@@ -151,7 +150,7 @@ def _sort_the_rest(words: LongArray, n: int, shift: int, waiting: LongArray) -> 
 def _sort_by_dropped(
     bits: KeyArray, layout: Layout, words: LongArray, start: int, end: int, waiting: LongArray
 ) -> None:
-    """Let words that are the same but for their rows hold the bits that they had no room for, in order."""
+    """Sort words that are equal but for their rows by the bits that were dropped."""
     is_sorted, before = True, int64(-1)
     for i in range(start, end):
         row = words[i] & _last(layout.row_bits)
@@ -161,3 +160,73 @@ def _sort_by_dropped(
         words[i] = before = word
     if not is_sorted:
         sort_keys(words, start, end, waiting)
+
+
+# -- Small arrays, sorted in place ---------------------------------------------------------------------------
+
+FEW = 24  # keys that insertion sorts fastest
+ROW_MASK = 0xFFFFFFFF  # the row in a key, which is below its rank
+
+
+@inner
+def _insert(keys: LongArray, start: int, end: int) -> None:
+    for i in range(start + 1, end):
+        key, place = keys[i], int64(i)
+        while place > start and keys[place - 1] > key:
+            keys[place] = keys[place - 1]
+            place -= 1
+        keys[place] = key
+
+
+@inner
+def sort_keys(keys: LongArray, start: int, end: int, waiting: LongArray) -> None:
+    """Sort keys[start:end], integers without repeats; `waiting` is memory for 128 of them.
+
+    No recursion: the larger part waits. It is at most half of the one that waits before it, so 64 are enough.
+    """
+    waiting[0], waiting[1], n_waiting = start, end, 1
+    while n_waiting > 0:
+        n_waiting -= 1
+        start, end = waiting[2 * n_waiting], waiting[2 * n_waiting + 1]
+        while end - start > FEW:
+            middle = (start + end) // 2
+            a, b, c = keys[start], keys[middle], keys[end - 1]
+            pivot = max(min(a, b), min(max(a, b), c))
+            i, j = start, end - 1
+            while i <= j:
+                while keys[i] < pivot:
+                    i += 1
+                while keys[j] > pivot:
+                    j -= 1
+                if i <= j:
+                    keys[i], keys[j] = keys[j], keys[i]
+                    i += 1
+                    j -= 1
+            if j + 1 - start < end - i:
+                waiting[2 * n_waiting], waiting[2 * n_waiting + 1] = i, end
+                end = j + 1
+            else:
+                waiting[2 * n_waiting], waiting[2 * n_waiting + 1] = start, j + 1
+                start = i
+            n_waiting += 1
+        _insert(keys, start, end)
+
+
+@inner
+def sort_by(order: LongArray, values: FloatArray, n: int) -> None:
+    """Sort order[:n] by values[order], ties by index: a Shell sort, as n is a number of categories."""
+    gap = 1
+    while gap < n // 3:
+        gap = 3 * gap + 1
+    while gap > 0:
+        for i in range(gap, n):
+            item = order[i]
+            j = i
+            while j >= gap and (
+                values[order[j - gap]] > values[item]
+                or (values[order[j - gap]] == values[item] and order[j - gap] > item)
+            ):
+                order[j] = order[j - gap]
+                j -= gap
+            order[j] = item
+        gap //= 3

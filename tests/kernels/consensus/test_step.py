@@ -43,7 +43,7 @@ class SmallPath:
 
     def step(self, shape: Shape) -> Shape:
         nodes = nodes_of(shape)
-        room = self.problem.n_nodes - len(nodes.ask)
+        room = self.problem.n_nodes - len(nodes.split)
         padded = [np.concatenate([each, np.full(room, -1)]) for each in nodes]
         return shape_of(self.problem.stepped(type(nodes)(*padded), self.bounds).nodes)
 
