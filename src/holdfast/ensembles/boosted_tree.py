@@ -15,10 +15,19 @@ from holdfast.data.table import Table
 from holdfast.growth.grow import compute_thresholds, grow_nodes, node_features, prepare_task
 from holdfast.growth.rules import SQUARED_ERROR, GrowthRules
 from holdfast.growth.sample import fixed_point, scale_importance
-from holdfast.kernels.boosting.histogram import LEARNT
+from holdfast.kernels.boosting.histogram import TRAINING
 from holdfast.kernels.boosting.leaves import add_upwards, leaf_sums
 from holdfast.kernels.boosting.losses import ROWS_PER_SUM
-from holdfast.kernels.growth.nodes import END, FEATURE, LEFT, MISSING_LEFT, RIGHT, SET_START, START, Grown
+from holdfast.kernels.growth.nodes import (
+    END,
+    FEATURE,
+    LEFT,
+    MISSING_LEFT,
+    RIGHT,
+    SET_START,
+    START,
+    NodeArrays,
+)
 from holdfast.parallel.tasks import ThreadPool
 from holdfast.tree.monotone import Monotone, enforce_monotonicity
 from holdfast.tree.tree import LEAF, Tree
@@ -30,7 +39,7 @@ GRADIENT, HESSIAN, WEIGHT, COUNT = range(4)  # columns of the sums of a node
 class LeafSteps:
     """Shape of a tree, sums of its nodes and steps of its leaves."""
 
-    grown: Grown
+    nodes: NodeArrays
     sums: FloatArray  # (nodes, 4); of inner nodes 0
     value: FloatArray  # (nodes,); of inner nodes 0
     weight_exponent: int = 0  # gradients, hessians and weights are times 2 ** -weight_exponent
@@ -52,7 +61,7 @@ def sum_leaves(
     shape: TreeShape, lines: tuple[FloatArray, FloatArray, FloatArray, IntArray], pool: ThreadPool
 ) -> FloatArray:
     """Sum gradient, hessian, weight and number of the rows of every leaf."""
-    fields, rows = shape.grown.fields, shape.rows
+    fields, rows = shape.nodes.fields, shape.rows
     sums = np.zeros((len(fields), 4))
     pool.run(
         lambda part: leaf_sums(fields, rows, *lines, *part, sums),
@@ -69,7 +78,7 @@ def newton_steps(sums: FloatArray, l2: float) -> FloatArray:
 
 def step_schema(table: Table, steps: Sequence[LeafSteps]) -> Schema:
     """Return the schema of trees that predict score steps."""
-    leaves = np.concatenate([each.value[each.grown.fields[:, FEATURE] == LEAF] for each in steps])
+    leaves = np.concatenate([each.value[each.nodes.fields[:, FEATURE] == LEAF] for each in steps])
     target = Target(f"score of {table.schema.target.name}", (), float(leaves.min()), float(leaves.max()))
     return Schema(table.schema.features, target)
 
@@ -79,7 +88,7 @@ def build_boosted_trees(table: Table, schema: Schema, steps: Sequence[LeafSteps]
 
     The impurity of a node is what the splits below it gain, per weight: 0 at a leaf.
     """
-    fields = np.concatenate([each.grown.fields for each in steps])
+    fields = np.concatenate([each.nodes.fields for each in steps])
     sizes = np.array([len(each.value) for each in steps], np.int64)
     ends = np.cumsum(sizes)
     first = ends - sizes
@@ -106,7 +115,7 @@ def build_boosted_trees(table: Table, schema: Schema, steps: Sequence[LeafSteps]
         Tree(
             schema=schema,
             **{name: part[begin:end] for name, part in parts.items()},
-            in_set=each.grown.in_set,
+            in_set=each.nodes.in_set,
             criterion="newton",
             monotone=each.promise,
         )
@@ -141,7 +150,7 @@ def _summed_upwards(
 
 def enforce_monotone_steps(table: Table, steps: LeafSteps, promise: Monotone) -> FloatArray:
     """Project steps to the monotone constraints of the score; inner nodes get 0."""
-    fields = steps.grown.fields
+    fields = steps.nodes.fields
     if len(fields) == 1:
         return steps.value
     tree = build_boosted_trees(table, step_schema(table, [steps]), [replace(steps, promise=promise)], 0.0)[0]
@@ -164,7 +173,7 @@ LEAST_SHARED = 65_536  # rows
 class TreeShape(NamedTuple):
     """A boosted tree before its leaves have values: nodes in preorder, and rows leaf by leaf."""
 
-    grown: Grown
+    nodes: NodeArrays
     rows: IntArray
 
 
@@ -215,7 +224,7 @@ class ExactSplits:
     def tree(self, derivatives: Derivatives, seed: int, pool: ThreadPool) -> TreeShape:
         """Grow the tree that lowers the loss most, split by split."""
         gradient, hessian, importance, role, rows, _ = derivatives
-        counts = np.where(role == LEARNT, self.repeats, 0).astype(np.int32)
+        counts = np.where(role == TRAINING, self.repeats, 0).astype(np.int32)
         # A row without a hessian has no target of its own, and next to no weight.
         hessian = np.maximum(hessian, float(hessian[rows].max()) * 2.0**-24 or 1.0)
         importance, exponent = scale_importance(hessian * importance if len(importance) else hessian, counts)
