@@ -272,7 +272,7 @@ def test_groups_must_be_as_long_as_the_rows() -> None:
 
 
 def test_bootstrap_is_a_flag() -> None:
-    with pytest.raises(ParameterError, match="bootstrap='yes'.* must be True or False"):
+    with pytest.raises(ParameterError, match="must be True or False"):
         Sampling(bootstrap="yes")  # type: ignore[arg-type]
 
 
