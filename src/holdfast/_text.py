@@ -1,4 +1,4 @@
-"""Numbers as a reader wants to see them: digits, decimals, percent, counts and times."""
+"""Numbers, counts, times, names and lists as text."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ HUGE = 1e6  # numbers from here on have a few digits and a power of ten
 
 
 def number_text(value: float, digits: int = 6) -> str:
-    """The number to so many significant digits, or as many as its integer part and one decimal need.
+    """Format a number to `digits` significant digits, but never without its integer part and one decimal.
 
     A threshold halfway between two integers is therefore never rounded to one of them.
 
@@ -47,7 +47,7 @@ def number_text(value: float, digits: int = 6) -> str:
 
 
 def distinct_texts(first: float, second: float, digits: int = 4, most: int = 12) -> tuple[str, str]:
-    """Both numbers to so many digits, or as many more, up to `most`, as tell them apart.
+    """Format two numbers to `digits` digits, or to as many more, up to `most`, as make them differ.
 
     >>> distinct_texts(4.4741, 4.4739)
     ('4.4741', '4.4739')
@@ -60,12 +60,12 @@ def distinct_texts(first: float, second: float, digits: int = 4, most: int = 12)
 
 
 def fixed_text(value: float, decimals: int, sign: str = "", huge: float = HUGE) -> str:
-    """The number to so many decimals; from `huge` on, three digits and a power of ten.
+    """Format a number to `decimals` decimals; from `huge` on, to three digits and a power of ten.
 
     >>> fixed_text(-0.0004, 3), fixed_text(0.25, 3, "+"), fixed_text(1234567.8, 1)
     ('0.000', '+0.250', '1.23e+06')
     """
-    # Adding 0 to what is rounded to nothing makes it 0.00, never -0.00.
+    # Adding 0 turns -0.00 into 0.00.
     return (
         f"{value:{sign}.3g}" if abs(value) >= huge else f"{round(value, decimals) + 0.0:{sign}.{decimals}f}"
     )
@@ -75,7 +75,7 @@ def fixed_text(value: float, decimals: int, sign: str = "", huge: float = HUGE) 
 
 
 def decimals_of_values(values: Iterable[float], digits: int, of_zero: int = 0) -> int:
-    """Decimals that show so many digits of the greatest value; `of_zero` if all are 0.
+    """Return the decimals that show `digits` digits of the greatest value; `of_zero` if all are 0.
 
     >>> decimals_of_values([0.0123, 4.5], 3)
     2
@@ -85,7 +85,7 @@ def decimals_of_values(values: Iterable[float], digits: int, of_zero: int = 0) -
 
 
 def decimals_of_errors(errors: Iterable[float]) -> int | None:
-    """Decimals that show two digits of the median error; None if no error is above 0.
+    """Return the decimals that show two digits of the median error; None if no error is above 0.
 
     >>> decimals_of_errors([0.0121, 0.0144])
     3
@@ -95,7 +95,7 @@ def decimals_of_errors(errors: Iterable[float]) -> int | None:
 
 
 def estimate_texts(values: Sequence[float], errors: Sequence[float]) -> list[str]:
-    """The values, each with its standard error, in as many decimals as the errors have digits to tell.
+    """Format values with their standard errors, in as many decimals as the errors justify.
 
     >>> estimate_texts([0.97123, 0.95], [0.0121, 0.0144])
     ['0.971 ± 0.012', '0.950 ± 0.014']
@@ -109,7 +109,7 @@ def estimate_texts(values: Sequence[float], errors: Sequence[float]) -> list[str
 
 
 def estimate_text(value: float, error: float, room: int = 0) -> str:
-    """One value to four digits with its standard error to two, which takes at least `room` letters.
+    """Format a value to four digits with its standard error to two, padded to `room` letters.
 
     >>> estimate_text(0.97123, 0.0121)
     '0.9712 ± 0.012'
@@ -121,7 +121,7 @@ def estimate_text(value: float, error: float, room: int = 0) -> str:
 
 
 def probability_text(fraction: float) -> str:
-    """The fraction to two decimals, or to as many as tell "nearly always" from "always".
+    """Format a probability to two decimals, or to as many as distinguish it from 0 and 1.
 
     >>> probability_text(1.0), probability_text(0.9987)
     ('1.00', '0.999')
@@ -134,7 +134,7 @@ def probability_text(fraction: float) -> str:
 
 
 def loss_text(loss: float) -> str:
-    """A fraction of a fit that is lost, from none to all of it: beyond that, a constant would fit better.
+    """Format the lost fraction of a fit in percent; "all" if a constant would fit better.
 
     >>> loss_text(0.021), loss_text(-1e-9), loss_text(1.876)
     ('2.1 %', '0.0 %', 'all')
@@ -143,12 +143,12 @@ def loss_text(loss: float) -> str:
 
 
 def percent_text(fraction: float) -> str:
-    """The fraction in percent, to one decimal."""
+    """Format a fraction in percent, to one decimal."""
     return "< 0.1 %" if 0 < fraction < 0.0005 else f"{100 * fraction:.1f} %"
 
 
 def rounded_percent(fraction: float) -> str:
-    """The fraction in percent without decimals, never rounded to none or to all.
+    """Format a fraction in whole percent, never rounded to 0 or to 100 %.
 
     >>> rounded_percent(0.618), rounded_percent(0.999), rounded_percent(1.0)
     ('62 %', '> 99 %', '100 %')
@@ -159,29 +159,48 @@ def rounded_percent(fraction: float) -> str:
 
 
 def percent_range(low: float, high: float) -> str:
-    """An interval of fractions in percent; an end that is nearly all or none is not rounded to it.
+    """Format an interval of fractions in percent, its ends never rounded to 0 or to 100 %.
 
     >>> percent_range(0.257, 0.534), percent_range(0.997, 1.0)
     ('26 to 53 %', '> 99 to 100 %')
     """
-    low, high = round(low, 9), round(high, 9)  # an interval of none ends at 1e-17
+    low, high = round(low, 9), round(high, 9)  # a rounding error such as 1e-17 is 0
     return f"{rounded_percent(low).removesuffix(' %')} to {rounded_percent(high)}"
 
 
 # -- counts and times ----------------------------------------------------------------------------------------
 
 
-def pluralize(number: float, noun: str, plural: str = "") -> str:
-    """The number with the noun, in the plural if it is not one.
+def pluralize(number: float, noun: str, several: str = "") -> str:
+    """Return the number with the noun, in the plural unless it is one.
 
     >>> pluralize(1, "row"), pluralize(12345, "row"), pluralize(2, "leaf", "leaves")
     ('1 row', '12,345 rows', '2 leaves')
     """
-    return f"{number:,.0f} {noun if number == 1 else plural or f'{noun}s'}"
+    return f"{number:,.0f} {noun if number == 1 else several or plural(noun)}"
+
+
+def plural(noun: str) -> str:
+    """Return the plural of a noun.
+
+    >>> plural("patient"), plural("policy")
+    ('patients', 'policies')
+    """
+    return f"{noun[:-1]}ies" if noun.endswith("y") and noun[-2:-1] not in "aeiou" else f"{noun}s"
+
+
+def list_text(parts: Iterable[str]) -> str:
+    """List the parts in a sentence.
+
+    >>> list_text(["age", "sex", "ward"])
+    'age, sex and ward'
+    """
+    *others, last = parts
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 def number_word(number: int) -> str:
-    """A number up to twelve in words, a greater one in digits.
+    """Format a number up to twelve as a word, a greater one in digits.
 
     >>> number_word(8), number_word(1234)
     ('eight', '1,234')
@@ -190,7 +209,7 @@ def number_word(number: int) -> str:
 
 
 def count_text(count: float) -> str:
-    """The number of rows, which weights can make a broken one.
+    """Format a number of rows, which is not an integer if rows have weights.
 
     >>> count_text(12345.0), count_text(0.25)
     ('12,345', '0.25')
@@ -199,12 +218,12 @@ def count_text(count: float) -> str:
 
 
 def rows_text(count: float) -> str:
-    """The number of rows, with the word."""
+    """Format a number of rows with the noun."""
     return f"{count_text(count)} {'row' if count == 1 else 'rows'}"
 
 
 def duration_text(seconds: float) -> str:
-    """A time as people say it.
+    """Format a time in seconds or milliseconds.
 
     >>> duration_text(0.0123), duration_text(75.0)
     ('12 ms', '75.0 s')
@@ -212,11 +231,11 @@ def duration_text(seconds: float) -> str:
     return f"{seconds:.1f} s" if seconds >= 1 else f"{1000 * seconds:.0f} ms"
 
 
-# -- Short lists of names and rows for messages --------------------------------------------------------------
+# -- names and rows in messages ------------------------------------------------------------------------------
 
 
 def quoted(things: Iterable[Any], limit: int = 10) -> str:
-    """The things in quotes as Python writes them, separated by commas, cut after `limit`.
+    """List things as Python writes them, separated by commas, cut after `limit`.
 
     >>> quoted(["age", "bmi", "sex"], limit=2)
     "'age', 'bmi' and 1 more"
@@ -225,21 +244,21 @@ def quoted(things: Iterable[Any], limit: int = 10) -> str:
 
 
 def join_parts(parts: list[str], limit: int = 10) -> str:
-    """The parts separated by commas, cut after `limit`."""
+    """List the parts separated by commas, cut after `limit`."""
     rest = len(parts) - limit
     return ", ".join(parts[:limit]) + (f" and {rest} more" if rest > 0 else "")
 
 
 @dataclass(frozen=True, eq=False)
 class RowLabels:
-    """What rows are called in messages: by their lines in a file, or by the labels of a frame."""
+    """Names of rows in messages: lines of a file, or labels of a frame."""
 
     labels: Any  # an array, or an index of pandas
     noun: str = "row"
 
     @classmethod
     def of(cls, data: Any) -> "RowLabels | None":
-        """The labels of a frame or a series of pandas; None for data whose rows are known by position.
+        """Return the labels of a pandas frame or series; None for data without labels.
 
         >>> import pandas
         >>> RowLabels.of(pandas.Series([1, 2], index=["ann", "bob"])).labels[1]
@@ -250,12 +269,12 @@ class RowLabels:
         return None if labels is None or callable(labels) else cls(labels)
 
     def subset(self, rows: BoolArray | LongArray) -> "RowLabels":
-        """The names of the rows with a flag, or of these numbers."""
+        """Return the names of the selected rows."""
         return RowLabels(self.labels[rows], self.noun)
 
 
 def row_name(position: int, rows: RowLabels | None = None) -> str:
-    """What the row at this position is called: 'row 3', or 'line 5' in a file.
+    """Return the name of the row at this position: 'row 3', or 'line 5' in a file.
 
     >>> row_name(3), row_name(3, RowLabels(np.array([2, 3, 4, 5]), "line"))
     ('row 3', 'line 5')
@@ -263,13 +282,13 @@ def row_name(position: int, rows: RowLabels | None = None) -> str:
     return f"row {position}" if rows is None else f"{rows.noun} {_label(rows.labels[position])}"
 
 
-def first_rows(wanted: BoolArray, rows: RowLabels | None = None, limit: int = 3) -> str:
-    """Where the first true rows are.
+def first_rows(flags: BoolArray, rows: RowLabels | None = None, limit: int = 3) -> str:
+    """Name the first rows with a true flag.
 
     >>> first_rows(np.array([False, True, True]))
     'first at rows 1, 2'
     """
-    places = np.flatnonzero(wanted)[:limit].tolist()
+    places = np.flatnonzero(flags)[:limit].tolist()
     noun = "row" if rows is None else rows.noun
     labels = [str(place) if rows is None else _label(rows.labels[place]) for place in places]
     return f"first at {noun}{'s' if len(labels) > 1 else ''} {', '.join(labels)}"
@@ -280,7 +299,7 @@ def _label(label: Any) -> str:
 
 
 def closest_name(name: str, known: Iterable[str]) -> str | None:
-    """The name that was probably meant: the same but for capitals, or one that is spelt almost alike.
+    """Return the known name with the most similar spelling, ignoring case; None if none is similar.
 
     >>> closest_name("Severity", ["age", "severity"]), closest_name("hue", ["age"])
     ('severity', None)
@@ -291,30 +310,30 @@ def closest_name(name: str, known: Iterable[str]) -> str | None:
 
 
 def columns_text(absent: Iterable[str], known: Sequence[str]) -> str:
-    """What was probably meant by a name that is no column, and the columns that there are.
+    """Suggest columns for names that are no columns, and list the columns.
 
     >>> columns_text(["Age"], ["age", "sex"])
     "Did you mean 'age'? The columns are 'age', 'sex'."
     """
     meant = [near for name in absent if (near := closest_name(str(name), map(str, known))) is not None]
-    question = f"Did you mean {quoted(meant)}? " if meant else ""
-    return f"{question}The columns are {quoted(known, 30)}."
+    suggestion = f"Did you mean {quoted(meant)}? " if meant else ""
+    return f"{suggestion}The columns are {quoted(known, 30)}."
 
 
-# -- Text that fits ------------------------------------------------------------------------------------------
+# -- text that fits ----------------------------------------------------------------------------------------
 
 NO_BREAK = "\N{NO-BREAK SPACE}"
-CUT = "…"  # where a drawing, or the terminal, leaves something out
+CUT = "…"  # marks text that a drawing or the terminal omits
 _QUOTED = r"""(?<=[{ ])(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")(?=[,}])"""  # a category of a list, in quotes
 
 
 def printable(text: str) -> str:
-    """The text with line breaks and other invisible characters spelt out."""
+    """Escape line breaks and other invisible characters."""
     return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)
 
 
 def shorten(text: str, width: int) -> str:
-    """The text in at most `width` letters: its middle gives way, as name and threshold stand at the ends."""
+    """Shorten a text to `width` letters by its middle, as name and threshold stand at the ends."""
     if len(text) <= width:
         return text
     tail = (width - 1) // 3
@@ -322,34 +341,34 @@ def shorten(text: str, width: int) -> str:
 
 
 def left_out_text(whole: str) -> str:
-    """What a text that was shortened says of it: the sign, and where nothing is left out."""
+    """Return the note below a shortened text: the meaning of the sign, and where to find all of it."""
     return f"{CUT} stands for what is left out: {whole} has all of it."
 
 
 def protect_spaces(text: str) -> str:
-    """The condition with NO_BREAK for the spaces inside its categories, where no line should end."""
-    whole = sub(_QUOTED, lambda found: found[0].replace(" ", NO_BREAK), text)
+    """Replace the spaces inside the categories of a condition by NO_BREAK."""
+    whole = sub(_QUOTED, lambda match: match[0].replace(" ", NO_BREAK), text)
     return sub(r"(?<!,) (?=[^{}]*\})", NO_BREAK, whole)
 
 
 def wrap_lines(text: str, width: int, first: str = "", rest: str = "") -> list[str]:
-    """The text in lines of at most `width` letters, which begin with `first` and then with `rest`.
+    """Wrap a text to lines of at most `width` letters that begin with `first`, then with `rest`.
 
-    No line ends at a hyphen or at a NO_BREAK, which becomes a space.
+    No line breaks at a hyphen or at a NO_BREAK, which becomes a space.
     """
     lines = wrap(text, width, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False)
     return [line.replace(NO_BREAK, " ") for line in lines]
 
 
 def label_text(label: object) -> str:
-    """A category or class as text; 1.0 and 1 read alike."""
+    """Format a category or class; 1.0 and 1 give the same text."""
     if isinstance(label, float) and label.is_integer() and abs(label) < 1e15:
         return str(int(label))
     return printable(str(label))
 
 
 def item_text(label: object) -> str:
-    """The label as one of a list: in quotes if a comma or a brace of its own would make it read as two."""
+    """Format a label within a list, in quotes if it contains a comma or a brace."""
     text = label_text(label)
     is_plain = text == text.strip() and text and not any(mark in text for mark in ",{}")
     return text if is_plain else repr(text)

@@ -142,7 +142,7 @@ def test_a_diff_has_both_trees_its_rules_and_the_rows() -> None:
 
 
 def test_what_has_no_page_is_refused() -> None:
-    with pytest.raises(ParameterError, match="There is no report of a int"):
+    with pytest.raises(ParameterError, match="There is no report on a int"):
         write_report(3, "never.html")
 
 

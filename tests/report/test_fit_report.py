@@ -201,7 +201,7 @@ def test_of_many_classes_figure_interval_and_sentence_are_of_the_class_that_the_
     assert rule["interval"] == pytest.approx(wilson_interval(4, 10))
     assert rule["sentence"].startswith("Of 10 cases like this, 4 had y = B: 40 % (17 to 69 %)")
     assert "the others: 5 A, 1 C" in rule["sentence"]
-    assert rule["warning"] == "Most of these rows had A; the tree predicts B. It rests on few rows."
+    assert rule["warning"] == "Most of these rows had A; the tree predicts B. Based on few rows."
 
 
 def test_the_headline_says_what_the_tree_says_how_good_it_is_and_how_firmly_it_stands() -> None:
@@ -368,7 +368,7 @@ def test_a_plain_tree_on_long_names_and_many_categories_has_a_page_within_its_si
 @pytest.mark.parametrize(
     ("subject", "given", "says"),
     [
-        (7, {}, "There is no report of a int"),
+        (7, {}, "There is no report on a int"),
         (TreeClassifier(), {}, "is not fitted"),
         (grow(Table.from_arrays([[1.0], [2.0]], ["no", "yes"])), {"y": [1]}, "y without X"),
         (grow(Table.from_arrays([[1.0], [2.0]], ["no", "yes"])), {"X": [[1.0]]}, "X without y"),
@@ -434,7 +434,7 @@ def test_a_rule_that_says_another_class_than_most_rows_had_is_marked() -> None:
     other = tree.with_leaf_value(leaf, 0.6)  # of yes, by hand
     marked = {rule["leaf"]: rule["warning"] for rule in sections_of(other)["rules"]["rules"]}
     assert marked.pop(leaf).startswith("Most of these rows had no; the tree predicts yes.")
-    assert set(marked.values()) == {"It rests on few rows."}
+    assert set(marked.values()) == {"Based on few rows."}
 
 
 def test_each_rule_tells_what_came_true_of_the_rows_given() -> None:
@@ -475,7 +475,7 @@ def test_the_tables_tell_scores_sizes_and_settings() -> None:
         places = np.flatnonzero(frontier.n_leaves == int(leaves)).tolist()  # copies count once
         assert int(trees) == len({run.candidates[place].rules(missing=True) for place in places})
     chosen = next(row for row in sections["scores"]["tables"][0]["rows"] if row[0] == "chosen tree")
-    assert f"{run.facts['trees']['chosen']['test']['score']:.2f}" in chosen[3]
+    assert f"{run.facts['trees']['chosen']['test']['score']:.3f}" in chosen[3]
     shares = {row[0]: row[-1] for row in sections["schema"]["tables"][0]["rows"]}
     assert shares["lab"] == f"{100 * patients()['lab'].isna().mean():.1f} %"
     told = {name: value for table in sections["settings"]["tables"] for name, value in table["rows"]}

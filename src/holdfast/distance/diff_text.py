@@ -11,6 +11,7 @@ from holdfast._text import (
     fixed_text,
     item_text,
     label_text,
+    list_text,
     number_text,
     number_word,
     percent_text,
@@ -303,7 +304,7 @@ def rules_sentence(diff: TreeDiff) -> str:
     n["same"] = len(diff.same)
     whole = n.total() - n["new"]
     parts = {degree: _count_text(diff, degree, n[degree]) for degree in VERBS if n[degree]}
-    text = f"of {number_word(whole)} {'rule' if whole == 1 else 'rules'}, {_list_text([*parts.values()])}"
+    text = f"of {number_word(whole)} {'rule' if whole == 1 else 'rules'}, {list_text([*parts.values()])}"
     if [*parts] == ["moved"]:
         text = f"{_of_all(whole, whole)} {VERBS['moved'][whole != 1]}"
     new = f"; {_count_text(diff, 'new', n['new'])}" if n["new"] else ""
@@ -337,7 +338,7 @@ def _same_splits_sentence(diff: TreeDiff) -> str:
         parts.append("the splits come in another order")
     if diff.of_kind("missing"):
         parts.append("missing values go to another side")
-    return f"The rules are the same{'; ' if parts else ''}{_list_text(parts)}."
+    return f"The rules are the same{'; ' if parts else ''}{list_text(parts) if parts else ''}."
 
 
 def _root_sentence(diff: TreeDiff) -> str:
@@ -362,10 +363,6 @@ def _missing_sentence(diff: TreeDiff) -> str:
     """Count the remaining splits at which missing values go to the other side."""
     n_splits = sum(split.moves_missing for split in diff.splits)
     return f" Missing values go to the other side at {pluralize(n_splits, 'split')}." if n_splits else ""
-
-
-def _list_text(parts: list[str]) -> str:
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}" if parts else ""
 
 
 def _rows_sentence(rows: RowChanges) -> str:
@@ -393,7 +390,7 @@ def _who_text(rows: RowChanges) -> str:
     """Describe the groups that cover most of the change, and how much changes in each."""
     texts = []
     for group in rows.groups:
-        where = _list_text([_condition(each) for each in group.rule.conditions])
+        where = list_text([_condition(each) for each in group.rule.conditions])
         if isnan(rows.flips):
             size = f"{rounded_percent(group.covered)} of the change is where"
             rate = f"by {number_text(group.rate, 3)} there"

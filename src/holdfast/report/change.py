@@ -10,6 +10,7 @@ from holdfast._text import (
     fixed_text,
     join_parts,
     label_text,
+    list_text,
     number_text,
     percent_text,
     pluralize,
@@ -33,7 +34,7 @@ from holdfast.distance.diff_text import (
 )
 from holdfast.report.figures import NOTHING, Drawing, drawing, outline
 from holdfast.report.page import KeyFigure, Page, PageSection, Part, ReportOptions
-from holdfast.report.rules import case_section, listing, tree_data
+from holdfast.report.rules import case_section, tree_data
 from holdfast.runs.update import UpdateRun, by_threshold_and_class
 from holdfast.scoring.calibration import LITTLE, MUCH
 from holdfast.scoring.intervals import wilson_interval
@@ -332,7 +333,7 @@ def _outcome(run: UpdateRun) -> str:
         return f"{taken} No policy was stated, so nothing was judged."
     if verdict.passed:
         return f"{taken} {verdict.summary}"
-    failed = f"it breaks {listing(dict.fromkeys(line.name for line in verdict.failed))}"
+    failed = f"it breaks {list_text(dict.fromkeys(line.name for line in verdict.failed))}"
     if run.facts["forced"]:
         return f"The update is taken by force, against the policy: {failed}."
     return f"The update is not taken, and the deployed model stays in use: {failed} of the policy."

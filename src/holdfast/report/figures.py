@@ -1,7 +1,7 @@
-"""Pictures in a page: SVG whose colours follow the theme, with ids of their own."""
+"""Pictures of a page: SVG with unique ids, whose colours follow the theme."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from colorsys import hls_to_rgb, rgb_to_hls
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +16,7 @@ from holdfast.tree.svg import EDGE, GREY, INK, OUTLINE, PAPER, SHADE
 from holdfast.tree.text import NodeTexts
 from holdfast.tree.tree import LEAF, Tree
 
-# The colours of text, lines and paper when it is dark; every other colour changes its lightness.
+# Colours of text, lines and paper in the dark theme; other colours change their lightness.
 DARK = {
     INK: "#e6ebf1",
     GREY: "#a9b4c0",
@@ -27,9 +27,9 @@ DARK = {
     "#000000": "#e6ebf1",
 }
 MOST_BYTES, MOST_LEAVES = 150_000, 80  # of one drawing of a tree
-NOTHING = "\N{EN DASH}"  # where a figure is not known
-LONGEST_TITLE = 600  # letters that appear when one points at a node
-SMALLEST = 0.72  # of the least width that a drawing asks for: then it fits more screens as a whole
+NOTHING = "\N{EN DASH}"  # an unknown figure
+LONGEST_TITLE = 600  # letters of the text of a node
+SMALLEST = 0.72  # of the least width of a drawing: so it fits more screens
 _COLOUR = re.compile(r"(?<![&\w])#([0-9a-fA-F]{6})\b")
 _TAG = re.compile(r"<[^>]*>")
 
@@ -44,7 +44,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Drawing:
-    """A drawing of a tree, and the same as an indented list, which stands for it on a narrow screen."""
+    """A drawing of a tree, and an indented list that replaces it on a narrow screen."""
 
     svg: Markup
     outline: Sequence[Mapping[str, Any]] = ()
@@ -54,7 +54,7 @@ class Drawing:
 
 @dataclass(frozen=True)
 class Hover:
-    """A point of a chart that tells more when one points at it: where, what, and further attributes."""
+    """A point of a chart with a text or other attributes."""
 
     x: float
     y: float
@@ -64,7 +64,7 @@ class Hover:
 
 
 def chart(display: Any, name: str, hovers: Iterable[Hover] = (), role: str = "img") -> Markup:
-    """A display of show/plots as a part of a page; the hovers are transparent discs above it."""
+    """Return a display as inline SVG, with the hovers as transparent discs above it."""
     svg = display.to_svg()
     scale = 72 / display.figure_.dpi
     height = display.figure_.get_figheight() * 72
@@ -81,7 +81,7 @@ def chart(display: Any, name: str, hovers: Iterable[Hover] = (), role: str = "im
 
 
 def drawing(tree: Tree, name: str, room: int = MOST_BYTES, **options: Any) -> Markup | None:
-    """The drawing of a tree; None if it takes more bytes than there is room for."""
+    """Return the drawing of a tree; None if it has too many leaves or bytes."""
     if tree.n_leaves > MOST_LEAVES:
         return None
     svg = inline_svg(tree.to_svg(**options), name)
@@ -89,8 +89,10 @@ def drawing(tree: Tree, name: str, room: int = MOST_BYTES, **options: Any) -> Ma
 
 
 def inline_svg(svg: str, name: str, alt: str = "") -> Markup:
-    """SVG text of ours as a part of a page: ids begin with `name`, and colours follow the theme."""
-    text = _TAG.sub(lambda tag: _themed(_named(tag[0], name)), svg[svg.index("<svg") :])
+    """Return our own SVG as a part of a page: ids begin with `name`, and colours follow the theme."""
+    text = _TAG.sub(
+        lambda tag: _COLOUR.sub(_theme_colour, _prefix_ids(tag[0], name)), svg[svg.index("<svg") :]
+    )
     text = re.sub(
         r"min-width:(\d+)px", lambda width: f"min-width:{SMALLEST * int(width[1]):.0f}px", text, count=1
     )
@@ -98,13 +100,13 @@ def inline_svg(svg: str, name: str, alt: str = "") -> Markup:
     if alt:
         start = re.sub(r'\s(?:role|aria-label)="[^"]*"', "", text[: text.index(">")])
         text = f'{start} role="img" aria-label={quoteattr(alt)}{text[text.index(">") :]}'
-    return Markup(text)  # the pictures escape what they write
+    return Markup(text)  # text in the pictures is escaped already
 
 
 def outline(
     tree: Tree, positive: Label | None, changed: Mapping[int, str] | None = None
 ) -> list[dict[str, Any]]:
-    """The tree as an indented list, a line a node: it stands for the drawing on a narrow screen."""
+    """Return the tree as an indented list, a line for each node."""
     texts = NodeTexts.of(tree, positive=positive, changed=changed)
     lines, marks = [], node_marks(tree, at_answers=True)
     for node in range(1, tree.n_nodes):
@@ -127,41 +129,37 @@ def outline(
 
 
 def _cut_title(title: re.Match[str]) -> str:
-    """The start of a title that nobody can read to its end, whole entities only."""
+    """Cut a long title after its last whole entity."""
     start = title[1].rsplit("&", 1)[0] if "&" in title[1][-8:] else title[1]
     return f"<title>{start} {CUT}"
 
 
-def _named(tag: str, name: str) -> str:
+def _prefix_ids(tag: str, name: str) -> str:
     tag = re.sub(r'\bid="', f'id="{name}-', tag)
     tag = re.sub(r'\b(?:xlink:)?href="#', f'href="#{name}-', tag)
     return tag.replace("url(#", f"url(#{name}-")
 
 
-def _themed(tag: str) -> str:
-    return _COLOUR.sub(lambda found: f"var(--c-{found[1].lower()})", tag)
+def _theme_colour(colour: re.Match[str]) -> str:
+    return f"var(--c-{colour[1].lower()})"
 
 
 # -- colours ----------------------------------------------------------------------------------------------
 
 
 def colour_rules(colours: Iterable[str]) -> str:
-    """Style rules that give each colour of the pictures its value in the light and in the dark."""
-    found = list(colours)
-    light = _rules(found, str)
-    dark = _rules(found, dark_colour)
+    """Return style rules with the value of each colour in the light and in the dark theme."""
+    names = list(colours)
+    light = ";".join(f"--c-{name}:#{name}" for name in names)
+    dark = ";".join(f"--c-{name}:{dark_colour(f'#{name}')}" for name in names)
     return (
         f":root{{{light}}}@media screen and (prefers-color-scheme:dark)"
         f"{{:root:not([data-theme=light]){{{dark}}}}}@media screen{{:root[data-theme=dark]{{{dark}}}}}"
     )
 
 
-def _rules(colours: list[str], shown: Callable[[str], str]) -> str:
-    return ";".join(f"--c-{colour}:{shown(f'#{colour}')}" for colour in colours)
-
-
 def dark_colour(colour: str) -> str:
-    """The colour for a dark page: what was light becomes dark, and the other way round.
+    """Return the colour for the dark theme: light colours become dark, dark ones light.
 
     >>> dark_colour("#ffffff"), dark_colour("#0072b2")
     ('#1b2129', '#45abe4')

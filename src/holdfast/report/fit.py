@@ -17,10 +17,12 @@ from holdfast._text import (
     estimate_texts,
     fixed_text,
     label_text,
+    list_text,
     number_text,
     number_word,
     percent_range,
     percent_text,
+    plural,
     pluralize,
     printable,
     probability_text,
@@ -45,7 +47,7 @@ from holdfast.plots.importance import ImportanceDisplay
 from holdfast.plots.performance import CalibrationDisplay, RocDisplay, SpreadDisplay
 from holdfast.report.figures import NOTHING, Drawing, Figure, Hover, chart, drawing, outline
 from holdfast.report.page import KeyFigure, Page, PageSection, Part, ReportOptions
-from holdfast.report.rules import fit_case_section, listing, plural, rule_facts, rules_section
+from holdfast.report.rules import fit_case_section, rule_facts, rules_section
 from holdfast.runs.run import Run
 from holdfast.scoring.calibration import calibration
 from holdfast.scoring.metric import Metric, TrueValues, describe_too_few, make_metric
@@ -310,7 +312,7 @@ def _tree_sentence(fitted: Fitted, tree: Tree) -> str:
     if tree.n_leaves == 1:
         return f"The tree has no split: it predicts the same for every {fitted.noun}."
     used = list(dict.fromkeys(tree.schema.names[index] for index in tree.feature.tolist() if index != LEAF))
-    columns = listing(map(_name, used))
+    columns = list_text(map(_name, used))
     if len(used) > MOST_NAMED:
         columns = f"{number_word(len(used))} of {len(tree.schema.features)} columns, first {_name(used[0])}"
     groups = f"The tree sorts {plural(fitted.noun)} into {number_word(tree.n_leaves)} groups by {columns}."
@@ -330,7 +332,7 @@ def _classes_sentence(tree: Tree) -> str:
     predicted = sorted(set(tree.outcome[tree.feature == LEAF].tolist()))
     told = f"{len(predicted)} classes"
     if len(predicted) <= MOST_NAMED:
-        told = listing(_name(names[place]) for place in predicted)
+        told = list_text(_name(names[place]) for place in predicted)
     never = len(names) - len(predicted)
     is_are = "is" if never == 1 else "are"
     rest = f"; {number_word(never)} of {number_word(len(names))} classes {is_are} never predicted"
@@ -344,7 +346,7 @@ def _ends(fitted: Fitted, tree: Tree) -> tuple[float, float]:
 
 def _ensemble_sentence(fitted: Fitted) -> str:
     first = [_name(each.name) for each in fitted.uses if each.anywhere > 0][:3]
-    most = f", most of all by {listing(first)}" if first else ""
+    most = f", most of all by {list_text(first)}" if first else ""
     return f"{pluralize(len(fitted.trees), 'tree')} together predict {fitted.outcome}{most}."
 
 

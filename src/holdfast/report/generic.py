@@ -1,4 +1,4 @@
-"""The page of any result with a view: its sentences, tables, lists and pictures in their order."""
+"""The page of an audit, a comparison or a sequence: the parts of its view in order."""
 
 from dataclasses import replace
 from typing import Any
@@ -9,13 +9,13 @@ from holdfast.report.page import Page, PageSection, Part, ReportOptions
 
 TITLES = {
     "ModelComparison": ("comparison", "models compared", "Models compared on the same folds"),
-    "RetrainAudit": ("audit", "effect of retraining", "Audit of retraining"),
+    "RetrainAudit": ("audit", "effect of retraining", "How much models change on retraining"),
     "StageSequence": ("stages", "sequence of trees", "Trees in time, one per stage"),
 }
 
 
 def generic_page(result: Any, options: ReportOptions) -> Page:
-    """The page of an audit, a comparison or a sequence of trees."""
+    """Return the page of an audit, a comparison or a sequence of trees."""
     kind, about, subtitle = TITLES[type(result).__name__]
     view: View = result._view()
     sentences = [part for part in view.parts if isinstance(part, str)]
@@ -40,17 +40,17 @@ def generic_page(result: Any, options: ReportOptions) -> Page:
 
 
 def _by_title(view: View) -> list[tuple[str, list[Part]]]:
-    """The parts after the first sentence, in sections: a table or a list with a title begins a new one."""
-    found: list[tuple[str, list[Part]]] = []
+    """Group the parts after the first sentence: a table or a list with a title begins a section."""
+    groups: list[tuple[str, list[Part]]] = []
     for number, part in enumerate(view.parts):
         if number == 0 and isinstance(part, str):
             continue
         title = part.title if isinstance(part, TextTable | Section) else ""
-        if not found or title:
-            found.append((title or "Results", []))
+        if not groups or title:
+            groups.append((title or "Results", []))
         if isinstance(part, TextTable | Section):
             part = replace(part, title="")
-        found[-1][1].append(
+        groups[-1][1].append(
             Figure(inline_svg(part.draw(), f"picture-{number}")) if isinstance(part, Picture) else part
         )
-    return found
+    return groups

@@ -1,4 +1,4 @@
-"""A report: sections of sentences, tables and pictures, as one offline HTML file with its facts beside it."""
+"""Reports: sections of sentences, tables and pictures as one offline HTML file, with its data as JSON."""
 
 import json
 import os
@@ -13,93 +13,90 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from holdfast import _view as view
 from holdfast._files import replace_file
 from holdfast._text import NO_BREAK, label_text, number_text
 from holdfast._version import __version__
-from holdfast._view import TextTable
+from holdfast._view import Section, TextTable, View
 from holdfast.data.schema import Label
 from holdfast.errors import DataError, ParameterError
 from holdfast.governance.model_card import make_model_card
 from holdfast.report.figures import Drawing, Figure, colour_rules
 from holdfast.runs.files import finite, write_json
 
-MOST_BYTES = (
-    500_000  # of a page: what could grow is bounded by the caps of tables, rules, drawings and the box
-)
+MOST_BYTES = 500_000  # of a page: tables, rules, drawings and the form are each bounded
 MOST_ROWS = 40  # of a table
 _LETTER = "[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]"  # of Hebrew, Arabic and related scripts
 _RIGHT_TO_LEFT = re.compile(rf"{_LETTER}+(?:[\s_\-]+{_LETTER}+)*")
-# Who a section is for, and the heading over all sections for them.
+# The readers of a section, and the heading above all sections for them.
 AUDIENCES = {
     "change": "What changes, and for whom",
     "clinician": "The tree and its predictions",
     "data scientist": "Evidence",
     "risk manager": "The record of the change",
 }
-Part = str | TextTable | view.Section | Figure | Drawing
+Part = str | TextTable | Section | Figure | Drawing
 
 
 @dataclass(frozen=True)
 class ReportOptions:
-    """What a report is given besides its subject."""
+    """Options of a report."""
 
-    X: Any = None  # rows, for calibration and flips
+    X: Any = None  # rows for scores and calibration
     y: Any = None
-    model_card: dict[str, Any] = field(default_factory=dict)  # in the user's words, by name
-    positive: Label | None = None  # the class that matters; None: that of the model
+    model_card: dict[str, Any] = field(default_factory=dict)
+    positive: Label | None = None  # class whose probability is shown; None: that of the model
     title: str | None = None
-    replications: Any = None  # of a stable tree, from model.replicate(X, y)
+    replications: Any = None  # from model.replicate(X, y)
 
 
 @dataclass(frozen=True)
 class PageSection:
-    """One section of a page: parts in their order, or a template of its own that shows `facts`."""
+    """A section of a page: parts in order, or a template that shows `facts`."""
 
-    id: str  # of the element, and the key of its facts in the JSON
+    id: str  # of the element, and key in the JSON file
     title: str
     audience: str  # a key of AUDIENCES
     parts: Sequence[Part] = ()
-    template: str = ""  # a file in templates/, above the parts
-    facts: Mapping[str, Any] = field(default_factory=dict)  # plain data for the template and the JSON
+    template: str = ""  # a file in templates/, shown above the parts
+    facts: Mapping[str, Any] = field(default_factory=dict)  # plain data for template and JSON file
     figures: Mapping[str, Markup] = field(default_factory=dict)  # of the template
-    script: str = ""  # a file in templates/ that the section needs, if any
+    script: str = ""  # a file in templates/, if the section needs one
 
     @property
     def all_facts(self) -> dict[str, Any]:
-        """What the section shows, as plain data."""
-        texts = [each for each in self.parts if isinstance(each, str | TextTable | view.Section)]
-        found = {name: each for name, each in view.View(*texts).to_dict().items() if each}
-        return {**found, **self.facts}
+        """The content of the section as plain data."""
+        texts = [each for each in self.parts if isinstance(each, str | TextTable | Section)]
+        content = {name: each for name, each in View(*texts).to_dict().items() if each}
+        return {**content, **self.facts}
 
 
 @dataclass(frozen=True)
 class KeyFigure:
-    """A number that the reader should see first, what it is, and what it means."""
+    """A number at the top of the page, its name, and its meaning."""
 
     value: str
     label: str
     note: str = ""
-    tone: str = ""  # "good", "bad" or "warn", where it is one of these
+    tone: str = ""  # "good", "bad" or "warn"
 
 
 @dataclass(frozen=True)
 class Page:
-    """A page: what it is about in one sentence or two, the key figures, and the sections."""
+    """A page: its headline, key figures, and sections."""
 
     kind: str  # "fit", "update", ...
     title: str
     subtitle: str
-    headline: Sequence[str]  # paragraphs: the first is set large
+    headline: Sequence[str]  # paragraphs, the first in large letters
     sections: Sequence[PageSection]
     key_figures: Sequence[KeyFigure] = ()
     warnings: Sequence[str] = ()  # above everything else
-    answers: Sequence[tuple[str, str]] = ()  # below the key figures: a reader's question, and the answer
-    facts: Mapping[str, Any] = field(default_factory=dict)  # that belong to no section
+    answers: Sequence[tuple[str, str]] = ()  # questions of a reader with answers, below the key figures
+    facts: Mapping[str, Any] = field(default_factory=dict)  # of no section
 
     @property
     def by_audience(self) -> Iterator[tuple[str, str, list[PageSection]]]:
-        """Who sections are for, the heading, and the sections."""
+        """The readers, the heading, and the sections for them."""
         for audience, sections in groupby(self.sections, lambda section: section.audience):
             yield audience, AUDIENCES[audience], list(sections)
 
@@ -115,7 +112,7 @@ class Page:
 
     @property
     def all_facts(self) -> dict[str, Any]:
-        """All that the page shows, as plain data: the file beside it."""
+        """The content of the page as plain data, for the JSON file."""
         return {
             "page": self.kind,
             "title": self.title,
@@ -130,12 +127,12 @@ class Page:
 
     @property
     def html(self) -> str:
-        """The text of the file."""
+        """The text of the HTML file."""
         drawn = [svg for each in self.sections for svg in each.figures.values()]
         drawn += [
             part.svg for each in self.sections for part in each.parts if isinstance(part, Figure | Drawing)
         ]
-        # The colours of all pictures of this page, once for light and once for dark.
+        # The colours of all pictures, for the light and for the dark theme.
         used = sorted(set(re.findall(r"var\(--c-([0-9a-f]{6})\)", "".join(drawn))))
         return environment().get_template("page.html").render(page=self, colours=Markup(colour_rules(used)))
 
@@ -151,24 +148,34 @@ def write_report(
     title: str | None = None,
     replications: Any = None,
 ) -> None:
-    """Write a report on a model, a run or a result: one HTML file, and its facts as JSON beside it.
+    """Write a report on a model, a run or a result: one HTML file, and its content as JSON beside it.
 
     Parameters
     ----------
     subject : fitted estimator, Tree, Run, UpdateRun, TreeDiff, RetrainAudit, ModelComparison or StageSequence
-        What the report is about.
+        The subject of the report.
     path : str or path
-        The page, which makes no request: a name that ends in .html.
-    X, y : optional
-        Rows to test by, if the subject has none.
+        Name of the HTML file, which loads nothing from the internet; it must end in .html.
+    X, y : array-like, optional
+        Rows for scores and calibration, if the subject has no test rows.
     model_card : path or dict, optional
-        A file `model-card.toml`, or a dict of its entries; `case` is what a row is called.
+        A file `model-card.toml`, or a dict of its entries; `case` is the noun for a row.
     positive : label, optional
-        The class whose probability is shown. Default: that of the model.
+        Class whose probability is shown. Default: that of the model.
     title : str, optional
-        The title of the page.
+        Title of the page. Default: made from the target.
     replications : Replications, optional
         From `model.replicate(X, y)`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from holdfast import TreeClassifier
+    >>> model = TreeClassifier().fit([[20.0], [50.0]], ["no", "yes"])
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> write_report(model, folder / "report.html")
+    >>> sorted(path.name for path in folder.iterdir())
+    ['report.html', 'report.json']
     """
     target = Path(path)
     if target.suffix.lower() not in (".html", ".htm"):
@@ -177,7 +184,7 @@ def write_report(
         raise DataError(f"Cannot write to '{target}': there is no folder '{target.parent}'. Make it first.")
     if (X is None) != (y is None):
         known, other = ("y", "X") if X is None else ("X", "y")
-        raise ParameterError(f"The report is given {known} without {other}: give both, or neither.")
+        raise ParameterError(f"The report was given {known} without {other}: give both, or neither.")
     page = page_of(
         subject, ReportOptions(X, y, make_model_card(model_card).to_dict(), positive, title, replications)
     )
@@ -186,13 +193,13 @@ def write_report(
 
 
 def page_of(subject: Any, options: ReportOptions | None = None) -> Page:
-    """The page of a result; the words that its run was given hold unless there are other ones."""
+    """Return the page of a result; `options` take precedence over the model card of its run."""
     from holdfast.report import change, fit, generic
 
     options = options or ReportOptions()
-    known = getattr(subject, "facts", None)
-    if isinstance(known, Mapping):
-        options = replace(options, model_card={**known.get("model_card", {}), **options.model_card})
+    facts = getattr(subject, "facts", None)
+    if isinstance(facts, Mapping):
+        options = replace(options, model_card={**facts.get("model_card", {}), **options.model_card})
     if options.positive is None:
         options = replace(options, positive=options.model_card.get("positive"))
     pages: dict[str, Callable[[Any, ReportOptions], Page]] = {
@@ -210,8 +217,8 @@ def page_of(subject: Any, options: ReportOptions | None = None) -> Page:
         if kind.__name__ in pages:
             return pages[kind.__name__](subject, options)
     raise ParameterError(
-        f"There is no report of a {type(subject).__name__}: give a fitted model, a run, an update, "
-        "a diff, an audit, a comparison or a sequence."
+        f"There is no report on a {type(subject).__name__}: subject must be a fitted model, a run, an "
+        "update, a diff, an audit, a comparison or a sequence."
     )
 
 
@@ -220,42 +227,42 @@ def page_of(subject: Any, options: ReportOptions | None = None) -> Page:
 
 @cache
 def environment() -> Environment:
-    """The environment of all templates: jinja2 with autoescape."""
-    made = Environment(
+    """Return the jinja2 environment of all templates, with autoescape."""
+    jinja = Environment(
         loader=PackageLoader("holdfast.report"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters |= {
+    jinja.filters |= {
         "number": number_text,
         "label": label_text,
         "unbroken": lambda text: text.replace(" %", f"{NO_BREAK}%"),
-        "isolated": isolated,
+        "isolated": isolate_scripts,
         "json": json_for_html,
     }
-    made.globals |= {"source": _source, "version": __version__, "cut": _cut}
-    made.tests |= {
+    jinja.globals |= {"source": _source, "version": __version__, "truncate": _truncate}
+    jinja.tests |= {
         "table": lambda part: isinstance(part, TextTable),
-        "list": lambda part: isinstance(part, view.Section),
+        "list": lambda part: isinstance(part, Section),
         "figure": lambda part: isinstance(part, Figure),
         "drawing": lambda part: isinstance(part, Drawing),
     }
-    return made
+    return jinja
 
 
-def isolated(text: str) -> Markup:
-    """The text from left to right, with what is written from right to left in it kept by itself.
+def isolate_scripts(text: str) -> Markup:
+    """Isolate words of right-to-left scripts, so that the rest of the text keeps its direction.
 
-    >>> str(isolated("a < 1"))
+    >>> str(isolate_scripts("a < 1"))
     'a &lt; 1'
     """
     return Markup(_RIGHT_TO_LEFT.sub(r"<bdi>\g<0></bdi>", str(escape(text))))  # after escaping
 
 
 def json_for_html(content: Any) -> Markup:
-    """JSON that can stand inside a script element, whatever names the content holds.
+    """Return JSON that is safe inside a script element.
 
     >>> str(json_for_html({"name": "</script>"}))
     '{"name":"\\\\u003c/script\\\\u003e"}'
@@ -263,18 +270,18 @@ def json_for_html(content: Any) -> Markup:
     text = json.dumps(finite(content), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     for letter in "<>&\u2028\u2029":
         text = text.replace(letter, f"\\u{ord(letter):04x}")
-    return Markup(text)  # nothing in it can end the element
+    return Markup(text)  # no character in it can end the element
 
 
-def _cut(table: TextTable) -> tuple[TextTable, list[str]]:
-    """The table with at most so many rows as a page shows, and the notes below it."""
-    whole = "the file of facts beside the page"
+def _truncate(table: TextTable) -> tuple[TextTable, list[str]]:
+    """Return the table with at most MOST_ROWS rows, and the notes below it."""
+    whole = "the JSON file beside the page"
     shown, note = replace(table.drop_empty_columns(), whole=table.whole or whole).truncate(MOST_ROWS)
     return shown, [*([note] if note else []), *table.note.splitlines()]
 
 
 def _source(name: str) -> Markup:
-    """A style sheet or a script as it is: files of ours, with nothing of the user's."""
+    """Return a style sheet or a script unescaped: our own files, without text from the data."""
     loader = environment().loader
     assert loader is not None
     return Markup(loader.get_source(environment(), name)[0].strip())

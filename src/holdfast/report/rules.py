@@ -1,16 +1,24 @@
-"""The rules of a tree as sentences with observed frequencies, and the box that sends one case through it.
+"""The rules of a tree as sentences with observed frequencies, and the form that predicts one case.
 
-The script of the box evaluates the splits itself, custom features too: an expression becomes a nested list of
+The script of the form evaluates the splits, custom features included: an expression becomes a nested list of
 an operation and its operands.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from holdfast._arrays import BoolArray, FloatArray
-from holdfast._text import distinct_texts, label_text, number_text, percent_range, printable, rounded_percent
+from holdfast._text import (
+    distinct_texts,
+    label_text,
+    number_text,
+    percent_range,
+    plural,
+    printable,
+    rounded_percent,
+)
 from holdfast.data.custom_features import (
     ColumnValue,
     Constant,
@@ -49,19 +57,19 @@ if TYPE_CHECKING:
     from holdfast.report.fit import Fitted
 
 MOST_RULES = 40  # of a page
-MOST_LETTERS = 100_000  # of the facts of the box
-MOST_CLASSES = 3  # that a sentence names besides the first
+MOST_LETTERS = 100_000  # of the data of the form
+MOST_CLASSES = 3  # named in a sentence besides the first
 TOO_MANY = (
-    "The tree, or the categories of its columns, are too many for a form in a page: "
-    "holdfast explain sends a row through the tree in the terminal, and explain_row in Python."
+    "The tree has too many leaves or categories for a form in this page. Use holdfast explain in the "
+    "terminal, or explain_row in Python, to predict one row."
 )
 
 
 def rules_section(fitted: "Fitted") -> PageSection:
-    """All rules of the tree."""
+    """Return the section of all rules of the tree."""
     tree = fitted.model
     assert isinstance(tree, Tree)
-    tested = {} if fitted.test is None else tested_sentences(fitted)
+    tested = {} if fitted.test is None else _tested_sentences(fitted)
     rules = rule_facts(tree, fitted.positive, fitted.noun, fitted.training)
     facts = {
         "rules": [{**rule, "tested": tested.get(rule["leaf"], "")} for rule in rules[:MOST_RULES]],
@@ -80,18 +88,13 @@ def rules_section(fitted: "Fitted") -> PageSection:
         "decides": format_decision(tree, fitted.positive_label),
         "marks": support_lines(tree),
     }
-    return PageSection("rules", _title(fitted), "clinician", template="rules.html", facts=facts)
+    first = "highest risk" if fitted.positive is not None else "rarest class"
+    title = f"Rules, {first if fitted.target.is_classes else 'highest value'} first"
+    return PageSection("rules", title, "clinician", template="rules.html", facts=facts)
 
 
-def _title(fitted: "Fitted") -> str:
-    """In which order they stand."""
-    if not fitted.target.is_classes:
-        return "Rules, highest value first"
-    return f"Rules, {'least usual class' if fitted.positive is None else 'highest risk'} first"
-
-
-def tested_sentences(fitted: "Fitted") -> dict[int, str]:
-    """For every leaf, what was observed in the test rows, or in the rows given."""
+def _tested_sentences(fitted: "Fitted") -> dict[int, str]:
+    """Describe for every leaf the outcomes of the test rows, or of the rows given."""
     tree, test = fitted.model, fitted.test
     assert isinstance(tree, Tree)
     assert test is not None
@@ -116,15 +119,15 @@ def tested_sentences(fitted: "Fitted") -> dict[int, str]:
 def rule_facts(
     tree: Tree, positive: int | None, noun: str, training: Table | None = None
 ) -> list[dict[str, Any]]:
-    """Each rule as plain data: conditions, estimate, decision, and what the rows were, with its interval."""
+    """Return each rule as plain data: conditions, estimate, decision, observed frequency and interval."""
     counts = class_counts(tree) if tree.schema.target.is_classes else None
     rows = {} if training is None else _seen(tree, training)
     rules = sorted(tree_rules(tree), key=lambda rule: -_risk(rule, positive, tree))
     marks = condition_marks(tree)
-    return [_fact(tree, rule, counts, positive, noun, rows, marks[rule.leaf]) for rule in rules]
+    return [_rule_fact(tree, rule, counts, positive, noun, rows, marks[rule.leaf]) for rule in rules]
 
 
-def _fact(
+def _rule_fact(
     tree: Tree,
     rule: Rule,
     counts: FloatArray | None,
@@ -156,7 +159,7 @@ def _fact(
         )
         sentence = (
             observed_sentence(target, found, noun)
-            if own is None or not is_of_rows  # an updated tree stands for earlier rows too
+            if own is None or not is_of_rows  # an updated tree represents earlier rows, too
             else mean_sentence(target, own[0], own[1], noun, statistic, interval=own_interval(found))
         )
         return {
@@ -167,20 +170,21 @@ def _fact(
             "seen": None if own is None else own[1],
         }
     place = rule.predicted if positive is None else positive
-    others, warnings = positive is None, [_warning(rule, counts[rule.leaf], tree.loss_matrix)]
+    warnings = [_class_warning(rule, counts[rule.leaf], tree.loss_matrix), few_rows_sentence(rule.count)]
+    sentence = frequency_sentence(target, counts[rule.leaf], noun, place, found, with_others=positive is None)
     return {
         **fact,
         "class": format_class_names(target)[place],
         "decision": "" if positive is None else format_class_names(target)[rule.predicted],
         "says": rounded_percent(found.estimate),
-        "sentence": frequency_sentence(target, counts[rule.leaf], noun, place, found, with_others=others),
-        "warning": " ".join(filter(None, [*warnings, few_rows_sentence(rule.count)])),
+        "sentence": sentence,
+        "warning": " ".join(filter(None, warnings)),
         "seen": found.count,
     }
 
 
-def _warning(rule: Rule, counts: FloatArray, losses: FloatArray | None) -> str:
-    """What to say where the tree names another class than the rows of the leaf ask for."""
+def _class_warning(rule: Rule, counts: FloatArray, losses: FloatArray | None) -> str:
+    """Warn if the tree predicts another class than the rows of the leaf suggest."""
     merit = score_classes(counts[np.newaxis], losses)[0]
     best = int(merit.argmax())
     if merit[best] <= merit[rule.predicted]:
@@ -191,7 +195,7 @@ def _warning(rule: Rule, counts: FloatArray, losses: FloatArray | None) -> str:
 
 
 def _risk(rule: Rule, positive: int | None, tree: Tree) -> float:
-    """What rules are ordered by: the risk, the mean, or how far it is from the usual class."""
+    """Return the sort key of a rule: the risk, the mean, or the probability of other than the usual class."""
     if not rule.target.is_classes:
         return round(rule.value[0], 9)
     usual = int(np.argmax(tree.value[0]))
@@ -204,7 +208,7 @@ def _range(tree: Tree) -> list[float]:
 
 
 def _seen(tree: Tree, training: Table) -> dict[int, tuple[FloatArray, float]]:
-    """The target values of the training rows in every leaf, and their mean or quantile by weight."""
+    """Return the target values of the training rows in every leaf, and their weighted mean or quantile."""
     if tree.schema.target.is_classes:
         return {}
     leaves, weight = tree.apply(training), training.weight
@@ -218,7 +222,7 @@ def _seen(tree: Tree, training: Table) -> dict[int, tuple[FloatArray, float]]:
 
 
 def _statistic(tree: Tree, values: FloatArray, weight: FloatArray) -> float:
-    """What a leaf with these rows predicts: their mean, or the quantile of the tree."""
+    """Return the mean of the values, or the quantile that the tree predicts."""
     if not len(values):
         return np.nan
     fraction = parse_quantile(tree.criterion)
@@ -228,7 +232,7 @@ def _statistic(tree: Tree, values: FloatArray, weight: FloatArray) -> float:
 
 
 def differs_from_rows(tree: Tree, training: Table | None = None) -> bool:
-    """True if leaf values are not those of the rows, as far as these are known: of a teacher, or by hand."""
+    """Return True if leaf values differ from those of the rows: by a teacher, or by hand."""
     leaves = np.flatnonzero(tree.feature == LEAF).tolist()
     if parse_quantile(tree.criterion) is None:
         places = range(tree.value.shape[1])
@@ -238,11 +242,11 @@ def differs_from_rows(tree: Tree, training: Table | None = None) -> bool:
     return any(abs(value - tree.value[leaf, 0]) > least for leaf, (_, value) in seen.items())
 
 
-# -- one case -------------------------------------------------------------------------------------------
+# -- the form for one case --------------------------------------------------------------------------------
 
 
 def fit_case_section(fitted: "Fitted") -> PageSection:
-    """The box for the tree of a fit."""
+    """Return the form for the tree of a fit."""
     assert isinstance(fitted.model, Tree)
     tree = tree_data("The tree", fitted.model, fitted.positive, fitted.noun, fitted.supports, fitted.training)
     return case_section([tree], [fitted.model], fitted.positive, fitted.noun, fitted.training)
@@ -257,16 +261,16 @@ def case_section(
     in_use: int = 0,
     audience: str = "clinician",
 ) -> PageSection:
-    """The box for several trees on one schema, each also as `tree_data`; the tree in use comes first.
+    """Return the form for trees on one schema, each also as `tree_data`; `in_use` is the tree in use.
 
-    Their drawings have the ids `drawing-0`, `drawing-1`, ...
+    The drawings of the trees have the ids `drawing-0`, `drawing-1`, ...
     """
     schema = trees[0].schema
     target = schema.target
-    asked = {index for tree in trees for index in tree.feature.tolist() if index != LEAF}
+    used = {index for tree in trees for index in tree.feature.tolist() if index != LEAF}
     questions = {
         index: parse_custom_feature(schema.features[index].name, schema.columns)
-        for index in sorted(asked)
+        for index in sorted(used)
         if schema.features[index].kind == "question"
     }
     facts = {
@@ -276,9 +280,11 @@ def case_section(
         "positive": positive,
         "fields": [
             _field(schema, index, training, is_first)
-            for index, is_first in _columns_asked(trees, questions, in_use)
+            for index, is_first in _used_columns(trees, questions, in_use)
         ],
-        "questions": {str(index): _expression(each) for index, each in questions.items()},
+        "questions": {
+            str(index): _expression(each.expression, each.columns) for index, each in questions.items()
+        },
         "trees": list(data),
     }
     title = f"Predict one {noun}"
@@ -295,12 +301,12 @@ def tree_data(
     supports: Sequence[SplitSupport] = (),
     training: Table | None = None,
 ) -> dict[str, Any]:
-    """A tree as the script walks it, with its conditions and predictions in words."""
+    """Return a tree as arrays for the script, with its conditions and predictions in words."""
     inner = np.flatnonzero(tree.feature != LEAF).tolist()
     known = find_known_values(tree)
-    told = ("says", "class", "decision", "sentence", "outside", "warning")  # a number has no class
+    names = ("says", "class", "decision", "sentence", "outside", "warning")  # a number has no class
     rules = {
-        str(each["leaf"]): {part: each[part] for part in told if part in each}
+        str(each["leaf"]): {part: each[part] for part in names if part in each}
         for each in rule_facts(tree, positive, noun, training)
     }
     return {
@@ -311,7 +317,7 @@ def tree_data(
         "right": tree.right.tolist(),
         "missing_left": tree.missing_left.astype(int).tolist(),
         "sets": {
-            str(node): packed(tree.left_categories(node)) for node in inner if tree.set_start[node] >= 0
+            str(node): pack_flags(tree.left_categories(node)) for node in inner if tree.set_start[node] >= 0
         },
         "value": {
             str(node): tree.value[node].tolist() for node in np.flatnonzero(tree.feature == LEAF).tolist()
@@ -328,10 +334,10 @@ def tree_data(
     }
 
 
-def packed(flags: BoolArray) -> str:
-    """Flags as hexadecimal digits, four to a digit, the first in its lowest bit.
+def pack_flags(flags: BoolArray) -> str:
+    """Encode flags as hexadecimal digits, four to a digit, the first in the lowest bit.
 
-    >>> packed(np.array([True, False, False, True, True]))
+    >>> pack_flags(np.array([True, False, False, True, True]))
     '91'
     """
     fours = np.pad(flags, (0, -len(flags) % 4)).reshape(-1, 4)
@@ -339,7 +345,7 @@ def packed(flags: BoolArray) -> str:
 
 
 def _support(support: SplitSupport) -> dict[str, Any]:
-    """How many other trees ask the same there, and between which thresholds nine of ten of them cut."""
+    """Return the split support, and the range of thresholds of nine in ten of the other trees."""
     fact: dict[str, Any] = {"share": support.references}
     if support.thresholds is not None and not support.levels:
         low, _, high = support.thresholds
@@ -347,13 +353,10 @@ def _support(support: SplitSupport) -> dict[str, Any]:
     return fact
 
 
-# -- fields -----------------------------------------------------------------------------------------------
-
-
-def _columns_asked(
+def _used_columns(
     trees: Sequence[Tree], questions: dict[int, CustomFeature], in_use: int
 ) -> list[tuple[int, bool]]:
-    """The columns that the trees ask about, those of the tree in use first; does that tree ask?"""
+    """Return the columns that the trees split on, those of the tree in use first and flagged."""
     first: dict[int, bool] = {}
     for place in sorted(range(len(trees)), key=lambda place: place != in_use):
         for index in trees[place].feature.tolist():
@@ -379,13 +382,13 @@ def _field(schema: Schema, index: int, training: Table | None, is_first: bool) -
     return {
         **field,
         "categories": list(feature.categories),
-        # Only where they are others: a category may be a number, or hold what cannot be seen.
+        # Only if they differ: a category may be a number, or contain invisible characters.
         "texts": None if texts == list(feature.categories) else texts,
     }
 
 
 def _typical(feature: Feature, column: Any) -> float | int | None:
-    """The median, or the place of the most frequent category; None if no value is known."""
+    """Return the median, or the index of the most frequent category; None without a known value."""
     known = column[~np.isnan(column)]
     if not len(known):
         return None
@@ -394,14 +397,7 @@ def _typical(feature: Feature, column: Any) -> float | int | None:
     return int(np.bincount(known.astype(np.int64)).argmax())
 
 
-# -- questions that users wrote ---------------------------------------------------------------------------
-
-
-def _expression(question: CustomFeature) -> list[Any]:
-    return _part(question.expression, question.columns)
-
-
-def _part(expression: Expression, columns: tuple[int, ...]) -> list[Any]:
+def _expression(expression: Expression, columns: tuple[int, ...]) -> list[Any]:
     match expression:
         case ColumnValue(position):
             return ["column", int(columns[position])]
@@ -410,35 +406,26 @@ def _part(expression: Expression, columns: tuple[int, ...]) -> list[Any]:
         case Lookup(position, table):
             return ["lookup", int(columns[position]), list(table)]
         case Operation(name, operands):
-            return [name, *(_part(operand, columns) for operand in operands)]
-    raise TypeError(f"{expression!r} is no expression that the script knows.")
+            return [name, *(_expression(operand, columns) for operand in operands)]
+    raise TypeError(f"{expression!r} is not supported by the script of the form.")
 
 
 # -- sentences ------------------------------------------------------------------------------------------
 
 
-def plural(noun: str) -> str:
-    """The noun for many.
+def cases_text(count: float, noun: str) -> str:
+    """Format a number of cases with the noun.
 
-    >>> plural("patient"), plural("policy")
-    ('patients', 'policies')
-    """
-    return f"{noun[:-1]}ies" if noun.endswith("y") and noun[-2:-1] not in "aeiou" else f"{noun}s"
-
-
-def rows_of(count: float, noun: str) -> str:
-    """So many cases.
-
-    >>> rows_of(1, "case"), rows_of(12345, "case")
+    >>> cases_text(1, "case"), cases_text(12345, "case")
     ('1 case', '12,345 cases')
     """
-    return f"{count_of(count)} {noun if count == 1 else plural(noun)}"
+    return f"{weighted_count(count)} {noun if count == 1 else plural(noun)}"
 
 
-def count_of(count: float) -> str:
-    """A number of rows, which weights can make a broken one.
+def weighted_count(count: float) -> str:
+    """Format a number of rows to one decimal if weights make it a fraction.
 
-    >>> count_of(1234.0), count_of(9.06281)
+    >>> weighted_count(1234.0), weighted_count(9.06281)
     ('1,234', '9.1')
     """
     return f"{count:,.0f}" if abs(count - round(count)) < 1e-6 else f"{count:,.1f}"
@@ -453,9 +440,9 @@ def frequency_sentence(
     *,
     with_others: bool = False,
 ) -> str:
-    """How many rows of a leaf are of the class at this place and, `with_others`, of each other class.
+    """Describe the frequency of a class in a leaf and, `with_others`, of the other classes.
 
-    What was found of the leaf adds the interval, and the rate by weight where rows weigh unlike.
+    `found` adds the interval, and the weighted rate if the weights differ.
 
     >>> target = Target("stroke", classes=("no", "yes"))
     >>> found = LeafOutcome(1, "no", 44, "yes", 0.35, 17, observed=17 / 44, interval=(0.257, 0.534))
@@ -464,14 +451,14 @@ def frequency_sentence(
     """
     total, names = float(counts.sum()), format_class_names(target)
     if total <= 0:
-        return f"No {noun} like this is known."
+        return f"There is no known {noun} like this."
     rate, between, by_weight = float(counts[place]) / total, "", ""
     if found is not None and found.observed is not None:
         interval = own_interval(found)
         rate, between = found.observed, "" if interval is None else f" ({percent_range(*interval)})"
         by_weight = "by weight " if found.is_weighted else ""
     text = (
-        f"Of {rows_of(total, noun)} like this, {count_of(float(counts[place]))} had "
+        f"Of {cases_text(total, noun)} like this, {weighted_count(float(counts[place]))} had "
         f"{printable(target.name)} = {names[place]}: {by_weight}{rounded_percent(rate)}{between}"
     )
     if not with_others:
@@ -484,18 +471,18 @@ def frequency_sentence(
 def _others_text(names: tuple[str, ...], counts: FloatArray, places: list[int]) -> str:
     if not places:
         return ""
-    told = [f"{count_of(float(counts[place]))} {names[place]}" for place in places[:MOST_CLASSES]]
+    shown = [f"{weighted_count(float(counts[place]))} {names[place]}" for place in places[:MOST_CLASSES]]
     more = f" and {len(places) - MOST_CLASSES} more classes" if len(places) > MOST_CLASSES else ""
-    return f"; the others: {', '.join(told)}{more}"
+    return f"; the others: {', '.join(shown)}{more}"
 
 
 def few_rows_sentence(count: float) -> str:
-    """A word of warning where a leaf rests on less than a dozen rows.
+    """Warn if a leaf has less than a dozen rows.
 
     >>> few_rows_sentence(7), few_rows_sentence(12)
-    ('It rests on few rows.', '')
+    ('Based on few rows.', '')
     """
-    return "It rests on few rows." if 0 < count < FEW_ROWS else ""
+    return "Based on few rows." if 0 < count < FEW_ROWS else ""
 
 
 def mean_sentence(
@@ -507,49 +494,39 @@ def mean_sentence(
     *,
     interval: tuple[float, float] | None = None,
 ) -> str:
-    """The mean, or a quantile, of the rows of a leaf with its interval, and the middle half of them.
+    """Describe the mean, or a quantile, of the rows of a leaf, its interval, and their quartiles.
 
     >>> mean_sentence(Target("days"), np.array([1.0, 2.0, 3.0, 4.0]), 2.5, "patient", interval=(0.4, 4.6))
     '4 patients like this: mean days 2.5 (0.4 to 4.6), half of them between 1.75 and 3.25.'
     """
     if not len(values):
-        return f"No {noun} like this is known."
+        return f"There is no known {noun} like this."
     low, high = (number_text(float(each), 4) for each in np.quantile(values, [0.25, 0.75]))
     return (
-        f"{rows_of(len(values), noun)} like this: {statistic} {printable(target.name)} "
+        f"{cases_text(len(values), noun)} like this: {statistic} {printable(target.name)} "
         f"{number_text(mean, 4)}{_between(interval)}, half of them between {low} and {high}."
     )
 
 
 def observed_sentence(target: Target, found: LeafOutcome, noun: str) -> str:
-    """The mean of the rows of a leaf where only the tree tells it.
+    """Describe the mean of the rows of a leaf as stored in the tree.
 
     >>> found = LeafOutcome(1, 2.5, 4, observed=2.0, interval=(0.4, 3.6))
     >>> observed_sentence(Target("days"), found, "patient")
     '4 patients like this: mean days 2 (0.4 to 3.6).'
     """
     if found.n_rows <= 0:
-        return f"No {noun} like this is known."
+        return f"There is no known {noun} like this."
     if found.observed is None:
-        return f"{rows_of(found.n_rows, noun)} like this."
+        return f"{cases_text(found.n_rows, noun)} like this."
     mean = f"mean {printable(target.name)} {number_text(found.observed, 4)}"
-    return f"{rows_of(found.n_rows, noun)} like this: {mean}{_between(own_interval(found))}."
+    return f"{cases_text(found.n_rows, noun)} like this: {mean}{_between(own_interval(found))}."
 
 
 def own_interval(found: LeafOutcome) -> tuple[float, float] | None:
-    """The interval of the rows of a leaf; None where it is about the estimate of the tree."""
+    """Return the interval of the rows of a leaf; None if it refers to the estimate of the tree."""
     return None if found.is_about_estimate else found.interval
 
 
 def _between(interval: tuple[float, float] | None) -> str:
     return "" if interval is None else f" ({' to '.join(distinct_texts(*interval))})"
-
-
-def listing(parts: Iterable[str]) -> str:
-    """The parts as people list them.
-
-    >>> listing(["age", "sex", "ward"])
-    'age, sex and ward'
-    """
-    *most, last = parts
-    return f"{', '.join(most)} and {last}" if most else last

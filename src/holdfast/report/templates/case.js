@@ -1,4 +1,4 @@
-// One case through the trees: the same answers, and the same path, as in Python.
+// One case through the trees: the same predictions and the same path as in Python.
 const cases = (() => {
   const box = facts.sections.case, unknown = (value) => value === null || value === undefined || Number.isNaN(value);
   const known = (work) => (...values) => {
@@ -30,7 +30,7 @@ const cases = (() => {
     if (name === "lookup") return unknown(row[parts[0]]) ? NaN : parts[1][row[parts[0]]];
     return work[name](...parts.map((part) => answer(part, row)));
   };
-  // A row by the names of its columns, as numbers: a category is its place; one that is not known is missing.
+  // A row by column names as numbers: a category is its index; an unknown one is missing.
   const encoded = (values) => Object.fromEntries(box.fields.map((field) => {
     const value = values[field.name];
     if (unknown(value)) return [field.index, NaN];
@@ -38,14 +38,14 @@ const cases = (() => {
     const place = field.categories.indexOf(value);
     return [field.index, place < 0 ? NaN : place];
   }));
-  const asked = (tree, node, row) => {
+  const splitValue = (tree, node, row) => {
     const feature = tree.feature[node], question = box.questions[feature];
     return question ? answer(question, row) : row[feature];
   };
   const path = (tree, row) => {
     const nodes = [0];
     for (let node = 0; tree.left[node] >= 0; nodes.push(node)) {
-      const value = asked(tree, node, row), set = tree.sets[node];
+      const value = splitValue(tree, node, row), set = tree.sets[node];
       const yes = unknown(value) ? tree.missing_left[node] : set ? parseInt(set[value >> 2], 16) >> (value & 3) & 1 : value <= tree.threshold[node];
       node = yes ? tree.left[node] : tree.right[node];
     }
@@ -55,13 +55,13 @@ const cases = (() => {
     const tree = box.trees[place];
     return tree.value[path(tree, encoded(values)).at(-1)];
   };
-  return { box, unknown, encoded, asked, path, predict };
+  return { box, unknown, encoded, splitValue, path, predict };
 })();
 
 (() => {
-  const { box, unknown, asked, path } = cases, form = byId("case-form"), result = byId("case-result");
+  const { box, unknown, splitValue, path } = cases, form = byId("case-form"), result = byId("case-result");
   const inputs = [...form.querySelectorAll("[data-field]")];
-  const made = (tag, text, name) => {
+  const make = (tag, text, name) => {
     const element = document.createElement(tag);
     if (text) element.textContent = text;
     if (name) element.className = name;
@@ -70,25 +70,25 @@ const cases = (() => {
   };
   const percent = (share) => share > 0 && share < 0.005 ? "< 1 %" : share >= 0.995 && share < 1 ? "> 99 %" : `${Math.round(100 * share)} %`;
   const steps = (tree, nodes, row) => {
-    const list = made("ol", "", "path");
+    const list = make("ol", "", "path");
     nodes.slice(0, -1).forEach((node, place) => {
-      const yes = nodes[place + 1] === tree.left[node], value = asked(tree, node, row), support = tree.support[node];
-      const step = made("li", tree.answers[node][yes ? 0 : 1]);
+      const yes = nodes[place + 1] === tree.left[node], value = splitValue(tree, node, row), support = tree.support[node];
+      const step = make("li", tree.answers[node][yes ? 0 : 1]);
       const notes = [];
-      if (unknown(value)) notes.push("not recorded: it goes this way");
+      if (unknown(value)) notes.push("not recorded: the branch for missing values");
       else if (support && support.low !== undefined && value >= support.low && value <= support.high && support.low < support.high)
-        notes.push(`near the threshold: trees of other samples split between ${support.texts[0]} and ${support.texts[1]}`);
+        notes.push(`near the threshold: trees of other samples split at ${support.texts[0]} to ${support.texts[1]}`);
       if (support) notes.push(`split support ${percent(support.share)}`);
-      if (notes.length) step.append(made("span", notes.join("; "), notes[0].startsWith("near") ? "hint warn" : "hint"));
+      if (notes.length) step.append(make("span", notes.join("; "), notes[0].startsWith("near") ? "hint warn" : "hint"));
       list.append(step);
     });
     return list;
   };
   const outcome = (tree, nodes) => {
-    const leaf = tree.leaves[nodes.at(-1)], head = made("p", "", "outcome");
-    head.append(made("strong", leaf.says), made("span", "class" in leaf ? `${leaf.decision ? "probability of " : ""}${box.target} = ${leaf.class}` : box.target));
-    if (leaf.decision) head.append(made("span", `predicts ${leaf.decision}`, "decision"));
-    return [head, made("p", [leaf.sentence, leaf.outside].filter(Boolean).join(" ")), ...(leaf.warning ? [made("p", leaf.warning, "warn")] : [])];
+    const leaf = tree.leaves[nodes.at(-1)], head = make("p", "", "outcome");
+    head.append(make("strong", leaf.says), make("span", "class" in leaf ? `${leaf.decision ? "probability of " : ""}${box.target} = ${leaf.class}` : box.target));
+    if (leaf.decision) head.append(make("span", `predicts ${leaf.decision}`, "decision"));
+    return [head, make("p", [leaf.sentence, leaf.outside].filter(Boolean).join(" ")), ...(leaf.warning ? [make("p", leaf.warning, "warn")] : [])];
   };
   const light = (place, nodes) => {
     const drawing = byId(`drawing-${place}`);
@@ -110,8 +110,8 @@ const cases = (() => {
       const nodes = empty ? [] : path(tree, row);
       light(place, nodes);
       if (empty) return;
-      const part = made("div", "", "answer");
-      if (box.trees.length > 1) part.append(made("h4", tree.name));
+      const part = make("div", "", "answer");
+      if (box.trees.length > 1) part.append(make("h4", tree.name));
       part.append(...outcome(tree, nodes), steps(tree, nodes, row));
       result.append(part);
     });

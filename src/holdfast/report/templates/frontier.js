@@ -1,12 +1,12 @@
-// The frontier: figures of the tree pointed at; the tree, its rules and its diff on a click.
+// The frontier: figures of the candidate under the pointer; its tree, rules and diff on a click.
 (() => {
-  const told = facts.sections.frontier, panel = byId("frontier-tree"), figures = byId("frontier-figures");
+  const section = facts.sections.frontier, panel = byId("frontier-tree"), figures = byId("frontier-figures");
   const marks = [...document.querySelectorAll("#frontier [data-candidate]")];
   const shown = marks.filter((mark) => "shown" in mark.dataset);
-  const titles = Object.fromEntries(told.trees.map((tree) => [tree.candidate, tree.title]));
+  const titles = Object.fromEntries(section.trees.map((tree) => [tree.candidate, tree.title]));
   const text = (place) => {
-    const of = told.candidates, plain = (value) => String(Number(value.toPrecision(4)));
-    return titles[place] ?? `Candidate ${place}: ${told.metric} ${plain(of.score[place])} ± ${plain(of.score_error[place])}, instability ${plain(of.instability[place])}, ${of.leaves[place]} leaves`;
+    const of = section.candidates, plain = (value) => String(Number(value.toPrecision(4)));
+    return titles[place] ?? `Candidate ${place}: ${section.metric} ${plain(of.score[place])} ± ${plain(of.score_error[place])}, instability ${plain(of.instability[place])}, ${of.leaves[place]} leaves`;
   };
   const point = (place) => { figures.textContent = text(place); };
   const open = (mark) => {
@@ -29,5 +29,5 @@
       event.preventDefault();
     });
   });
-  point(told.chosen);
+  point(section.chosen);
 })();

@@ -1,5 +1,5 @@
 "use strict";
-// What all pages share: the facts, the theme, and a print that leaves nothing closed.
+// For all pages: the facts, the theme, and printing with all details open.
 const facts = JSON.parse(document.getElementById("facts").textContent);
 const byId = (id) => document.getElementById(id);
 
@@ -7,10 +7,10 @@ const byId = (id) => document.getElementById(id);
   const root = document.documentElement, button = byId("theme");
   const stored = (value) => {
     try { return value ? localStorage.setItem("holdfast-theme", value) : localStorage.getItem("holdfast-theme"); }
-    catch { return null; } // a page that may keep nothing still works
+    catch { return null; } // without storage the page still works
   };
   const isDark = () => root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
-  const told = () => {
+  const label = () => {
     button.textContent = isDark() ? "Light theme" : "Dark theme";
     button.setAttribute("aria-pressed", String(isDark()));
   };
@@ -19,9 +19,9 @@ const byId = (id) => document.getElementById(id);
   button.addEventListener("click", () => {
     root.dataset.theme = isDark() ? "light" : "dark";
     stored(root.dataset.theme);
-    told();
+    label();
   });
-  told();
+  label();
 })();
 
 addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((each) => {
@@ -43,7 +43,7 @@ addEventListener("afterprint", () => document.querySelectorAll("details[data-clo
   links.forEach((_, id) => watch.observe(byId(id)));
 })();
 
-// A tree that is wider than the screen begins with its first question, which stands in the middle.
+// A tree that is wider than the screen is scrolled to its root.
 document.querySelectorAll("figure.tree > .scroll").forEach((each) => {
   const root = each.querySelector('[data-node="0"]');
   if (!root || each.scrollWidth <= each.clientWidth) return;
