@@ -17,7 +17,7 @@ from rich.table import Table as Grid
 
 from benchmarks.studies.cases import listed_frame
 from holdfast import StableTreeClassifier, StableTreeRegressor
-from holdfast.explain.leaf_evidence import outcome_of_class
+from holdfast.explain.leaf_evidence import class_outcome
 from holdfast.tree.tree import LEAF, Tree
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
@@ -85,7 +85,7 @@ def is_against_rows(tree: Tree, leaf: int) -> bool:
     if not tree.schema.target.is_classes:
         return False
     own, most = int(tree.outcome[leaf]), int(tree.observed_mean[leaf].argmax())
-    ends = [outcome_of_class(tree, leaf, place).interval for place in (own, most)]
+    ends = [class_outcome(tree, leaf, place).interval for place in (own, most)]
     return own != most and None not in ends and ends[0][1] < ends[1][0]
 
 

@@ -789,5 +789,5 @@ def test_what_a_notebook_shows_is_short():
     assert repr(model.choice_).startswith(f"Candidate {model.choice_.candidate}. It is")
     assert "AUC" in repr(model.frontier_)
     assert repr(model.trained_).startswith("<StableTrees: 20 reference trees, 20 candidates, ")
-    assert model.split_support()[0].question[:10] in repr(model.split_support())
+    assert model.split_support()[0].split[:10] in repr(model.split_support())
     assert "importance" in repr(model.feature_use())

@@ -44,7 +44,7 @@ def test_thresholds_stand_on_the_range_of_their_feature() -> None:
 def test_a_set_of_categories_has_words_and_no_thresholds() -> None:
     categories = (("A", 1.0), ("B", 0.5))
     display = hf.SplitSupportDisplay.from_result(
-        [support("ward = A", categories=categories, threshold=None, asked_thresholds=(), candidates=None)]
+        [support("ward = A", categories=categories, threshold=None, tree_thresholds=(), candidates=None)]
     ).plot()
     assert "75 % of the categories go the same way" in words(display)
     assert legend(display) == ["reference trees that split on it there"]
@@ -67,7 +67,7 @@ def test_a_fitted_tree_tells_the_thresholds_of_its_references() -> None:
     first = found[0]
     asking = [*model.reference_trees_, *model.trained_.sampled_candidates]
     at_root = sorted(float(tree.threshold[0]) for tree in asking if tree.feature[0] == 0)
-    assert list(first.asked_thresholds) == at_root
+    assert list(first.tree_thresholds) == at_root
     assert first.range == (X[:, 0].min(), X[:, 0].max())
     assert first.threshold == model.tree_.threshold[0]
     assert isinstance(found.plot(), hf.SplitSupportDisplay)

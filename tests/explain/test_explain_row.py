@@ -144,7 +144,7 @@ def test_a_question_is_told_with_the_columns_that_it_reads() -> None:
     found = explain_row(tree, {"age": 70, "ward": "B"})
     assert found.steps[0].reads == (("age", 70), ("ward", "B"))
     assert found.counterfactuals == ()
-    assert found.unanswered == ("age > 60 and ward == 'B'",)
+    assert found.blocking_features == ("age > 60 and ward == 'B'",)
     assert "a custom feature cannot be changed directly" in " ".join(str(found).split())
 
 
@@ -360,12 +360,12 @@ def test_all_of_it_is_plain_data_for_json() -> None:
             ROW,
             {"fixed": ["agee"]},
             ParameterError,
-            "is no column of the model. Did you mean 'age'",
+            "is not a column of the model. Did you mean 'age'",
         ),
         (ROW, {"fixed": "age"}, ParameterError, r"give a list, such as \['age'\]"),
         (ROW, {"only_increase": ["ward"]}, ParameterError, "without an order"),
-        (ROW, {"wanted": "maybe"}, ParameterError, r"no class of 'survived': \['no', 'yes'\]"),
-        (ROW, {"threshold": 2}, ParameterError, "a risk is between 0 and 1"),
+        (ROW, {"wanted": "maybe"}, ParameterError, r"not a class of 'survived': choose one of 'no', 'yes'"),
+        (ROW, {"threshold": 2}, ParameterError, "must be a fraction between 0 and 1"),
         (ROW, {"positive": "maybe"}, ParameterError, "no class"),
         (ROW, {"category_cost": -1}, ParameterError, "category_cost=-1 is out of range"),
         (ROW, {"n_counterfactuals": -1}, ParameterError, "out of range"),
@@ -380,7 +380,7 @@ def test_what_cannot_be_is_answered(
 
 def test_a_number_has_no_risk_and_no_class() -> None:
     model = TreeRegressor(max_depth=1).fit([[1.0], [2.0]], [1.0, 2.0])
-    with pytest.raises(ParameterError, match="has not two"):
+    with pytest.raises(ParameterError, match="does not have two"):
         model.explain_row([1.0], threshold=0.2)
     with pytest.raises(ParameterError, match="'up' or 'down'"):
         model.explain_row([1.0], wanted="yes")

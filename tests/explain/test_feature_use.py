@@ -93,7 +93,7 @@ def test_trees_that_measure_a_column_differently_are_refused() -> None:
 
 @pytest.mark.parametrize("function", [feature_use, first_features, importance_spread])
 def test_no_trees_have_no_features(function: object) -> None:
-    with pytest.raises(ValueError, match="at least one tree, not 0"):
+    with pytest.raises(ValueError, match="at least one tree"):
         function([])
 
 

@@ -41,7 +41,7 @@ def test_each_split_has_its_support_in_preorder() -> None:
         (1, 1, (True,)),
         (4, 1, (False,)),
     ]
-    assert [each.question for each in found] == ["age <= 50", "fare <= 20", "sex = male"]
+    assert [each.split for each in found] == ["age <= 50", "fare <= 20", "sex = male"]
     assert [each.feature for each in found] == ["age", "fare", "sex"]
 
 
@@ -50,9 +50,9 @@ def test_shares_are_counted_in_each_collection() -> None:
     candidates = [CHOSEN, *asking("age", 60.0)]
     root, yes, no = split_support(CHOSEN, references, candidates)
     assert (root.references, root.candidates, root.same_way) == (2 / 4, 1, 4 / 6)
-    assert (root.n_asking, root.thresholds) == (4, (45, 50, 60))
+    assert (root.n_trees_here, root.thresholds) == (4, (45, 50, 60))
     assert (yes.references, yes.candidates, yes.same_way) == (0, 1 / 2, 1 / 6)
-    assert (no.n_asking, no.categories) == (1, (("female", 1), ("male", 1)))
+    assert (no.n_trees_here, no.categories) == (1, (("female", 1), ("male", 1)))
 
 
 def test_the_same_question_elsewhere_in_the_tree_does_not_count() -> None:
@@ -78,10 +78,10 @@ def test_quantiles_are_thresholds_that_trees_ask_for() -> None:
 def test_asking_whether_a_value_is_known_is_asking_without_a_threshold() -> None:
     chosen, *others = asking("fare", 20.0, KNOWN, KNOWN, 30.0)
     (found,) = split_support(chosen, others[:2], others[2:])
-    assert (found.references, found.candidates, found.n_asking, found.n_known) == (1, 1, 3, 2)
+    assert (found.references, found.candidates, found.n_trees_here, found.n_known) == (1, 1, 3, 2)
     assert found.thresholds == (30, 30, 30)
     (found,) = split_support(chosen, others[:2], [NOTHING])
-    assert (found.n_asking, found.thresholds) == (2, None)
+    assert (found.n_trees_here, found.thresholds) == (2, None)
 
 
 def test_a_set_and_its_complement_ask_the_same() -> None:
@@ -114,14 +114,14 @@ def test_categories_that_cannot_reach_a_split_are_left_out() -> None:
 def test_a_question_of_the_user_has_neither_thresholds_nor_categories() -> None:
     trees = asking(HEAVY.name, (True,), (True,))
     (found,) = split_support(trees[0], trees, trees)
-    assert (found.references, found.n_asking) == (1, 4)
+    assert (found.references, found.n_trees_here) == (1, 4)
     assert found.thresholds is None
     assert found.categories is None
 
 
 def test_a_split_that_no_other_tree_has_says_so() -> None:
     (found,) = split_support(*asking("pain", ("none",)), [NOTHING], [NOTHING])
-    assert (found.references, found.candidates, found.same_way, found.n_asking) == (0, 0, 0, 0)
+    assert (found.references, found.candidates, found.same_way, found.n_trees_here) == (0, 0, 0, 0)
     assert found.thresholds is None
     assert found.categories is None
 
@@ -210,7 +210,7 @@ def assert_support_is_that_of_a_walk(
     way = [place[:depth] for depth in range(len(place) + 1)]
     asking = [other for other in both if asked_at(other).get(place) == own[place]]
     same_way = [other for other in both if all(asked_at(other).get(step) == own[step] for step in way)]
-    assert found.n_asking == len(asking)
+    assert found.n_trees_here == len(asking)
     assert found.same_way == pytest.approx(len(same_way) / len(both))
     for share, trees in ((found.references, references), (found.candidates, candidates)):
         assert share == pytest.approx(sum(other in asking for other in trees) / len(trees))
@@ -234,7 +234,7 @@ def assert_supports_are_those_of_a_walk(trees: list[Tree], n_references: int) ->
     assert [(each.place, each.node) for each in found] == list(splits_below(tree))
     for each in found:
         assert each.depth == len(each.place)
-        assert each.question == branch_text(tree, each.node, True)
+        assert each.split == branch_text(tree, each.node, True)
         assert_support_is_that_of_a_walk(tree, references, candidates, each)
 
 

@@ -62,25 +62,25 @@ def sizes(n_leaves: Any, scores: Any, error: Any = None, **changes: Any) -> Size
     return SizeTable(**fields | changes)
 
 
-def support(question: str, depth: int = 0, **changes: Any) -> SplitSupport:
+def support(split: str, depth: int = 0, **changes: Any) -> SplitSupport:
     """The support of a split on one feature."""
     fields: dict[str, Any] = {
         "node": depth,
         "depth": depth,
-        "question": question,
-        "short": question,
+        "split": split,
+        "short": split,
         "feature": "age",
         "references": 0.75,
         "candidates": 0.5,
         "same_way": 0.5,
-        "n_asking": 4,
+        "n_trees_here": 4,
         "thresholds": (20.0, 30.0, 40.0),
         "categories": None,
         "place": (True,) * depth,
         "n_known": 0,
         "threshold": 30.0,
         "range": (0.0, 100.0),
-        "asked_thresholds": (20.0, 30.0, 30.0, 40.0),
+        "tree_thresholds": (20.0, 30.0, 30.0, 40.0),
     }
     return SplitSupport(**fields | changes)
 

@@ -22,7 +22,7 @@ from holdfast.data.schema import Schema, SchemaDifferences
 from holdfast.data.table import Table
 from holdfast.data.target import Task, get_target_name
 from holdfast.errors import DataError, DataWarning, ParameterError
-from holdfast.explain.leaf_evidence import check_method, drawn_intervals, node_intervals
+from holdfast.explain.leaf_evidence import bootstrap_leaf_intervals, check_method, node_intervals
 from holdfast.explain.row import RowExplanation, explain_row
 from holdfast.growth.class_costs import LossMatrix, Priors, parse_loss_matrix, parse_priors, read_loss_matrix
 from holdfast.growth.rules import CART, GrowthRules
@@ -518,7 +518,7 @@ class TreeEstimator(TableEstimator):
         else:
             X_drawn, y, *weight = rows
             table = Table.from_arrays(make_frame(X_drawn), y, *weight, task="regression", schema=self.schema_)
-            ends = drawn_intervals(self.tree_, table, level)
+            ends = bootstrap_leaf_intervals(self.tree_, table, level)
         leaves = self.apply(X)
         low, high = (end[leaves] for end in ends)
         return (low, high) if self.schema_.target.is_classes else (low[:, 0], high[:, 0])

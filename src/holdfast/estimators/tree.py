@@ -15,7 +15,7 @@ from holdfast.data.table import Table
 from holdfast.data.target import Task
 from holdfast.errors import ParameterError
 from holdfast.estimators.base import ClassifierBase, RegressorBase, TreeEstimator, all_or_nothing, make_seed
-from holdfast.explain.leaf_evidence import with_evidence
+from holdfast.explain.leaf_evidence import add_evidence
 from holdfast.growth.class_costs import LossMatrix
 from holdfast.growth.pruning import UNLIMITED, SizeParameter
 from holdfast.growth.rules import Column, GrowthRules, MaxFeatures, Splitter
@@ -159,7 +159,7 @@ class SizedTreeEstimator(TreeParameters, TreeEstimator):
         else:
             tree = self._labelled_tree(table, marks)
             tree = self._shrink(tree, table, marks) if self.leaf_values == "shrunk" else tree
-        return with_evidence(tree, table, marks)
+        return add_evidence(tree, table, marks)
 
     def _honest_tree(self, table: Table, groups: LongArray | None) -> Tree:
         """The tree of half of the rows, with leaf values from the other half."""

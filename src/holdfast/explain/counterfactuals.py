@@ -1,8 +1,8 @@
 """The smallest changes of a row that lead it to another leaf: exact, leaf by leaf.
 
-What leads to a leaf is one condition on each feature, so the cheapest way there is the cheapest change of
-each column by itself. A question over several columns cannot be changed directly: leaves that need another
-answer to one are left out, and the result says so.
+A leaf has one condition on each feature, so the cheapest change is the cheapest one of each column by itself.
+A custom feature over several columns cannot be changed directly: leaves that need another value of one are
+left out, and the result lists these features.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from holdfast._check import check_number
 from holdfast._text import columns_text
 from holdfast.data.custom_features import CustomFeature, parse_custom_feature
 from holdfast.data.encode import encode_rows, match_column, name_columns
@@ -26,18 +27,18 @@ from holdfast.tree.rules import Condition, count_rows, list_conditions
 from holdfast.tree.tree import KNOWN, LEAF, Tree
 
 ROUNDING = 0.005  # of the range: what a number may go past its threshold to be a round one
-LAST_DIGITS = 12  # of a cost, beyond which two are alike
+LAST_DIGITS = 12  # of a cost; two that agree in these are equal
 
 
 @dataclass(frozen=True)
-class Change:
+class ValueChange:
     """Another value for one column of a row."""
 
     column: str
     old: Value  # None if it is missing
     new: Label
-    cost: float  # a fraction of the range of numbers; of categories, what a change of one costs
-    alternatives: tuple[Label, ...] = ()  # other categories that would do as well
+    cost: float  # a fraction of the range of numbers; of categories, the cost of a change
+    alternatives: tuple[Label, ...] = ()  # other categories with the same result
     # Training rows of the leaf that had the column recorded, where some had not: NaN if they were not
     # counted, None if all had it or the tree does not know.
     n_recorded: float | None = None
@@ -45,9 +46,19 @@ class Change:
 
 @dataclass(frozen=True)
 class Counterfactual:
-    """A change of a row, and the outcome that it leads to."""
+    """A change of a row, and its outcome.
 
-    changes: tuple[Change, ...]
+    Attributes
+    ----------
+    changes : tuple of ValueChange
+        The columns that change, with old and new values.
+    cost : float
+        Sum of the costs of the changes.
+    outcome : LeafOutcome
+        The leaf that the changed row reaches.
+    """
+
+    changes: tuple[ValueChange, ...]
     cost: float
     outcome: LeafOutcome
 
@@ -65,7 +76,7 @@ class Counterfactual:
 
 @dataclass(frozen=True)
 class ChangeLimits:
-    """What may change in a row, and what a change costs."""
+    """The columns that may change, and the cost of a category."""
 
     fixed: Sequence[str] = ()
     only_increase: Sequence[str] = ()
@@ -73,7 +84,7 @@ class ChangeLimits:
     category_cost: float = 1.0
 
     def check(self, schema: Schema) -> None:
-        """A ParameterError if a column is not there, or has no direction to go in."""
+        """Raise a ParameterError if a column is unknown, or has no direction."""
         kinds = {feature.name: feature.kind for feature in schema.columns}
         for option in ("fixed", "only_increase", "only_decrease"):
             names = getattr(self, option)
@@ -82,34 +93,27 @@ class ChangeLimits:
             for name in names:
                 if name not in kinds:
                     raise ParameterError(
-                        f"{option}={name!r} is no column of the model. {columns_text([name], [*kinds])}"
+                        f"{option}={name!r} is not a column of the model. {columns_text([name], [*kinds])}"
                     )
                 if option != "fixed" and kinds[name] == "nominal":
                     raise ParameterError(
                         f"{option}={name!r} has categories without an order: leave it out, or make it fixed."
                     )
-        if not self.category_cost >= 0:
-            raise ParameterError(f"category_cost={self.category_cost!r} is out of range: it is 0 or more.")
+        check_number("category_cost", self.category_cost)
 
     def allow(self, name: str, step: float) -> bool:
-        """True if the column may change, by a step up or down; NaN for one that has no direction."""
+        """Return True if the column may change by the step; NaN for one without a direction."""
         if name in self.fixed:
             return False
         return not (step < 0 and name in self.only_increase) and not (step > 0 and name in self.only_decrease)
 
 
-@dataclass(frozen=True)
-class Found:
-    """The counterfactuals, the cheapest first, and the questions that closed the way to other leaves."""
-
-    counterfactuals: tuple[Counterfactual, ...]
-    unanswered: tuple[str, ...]
-
-
 def counterfactuals(
     row: RowValues, leaves: Sequence[int], limits: ChangeLimits, most: int, positive: Label | None = None
-) -> Found:
-    """The cheapest changes that lead the row to one of these leaves, `most` of them.
+) -> tuple[tuple[Counterfactual, ...], tuple[str, ...]]:
+    """Find the cheapest changes that lead the row to one of these leaves, at most `most` of them.
+
+    Returns them with the custom features that block the way to other leaves.
 
     One that changes all that a cheaper one changes, and more, is left out. Of two that cost the same, the one
     that changes fewer columns comes first, then the one of the first leaf. Those to leaves of which most
@@ -117,19 +121,19 @@ def counterfactuals(
     """
     whole = _whole_columns(row)
     found: list[Counterfactual] = []
-    unanswered: set[str] = set()
+    blocking_features: set[str] = set()
     for leaf in leaves:
         conditions = list_conditions(row.tree, leaf)
-        codes = _cheapest(row, conditions, limits, whole)
+        codes = _cheapest_codes(row, conditions, limits, whole)
         if codes is None:
             continue
         changed = row.with_codes(codes)
         if changed.leaf == leaf:
             found.append(
-                _counterfactual(row, codes, conditions, leaf_outcome(row.tree, leaf, positive), limits)
+                _make_counterfactual(row, codes, conditions, leaf_outcome(row.tree, leaf, positive), limits)
             )
         else:
-            unanswered.update(_closed(changed, conditions))
+            blocking_features.update(_find_blocking(changed, conditions))
     found.sort(
         key=lambda each: (
             not each.is_recorded,
@@ -138,11 +142,11 @@ def counterfactuals(
             each.outcome.leaf,
         )
     )
-    return Found(tuple(_different(found))[:most], tuple(sorted(unanswered)))
+    return tuple(_drop_supersets(found))[:most], tuple(sorted(blocking_features))
 
 
-def _different(found: Sequence[Counterfactual]) -> Iterator[Counterfactual]:
-    """Those that do not change the same columns as a cheaper one, and more."""
+def _drop_supersets(found: Sequence[Counterfactual]) -> Iterator[Counterfactual]:
+    """Leave out those that change all columns of a cheaper one, and more."""
     before: list[set[str]] = []
     for each in found:
         columns = set(each.values)
@@ -151,9 +155,9 @@ def _different(found: Sequence[Counterfactual]) -> Iterator[Counterfactual]:
             yield each
 
 
-def _closed(changed: RowValues, conditions: Mapping[int, Condition]) -> Iterator[str]:
-    """The questions that the changed row answers otherwise than the leaf asks for."""
-    for feature in changed.questions:
+def _find_blocking(changed: RowValues, conditions: Mapping[int, Condition]) -> Iterator[str]:
+    """List the custom features of which the leaf needs another value than the changed row has."""
+    for feature in changed.custom_features:
         if feature in conditions and not _meets(changed.code(feature), conditions[feature]):
             yield changed.tree.schema.features[feature].name
 
@@ -161,16 +165,16 @@ def _closed(changed: RowValues, conditions: Mapping[int, Condition]) -> Iterator
 # -- the cheapest change of each column -------------------------------------------------------------------
 
 
-def _cheapest(
+def _cheapest_codes(
     row: RowValues, conditions: Mapping[int, Condition], limits: ChangeLimits, whole: set[int]
 ) -> dict[int, float] | None:
-    """The columns that must change, with their new codes; None if one of them cannot."""
+    """Find the columns that must change, with their new codes; None if one of them cannot."""
     codes: dict[int, float] = {}
     for feature, condition in conditions.items():
-        if feature in row.questions or _meets(row.codes[feature], condition):
+        if feature in row.custom_features or _meets(row.codes[feature], condition):
             continue
         old = row.codes[feature]
-        new = _nearest(old, condition, feature in whole)
+        new = _nearest_code(old, condition, feature in whole)
         if new is None or not limits.allow(
             condition.name, np.nan if condition.feature.is_subset else new - old
         ):
@@ -187,8 +191,8 @@ def _meets(code: float, condition: Condition) -> bool:
     return condition.low < code <= condition.high
 
 
-def _nearest(code: float, condition: Condition, is_whole: bool) -> float | None:
-    """The code nearest to this one that the condition allows; None if it allows none that is known."""
+def _nearest_code(code: float, condition: Condition, is_whole: bool) -> float | None:
+    """Find the nearest code that the condition allows; None if it allows no known one."""
     if condition.is_empty:
         return None
     categories = condition.feature.categories
@@ -204,17 +208,17 @@ def _nearest(code: float, condition: Condition, is_whole: bool) -> float | None:
     if code != code:
         low, high = condition.bounds
         code = low / 2 + high / 2
-    # Another library's tree knows no range: it ends at the last thresholds, and one may go past them.
+    # The range of a tree of another library ends at its last thresholds; values may go past them.
     high = min(condition.high, most) if condition.low < most else condition.high
     return _round_inside(max(condition.low, nextafter(least, -inf)), high, code, condition.feature, is_whole)
 
 
 def _round_inside(low: float, high: float, code: float, feature: Feature, is_whole: bool) -> float | None:
-    """The roundest number in the interval that is not far from the one nearest to the code."""
+    """Find the roundest number of the interval near its point nearest to the code."""
     nearest, reach = min(max(code, low), high), ROUNDING * _length(feature)
     first = 0 if is_whole else -floor(log10(reach)) - 3
     for decimals in [0] if is_whole else range(first, first + 20):
-        number = _rounded(nearest, decimals, -1 if code > high else 1 if code <= low else 0)
+        number = _round(nearest, decimals, -1 if code > high else 1 if code <= low else 0)
         if low < number <= high and (is_whole or abs(number - nearest) <= reach):
             return number
     if is_whole:
@@ -222,8 +226,8 @@ def _round_inside(low: float, high: float, code: float, feature: Feature, is_who
     return nextafter(low, inf) if code <= low else nearest
 
 
-def _rounded(number: float, decimals: int, way: int) -> float:
-    """The number to so many decimals: the next above it (1), the last not above it (-1), or the nearest."""
+def _round(number: float, decimals: int, way: int) -> float:
+    """Round to `decimals`: to the next number above (1), the last not above (-1), or the nearest (0)."""
     unit = 10.0**-decimals
     if not isfinite(number / unit):
         return number
@@ -236,7 +240,7 @@ def _length(feature: Feature) -> float:
 
 
 def _whole_columns(row: RowValues) -> set[int]:
-    """The numeric columns that hold whole numbers, as far as range, thresholds and the row can tell."""
+    """Find the numeric columns of whole numbers, by range, thresholds and the row."""
     tree = row.tree
     return {feature for feature in row.codes if _is_whole(tree, feature, row.codes[feature])}
 
@@ -249,10 +253,10 @@ def _is_whole(tree: Tree, feature: int, code: float) -> bool:
     return known.kind == "numeric" and all(float(each).is_integer() for each in [*ends, *halves])
 
 
-# -- changes in words of the data -------------------------------------------------------------------------
+# -- changes in the units of the data -------------------------------------------------------------------
 
 
-def _counterfactual(
+def _make_counterfactual(
     row: RowValues,
     codes: Mapping[int, float],
     conditions: Mapping[int, Condition],
@@ -260,18 +264,20 @@ def _counterfactual(
     limits: ChangeLimits,
 ) -> Counterfactual:
     changes = tuple(
-        _change(row, each, code, count_rows(row.tree, outcome.leaf, each, conditions[each]), limits)
+        _make_change(row, each, code, count_rows(row.tree, outcome.leaf, each, conditions[each]), limits)
         for each, code in codes.items()
     )
     return Counterfactual(changes, sum(change.cost for change in changes), outcome)
 
 
-def _change(row: RowValues, place: int, code: float, condition: Condition, limits: ChangeLimits) -> Change:
+def _make_change(
+    row: RowValues, place: int, code: float, condition: Condition, limits: ChangeLimits
+) -> ValueChange:
     feature, old = row.tree.schema.features[place], row.codes[place]
-    new = decoded(row.tree, place, code)
+    new = decode_value(row.tree, place, code)
     assert new is not None
     has_distance = not feature.is_subset and old == old
-    return Change(
+    return ValueChange(
         column=feature.name,
         old=row.value(place),
         new=new,
@@ -287,7 +293,7 @@ Value = Label | None  # of a cell: a number or a category; None if it is missing
 
 
 def row_frame(x: Any) -> Frame:
-    """The row as a frame: of a mapping or a series by its names, of a flat list by position, or as it is.
+    """Make a frame of one row: of a mapping or a series by its names, of a flat list by position.
 
     >>> row_frame({"age": 70, "ward": "B"}).names
     ('age', 'ward')
@@ -327,55 +333,57 @@ def _cell(value: Any) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class RowValues:
-    """The columns of a row that a tree asks about, or that its questions read, as the schema encodes them."""
+    """The columns of a row that a tree splits on, or its custom features read, encoded by the schema."""
 
     tree: Tree
     codes: Mapping[int, float]  # by the place of the feature; NaN if it is missing, or unseen
     unseen: Mapping[int, Label]  # categories that the schema does not hold
-    questions: Mapping[int, CustomFeature]  # that the tree asks, by the place of the feature
+    custom_features: Mapping[int, CustomFeature]  # of the tree, by the place of the feature
 
     @classmethod
     def of(
         cls, tree: Tree, frame: Frame, *, handle_unknown: str = "missing", handle_missing: str = "learned"
     ) -> RowValues:
-        """The row of the frame, which has columns for all that the tree asks about."""
+        """Encode the row of a frame, which has all columns that the tree needs."""
         schema = tree.schema
-        asked = [each for each in np.unique(tree.feature).tolist() if each != LEAF]
-        questions = {
+        features = [each for each in np.unique(tree.feature).tolist() if each != LEAF]
+        custom_features = {
             each: parse_custom_feature(schema.features[each].name, schema.columns)
-            for each in asked
+            for each in features
             if schema.features[each].kind == "question"
         }
-        read = {column for question in questions.values() for column in question.columns}
-        columns = sorted(read.union(each for each in asked if each not in questions))
+        read = {column for custom_feature in custom_features.values() for column in custom_feature.columns}
+        columns = sorted(read.union(each for each in features if each not in custom_features))
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DataWarning)  # the explanation says what is unseen
+            warnings.simplefilter("ignore", DataWarning)  # the explanation names unseen values
             row = encode_rows(
                 frame, schema, columns, handle_unknown=handle_unknown, handle_missing=handle_missing
             )[0].tolist()
         codes = dict(zip(columns, row, strict=True))
         unseen = {each: label for each in columns if (label := _unseen(tree, each, frame)) is not None}
-        return cls(tree, codes, unseen, questions)
+        return cls(tree, codes, unseen, custom_features)
 
     def with_codes(self, changes: Mapping[int, float]) -> RowValues:
-        """The row with these columns changed."""
+        """Return the row with these columns changed."""
         unseen = {each: label for each, label in self.unseen.items() if each not in changes}
         return replace(self, codes={**self.codes, **changes}, unseen=unseen)
 
     def code(self, feature: int) -> float:
-        """What the row says of the feature; of a question, its answer."""
-        question = self.questions.get(feature)
-        if question is None:
+        """Return the code of the feature; of a custom feature, its value."""
+        custom_feature = self.custom_features.get(feature)
+        if custom_feature is None:
             return self.codes[feature]
-        return float(question.evaluate([np.array([self.codes[each]]) for each in question.columns])[0])
+        return float(
+            custom_feature.evaluate([np.array([self.codes[each]]) for each in custom_feature.columns])[0]
+        )
 
     def value(self, feature: int) -> Value:
-        """The same as its owner would write it; None if it is missing."""
-        return decoded(self.tree, feature, self.code(feature), self.unseen.get(feature))
+        """Return the value of the feature in the data; None if it is missing."""
+        return decode_value(self.tree, feature, self.code(feature), self.unseen.get(feature))
 
     @property
     def path(self) -> list[tuple[int, bool]]:
-        """The inner nodes that the row passes, each with its answer, True for yes."""
+        """The inner nodes that the row passes, each with True if it goes left."""
         tree, node, passed = self.tree, 0, []
         while tree.feature[node] != LEAF:
             is_left = self._goes_left(node)
@@ -401,8 +409,8 @@ class RowValues:
         return code <= float(self.tree.threshold[node])
 
 
-def decoded(tree: Tree, feature: int, code: float, unseen: Label | None = None) -> Value:
-    """The number, or the category, that a code stands for; None if it is missing."""
+def decode_value(tree: Tree, feature: int, code: float, unseen: Label | None = None) -> Value:
+    """Return the number or category of a code; None if it is missing."""
     if code != code:
         return unseen
     categories = tree.schema.features[feature].categories

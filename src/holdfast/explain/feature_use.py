@@ -1,4 +1,4 @@
-"""The features that a collection of trees asks about: how early, how often, and how much they bring."""
+"""The features that a collection of trees splits on: how early, how often, and with what gain."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from holdfast._arrays import DIGITS, BoolArray, FloatArray, IntArray, freeze
+from holdfast._arrays import DIGITS, FloatArray, IntArray, freeze
 from holdfast._text import fixed_text, pluralize, printable, rounded_percent, shorten
 from holdfast._view import TextTable, View, ViewMixin
 from holdfast.distance.reference_schema import unify_schemas
 from holdfast.errors import ParameterError
 from holdfast.tree.tree import LEAF, Tree
 
-NEVER = np.iinfo(np.int32).max  # the level of a feature that a tree does not ask about
+NEVER = np.iinfo(np.int32).max  # the level of a feature that a tree does not split on
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,17 +21,17 @@ class FeatureUse:
     """How a collection of trees uses one feature."""
 
     name: str
-    first: tuple[float, float, float]  # fraction of the trees that ask about it in the first 1, 2, 3 levels
-    anywhere: float  # fraction of the trees that ask about it at all
-    importance: float  # mean fraction of the decrease of impurity that it brings
+    first: tuple[float, float, float]  # fraction of the trees that split on it in the first 1, 2, 3 levels
+    anywhere: float  # fraction of the trees that split on it
+    importance: float  # mean fraction of the decrease of impurity by its splits
     spread: float  # standard deviation of that fraction over the trees; 0 for a single tree
 
 
 class FeatureUses(ViewMixin, list[FeatureUse]):
-    """The uses of all features, which print themselves as a table of those that are asked about most."""
+    """The uses of all features, which print as a table of the most important ones."""
 
     def plot(self, ax: Any = None, *, max_features: int = 20) -> Any:
-        """An `ImportanceDisplay`, drawn: bars with their spread over the trees."""
+        """Draw bars with their spread over the trees, and return the `ImportanceDisplay`."""
         from holdfast.plots.importance import ImportanceDisplay
 
         return ImportanceDisplay.from_result(self, ax=ax, max_features=max_features)
@@ -42,7 +42,7 @@ class FeatureUses(ViewMixin, list[FeatureUse]):
 
 
 def feature_use(trees: Sequence[Tree]) -> FeatureUses:
-    """One entry per feature, the most important first; features that no tree asks about are among them.
+    """Compute the use of every feature, the most important first, with those that no tree splits on.
 
     >>> from holdfast import Table, grow
     >>> tree = grow(Table.from_arrays([[20.0, 1.0], [40.0, 2.0], [60.0, 1.0]], ["no", "no", "yes"]))
@@ -51,7 +51,7 @@ def feature_use(trees: Sequence[Tree]) -> FeatureUses:
     """
     trees = _comparable(trees)
     level, importance = _first_levels(trees), _importances(trees)
-    shares = [_shares(level < levels) for levels in (1, 2, 3, NEVER)]
+    shares = [(level < levels).mean(axis=0).tolist() for levels in (1, 2, 3, NEVER)]
     mean, spread = importance.mean(axis=0).tolist(), _spread(importance).tolist()
     uses = [
         FeatureUse(name, (one, two, three), anywhere, *shown)
@@ -63,7 +63,7 @@ def feature_use(trees: Sequence[Tree]) -> FeatureUses:
 
 
 def first_features(trees: Sequence[Tree], levels: int = 1) -> tuple[str, ...]:
-    """The features that any of the trees asks about in its first so many levels, in the schema's order."""
+    """List the features that any tree splits on in its first levels, in the schema's order."""
     if levels < 1:
         raise ParameterError(
             f"levels={levels!r} is out of range: it must be at least 1, the level of the root."
@@ -74,10 +74,10 @@ def first_features(trees: Sequence[Tree], levels: int = 1) -> tuple[str, ...]:
 
 
 def importance_spread(trees: Sequence[Tree]) -> float:
-    """The standard deviation of the importance over the trees, averaged over the features they ask about."""
+    """Compute the standard deviation of the importance over the trees, averaged over the features used."""
     trees = _comparable(trees)
-    is_asked = (_first_levels(trees) < NEVER).any(axis=0)
-    return float(_spread(_importances(trees))[is_asked].mean()) if is_asked.any() else 0.0
+    is_used = (_first_levels(trees) < NEVER).any(axis=0)
+    return float(_spread(_importances(trees))[is_used].mean()) if is_used.any() else 0.0
 
 
 # -- all trees at once ----------------------------------------------------------------------------------
@@ -85,12 +85,12 @@ def importance_spread(trees: Sequence[Tree]) -> float:
 
 def _comparable(trees: Sequence[Tree]) -> list[Tree]:
     if not len(trees):
-        raise ValueError("The use of features is a fraction of trees: give at least one tree, not 0.")
+        raise ValueError("trees is empty: give at least one tree.")
     return unify_schemas(trees)
 
 
 def _first_levels(trees: list[Tree]) -> IntArray:
-    """For each tree and feature, the depth at which the tree first asks about it, or NEVER."""
+    """Find for each tree and feature the depth of its first split, or NEVER."""
     level = np.full((len(trees), len(trees[0].schema.features)), NEVER, np.int32)
     for row, tree in zip(level, trees, strict=True):
         inner = tree.feature != LEAF
@@ -100,12 +100,6 @@ def _first_levels(trees: list[Tree]) -> IntArray:
 
 def _importances(trees: list[Tree]) -> FloatArray:
     return np.array([tree.importances for tree in trees])
-
-
-def _shares(asked: BoolArray) -> list[float]:
-    """The fraction of the trees, for each feature."""
-    shares: list[float] = asked.mean(axis=0).tolist()
-    return shares
 
 
 def _spread(importance: FloatArray) -> FloatArray:

@@ -34,8 +34,8 @@ FEW_ROWS = 12  # a leaf of fewer says so wherever it is drawn or told
 Interval = tuple[FloatArray, FloatArray]
 
 
-def with_evidence(
-    tree: Tree, table: Table, groups: LongArray | None = None, *, is_taught: bool = False
+def add_evidence(
+    tree: Tree, table: Table, groups: LongArray | None = None, *, is_distilled: bool = False
 ) -> Tree:
     """The tree with what its rows recorded, and what its nodes rest on where it does not tell by itself.
 
@@ -46,7 +46,7 @@ def with_evidence(
     """
     tree, target = set_recorded(tree, table), table.schema.target
     is_quantile = parse_quantile(tree.criterion) is not None
-    is_told = target.is_classes or is_quantile or (tree.criterion == "squared_error" and not is_taught)
+    is_told = target.is_classes or is_quantile or (tree.criterion == "squared_error" and not is_distilled)
     if is_told and table.weight is None and groups is None:
         return tree
     rows = _Rows.of(tree, table, groups)
@@ -58,7 +58,7 @@ def with_evidence(
     effective = round_last_digits(tree.count / effects) if is_worth_less else None
     rows_mean = tree.rows_mean
     is_weighted = table.weight is not None and not are_repetitions(table.weight)
-    if is_taught and (is_weighted or not target.is_classes):
+    if is_distilled and (is_weighted or not target.is_classes):
         rows_mean = round_last_digits(np.stack([rows.mean(tree, node) for node in nodes]))
     elif rows_mean is None and is_weighted and np.abs(tree.observed_mean - tree.value).max() > ALIKE:
         rows_mean = tree.value  # by weight, which class counts do not know
@@ -167,7 +167,7 @@ def _deviation(tree: Tree, node: int) -> float:
     return sqrt(max(float(tree.impurity[node]), 0.0)) if tree.criterion == "squared_error" else nan
 
 
-def drawn_intervals(tree: Tree, table: Table, level: float) -> Interval:
+def bootstrap_leaf_intervals(tree: Tree, table: Table, level: float) -> Interval:
     """The same for the means of numbers, from the rows themselves, drawn again and again."""
     check_level(level)
     leaves = tree.apply(table)
@@ -255,10 +255,10 @@ class LeafOutcome:
 def leaf_outcome(tree: Tree, leaf: int, positive: Label | None = None) -> LeafOutcome:
     """What the leaf predicts; of two classes the risk of the positive one, by default that of the tree."""
     predicted, told = int(tree.outcome[leaf]), positive_class(tree, positive)
-    return outcome_of_class(tree, leaf, predicted if told is None else told)
+    return class_outcome(tree, leaf, predicted if told is None else told)
 
 
-def outcome_of_class(tree: Tree, leaf: int, place: int) -> LeafOutcome:
+def class_outcome(tree: Tree, leaf: int, place: int) -> LeafOutcome:
     """What the leaf predicts of the class at this place, or of the number."""
     target, n_rows = tree.schema.target, float(tree.count[leaf])
     is_by_hand = bool(tree.edits) and leaf in edited_nodes(tree)

@@ -1,4 +1,4 @@
-"""Why a tree says what it says of one row: the path, how near each threshold is, and what would change it."""
+"""Explain one prediction of a tree: the path, the distance to each threshold, and counterfactuals."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from holdfast._arrays import BoolArray, FloatArray
+from holdfast._check import check_fraction, check_integer, check_number
 from holdfast._text import (
     NO_BREAK,
     distinct_texts,
@@ -20,6 +21,7 @@ from holdfast._text import (
     percent_range,
     pluralize,
     printable,
+    quoted,
     rounded_percent,
 )
 from holdfast._view import Section, TextTable, View, ViewMixin
@@ -29,11 +31,11 @@ from holdfast.data.frame import Frame, make_frame
 from holdfast.data.schema import Label, Target
 from holdfast.errors import ParameterError
 from holdfast.explain.counterfactuals import (
-    Change,
     ChangeLimits,
     Counterfactual,
     RowValues,
     Value,
+    ValueChange,
     counterfactuals,
     row_frame,
 )
@@ -50,15 +52,15 @@ State = Literal["known", "missing", "unseen", "unseen here"]
 
 @dataclass(frozen=True, eq=False)
 class PathStep:
-    """One question on the way of a row, and how it was answered."""
+    """One split on the path of a row, and the branch that it takes."""
 
     node: int
     feature: str
-    condition: str  # the answer as a condition, such as "age > 60"
-    answer: bool  # True for yes
-    value: Value  # what the row says; None if it is missing; of a question, its answer
-    # A value that is missing, or a category unseen in training, goes the way of missing values. One that only
-    # the training rows of this node did not have goes where the tree sends it.
+    condition: str  # of the branch, such as "age > 60"
+    answer: bool  # True for the left branch
+    value: Value  # of the row, or of a custom feature; None if it is missing
+    # A missing value, and a category unseen in training, goes the way of missing values. A category that only
+    # this node has not seen goes where the tree sends it.
     state: State
     threshold: float | None = None  # of a numeric feature
     distance: float | None = (
@@ -66,29 +68,49 @@ class PathStep:
     )
     share: float | None = None  # the distance as a fraction of the feature's range
     deviations: float | None = None  # the distance in standard deviations of the data, if they were given
-    reads: tuple[tuple[str, Value], ...] = ()  # of a question: the columns that it reads
-    support: SplitSupport | None = None  # what other trees ask at this place, if the model knows
+    reads: tuple[tuple[str, Value], ...] = ()  # of a custom feature: the columns that it reads
+    support: SplitSupport | None = None  # of the split, if the model has reference trees
     low_support: float | None = None  # share of the reference trees that split these rows so, where it is low
 
 
 @dataclass(frozen=True, eq=False)
 class RowExplanation(ViewMixin):
-    """Why a tree says what it says of one row, and the smallest changes that would lead elsewhere."""
+    """Explanation of one prediction of a tree, with the smallest changes that lead to another outcome.
+
+    Attributes
+    ----------
+    target : Target
+        What is predicted.
+    steps : tuple of PathStep
+        The splits on the path of the row.
+    outcome : LeafOutcome
+        Prediction and training rows of its leaf.
+    counterfactuals : tuple of Counterfactual
+        The smallest changes, the cheapest first; those to leaves with few known values are last.
+    looked_for : str
+        The outcome that the changes lead to, in words.
+    n_leaves : int
+        Number of leaves with that outcome.
+    blocking_features : tuple of str
+        Custom features that block the way to some of these leaves.
+    decides : str
+        The decision threshold in words, where the most likely class is not the predicted one.
+    """
 
     target: Target
     steps: tuple[PathStep, ...]
     outcome: LeafOutcome
-    counterfactuals: tuple[Counterfactual, ...]  # the cheapest first; last, those that few known values back
-    looked_for: str  # what the changes were to lead to, in words
-    n_leaves: int  # that have such an outcome
-    unanswered: tuple[str, ...] = ()  # questions over columns that closed the way to some of these leaves
-    decides: str = ""  # from which probability on which class is predicted, if not the most likely one
+    counterfactuals: tuple[Counterfactual, ...]
+    looked_for: str
+    n_leaves: int
+    blocking_features: tuple[str, ...] = ()
+    decides: str = ""
 
     def __repr__(self) -> str:
-        return f"<RowExplanation: {len(self.steps)} questions, {self.outcome.prediction!r}>"
+        return f"<RowExplanation: {len(self.steps)} splits, {self.outcome.prediction!r}>"
 
     def to_dict(self) -> dict[str, Any]:
-        """The same as plain data, ready for JSON."""
+        """Return the explanation as plain data, ready for JSON."""
         return {
             "target": self.target.name,
             **_outcome_facts(self.outcome),
@@ -103,7 +125,7 @@ class RowExplanation(ViewMixin):
                 }
                 for each in self.counterfactuals
             ],
-            "unanswered": list(self.unanswered),
+            "blocking_features": list(self.blocking_features),
         }
 
     def _view(self) -> View:
@@ -127,21 +149,43 @@ def explain_row(
     data: Any = None,
     support: Sequence[SplitSupport] = (),
 ) -> RowExplanation:
-    """The path of one row through a tree, and the smallest changes of the row that lead to another outcome.
+    """Explain the prediction of a tree for one row, with the smallest changes that lead to another outcome.
 
-    `model` is a tree, or a model that `as_tree` reads. `x` is a frame of one row, a mapping from column to
-    value, a row of a pandas frame, or a list in the order of the columns; only the columns that the tree
-    asks about are needed by name.
+    All leaves are searched, so no cheaper change exists.
 
-    Another outcome is another class, or the `wanted` one; with a `threshold`, a risk of the `positive` class
-    on its other side. Of numbers it is a mean that differs by at least `least_change`, "up" or "down" if that
-    is `wanted`. A change of a number costs its fraction of the column's range, a change of a category, or of
-    a missing value to a known one, `category_cost`. Columns in `fixed` do not change; those in
-    `only_increase` and `only_decrease` go one way. All leaves are looked at, so none is cheaper.
+    Parameters
+    ----------
+    model : Tree, estimator, or a model that `as_tree` reads
+        A single tree.
+    x : mapping, list, or frame of one row
+        Values by column, or in the order of the columns. By name, only the columns of the splits are needed.
+    wanted : label, optional
+        The class, or "up" or "down" for numbers, that changes lead to. Default: any other outcome.
+    threshold : float, optional
+        Search for a probability of the `positive` class on the other side of this one.
+    least_change : float, default 0.0
+        Least difference of numbers.
+    positive : label, optional
+        The positive class of two. Default: that of the tree.
+    fixed, only_increase, only_decrease : list of str
+        Columns that do not change, or only in one direction.
+    category_cost : float, default 1.0
+        Cost of a change of a category, or from a missing value to a known one. The cost of a change of a
+        number is its fraction of the range of the column.
+    n_counterfactuals : int, default 3
+        Number of changes.
+    data : frame, optional
+        Rows for distances in standard deviations.
+    support : sequence of SplitSupport, optional
+        Of the splits of the tree. A stable model has its own.
 
-    `data` are rows that give distances in standard deviations as well; `support` is what `split_support`
-    says of the tree, which a stable model knows by itself.
+    Returns
+    -------
+    RowExplanation
+        Path, outcome and counterfactuals.
 
+    Examples
+    --------
     >>> from holdfast import TreeClassifier
     >>> model = TreeClassifier().fit([[20.0], [30.0], [50.0], [60.0]], ["no", "no", "yes", "yes"])
     >>> found = explain_row(model, [35.0])
@@ -150,16 +194,18 @@ def explain_row(
     >>> found.counterfactuals[0].values
     {'x0': 41.0}
     """
-    _raise_for_many(model)
-    row = RowValues.of(as_tree(model), _matched(model, x), **_policies(model))
+    _check_single_tree(model)
+    row = RowValues.of(as_tree(model), _matched(model, x), **_encoding_options(model))
     limits = ChangeLimits(fixed, only_increase, only_decrease, category_cost)
     goal = Goal(wanted, threshold, least_change, positive)
-    known = support or _support_of(model)
-    return _explained(row, goal, limits, n_counterfactuals, _steps(row, data, known))
+    deviations = _deviations(row, data)
+    by_node = {each.node: each for each in support or _support_of(model)}
+    steps = tuple(_step(row, node, answer, deviations, by_node.get(node)) for node, answer in row.path)
+    return _explain(row, goal, limits, n_counterfactuals, steps)
 
 
-def _policies(model: Any) -> dict[str, str]:
-    """What a model of ours does with categories unseen in training, and with missing values."""
+def _encoding_options(model: Any) -> dict[str, str]:
+    """Return how an estimator of holdfast treats unseen categories and missing values."""
     return {
         name: getattr(model, name)
         for name in ("handle_unknown", "handle_missing")
@@ -167,20 +213,20 @@ def _policies(model: Any) -> dict[str, str]:
     }
 
 
-def _raise_for_many(model: Any) -> None:
+def _check_single_tree(model: Any) -> None:
     ensemble = getattr(model, "ensemble_", model)
     if isinstance(ensemble, Ensemble) or (hasattr(model, "estimators_") and not hasattr(model, "tree_")):
         n_trees = len(ensemble) if isinstance(ensemble, Ensemble) else len(model.estimators_)
         raise ParameterError(
             f"explain_row follows a row through one tree, and a {type(model).__name__} has {n_trees}. "
             "Explain one member, such as model.ensemble_[0], or fit a StableTreeClassifier or a "
-            "StableTreeRegressor, whose one tree stands for many; feature_importances_ says what "
-            "the ensemble goes by."
+            "StableTreeRegressor, whose one tree represents many; feature_importances_ shows "
+            "what the ensemble uses."
         )
 
 
 def _matched(model: Any, x: Any) -> Frame:
-    """The row as a frame with the names that the tree has; of names given with it, those alone are needed."""
+    """Make a frame of the row, with the names of the tree."""
     frame = row_frame(x)
     by_name = isinstance(x, Mapping) or not hasattr(model, "_matched")
     if by_name:
@@ -190,41 +236,34 @@ def _matched(model: Any, x: Any) -> Frame:
 
 
 def _support_of(model: Any) -> Sequence[SplitSupport]:
-    """What a stable model knows of its splits; nothing of any other, or of one that was loaded or updated."""
+    """Return the split support of a stable model; empty without reference trees, as after loading."""
     if not hasattr(model, "split_support") or getattr(model, "reference_trees_", None) is None:
         return ()
     support: Sequence[SplitSupport] = model.split_support()
     return support
 
 
-def _explained(
+def _explain(
     row: RowValues, goal: Goal, limits: ChangeLimits, n_counterfactuals: int, steps: tuple[PathStep, ...]
 ) -> RowExplanation:
     tree, leaf = row.tree, row.leaf
-    if not (isinstance(n_counterfactuals, int) and n_counterfactuals >= 0):
-        raise ParameterError(f"n_counterfactuals={n_counterfactuals!r} is out of range: it is 0 or more.")
+    check_integer("n_counterfactuals", n_counterfactuals, 0)
     limits.check(tree.schema)
     leaves = goal.leaves(tree, leaf)
-    found = counterfactuals(row, leaves, limits, n_counterfactuals, goal.positive)
+    found, blocking = counterfactuals(row, leaves, limits, n_counterfactuals, goal.positive)
     return RowExplanation(
         target=tree.schema.target,
         steps=steps,
         outcome=leaf_outcome(tree, leaf, goal.positive),
-        counterfactuals=found.counterfactuals,
+        counterfactuals=found,
         looked_for=goal.words(tree, leaf),
         n_leaves=len(leaves),
-        unanswered=found.unanswered,
+        blocking_features=blocking,
         decides=format_decision(tree, goal.positive),
     )
 
 
 # -- the path ---------------------------------------------------------------------------------------------
-
-
-def _steps(row: RowValues, data: Any, support: Sequence[SplitSupport]) -> tuple[PathStep, ...]:
-    deviations = _deviations(row, data)
-    by_node = {each.node: each for each in support}
-    return tuple(_step(row, node, answer, deviations, by_node.get(node)) for node, answer in row.path)
 
 
 def _step(
@@ -236,7 +275,7 @@ def _step(
     feature, code, cut = tree.schema.features[place], row.code(place), float(tree.threshold[node])
     is_cut = not feature.is_subset and cut < KNOWN
     distance = abs(code - cut) if is_cut and not isnan(code) else None
-    reads = row.questions[place].columns if place in row.questions else ()
+    reads = row.custom_features[place].columns if place in row.custom_features else ()
     return PathStep(
         node=node,
         feature=feature.name,
@@ -266,7 +305,7 @@ def _state(row: RowValues, node: int, place: int, code: float) -> State:
 
 
 def _deviations(row: RowValues, data: Any) -> dict[int, float]:
-    """The standard deviation of each numeric column of the row in the data, if there are any."""
+    """Compute the standard deviation of each numeric column of the row in the data."""
     schema = row.tree.schema
     numeric = [each for each in row.codes if schema.features[each].kind == "numeric"]
     if data is None or not numeric:
@@ -279,7 +318,7 @@ def _deviations(row: RowValues, data: Any) -> dict[int, float]:
 # -- plain data -------------------------------------------------------------------------------------------
 
 
-def _change_facts(change: Change) -> dict[str, Any]:
+def _change_facts(change: ValueChange) -> dict[str, Any]:
     is_counted = change.n_recorded is not None and not isnan(change.n_recorded)
     return {**asdict(change), "n_recorded": change.n_recorded if is_counted else None}
 
@@ -307,7 +346,7 @@ def _step_facts(step: PathStep) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Goal:
-    """The outcome that a change of a row is to lead to. Without any, every other outcome will do."""
+    """The outcome that a change of a row should lead to; by default any other outcome."""
 
     wanted: Label | None = None  # a class; of numbers, "up" or "down"
     threshold: float | None = None  # of the risk of the positive class: the other side of it is wanted
@@ -315,7 +354,7 @@ class Goal:
     positive: Label | None = None  # of two classes; None: that of the tree
 
     def leaves(self, tree: Tree, leaf: int) -> list[int]:
-        """The leaves that have the outcome that is wanted, which this leaf has not."""
+        """Find the leaves with the wanted outcome, which this leaf does not have."""
         leaves = np.flatnonzero(tree.feature == LEAF)
         if self.threshold is not None:
             risk = tree.value[:, self._risk_column(tree)] >= self.threshold
@@ -327,7 +366,7 @@ class Goal:
         return [int(each) for each in leaves[taken].tolist()]
 
     def words(self, tree: Tree, leaf: int) -> str:
-        """What is looked for, from where this leaf is."""
+        """Describe the wanted outcome, as seen from this leaf."""
         target = tree.schema.target
         if self.threshold is not None:
             place = self._risk_column(tree)
@@ -343,11 +382,10 @@ class Goal:
         place = positive_class(tree, self.positive)
         if place is None:
             raise ParameterError(
-                f"threshold={self.threshold!r} is one of the risk of one of two classes, and the target "
-                f"{tree.schema.target.name!r} has not two: leave it out."
+                f"threshold={self.threshold!r} needs a target of two classes, and "
+                f"{tree.schema.target.name!r} does not have two: leave it out."
             )
-        if self.threshold is None or not 0 < self.threshold < 1:
-            raise ParameterError(f"threshold={self.threshold!r} is out of range: a risk is between 0 and 1.")
+        check_fraction("threshold", self.threshold)
         return place
 
     def _is_wanted(self, tree: Tree) -> BoolArray:
@@ -356,17 +394,17 @@ class Goal:
             return np.ones(tree.n_nodes, np.bool_)
         if self.wanted not in target.classes:
             raise ParameterError(
-                f"wanted={self.wanted!r} is no class of {target.name!r}: {list(target.classes)}."
+                f"wanted={self.wanted!r} is not a class of {target.name!r}: choose one of "
+                f"{quoted(target.classes)}."
             )
         return np.asarray(tree.outcome == target.classes.index(self.wanted), np.bool_)
 
     def _moved(self, differences: FloatArray) -> BoolArray:
         if self.wanted not in (None, "up", "down"):
             raise ParameterError(
-                f"wanted={self.wanted!r} is unknown: of a number, 'up' or 'down' is wanted, or None."
+                f"wanted={self.wanted!r} is unknown: for numbers, choose 'up', 'down' or None."
             )
-        if not self.least_change >= 0:
-            raise ParameterError(f"least_change={self.least_change!r} is out of range: it is 0 or more.")
+        check_number("least_change", self.least_change)
         way = -1.0 if self.wanted == "down" else 1.0
         sizes = np.abs(differences) if self.wanted is None else way * differences
         return np.asarray((sizes > 0) & (sizes >= self.least_change), np.bool_)
@@ -375,7 +413,7 @@ class Goal:
 # -- Why a tree predicts what it predicts for one row --------------------------------------------------------
 
 WIDEST = 36  # columns of a condition
-NEAR = 0.02  # of the range: a threshold that is this near is worth a word
+NEAR = 0.02  # of the range: a threshold this near is pointed out
 DIGITS = 4  # of a number that was measured or computed
 MOST_ALTERNATIVES = 4  # categories named
 
@@ -387,7 +425,7 @@ def row_explanation_view(found: RowExplanation) -> View:
         rows = [[printable(each.condition), _step_words(each)] for each in found.steps]
         path = TextTable(["the path", "this row, and the split"], rows, sides="<<", wrap=(WIDEST, 60))
     changes = [
-        f"{number}. {_changes_words(each.changes)}: {_leads_to(each, found.target)}"
+        f"{number}. {' and '.join(map(_change_words, each.changes))}: {_leads_to(each, found.target)}"
         for number, each in enumerate(found.counterfactuals, 1)
     ]
     return View(
@@ -402,32 +440,32 @@ def row_explanation_view(found: RowExplanation) -> View:
 
 
 def _outcome_sentences(found: RowExplanation) -> list[str]:
-    """The outcome, what its interval is about, and how the tree decides where that needs a word."""
+    """Describe the outcome, its interval, and the decision threshold."""
     texts = [_outcome_sentence(found), interval_sentence(found.outcome), printable(found.decides)]
     return [*filter(None, texts)]
 
 
 def _outcome_sentence(found: RowExplanation) -> str:
     outcome, name = found.outcome, printable(found.target.name)
-    said = f"Prediction of {name}: {_prediction(outcome)}"
+    prediction = f"Prediction of {name}: {_prediction(outcome)}"
     rows = f"{pluralize(outcome.n_rows, 'row')} like this one"
     if outcome.label is None:
-        return f"{said}. In training there were {rows}{_mean_words(outcome)}."
+        return f"{prediction}. In training there were {rows}{_mean_words(outcome)}."
     if outcome.observed is None or outcome.interval is None:
-        return f"{said}, {_risk(outcome)}."
+        return f"{prediction}, {_risk(outcome)}."
     interval = "" if outcome.is_about_estimate else f" (95 % interval {percent_range(*outcome.interval)})"
     if outcome.is_as_observed and not outcome.is_weighted:
-        return f"{said}, {_risk(outcome)}: {_frequency(outcome)} rows like this one{interval}."
+        return f"{prediction}, {_risk(outcome)}: {_frequency(outcome)} rows like this one{interval}."
     label, by_weight = label_text(outcome.label), "by weight " if outcome.is_weighted else ""
     return (
-        f"{said}. The tree's estimate for {label} is {rounded_percent(outcome.estimate)}. Of {rows}, "
+        f"{prediction}. The tree's estimate for {label} is {rounded_percent(outcome.estimate)}. Of {rows}, "
         f"{_count(outcome)} {'was' if round(outcome.count or 0.0) == 1 else 'were'} {label}: "
         f"{by_weight}{rounded_percent(outcome.observed)}{interval}."
     )
 
 
 def _mean_words(outcome: LeafOutcome) -> str:
-    """The mean of the rows and its interval, as far as they are known."""
+    """Describe the mean of the rows and its interval, if they are known."""
     if outcome.observed is None or (outcome.interval is None and outcome.is_as_observed):
         return ""
     ends = ""
@@ -451,7 +489,7 @@ def _frequency(outcome: LeafOutcome) -> str:
 
 
 def _count(outcome: LeafOutcome) -> str:
-    """The rows of the class; shrunk or weighted values have no whole counts."""
+    """Format the rows of the class; shrunk or weighted values have no whole counts."""
     count = outcome.count or 0.0
     about = "" if abs(count - round(count)) < 1e-6 else "about "
     return f"{about}{round(count):,}"
@@ -461,7 +499,7 @@ def _count(outcome: LeafOutcome) -> str:
 
 
 def _step_words(step: PathStep) -> str:
-    """The value of the row and how near it is to the other branch; then the support of the split."""
+    """Describe the value, its distance to the other branch, and the support of the split."""
     words = [", ".join(filter(None, [_value_words(step), _nearness(step)]))]
     if step.support is not None:
         words.append(support_words(step.support))
@@ -473,11 +511,11 @@ def _step_words(step: PathStep) -> str:
 def _value_words(step: PathStep) -> str:
     name = printable(step.feature)
     if step.reads:
-        told = ", ".join(f"{printable(column)} is {_value(value)}" for column, value in step.reads)
+        values = ", ".join(f"{printable(column)} is {_value(value)}" for column, value in step.reads)
         return (
-            told
+            values
             if step.state == "known"
-            else f"{told}, so the split is undecided: it goes with missing values"
+            else f"{values}, so the split is undecided: it goes with missing values"
         )
     if step.state == "unseen":
         return f"{name} is {_value(step.value)}, unseen in training: it goes with missing values"
@@ -496,7 +534,7 @@ def _value(value: Value) -> str:
 
 
 def _nearness(step: PathStep) -> str:
-    """How far the row is from the other answer, and a word if that is near."""
+    """Describe the distance to the other branch, and whether it is near."""
     if step.distance is None or step.share is None:
         return ""
     share = f"{rounded_percent(step.share)} of its range"
@@ -504,7 +542,7 @@ def _nearness(step: PathStep) -> str:
         share = f"{share}, {number_text(step.deviations, 2)} standard deviations"
     near = ": near" if step.share <= NEAR else ""
     if step.threshold is None:
-        return ""  # between two categories of an ordered feature: the value itself says it
+        return ""  # between two categories of an ordered feature: the value itself shows it
     side = "below" if step.answer else "above"
     return f"{number_text(step.distance, DIGITS)} {side} ({share}){near}"
 
@@ -517,14 +555,10 @@ def _changes_title(found: RowExplanation) -> str:
     return f"The smallest change{'' if one else 's'} that would lead to {found.looked_for}"
 
 
-def _changes_words(changes: Sequence[Change]) -> str:
-    return " and ".join(map(_change_words, changes))
-
-
-def _change_words(change: Change) -> str:
+def _change_words(change: ValueChange) -> str:
     new, old = _value(change.new), _value(change.old)
-    told = [_value(label) for label in change.alternatives]
-    also = f" (or {join_parts(told, MOST_ALTERNATIVES)})" if told else ""
+    others = [_value(label) for label in change.alternatives]
+    also = f" (or {join_parts(others, MOST_ALTERNATIVES)})" if others else ""
     return f"{printable(change.column)} from {old} to {new}{also}"
 
 
@@ -539,8 +573,8 @@ def _leads_to(each: Counterfactual, target: Target) -> str:
     return f"{_prediction(outcome)}, {_risk(outcome)}{seen}{recorded}"
 
 
-def _recorded_words(change: Change, n_rows: float) -> str:
-    """How many of the rows there had a value of the column, where some had none."""
+def _recorded_words(change: ValueChange, n_rows: float) -> str:
+    """Describe how many rows of the leaf had a value of the column, where some had none."""
     name = printable(change.column)
     if change.n_recorded is None:
         return ""
@@ -550,16 +584,16 @@ def _recorded_words(change: Change, n_rows: float) -> str:
 
 
 def _remarks(found: RowExplanation) -> list[str]:
-    """What the reader must know of changes that were not found."""
+    """Explain why there are no changes, or fewer."""
     remarks = []
     if not found.n_leaves:
         remarks.append(f"No leaf of the tree has {found.looked_for}.")
-    elif not found.counterfactuals and not found.unanswered:
+    elif not found.counterfactuals and not found.blocking_features:
         remarks.append(f"No change that is allowed leads to {found.looked_for}.")
-    if found.unanswered:
-        asked = join_parts([f"({printable(text)})" for text in found.unanswered], 3)
+    if found.blocking_features:
+        features = join_parts([f"({printable(text)})" for text in found.blocking_features], 3)
         remarks.append(
-            f"Leaves that need another value of {asked} were left out: a custom feature cannot be "
+            f"Leaves that need another value of {features} were left out: a custom feature cannot be "
             "changed directly."
         )
     return remarks

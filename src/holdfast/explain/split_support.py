@@ -1,6 +1,6 @@
-"""How firmly each split of a tree stands: what other trees ask at the same place.
+"""Split support: how many other trees split on the same feature at the same place.
 
-A place is the sequence of yes and no answers that leads to it from the root, whatever was asked on the way.
+A place is the sequence of left and right branches from the root, for any splits on the way.
 """
 
 from collections.abc import Sequence
@@ -20,41 +20,45 @@ from holdfast.tree.rules_text import support_text
 from holdfast.tree.stats import LEAST_SUPPORT
 from holdfast.tree.tree import KNOWN, LEAF, Tree
 
-FULL_LIST = 24  # categories that a question spells out
+FULL_LIST = 24  # categories of a split that are listed
 PERCENTS = (5, 50, 95)  # of the thresholds, at their quantiles
 
 
 @dataclass(frozen=True, eq=False)
 class SplitSupport:
-    """How firmly one split of a tree stands: how often the trees of two collections ask the same there."""
+    """Support of one split: how many trees of two collections split on its feature at its place."""
 
     node: int
     depth: int
-    question: str
+    split: str  # "age <= 50"
     feature: str
-    references: float  # fraction of the reference trees that ask about this feature at this place
+    references: float  # fraction of the reference trees that split on this feature at this place
     candidates: float | None  # fraction of the candidate trees; None if there are none
-    same_way: float  # fraction of all trees that ask about the same features from the root down to here
-    n_asking: int  # trees of both collections that ask about this feature at this place
+    same_way: float  # fraction of all trees that split on the same features from the root down to here
+    n_trees_here: int  # number of trees that split on this feature at this place
     thresholds: tuple[float, float, float] | None  # 5 %, 50 % and 95 % quantile; None for a set, or if none
     categories: (
         tuple[tuple[Label, float], ...] | None
     )  # of a set: fraction of trees that send each the same way
-    place: tuple[bool, ...]  # the answers that lead here, True for yes
-    n_known: int  # of the trees that ask, those that only ask whether the value is known
+    place: tuple[bool, ...]  # the branches that lead here, True for left
+    n_known: int  # of these trees, those that split on whether the value is known
     levels: tuple[Label, ...] = ()  # of an ordered feature: the categories that thresholds stand between
-    short: str = ""  # the question with a long list cut, for a line of text
-    threshold: float | None = None  # of the tree itself; None for a set, or if it asks whether it is known
+    short: str = ""  # the split with a long list cut, for a line of text
+    threshold: float | None = (
+        None  # of the tree itself; None for a set, or a split on whether the value is known
+    )
     range: tuple[float, float] = (0.0, 1.0)  # lowest and highest value of the feature in the reference data
-    asked_thresholds: tuple[float, ...] = field(default=(), repr=False)  # of the trees that ask, in order
+    tree_thresholds: tuple[float, ...] = field(
+        default=(), repr=False
+    )  # of the trees that split here, ascending
     same_rows: float | None = None  # share of the references that split mostly the same rows on the feature
 
 
 class SplitSupports(ViewMixin, list[SplitSupport]):
-    """The support of all splits of a tree, which prints itself as a text."""
+    """The support of all splits of a tree, which prints as a table."""
 
     def plot(self, ax: Any = None) -> Any:
-        """A `SplitSupportDisplay`, drawn: how many trees ask each split, and where their thresholds fall."""
+        """Draw the support of every split and the thresholds, and return the `SplitSupportDisplay`."""
         from holdfast.plots.frontier import SplitSupportDisplay
 
         return SplitSupportDisplay.from_result(self, ax=ax)
@@ -65,71 +69,70 @@ class SplitSupports(ViewMixin, list[SplitSupport]):
 
 
 def split_support(tree: Tree, references: Sequence[Tree], candidates: Sequence[Tree]) -> SplitSupports:
-    """The support of each split of the tree, in preorder.
+    """Compute the support of each split of the tree, in preorder.
 
-    A tree that is one of the candidates counts among them; there may be none.
-    Each quantile is a threshold that some tree asks for, the smallest that so many of them do not exceed.
-    A set of categories and its complement ask the same, so each tree's set is turned to agree with this
-    tree's on as many as possible of the categories that can reach the split. The places below are not turned
-    with it: left stays left.
+    A tree that is one of the candidates counts among them; there may be none. Each quantile is a threshold of
+    some tree, the smallest that this fraction of the trees do not exceed. A set of categories and its
+    complement are the same split, so each tree's set is turned to agree with this tree's on as many as
+    possible of the categories that can reach the split. The places below are not turned with it.
     """
     if not len(references):
         raise ValueError("Split support needs at least one reference tree, and there are 0.")
     tree, *others = unify_schemas([tree, *references, *candidates])
-    stacked = _stacked(others)
+    stacked = _stack_trees(others)
     at = {0: stacked.roots}  # node of the tree -> the nodes of the others at its place
-    same_way = {0: np.ones(len(others), np.bool_)}  # were the same features asked before?
+    same_way = {0: np.ones(len(others), np.bool_)}  # did they split on the same features before?
     found = SplitSupports()
     for node in np.flatnonzero(tree.feature != LEAF).tolist():
-        asks = stacked.feature[at[node]] == tree.feature[node]
-        same = same_way[node] & asks
-        in_each = asks[: len(references)], asks[len(references) :], same
+        is_same = stacked.feature[at[node]] == tree.feature[node]
+        same = same_way[node] & is_same
+        in_each = is_same[: len(references)], is_same[len(references) :], same
         fractions = [float(flags.mean()) if len(flags) else None for flags in in_each]
-        found.append(_split_support(tree, node, fractions, stacked, at[node][asks]))
+        found.append(_split_support(tree, node, fractions, stacked, at[node][is_same]))
         for child, side in ((tree.left[node], stacked.left), (tree.right[node], stacked.right)):
             at[int(child)], same_way[int(child)] = side[at[node]], same
     return found
 
 
 def _split_support(
-    tree: Tree, node: int, fractions: list[float | None], stacked: "_Stacked", at: LongArray
+    tree: Tree, node: int, fractions: list[float | None], stacked: "_StackedTrees", at: LongArray
 ) -> SplitSupport:
-    """The support of a split, where `at` are the nodes of other trees that ask about its feature."""
+    """Make the support of a split, where `at` are the nodes of other trees that split on its feature."""
     from holdfast.tree.rules_text import split_text
 
     feature, place = tree.schema.features[tree.feature[node]], _place(tree, node)
     is_known = stacked.threshold[at] >= KNOWN
-    asked = np.sort(stacked.threshold[at[~is_known]])
+    thresholds = np.sort(stacked.threshold[at[~is_known]])
     return SplitSupport(
         node=node,
         depth=len(place),
-        question=split_text(tree, node),
+        split=split_text(tree, node),
         short=split_text(tree, node, most=FULL_LIST),
         feature=feature.name,
         references=fractions[0] or 0.0,
         candidates=fractions[1],
         same_way=fractions[2] or 0.0,
-        n_asking=len(at),
-        thresholds=None if feature.is_subset else _quantiles(asked),
-        categories=_sides(tree, node, stacked, at) if feature.kind == "nominal" else None,
+        n_trees_here=len(at),
+        thresholds=None if feature.is_subset else _quantiles(thresholds),
+        categories=_category_sides(tree, node, stacked, at) if feature.kind == "nominal" else None,
         place=place,
         n_known=int(is_known.sum()),
         levels=feature.categories if feature.kind == "ordered" else (),
         threshold=None if feature.is_subset or tree.threshold[node] >= KNOWN else float(tree.threshold[node]),
         range=_range(feature),
-        asked_thresholds=() if feature.is_subset else tuple(asked.tolist()),
+        tree_thresholds=() if feature.is_subset else tuple(thresholds.tolist()),
         same_rows=_same_rows(tree, node),
     )
 
 
 def _same_rows(tree: Tree, node: int) -> float | None:
-    """The support of a split wherever in a reference its rows are split, if the tree knows it."""
+    """Return the share of references that split mostly the same rows so, if the tree has it."""
     support = np.nan if tree.split_support is None else float(tree.split_support[node])
     return None if np.isnan(support) else support
 
 
 def _range(feature: Feature) -> tuple[float, float]:
-    """From the lowest value to the highest; of ordered categories, from the first place to the last."""
+    """Return the lowest and the highest value; of ordered categories, the first and the last place."""
     if feature.kind == "ordered":
         return 0.0, float(max(len(feature.categories) - 1, 1))
     return float(feature.low), float(feature.high)
@@ -152,17 +155,17 @@ def _quantiles(thresholds: FloatArray) -> tuple[float, float, float] | None:
     return low, median, high
 
 
-def _sides(
-    tree: Tree, node: int, stacked: "_Stacked", at: LongArray
+def _category_sides(
+    tree: Tree, node: int, stacked: "_StackedTrees", at: LongArray
 ) -> tuple[tuple[Label, float], ...] | None:
-    """How often each category that can reach the split goes the same way; None if no tree asks."""
+    """Compute how often each category that reaches the split goes the same way; None without trees."""
     if not len(at):
         return None
     number = int(tree.feature[node])
     reaching = list_conditions(tree, node).get(number)
     labels = tree.schema.features[number].categories
     columns = np.arange(len(labels))
-    # What cannot reach the split is on a side by chance; where nothing can, that is all there is to tell.
+    # Categories that cannot reach the split are on a side by chance: they count only where none can.
     if reaching is not None and reaching.categories:
         columns = np.array([labels.index(label) for label in reaching.categories])
     agrees = stacked.in_set[stacked.set_start[at][:, None] + columns] == tree.left_categories(node)[columns]
@@ -174,10 +177,10 @@ def _sides(
 # -- many trees as one ----------------------------------------------------------------------------------
 
 
-class _Stacked(NamedTuple):
-    """The nodes of many trees one after the other, and one more: a leaf whose children are itself.
+class _StackedTrees(NamedTuple):
+    """The nodes of many trees one after the other, and one more leaf whose children are itself.
 
-    It stands last, where index LEAF finds it: below a leaf there is nothing, however far one goes down.
+    It stands last, where index LEAF (-1) finds it: walking below a leaf stays there.
     """
 
     feature: LongArray
@@ -189,7 +192,7 @@ class _Stacked(NamedTuple):
     roots: LongArray
 
 
-def _stacked(trees: Sequence[Tree]) -> _Stacked:
+def _stack_trees(trees: Sequence[Tree]) -> _StackedTrees:
     sizes = np.array([tree.n_nodes for tree in trees])
     roots = np.cumsum(sizes) - sizes
     n_flags = np.array([len(tree.in_set) for tree in trees])
@@ -198,7 +201,7 @@ def _stacked(trees: Sequence[Tree]) -> _Stacked:
     left = np.concatenate([tree.left for tree in trees])
     right = np.concatenate([tree.right for tree in trees])
     set_start = np.concatenate([tree.set_start for tree in trees])
-    return _Stacked(
+    return _StackedTrees(
         feature=np.append(np.concatenate([tree.feature for tree in trees]), LEAF),
         threshold=np.concatenate([tree.threshold for tree in trees]),
         left=np.append(np.where(left == LEAF, LEAF, left + first_node), LEAF),
@@ -211,7 +214,7 @@ def _stacked(trees: Sequence[Tree]) -> _Stacked:
 
 # -- The support of every split of a tree, as a table --------------------------------------------------------
 
-DIGITS = 4  # of a threshold, or as many more as tell the ends of an interval apart
+DIGITS = 4  # of a threshold, or more if the ends of an interval need them
 LEAST_SURE = 3  # categories named of a set
 WIDEST_SPLIT, WIDEST_DETAIL = 40, 34  # columns
 MEANINGS = {
@@ -223,12 +226,12 @@ MEANINGS = {
 
 
 def split_support_view(supports: Sequence[SplitSupport]) -> View:
-    """One row per split, in preorder, indented by its depth."""
+    """Show one row per split, in preorder, indented by its depth."""
     if not supports:
         return View("The tree has no split.")
     rows = [
         [
-            NO_BREAK * 2 * min(each.depth, 6) + _answer(each) + protect_spaces(each.short or each.question),
+            NO_BREAK * 2 * min(each.depth, 6) + _answer(each) + protect_spaces(each.short or each.split),
             rounded_percent(each.references),
             "" if each.candidates is None else rounded_percent(each.candidates),
             support_detail(each).replace(" %", f"{NO_BREAK}%"),
@@ -254,14 +257,14 @@ def _answer(support: SplitSupport) -> str:
 
 
 def support_detail(support: SplitSupport) -> str:
-    """Where the trees that split on the feature do so; empty where there is nothing to tell."""
+    """Describe where the trees that split on the feature do so."""
     parts = []
-    # Only where it answers a question: few trees split here, or few split these rows so.
+    # Shown only where it matters: few trees split here, or few split these rows so.
     if support.same_rows is not None and min(support.same_rows, support.references) < LEAST_SUPPORT:
         parts.append(support_text(support.same_rows))
     if support.categories is not None:
         return "; ".join([*parts, _sides_text(support.categories)])
-    n_known, n_others = support.n_known, support.n_asking - support.n_known
+    n_known, n_others = support.n_known, support.n_trees_here - support.n_known
     if n_known:
         split = "splits" if n_known == 1 and n_others else "split"
         parts.append(f"{n_known if n_others else 'all'} of them {split} on whether it is recorded")
@@ -271,12 +274,12 @@ def support_detail(support: SplitSupport) -> str:
     return "; ".join(parts)
 
 
-def _often_text(n: int, whom: str) -> str:
-    """How many of n thresholds lie between their 5 % and their 95 % quantile."""
+def _often_text(n: int, trees: str) -> str:
+    """Describe how many of n thresholds lie between their 5 % and their 95 % quantile."""
     if n == 1:
         return "in the only one"
     # Of fewer than 20, these are the smallest and the largest.
-    return f"in nine of ten of {whom}" if n >= 20 else f"in all of {whom}"
+    return f"in nine of ten of {trees}" if n >= 20 else f"in all of {trees}"
 
 
 def _thresholds_text(thresholds: tuple[float, float, float], levels: tuple[Label, ...]) -> str:

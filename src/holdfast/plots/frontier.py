@@ -390,7 +390,7 @@ class SplitSupportDisplay(Display):
 
 def _strokes(support: SplitSupport, row: int) -> tuple[FloatArray, FloatArray]:
     """An upright line at each threshold, the longer the more trees ask it, as one path with gaps."""
-    values, counts = np.unique(np.array(support.asked_thresholds), return_counts=True)
+    values, counts = np.unique(np.array(support.tree_thresholds), return_counts=True)
     half = 0.12 + 0.26 * counts / counts.max(initial=1)
     gaps = np.full(len(values), np.nan)
     x = _on_scale(support, values)

@@ -30,7 +30,7 @@ from holdfast.data.custom_features import (
 )
 from holdfast.data.schema import Feature, Schema, Target
 from holdfast.data.table import Table
-from holdfast.explain.leaf_evidence import FEW_ROWS, SAME_MEAN, LeafOutcome, outcome_of_class
+from holdfast.explain.leaf_evidence import FEW_ROWS, SAME_MEAN, LeafOutcome, class_outcome
 from holdfast.explain.split_support import SplitSupport
 from holdfast.report.page import PageSection, json_for_html
 from holdfast.tree.rules import Rule, find_known_values, format_class_names, format_decision, tree_rules
@@ -136,7 +136,7 @@ def _rule_fact(
     seen_rows: dict[int, tuple[FloatArray, float]],
     marks: Mapping[str, str],
 ) -> dict[str, Any]:
-    found = outcome_of_class(tree, rule.leaf, rule.predicted if positive is None else positive)
+    found = class_outcome(tree, rule.leaf, rule.predicted if positive is None else positive)
     fact: dict[str, Any] = {
         "leaf": rule.leaf,
         "conditions": [
@@ -236,7 +236,7 @@ def differs_from_rows(tree: Tree, training: Table | None = None) -> bool:
     leaves = np.flatnonzero(tree.feature == LEAF).tolist()
     if parse_quantile(tree.criterion) is None:
         places = range(tree.value.shape[1])
-        return any(not outcome_of_class(tree, leaf, k).is_as_observed for leaf in leaves for k in places)
+        return any(not class_outcome(tree, leaf, k).is_as_observed for leaf in leaves for k in places)
     seen = {} if training is None else _seen(tree, training)
     least = SAME_MEAN * float(np.abs(tree.value[leaves]).max())
     return any(abs(value - tree.value[leaf, 0]) > least for leaf, (_, value) in seen.items())

@@ -14,7 +14,7 @@ from holdfast.data.table import Table
 from holdfast.distance.costs import DistanceSettings, check_outcome
 from holdfast.distance.distance import distances_between
 from holdfast.errors import ParameterError
-from holdfast.explain.leaf_evidence import with_evidence
+from holdfast.explain.leaf_evidence import add_evidence
 from holdfast.growth.leaf_values import draw_structure_rows, set_honest_values
 from holdfast.scoring.metric import Metric, make_metric
 from holdfast.stable.bootstrap import BOOTSTRAP, PRUNED
@@ -211,5 +211,5 @@ def add_leaf_evidence(
     """
     is_taught = settings.is_taught
     grown = trained.candidates
-    trees = tuple(with_evidence(tree, table, groups, is_taught=is_taught) for tree in grown.trees)
+    trees = tuple(add_evidence(tree, table, groups, is_distilled=is_taught) for tree in grown.trees)
     return replace(trained, candidates=replace(grown, trees=trees))

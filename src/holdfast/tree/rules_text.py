@@ -30,7 +30,7 @@ from holdfast._text import (
 )
 from holdfast.data.schema import Label, Target
 from holdfast.errors import ParameterError
-from holdfast.explain.leaf_evidence import LeafOutcome, outcome_of_class
+from holdfast.explain.leaf_evidence import LeafOutcome, class_outcome
 from holdfast.tree.build import Node
 from holdfast.tree.edit import Edit, find_valid_edits
 from holdfast.tree.rules import (
@@ -207,7 +207,7 @@ class _Support:
     def _between(self, rule: Rule) -> str:
         """The rate or mean of the rows, after the 95 % interval of the estimate or before their own."""
         place = rule.predicted if self.place is None else self.place
-        found = outcome_of_class(self.tree, rule.leaf, place)
+        found = class_outcome(self.tree, rule.leaf, place)
         if found.observed is None:
             return ""
         if rule.target.is_classes:

@@ -28,7 +28,7 @@ from holdfast._text import (
 )
 from holdfast._view import format_columns
 from holdfast.errors import ParameterError
-from holdfast.explain.leaf_evidence import FEW_ROWS, LeafOutcome, outcome_of_class
+from holdfast.explain.leaf_evidence import FEW_ROWS, LeafOutcome, class_outcome
 from holdfast.tree.rules import (
     Condition,
     find_known_values,
@@ -302,7 +302,7 @@ class NodeTexts:
     def _support(self, node: int) -> tuple[str, ...]:
         rows = rows_text(float(self.tree.count[node]))
         if self.tree.schema.target.is_classes and self.positive is None:
-            found = outcome_of_class(self.tree, node, int(self.tree.outcome[node]))
+            found = class_outcome(self.tree, node, int(self.tree.outcome[node]))
             own = f"{self._percent(found.estimate)} · {rows}"
             if found.is_as_observed or found.observed is None:
                 return (own,)
@@ -321,7 +321,7 @@ class NodeTexts:
 
     def outcome(self, node: int) -> LeafOutcome:
         """What a node predicts of the positive class, or of the number, and what its rows were."""
-        return outcome_of_class(self.tree, node, self.positive or 0)
+        return class_outcome(self.tree, node, self.positive or 0)
 
     def interval(self, node: int) -> str:
         """The 95 % interval of a rate or a mean; nothing where there are too few rows."""
@@ -387,7 +387,7 @@ class NodeTexts:
     @property
     def _is_class_as_observed(self) -> bool:
         """The same for the predicted class of each leaf."""
-        found = (outcome_of_class(self.tree, leaf, int(self.tree.outcome[leaf])) for leaf in self.leaves)
+        found = (class_outcome(self.tree, leaf, int(self.tree.outcome[leaf])) for leaf in self.leaves)
         return all(each.is_as_observed for each in found)
 
     def _percent(self, fraction: float) -> str:
