@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 from sklearn.datasets import load_digits
 
+from benchmarks.libreoffice import by_libreoffice
 from benchmarks.pmml_readers import by_pypmml, by_sklearn_pmml_model
 from benchmarks.studies.cases import listed_frame
 from holdfast import BoostingClassifier, ForestClassifier, ForestRegressor, TreeClassifier, export
@@ -38,7 +39,7 @@ class Engine(NamedTuple):
 
     to: str
     options: dict[str, str]
-    scored: Callable[..., Any] | None = None  # instead of the one that verifies the format
+    predict_rows: Callable[..., Any] | None = None  # instead of the one that verifies the format
     most_rows: int | None = None
     has_edges: bool = True
 
@@ -54,6 +55,7 @@ ENGINES = {
     "pypmml": Engine("pmml", {}, by_pypmml, has_edges=False),
     "sklearn-pmml-model": Engine("pmml", {}, by_sklearn_pmml_model, has_edges=False),
     "excel": Engine("excel", {"rows": 1}, most_rows=SHEET_ROWS),
+    "libreoffice": Engine("excel", {"rows": 1}, by_libreoffice, most_rows=SHEET_ROWS),
     "sklearn": Engine("sklearn", {}),
     "json": Engine("json", {}),
 }
@@ -88,7 +90,7 @@ def counted(model: Any, X: Any, engine: Engine) -> str:
     for part, what in zip(parts, ("rows", "edges"), strict=False):
         taken = _first(part, engine.most_rows)
         ours = predict_model(found, taken)
-        theirs = (engine.scored or module.scored)(exported, plain, taken, **engine.options)
+        theirs = (engine.predict_rows or module.predict_rows)(exported, plain, taken, **engine.options)
         n_differing = int(find_differences(ours, theirs).sum())
         texts.append(f"{n_differing} of {count_rows(taken):,} {what} differ")
         largest, name = max(largest, float(np.abs(ours.values - theirs.values).max())), theirs.engine

@@ -71,7 +71,7 @@ from holdfast.exports.check import check_export as check_export
 from holdfast.exports.diagrams import to_dot as to_dot
 from holdfast.exports.diagrams import to_mermaid as to_mermaid
 from holdfast.exports.excel import to_excel as to_excel
-from holdfast.exports.formats import ExportCheck as ExportCheck
+from holdfast.exports.check import ExportCheck as ExportCheck
 from holdfast.exports.formats import export as export
 from holdfast.exports.json import to_json as to_json
 from holdfast.exports.onnx import to_onnx as to_onnx

@@ -70,7 +70,7 @@ def test_an_export_without_an_engine_is_written_and_says_so(
     def absent(*_: object, **__: object) -> None:
         raise EngineError("install DuckDB.")
 
-    monkeypatch.setattr(sql_format, "scored", absent)
+    monkeypatch.setattr(sql_format, "predict_rows", absent)
     result = holdfast("export", model, "-o", tmp_path / "model.sql")
     assert result.exit_code == 0
     assert "not verified: install DuckDB." in result.stdout

@@ -13,18 +13,68 @@ import numpy as np
 
 from holdfast._arrays import BoolArray, FloatArray
 from holdfast._random import Branch, make_generator
+from holdfast._text import join_parts, pluralize, printable
 from holdfast.data.encode import encode_rows
 from holdfast.data.frame import Frame
 from holdfast.data.schema import Feature, Label
 from holdfast.errors import DataWarning, EngineError
-from holdfast.exports.formats import FORMATS, Difference, ExportCheck, get_function
-from holdfast.exports.plain_model import PlainModel, PlainTree, Split, make_plain_model, unwrap_model
+from holdfast.exports.formats import FORMATS, get_function
+from holdfast.exports.plain_model import PlainModel, PlainSplit, PlainTree, make_plain_model, unwrap_model
 from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.tree import Tree
+
+Rows = Mapping[str, Sequence[Any]]  # columns by name: numbers and categories as they are, None where missing
 
 MARGIN = 1e-12  # of a number, or of 1 if that is more: exponentials end in other bits elsewhere
 MOST_EXAMPLES = 3
 MOST_EDGES = 2000  # where no rows are given, so that a large model is verified in seconds
+
+
+@dataclass(frozen=True)
+class ExportDifference:
+    """A row that the export predicts otherwise than the model."""
+
+    row: dict[str, Any]
+    ours: Any  # the class, or the number; of classes that agree, the probabilities
+    theirs: Any
+
+
+@dataclass(frozen=True)
+class ExportCheck:
+    """How often an export differs from the model."""
+
+    to: str
+    engine: str  # what ran the export
+    n_rows: int
+    n_differing_rows: int
+    n_edges: int  # rows at thresholds and their neighbours, of every category, missing and unseen
+    n_differing_edges: int
+    largest: float  # the largest difference of a number
+    examples: tuple[ExportDifference, ...]  # the first few
+
+    @property
+    def is_equal(self) -> bool:
+        """True if nothing differs by more than rounding."""
+        return self.n_differing_rows == 0 and self.n_differing_edges == 0
+
+    def __str__(self) -> str:
+        rows = f"{pluralize(self.n_rows, 'row')} and " if self.n_rows else ""
+        compared = f"{rows}{pluralize(self.n_edges, 'edge')}"
+        if self.n_rows + self.n_edges == 0:
+            return f"{self.to} has no split to verify."
+        if self.is_equal:
+            within = f", numbers within {self.largest:.1e}" if self.largest else ""
+            return f"{self.to} equals the model on {compared}{within} ({self.engine})."
+        differing = pluralize(self.n_differing_rows, "row"), pluralize(self.n_differing_edges, "edge")
+        lines = [
+            f"{self.to} differs from the model on {differing[0]} and {differing[1]} of {compared} "
+            f"({self.engine}):"
+        ]
+        for each in self.examples:
+            row = join_parts([f"{printable(name)}={value!r}" for name, value in each.row.items()])
+            ours, theirs = printable(repr(each.ours)), printable(repr(each.theirs))
+            lines.append(f"  {row}: {ours} by the model, {theirs} by the export")
+        return "\n".join(lines)
 
 
 def check_export(model: Any, to: str, X: Any = None, exported: Any = None, **options: Any) -> ExportCheck:
@@ -34,11 +84,11 @@ def check_export(model: Any, to: str, X: Any = None, exported: Any = None, **opt
     ----------
     model : Tree, Ensemble or fitted estimator
     to : str
-        The format.
+        The format: see `export`.
     X : array-like, optional
-        Rows to compare besides the edges: for every split, rows at the threshold, at the next float below and
-        above, with each category, an unseen one, and no value. Of a large model part of the edges is
-        compared.
+        Rows to compare besides the edges. The edges of a split are rows at the threshold, at the next float
+        below and above, with each category, an unseen one, and no value. Without `X` at most 2,000 edges of
+        the model are compared.
     exported : object, optional
         Result of `export(model, to)`. Default: made here.
     **options
@@ -47,51 +97,58 @@ def check_export(model: Any, to: str, X: Any = None, exported: Any = None, **opt
     Returns
     -------
     ExportCheck
+        The numbers of rows and edges, how many of them differ, and the first differences.
+
+    Examples
+    --------
+    >>> from holdfast import Table, grow
+    >>> tree = grow(Table.from_arrays([[1.0], [2.0], [3.0]], ["no", "no", "yes"]))
+    >>> print(check_export(tree, "sql", [[2.2], [7.0]], dialect="sqlite"))  # doctest: +ELLIPSIS
+    sql equals the model on 2 rows and 4 edges (SQLite ...).
     """
     if exported is None:
         exported = get_function(to)(model, **options)
     module = import_module(f"holdfast.exports.{FORMATS[to][0]}")
-    if not hasattr(module, "scored"):
-        raise EngineError(f"The format {to!r} is to be read: it predicts nothing that could be verified.")
+    if not hasattr(module, "predict_rows"):
+        raise EngineError(f"The format {to!r} is a drawing: it predicts nothing that could be verified.")
     found, plain = unwrap_model(model), make_plain_model(model)
     rows = {feature.name: [] for feature in plain.columns} if X is None else make_rows(found, plain, X)
     edges = make_edge_rows(plain, rows, module.scale_of(exported) if hasattr(module, "scale_of") else None)
     if X is None:
         if hasattr(module, "check_runs_quickly"):
             module.check_runs_quickly(exported, **options)
-        n_edges = count_rows(edges)
-        few = np.sort(make_generator(0, Branch.EXPORT_EDGES).permutation(n_edges)[:MOST_EDGES]).tolist()
+        order = make_generator(0, Branch.EXPORT_EDGES).permutation(count_rows(edges))
+        few = np.sort(order[:MOST_EDGES]).tolist()
         edges = {name: [values[row] for row in few] for name, values in edges.items()}
-    results = []
+    counts: list[int] = []
+    largest, engine = 0.0, ""
+    examples: list[ExportDifference] = []
     for part in (rows, edges):
-        ours = predict_model(found, part) if count_rows(part) else None
-        theirs = module.scored(exported, plain, part, **options) if ours is not None else None
-        results.append((part, ours, theirs))
-    return _check(to, results)
-
-
-def _check(
-    to: str, results: Sequence[tuple[Rows, EnginePredictions | None, EnginePredictions | None]]
-) -> ExportCheck:
-    counts, largest, engine = [], 0.0, ""
-    examples: list[Difference] = []
-    for rows, ours, theirs in results:
-        if ours is None or theirs is None:
-            counts.append((0, 0))
+        if not count_rows(part):
+            counts += [0, 0]
             continue
-        engine = theirs.engine
-        differs = find_differences(ours, theirs)
-        counts.append((len(differs), int(differs.sum())))
+        ours, theirs = predict_model(found, part), module.predict_rows(exported, plain, part, **options)
+        engine, differs = theirs.engine, find_differences(ours, theirs)
+        counts += [len(differs), int(differs.sum())]
         largest = max(largest, float(np.abs(ours.values - theirs.values).max()))
-        examples += [_example(rows, ours, theirs, place) for place in np.flatnonzero(differs)[:MOST_EXAMPLES]]
-    (n_rows, n_differing), (n_edges, n_differing_edges) = counts
+        examples += [
+            _make_example(part, ours, theirs, row) for row in np.flatnonzero(differs)[:MOST_EXAMPLES]
+        ]
+    n_rows, n_differing_rows, n_edges, n_differing_edges = counts
     return ExportCheck(
-        to, engine, n_rows, n_differing, n_edges, n_differing_edges, largest, tuple(examples[:MOST_EXAMPLES])
+        to,
+        engine,
+        n_rows,
+        n_differing_rows,
+        n_edges,
+        n_differing_edges,
+        largest,
+        tuple(examples[:MOST_EXAMPLES]),
     )
 
 
 def find_differences(ours: EnginePredictions, theirs: EnginePredictions) -> BoolArray:
-    """Flag rows with another class, or a number outside the margin."""
+    """Flag rows with different classes, or numbers that differ by more than the margin."""
     gap = np.abs(ours.values - theirs.values)
     differs = ~(gap <= MARGIN * np.maximum(1.0, np.abs(ours.values))).all(axis=1)
     if ours.outcomes is not None and theirs.outcomes is not None:
@@ -99,13 +156,15 @@ def find_differences(ours: EnginePredictions, theirs: EnginePredictions) -> Bool
     return np.asarray(differs, np.bool_)
 
 
-def _example(rows: Rows, ours: EnginePredictions, theirs: EnginePredictions, place: int) -> Difference:
+def _make_example(
+    rows: Rows, ours: EnginePredictions, theirs: EnginePredictions, place: int
+) -> ExportDifference:
     row = {name: values[place] for name, values in rows.items()}
     if ours.outcomes is not None and theirs.outcomes is not None:
         first, second = ours.outcomes[place], theirs.outcomes[place]
         if first != second:
-            return Difference(row, first, second)
-    return Difference(row, ours.values[place].tolist(), theirs.values[place].tolist())
+            return ExportDifference(row, first, second)
+    return ExportDifference(row, ours.values[place].tolist(), theirs.values[place].tolist())
 
 
 # -- rows -------------------------------------------------------------------------------------------------
@@ -118,10 +177,10 @@ def make_rows(found: Tree | Ensemble, plain: PlainModel, X: Any) -> dict[str, li
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)
         matrix = encode_rows(X, schema, used)
-    return {feature.name: _decoded(feature, matrix[:, place]) for place, feature in enumerate(plain.columns)}
+    return {feature.name: _decode(feature, matrix[:, place]) for place, feature in enumerate(plain.columns)}
 
 
-def _decoded(feature: Feature, values: Any) -> list[Any]:
+def _decode(feature: Feature, values: Any) -> list[Any]:
     if feature.kind == "numeric":
         return [None if value != value else value for value in values.tolist()]
     return [None if value != value else feature.categories[int(value)] for value in values.tolist()]
@@ -158,7 +217,7 @@ class Scale:
 
 
 @dataclass(frozen=True)
-class _Allowed:
+class _AllowedValues:
     """The values of a column that lead to a node."""
 
     low: float = -inf  # low < value <= high
@@ -166,7 +225,7 @@ class _Allowed:
     labels: tuple[Label, ...] | None = None  # None: any
     missing: bool = True
 
-    def within(self, split: Split, is_yes: bool) -> _Allowed:
+    def within(self, split: PlainSplit, is_yes: bool) -> _AllowedValues:
         """Intersect with the values that go this way at the split."""
         missing = self.missing and split.missing_yes == is_yes
         if split.in_yes is not None:
@@ -195,42 +254,45 @@ class _Allowed:
 
 
 def make_edge_rows(model: PlainModel, usual: Rows, scale: Scale | None = None) -> dict[str, list[Any]]:
-    """Make rows on both sides of every split; their other values are usual ones.
+    """Make rows on both sides of every split, with `usual` values in the other columns.
 
-    The scale says which numbers the engine tells apart: by default all floats.
+    The scale tells which numbers the engine distinguishes: by default all floats.
     """
     scale = scale or Scale()
     names = [feature.name for feature in model.columns]
     edges: dict[str, list[Any]] = {name: [] for name in names}
     n_usual = count_rows(usual)
     for tree in model.trees:
-        for number, ways in _ways(tree).items():
+        for number, allowed in _list_allowed(tree).items():
             split = tree.nodes[number]
-            assert isinstance(split, Split)
-            for tried in _tried(split, scale):
+            assert isinstance(split, PlainSplit)
+            for tried in _list_edges(split, scale):
                 place = len(edges[names[0]]) % n_usual if n_usual else 0
                 for name in names:
                     value = usual[name][place] if n_usual else None
-                    edges[name].append(ways[name].value(value, scale) if name in ways else value)
+                    edges[name].append(allowed[name].value(value, scale) if name in allowed else value)
                 edges[split.feature.name][-1] = tried
     return edges
 
 
-def _ways(tree: PlainTree) -> dict[int, dict[str, _Allowed]]:
-    """Return what leads to every split, by column."""
-    ways: dict[int, dict[str, _Allowed]] = {0: {}}
+def _list_allowed(tree: PlainTree) -> dict[int, dict[str, _AllowedValues]]:
+    """List the values that lead to every split, by column."""
+    allowed: dict[int, dict[str, _AllowedValues]] = {0: {}}
     for number, split in tree.splits.items():  # preorder: a parent stands before its children
-        here = ways[number]
-        before = here.get(split.feature.name, _Allowed())
+        here = allowed[number]
+        before = here.get(split.feature.name, _AllowedValues())
         for child, is_yes in ((split.yes, True), (split.no, False)):
-            ways[child] = {**here, split.feature.name: before.within(split, is_yes)}
-    return {number: ways[number] for number in tree.splits}
+            allowed[child] = {**here, split.feature.name: before.within(split, is_yes)}
+    return {number: allowed[number] for number in tree.splits}
 
 
-def _tried(split: Split, scale: Scale) -> Iterator[Any]:
+def _list_edges(split: PlainSplit, scale: Scale) -> Iterator[Any]:
+    """List a missing value and the values on both sides of the split."""
     yield None
     if split.threshold is not None:
-        yield from _neighbours(split.threshold, scale)
+        beside = [scale.beside(split.threshold, -inf), scale.beside(split.threshold, inf)]
+        near = [beside[0], split.threshold, beside[1]] if scale.is_exact else beside
+        yield from (each for each in near if isfinite(each))
     elif split.is_known:
         yield 0.0
     else:
@@ -238,14 +300,8 @@ def _tried(split: Split, scale: Scale) -> Iterator[Any]:
         yield from make_unseen(split.feature)
 
 
-def _neighbours(threshold: float, scale: Scale) -> list[float]:
-    beside = [scale.beside(threshold, -inf), scale.beside(threshold, inf)]
-    near = [beside[0], threshold, beside[1]] if scale.is_exact else beside
-    return [each for each in near if isfinite(each)]
-
-
 def make_unseen(feature: Feature) -> Sequence[Label]:
-    """Make a category that the feature does not have; None for booleans."""
+    """Make a category that the feature does not have; none for booleans."""
     labels = feature.categories
     if all(isinstance(label, bool) for label in labels):
         return ()
@@ -257,9 +313,7 @@ def make_unseen(feature: Feature) -> Sequence[Label]:
     return (int(max(labels)) + 1,)
 
 
-# -- What a model, or its export, says of some rows ----------------------------------------------------------
-
-Rows = Mapping[str, Sequence[Any]]  # columns by name: numbers and categories as they are, None where missing
+# -- predictions ------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)

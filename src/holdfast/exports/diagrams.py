@@ -1,4 +1,4 @@
-"""A tree in DOT, the language of Graphviz."""
+"""A tree as a drawing in DOT, the language of Graphviz, or Mermaid."""
 
 from __future__ import annotations
 
@@ -16,7 +16,23 @@ from holdfast.tree.tree import LEAF, Tree
 
 
 def to_dot(model: Any) -> str:
-    """Export a tree as a Graphviz graph: splits in inner nodes, predictions in leaves."""
+    """Export a tree as a Graphviz graph: splits in inner nodes, predictions in leaves.
+
+    Parameters
+    ----------
+    model : Tree or fitted estimator of one
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> from holdfast import Table, grow
+    >>> tree = grow(Table.from_arrays([[1.0], [2.0], [3.0]], ["no", "no", "yes"]))
+    >>> print(to_dot(tree).splitlines()[2])
+        n0 [label="x0 <= 2.5"];
+    """
     nodes = list_drawn_nodes(model, "DOT")
     head = ["digraph tree {", '    node [shape=box, style=rounded, fontname="sans-serif"];']
     return "\n".join([*head, *(f"    {line}" for node in nodes for line in _dot_lines(node)), "}"]) + "\n"
@@ -34,16 +50,30 @@ def _quoted(*lines: str) -> str:
     return '"' + "\\n".join(texts) + '"'
 
 
-# -- A tree as a flowchart of Mermaid, which Markdown pages and notebooks draw -------------------------------
+# -- Mermaid -------------------------------------------------------------------------------------------------
 
 
 def to_mermaid(model: Any) -> str:
-    """Export a tree as a Mermaid flowchart."""
+    """Export a tree as a Mermaid flowchart, which Markdown pages and notebooks draw.
+
+    Parameters
+    ----------
+    model : Tree or fitted estimator of one
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> from holdfast import Table, grow
+    >>> tree = grow(Table.from_arrays([[1.0], [2.0], [3.0]], ["no", "no", "yes"]))
+    >>> print(to_mermaid(tree).splitlines()[0])
+    flowchart TD
+    """
     nodes = list_drawn_nodes(model, "Mermaid")
-    return (
-        "\n".join(["flowchart TD", *(f"    {line}" for node in nodes for line in _mermaid_lines(node))])
-        + "\n"
-    )
+    lines = [f"    {line}" for node in nodes for line in _mermaid_lines(node)]
+    return "\n".join(["flowchart TD", *lines]) + "\n"
 
 
 def _mermaid_lines(node: DrawnNode) -> list[str]:
@@ -61,7 +91,7 @@ def _escaped(text: str) -> str:
     )
 
 
-# -- What the nodes of a drawn tree say ----------------------------------------------------------------------
+# -- The texts of the nodes ----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -70,7 +100,7 @@ class DrawnNode:
 
     number: int
     lines: tuple[str, ...]
-    children: tuple[tuple[str, int], ...] = ()  # what stands at the branch, and the node it leads to
+    children: tuple[tuple[str, int], ...] = ()  # text of the branch, and the node it leads to
 
 
 def list_drawn_nodes(model: Any, form: str) -> Sequence[DrawnNode]:
@@ -82,10 +112,10 @@ def list_drawn_nodes(model: Any, form: str) -> Sequence[DrawnNode]:
             f"export(ensemble[0], {form.lower()!r})."
         )
     columns, known = node_columns(tree), find_known_values(tree)
-    return [_drawn(tree, columns, known, number) for number in columns["node"]]
+    return [_make_drawn_node(tree, columns, known, number) for number in columns["node"]]
 
 
-def _drawn(
+def _make_drawn_node(
     tree: Tree, columns: dict[str, list[Any]], known: Mapping[int, Condition], number: int
 ) -> DrawnNode:
     from holdfast.tree.rules_text import split_text
@@ -95,7 +125,7 @@ def _drawn(
     question = split_text(tree, number, known=known, branches=True)
     missing_left = columns["missing_goes"][number] == "left"
     yes = split_condition(tree, number, True)
-    if yes.is_empty if missing_left else yes.is_whole:  # the question is whether the value is recorded
+    if yes.is_empty if missing_left else yes.is_whole:  # the split tests whether the value is recorded
         branches = "yes", "no"
     else:
         branches = ("yes, or not recorded", "no") if missing_left else ("yes", "no, or not recorded")

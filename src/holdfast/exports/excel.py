@@ -1,48 +1,61 @@
 """A model as an Excel workbook: rules to filter, and a sheet that scores the rows pasted into it.
 
-The sheet walks the trees a level a column: each cell looks up what its node asks in the sheet of nodes, so
-that no formula grows with the tree.
+The sheet walks the trees one level per column: each cell looks up the split of its node in the sheet of
+nodes, so that no formula grows with the tree.
 """
 
-import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
+from functools import cached_property
 from io import BytesIO
 from math import copysign
 from pathlib import Path
-from shutil import which
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 
-from holdfast._arrays import FloatArray
 from holdfast._files import replace_file
-from holdfast.data.schema import Label
 from holdfast.errors import EngineError, ExportError
 from holdfast.exports.check import EnginePredictions, Rows, Scale, count_rows
-from holdfast.exports.plain_model import Leaf, PlainModel, make_plain_model, unwrap_model
+from holdfast.exports.plain_model import PlainLeaf, PlainModel, make_plain_model, unwrap_model
 from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.rules import format_class_names, tree_rules
 
 MOST_COLUMNS, MOST_ROWS = 16_384, 1_048_576  # of a sheet
 APART = 2.0**-46  # of a number: what is nearer is the same number to a spreadsheet
-THRESHOLD, KNOWN, SET = 1, 2, 3  # what a node asks; 0: it is a leaf
+THRESHOLD, KNOWN, SET = 1, 2, 3  # the kind of split of a node; 0: it is a leaf
 
 
 def to_excel(model: Any, *, rows: int = 100) -> bytes:
     """Export as an .xlsx file with formulas for n rows, which can be filled down.
 
-    The sheet "Score" takes the columns that the model asks about, and says what it predicts; "Rules" has one
-    line for each leaf. Excel and LibreOffice take two numbers that agree in 15 digits for one: a value so
-    near to a threshold goes to the side of "at most".
+    The sheet "Score" takes the columns that the model uses, and computes the predictions; "Rules" has one
+    line per leaf. Spreadsheets treat two numbers that agree in 15 digits as equal: a value that close to a
+    threshold goes to the side of "at most".
+
+    Parameters
+    ----------
+    model : Tree, Ensemble or fitted estimator
+    rows : int
+        Number of rows with formulas.
+
+    Returns
+    -------
+    bytes
+
+    Examples
+    --------
+    >>> from holdfast import Table, grow
+    >>> tree = grow(Table.from_arrays([[1.0], [2.0], [3.0]], ["no", "no", "yes"]))
+    >>> to_excel(tree, rows=10)[:2]  # doctest: +SKIP
+    b'PK'
     """
     try:
         from openpyxl import Workbook
     except ImportError as error:
         raise ExportError("the format 'excel' needs openpyxl: pip install 'holdfast[export]'.") from error
-    plain = make_plain_model(model)
     book = Workbook()
-    _Book(book, plain, rows).write(_rule_rows(model))
+    _Book(book, make_plain_model(model), rows).write(_list_rules(model))
     content = BytesIO()
     book.save(content)
     return content.getvalue()
@@ -72,10 +85,11 @@ class _Book:
                     "export it to SQL or Python."
                 )
         if self.rows > sheet.most_rows:
+            fewer = f"rows={sheet.most_rows} or fewer" if sheet.most_rows else "a model of fewer trees"
             raise ExportError(
                 f"a row takes {scores - sheet.n_inputs:,} formulas to walk {len(self.plain.trees):,} trees, "
                 f"and {self.rows:,} rows of them are more than a spreadsheet computes while a person waits: "
-                f"take {_rows(sheet.most_rows)}, or export the model to SQL or Python."
+                f"take {fewer}, or export the model to SQL or Python."
             )
 
     def write(self, rules: list[list[Any]]) -> None:
@@ -89,15 +103,15 @@ class _Book:
         for row in range(2, self.rows + 2):
             for column, formula in enumerate(score.formulas(row), first):
                 self.book.active.cell(row, column, formula)
-        self._filled("Rules", rules, is_filtered=True)
-        self._filled("Nodes", list(self._node_rows()))
+        self._add_sheet("Rules", rules, is_filtered=True)
+        self._add_sheet("Nodes", list(self._list_nodes()))
         if self.plain.target.is_classes:
-            self._filled("Classes", [[label] for label in self.plain.target.classes])
+            self._add_sheet("Classes", [[label] for label in self.plain.target.classes])
         if self.sets:
-            self._filled("Sets", [self._flags(split) for split in self.sets])
-            self._categories()
+            self._add_sheet("Sets", [self._list_flags(split) for split in self.sets])
+            self._add_categories()
 
-    def _filled(self, title: str, rows: list[list[Any]], *, is_filtered: bool = False) -> None:
+    def _add_sheet(self, title: str, rows: list[list[Any]], *, is_filtered: bool = False) -> None:
         sheet = self.book.create_sheet(title)
         for place, row in enumerate(rows, 1):
             for column, value in enumerate(row, 1):
@@ -106,15 +120,15 @@ class _Book:
             sheet.auto_filter.ref = sheet.dimensions
             sheet.freeze_panes = "A2"
 
-    def _node_rows(self) -> Any:
+    def _list_nodes(self) -> Any:
         """Return one row per node of every tree: split, children, and leaf values."""
         n_values = ScoreSheet(self.plain).n_values
-        titles = ["tree", "node", "asks", "column", "threshold", "set", "yes", "no", "missing goes to yes"]
+        titles = ["tree", "node", "split", "column", "threshold", "set", "yes", "no", "missing goes to yes"]
         yield [*titles, "outcome", *(f"value {place + 1}" for place in range(n_values))]
         begin, n_sets = 1, 0
         for position, tree in enumerate(self.plain.trees):
             for number, node in enumerate(tree.nodes):
-                if isinstance(node, Leaf):
+                if isinstance(node, PlainLeaf):
                     values = [0.0] * n_values
                     values[tree.output : tree.output + len(node.values)] = node.values
                     classes = self.plain.target.classes
@@ -122,29 +136,25 @@ class _Book:
                     yield [position, number, 0, "", "", "", "", "", "", outcome, *values]
                     continue
                 column = self.plain.columns.index(node.feature) + 1
-                asks = SET if node.in_yes is not None else KNOWN if node.is_known else THRESHOLD
-                n_sets += asks == SET
-                place = n_sets if asks == SET else ""
+                kind = SET if node.in_yes is not None else KNOWN if node.is_known else THRESHOLD
+                n_sets += kind == SET
+                place = n_sets if kind == SET else ""
                 threshold = "" if node.threshold is None else node.threshold
                 ways = [begin + node.yes, begin + node.no, int(node.missing_yes)]
-                yield [position, number, asks, column, threshold, place, *ways]
+                yield [position, number, kind, column, threshold, place, *ways]
             begin += len(tree.nodes)
 
-    def _flags(self, split: Any) -> list[int]:
+    def _list_flags(self, split: Any) -> list[int]:
         """Flag the categories on the yes side; the last flag is for missing values."""
         chosen = set(split.in_yes)
         return [*(int(label in chosen) for label in split.feature.categories), int(split.missing_yes)]
 
-    def _categories(self) -> None:
+    def _add_categories(self) -> None:
         sheet = self.book.create_sheet("Categories")
         for column, feature in enumerate(self.plain.columns, 1):
             write_cell(sheet, 1, column, feature.name)
             for row, label in enumerate(feature.categories, 2):
                 write_cell(sheet, row, column, label)
-
-
-def _rows(most: int) -> str:
-    return f"rows={most} or fewer" if most else "a model of fewer trees"
 
 
 def write_cell(sheet: Any, row: int, column: int, value: Any) -> None:
@@ -160,7 +170,7 @@ def write_cell(sheet: Any, row: int, column: int, value: Any) -> None:
         cell.quotePrefix = True
 
 
-def _rule_rows(model: Any) -> list[list[Any]]:
+def _list_rules(model: Any) -> list[list[Any]]:
     """Return one row per leaf of every tree: conditions by column, and the prediction."""
     from holdfast.tree.rules_text import condition_text
 
@@ -172,40 +182,14 @@ def _rule_rows(model: Any) -> list[list[Any]]:
     rows: list[list[Any]] = [["tree", "leaf", *names, target.name, *titles, "rows"]]
     for position, tree in enumerate(trees):
         for rule in tree_rules(tree):
-            said = {each.name: condition_text(each, missing=True) for each in rule.conditions}
+            texts = {each.name: condition_text(each, missing=True) for each in rule.conditions}
             values = rule.value if target.is_classes else ()
-            conditions = [said.get(name, "") for name in names]
+            conditions = [texts.get(name, "") for name in names]
             rows.append([position, rule.leaf, *conditions, rule.outcome, *values, rule.count])
     return rows
 
 
-# -- running it -------------------------------------------------------------------------------------------
-
-
-def _beside(number: float, side: float) -> float:
-    return copysign(max(abs(number) * APART, 1e-300), side) + number
-
-
-def scale_of(exported: bytes) -> Scale:
-    """Return the scale of spreadsheets, which distinguish 15 digits."""
-    return Scale(_beside)
-
-
-def scored(exported: bytes, plain: PlainModel, rows: Rows, /, **options: Any) -> EnginePredictions:
-    """Predict with the workbook, by LibreOffice or the package formulas."""
-
-    values, outcomes, engine = evaluate_workbook(exported, plain, rows)
-    return EnginePredictions(values, _classes(plain.target.classes, outcomes), engine)
-
-
-def _classes(classes: Sequence[Label], said: Sequence[Any]) -> list[Label] | None:
-    """Restore classes, since spreadsheets have no integers."""
-    if not classes:
-        return None
-    return [next((label for label in classes if label == each), each) for each in said]
-
-
-# -- The formulas of the sheet that scores -------------------------------------------------------------------
+# -- The sheet that scores -----------------------------------------------------------------------------------
 
 SUMMED = 40  # trees in one formula, which has room for 8,192 letters
 # Of one sheet: LibreOffice computes about 6,000 a second, and holds 127,000 in 860 MB.
@@ -218,29 +202,26 @@ class ScoreSheet:
     def __init__(self, plain: PlainModel) -> None:
         self.plain = plain
         self.depths = [max(tree.depth, 1) for tree in plain.trees]
-        self.is_alone = plain.link is None
+        self.is_single = plain.link is None
         self.n_nodes = sum(len(tree.nodes) for tree in plain.trees)
         self.n_inputs = len(plain.columns)
-        self.n_sums = 0 if self.is_alone else -(-len(plain.trees) // SUMMED)
+        self.n_sums = 0 if self.is_single else -(-len(plain.trees) // SUMMED)
         self.set_sizes = [len(split.feature.categories) for split in plain.splits if split.in_yes is not None]
 
     @property
     def n_values(self) -> int:
         """Number of values that leaves add to."""
         leaf = next(iter(self.plain.trees[0].leaves.values()))
-        return len(leaf.values) if self.is_alone else self.plain.n_outputs
+        return len(leaf.values) if self.is_single else self.plain.n_outputs
 
-    @property
+    @cached_property
     def titles(self) -> list[str]:
         """Titles of all columns."""
         names = [feature.name for feature in self.plain.columns]
         walks = [f"tree {t} level {k + 1}" for t, depth in enumerate(self.depths) for k in range(depth)]
         sums = [f"sum {s + 1} of {v + 1}" for s in range(self.n_sums) for v in range(self.n_values)]
-        return [*names, *(f"read {name}" for name in names), *walks, *sums, *self._result_titles()]
-
-    def _result_titles(self) -> list[str]:
-        classes = self.plain.target.classes
-        return [*(f"p({label})" for label in classes), "prediction"]
+        results = [*(f"p({label})" for label in self.plain.target.classes), "prediction"]
+        return [*names, *(f"read {name}" for name in names), *walks, *sums, *results]
 
     @property
     def n_columns(self) -> int:
@@ -262,17 +243,17 @@ class ScoreSheet:
     def formulas(self, row: int) -> Iterator[str]:
         """Return the formulas of a row after its inputs."""
         for place in range(self.n_inputs):
-            yield f"={self._read(place, row)}"
+            yield f"={self._format_input(place, row)}"
         column, root, leaves = 2 * self.n_inputs + 1, 1, []
         for tree, depth in zip(self.plain.trees, self.depths, strict=True):
             before = str(root)
             for _ in range(depth):
-                yield f"={self._step(before, row)}"
+                yield f"={self._format_step(before, row)}"
                 before, column = f"${_letters(column)}{row}", column + 1
             leaves.append(before)
             root += len(tree.nodes)
-        if self.is_alone:
-            yield from self._alone(leaves[0], row)
+        if self.is_single:
+            yield from self._format_leaf(leaves[0])
             return
         scores = [repr(each) for each in self.plain.start]
         for begin in range(0, len(leaves), SUMMED):
@@ -281,9 +262,9 @@ class ScoreSheet:
                 yield "=" + "+".join([score, *(self._value(leaf, place) for leaf in part)])
             scores = [f"${_letters(column + place)}{row}" for place in range(len(scores))]
             column += len(scores)
-        yield from self._linked(scores, column, row)
+        yield from self._format_link(scores, column, row)
 
-    def _read(self, place: int, row: int) -> str:
+    def _format_input(self, place: int, row: int) -> str:
         cell, feature = f"${_letters(place + 1)}{row}", self.plain.columns[place]
         if not feature.categories:
             return f'IF(ISNUMBER({cell}),{cell},"")'
@@ -300,17 +281,17 @@ class ScoreSheet:
     def _node(self, letter: str, at: str) -> str:
         return f"INDEX(Nodes!${letter}$2:${letter}${self.n_nodes + 1},{at})"
 
-    def _step(self, at: str, row: int) -> str:
+    def _format_step(self, at: str, row: int) -> str:
         """Return the node that follows this one; a leaf follows itself."""
         if not self.n_inputs:
             return at
         read = f"${_letters(self.n_inputs + 1)}{row}:${_letters(2 * self.n_inputs)}{row}"
-        asks, x = self._node("C", at), f"INDEX({read},1,{self._node('D', at)})"
-        is_less = f'IF({x}="",{self._node("I", at)}=1,IF({asks}=2,TRUE,{x}<={self._node("E", at)}))'
+        kind, x = self._node("C", at), f"INDEX({read},1,{self._node('D', at)})"
+        is_less = f'IF({x}="",{self._node("I", at)}=1,IF({kind}=2,TRUE,{x}<={self._node("E", at)}))'
         answer = is_less
         if self.set_sizes:
-            answer = f"IF({asks}=3,{self._set_flag(at, x)}=1,{is_less})"
-        return f"IF({asks}=0,{at},IF({answer},{self._node('G', at)},{self._node('H', at)}))"
+            answer = f"IF({kind}=3,{self._set_flag(at, x)}=1,{is_less})"
+        return f"IF({kind}=0,{at},IF({answer},{self._node('G', at)},{self._node('H', at)}))"
 
     def _set_flag(self, at: str, x: str) -> str:
         last = _letters(max(self.set_sizes) + 1)
@@ -319,7 +300,7 @@ class ScoreSheet:
     def _value(self, leaf: str, place: int) -> str:
         return self._node(_letters(11 + place), leaf)
 
-    def _alone(self, leaf: str, row: int) -> Iterator[str]:
+    def _format_leaf(self, leaf: str) -> Iterator[str]:
         values = [self._value(leaf, place) for place in range(self.n_values)]
         if not self.plain.target.is_classes:
             yield f"={values[0]}"
@@ -327,8 +308,8 @@ class ScoreSheet:
         yield from (f"={value}" for value in values)
         yield f"={self._node('J', leaf)}"
 
-    def _linked(self, scores: list[str], column: int, row: int) -> Iterator[str]:
-        values = self._values(scores)
+    def _format_link(self, scores: list[str], column: int, row: int) -> Iterator[str]:
+        values = self._format_values(scores)
         if not self.plain.target.is_classes:
             yield f"={values[0]}"
             return
@@ -336,7 +317,7 @@ class ScoreSheet:
         cells = f"${_letters(column)}{row}:${_letters(column + len(values) - 1)}{row}"
         yield f"=INDEX(Classes!$A$1:$A${len(values)},MATCH(MAX({cells}),{cells},0))"
 
-    def _values(self, scores: list[str]) -> list[str]:
+    def _format_values(self, scores: list[str]) -> list[str]:
         first = scores[0]
         match self.plain.link:
             case "mean":
@@ -367,37 +348,63 @@ def _letters(column: int) -> str:
     return letters
 
 
-# -- The programs that an exported workbook is tried on ------------------------------------------------------
-
-SECONDS = 300  # for LibreOffice to start and to compute
-Computed = tuple[FloatArray, Sequence[Any], str]
+# -- running it -------------------------------------------------------------------------------------------
 
 
-def evaluate_workbook(exported: bytes, plain: PlainModel, rows: Rows) -> Computed:
-    """Evaluate the sheet "Score": numbers, classes, and the name of the program.
-
-    Rows that are too many for one sheet are computed by several.
-    """
-    size = max(ScoreSheet(plain).most_rows, 1)
-    parts = [
-        _computed(exported, plain, {name: values[begin : begin + size] for name, values in rows.items()})
-        for begin in range(0, count_rows(rows), size)
-    ]
-    outcomes = [outcome for _, said, _ in parts for outcome in said]
-    return np.concatenate([values for values, _, _ in parts]), outcomes, parts[0][2]
+def scale_of(exported: bytes) -> Scale:
+    """Return the scale of spreadsheets, which distinguish 15 digits."""
+    return Scale(lambda number, side: copysign(max(abs(number) * APART, 1e-300), side) + number)
 
 
-def _computed(exported: bytes, plain: PlainModel, rows: Rows) -> Computed:
-    program = which("soffice") or which("libreoffice")
-    with TemporaryDirectory() as folder:
-        path = Path(folder) / "model.xlsx"
-        replace_file(path, _with_rows(exported, plain, rows))
-        if program is not None:
-            return *_results(_by_libreoffice(program, path), plain, count_rows(rows)), "LibreOffice"
-        return *_results(_by_formulas(path), plain, count_rows(rows)), "formulas"
+def compute_workbook(path: Path) -> Any:
+    """Compute the workbook with the package formulas and return the sheet "Score"."""
+    try:
+        import formulas
+    except ImportError as error:
+        raise EngineError(
+            "the format 'excel' is verified by the package formulas: pip install formulas."
+        ) from error
+    from openpyxl import load_workbook
+
+    model = formulas.ExcelModel().loads(str(path)).finish()
+    model.calculate()
+    model.write(dirpath=str(path.parent / "computed"))
+    found = next((path.parent / "computed").rglob("*.[xX][lL][sS][xX]"))
+    book = load_workbook(found, data_only=True)
+    return next(sheet for sheet in book if sheet.title.lower() == "score")
 
 
-def _with_rows(exported: bytes, plain: PlainModel, rows: Rows) -> bytes:
+def predict_rows(
+    exported: bytes,
+    plain: PlainModel,
+    rows: Rows,
+    /,
+    *,
+    compute: Callable[[Path], Any] = compute_workbook,
+    engine: str = "formulas",
+    **options: Any,
+) -> EnginePredictions:
+    """Predict with the sheet "Score" of the workbook; several sheets if the rows are too many for one."""
+    size, n_classes = max(ScoreSheet(plain).most_rows, 1), len(plain.target.classes)
+    records: list[Any] = []
+    for begin in range(0, count_rows(rows), size):
+        part = {name: values[begin : begin + size] for name, values in rows.items()}
+        with TemporaryDirectory() as folder:
+            path = Path(folder) / "model.xlsx"
+            replace_file(path, _insert_rows(exported, plain, part))
+            first, last = ScoreSheet(plain).first_result, count_rows(part) + 1
+            cells = compute(path).iter_rows(min_row=2, max_row=last, min_col=first, values_only=True)
+            records += cells
+    values = np.array([record[: max(n_classes, 1)] for record in records], np.float64)
+    if not n_classes:
+        return EnginePredictions(values, None, engine)
+    # Spreadsheets have no integers: the equal class is meant.
+    named = dict(zip(plain.target.classes, plain.target.classes, strict=True))
+    outcomes = [named.get(record[n_classes], record[n_classes]) for record in records]
+    return EnginePredictions(values, outcomes, engine)
+
+
+def _insert_rows(exported: bytes, plain: PlainModel, rows: Rows) -> bytes:
     """Insert the rows as inputs, with formulas for all of them."""
     from openpyxl import load_workbook
 
@@ -413,45 +420,3 @@ def _with_rows(exported: bytes, plain: PlainModel, rows: Rows) -> bytes:
     content = BytesIO()
     book.save(content)
     return content.getvalue()
-
-
-def _by_libreoffice(program: str, path: Path) -> Any:
-    from openpyxl import load_workbook
-
-    folder = path.parent / "computed"
-    home = f"-env:UserInstallation=file://{path.parent}/profile"
-    arguments = [program, home, "--headless", "--convert-to", "xlsx", "--outdir", str(folder), str(path)]
-    try:
-        subprocess.run(arguments, check=True, capture_output=True, timeout=SECONDS)
-    except subprocess.TimeoutExpired as error:
-        raise ExportError(
-            f"LibreOffice did not compute the workbook within {SECONDS} seconds: verify it on fewer rows, or "
-            "export fewer trees."
-        ) from error
-    return load_workbook(folder / path.name, data_only=True)["Score"]
-
-
-def _by_formulas(path: Path) -> Any:
-    try:
-        import formulas
-    except ImportError as error:
-        raise EngineError(
-            "the format 'excel' is verified by LibreOffice or by the package formulas: install one of them."
-        ) from error
-    from openpyxl import load_workbook
-
-    model = formulas.ExcelModel().loads(str(path)).finish()
-    model.calculate()
-    model.write(dirpath=str(path.parent / "computed"))
-    found = next((path.parent / "computed").rglob("*.[xX][lL][sS][xX]"))
-    book = load_workbook(found, data_only=True)
-    return next(sheet for sheet in book if sheet.title.lower() == "score")
-
-
-def _results(sheet: Any, plain: PlainModel, n_rows: int) -> tuple[FloatArray, Sequence[Any]]:
-    first = ScoreSheet(plain).first_result
-    cells = sheet.iter_rows(min_row=2, max_row=n_rows + 1, min_col=first, values_only=True)
-    records = list(cells)
-    n_classes = len(plain.target.classes)
-    values = np.array([record[: max(n_classes, 1)] for record in records], np.float64)
-    return values, [record[n_classes] for record in records]

@@ -8,12 +8,28 @@ from holdfast.io.model_file import model_from_json, model_to_json
 
 
 def to_json(model: Any) -> bytes:
-    """Export as a model file, which `holdfast.load` reads and `model_file_schema()` describes."""
+    """Export as a model file, which `holdfast.load` reads and `model_file_schema()` describes.
+
+    Parameters
+    ----------
+    model : Tree, Ensemble or fitted estimator
+
+    Returns
+    -------
+    bytes
+
+    Examples
+    --------
+    >>> from holdfast import Table, grow
+    >>> tree = grow(Table.from_arrays([[1.0], [2.0], [3.0]], ["no", "no", "yes"]))
+    >>> to_json(tree).splitlines()[1]
+    b'  "format": "holdfast-model",'
+    """
     unwrap_model(model)
     return model_to_json(model)
 
 
-def scored(exported: bytes, plain: PlainModel, rows: Rows) -> EnginePredictions:
+def predict_rows(exported: bytes, plain: PlainModel, rows: Rows) -> EnginePredictions:
     """Predict with the model in the file."""
     from holdfast.exports.check import predict_model
 

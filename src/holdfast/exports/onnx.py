@@ -1,4 +1,4 @@
-"""A model as an ONNX graph: one TreeEnsemble of ai.onnx.ml finds the leaves, tables say what they are worth.
+"""A model as an ONNX graph: one TreeEnsemble of ai.onnx.ml finds the leaves, tables hold their values.
 
 Thresholds, values and sums are doubles, added up in our order. A column is an input of its own, named as in
 the data; a LabelEncoder turns categories into numbers.
@@ -14,7 +14,7 @@ from holdfast._version import __version__
 from holdfast.data.schema import Feature, Label
 from holdfast.errors import EngineError, ExportError
 from holdfast.exports.check import EnginePredictions, Rows, count_rows
-from holdfast.exports.plain_model import Leaf, PlainModel, PlainTree, Split, make_plain_model
+from holdfast.exports.plain_model import PlainLeaf, PlainModel, PlainSplit, PlainTree, make_plain_model
 
 OPSET, ML_OPSET, IR_VERSION = 21, 5, 10
 MOST_MEMBERS = 20_000  # categories of all sets: onnxruntime crashes near 40,000
@@ -26,8 +26,22 @@ def to_onnx(model: Any) -> bytes:
     """Export as an ONNX file with the same predictions.
 
     Inputs are columns of shape (rows, 1): doubles for numbers, NaN where missing; strings for categories of
-    text, of which any other text is missing; doubles for categories that are numbers or yes and no. Outputs
-    are `label` and `probabilities`, or `prediction`.
+    text, where any other text counts as missing; doubles for numeric and boolean categories. Outputs are
+    `label` and `probabilities`, or `prediction`.
+
+    Parameters
+    ----------
+    model : Tree, Ensemble or fitted estimator
+
+    Returns
+    -------
+    bytes
+
+    Examples
+    --------
+    >>> from holdfast import Table, grow
+    >>> tree = grow(Table.from_arrays([[1.0], [2.0], [3.0]], ["no", "no", "yes"]))
+    >>> content = to_onnx(tree)  # doctest: +SKIP
     """
     plain = make_plain_model(model)
     members = sum(len(split.in_yes) + 2 for split in plain.splits if split.in_yes is not None)
@@ -53,12 +67,12 @@ class _Graph:
         self.nodes: list[Any] = []
         self.constants: list[Any] = []
         self.inputs = [self._input(feature) for feature in plain.columns]
-        self.taken = {feature.name for feature in plain.columns}
+        self.used = {feature.name for feature in plain.columns}
 
     def model(self) -> Any:
         """Return the whole model."""
         leaves = self._leaves(self._features())
-        outputs = self._tree_alone(leaves) if self.plain.link is None else self._ensemble(leaves)
+        outputs = self._single_tree(leaves) if self.plain.link is None else self._ensemble(leaves)
         graph = self.helper.make_graph(self.nodes, "holdfast", self.inputs, outputs, self.constants)
         opsets = [self.helper.make_opsetid("", OPSET), self.helper.make_opsetid("ai.onnx.ml", ML_OPSET)]
         return self.helper.make_model(
@@ -72,22 +86,22 @@ class _Graph:
     # -- parts ------------------------------------------------------------------------------------------
 
     def _node(self, operation: str, *inputs: str, name: str = "", domain: str = "", **attributes: Any) -> str:
-        output = self._free(name or operation.lower())
+        output = self._find_free(name or operation.lower())
         self.nodes.append(
             self.helper.make_node(operation, list(inputs), [output], domain=domain, **attributes)
         )
         return output
 
     def _constant(self, array: Any) -> str:
-        name = self._free("constant")
+        name = self._find_free("constant")
         self.constants.append(self.from_array(np.asarray(array), name))
         return name
 
-    def _free(self, name: str) -> str:
+    def _find_free(self, name: str) -> str:
         number, free = 1, name
-        while free in self.taken:
+        while free in self.used:
             number, free = number + 1, f"{name}_{number + 1}"
-        self.taken.add(free)
+        self.used.add(free)
         return free
 
     def _input(self, feature: Feature) -> Any:
@@ -97,7 +111,7 @@ class _Graph:
         return self.helper.make_tensor_value_info(feature.name, kind, ["rows", 1])
 
     def _output(self, result: str, name: str, kind: int, *shape: Any) -> Any:
-        self.nodes.append(self.helper.make_node("Identity", [result], [self._free(name)]))
+        self.nodes.append(self.helper.make_node("Identity", [result], [self._find_free(name)]))
         return self.helper.make_tensor_value_info(self.nodes[-1].output[0], kind, ["rows", *shape])
 
     # -- leaves -----------------------------------------------------------------------------------------
@@ -107,7 +121,7 @@ class _Graph:
             self._encoded(feature) if feature.categories else feature.name for feature in self.plain.columns
         ]
         if not columns:
-            raise ExportError("the model asks about no column, and an ONNX file needs an input.")
+            raise ExportError("the model has no split, and an ONNX file needs an input.")
         return self._node("Concat", *columns, name="features", axis=1)
 
     def _encoded(self, feature: Feature) -> str:
@@ -158,14 +172,14 @@ class _Graph:
             **{name: self.from_array(array, name) for name, array in arrays.items()},
         }
 
-    # -- what they say ----------------------------------------------------------------------------------
+    # -- predictions -----------------------------------------------------------------------------------
 
-    def _tree_alone(self, leaves: Sequence[str]) -> list[Any]:
-        said = list(self.plain.trees[0].leaves.values())
-        values = self._node("Gather", self._constant(np.array([leaf.values for leaf in said])), leaves[0])
+    def _single_tree(self, leaves: Sequence[str]) -> list[Any]:
+        of_tree = list(self.plain.trees[0].leaves.values())
+        values = self._node("Gather", self._constant(np.array([leaf.values for leaf in of_tree])), leaves[0])
         if not self.plain.target.is_classes:
             return [self._output(values, "prediction", self.types.DOUBLE, 1)]
-        outcomes = self._constant(np.array([leaf.outcome for leaf in said], np.int64))
+        outcomes = self._constant(np.array([leaf.outcome for leaf in of_tree], np.int64))
         return self._classes(self._node("Gather", outcomes, leaves[0]), values)
 
     def _classes(self, places: str, values: str) -> list[Any]:
@@ -244,37 +258,37 @@ class _NodeTable:
         self.leaf_targets += [target] * len(leaf_places)
         self.roots.append(len(self.modes))
         for split in tree.splits.values():
-            self._add_question(plain, split)
+            self._add_split(plain, split)
             for child, nodes, leaves in (
                 (split.yes, self.true_nodes, self.true_leaves),
                 (split.no, self.false_nodes, self.false_leaves),
             ):
-                is_leaf = isinstance(tree.nodes[child], Leaf)
+                is_leaf = isinstance(tree.nodes[child], PlainLeaf)
                 leaves.append(int(is_leaf))
                 nodes.append(leaf_places[child] if is_leaf else split_places[child])
-        if not tree.splits:  # a tree of one leaf is a question with one answer
-            self._ask(0, LESS_OR_EQUAL, ALWAYS, True)
+        if not tree.splits:  # a tree of one leaf is a split whose children are that leaf
+            self._add_node(0, LESS_OR_EQUAL, ALWAYS, True)
             for nodes, leaves in ((self.true_nodes, self.true_leaves), (self.false_nodes, self.false_leaves)):
                 leaves.append(1)
                 nodes.append(leaf_places[0])
 
-    def _add_question(self, plain: PlainModel, split: Split) -> None:
+    def _add_split(self, plain: PlainModel, split: PlainSplit) -> None:
         column = plain.columns.index(split.feature)
         if split.in_yes is None:
             threshold = ALWAYS if split.threshold is None else split.threshold
-            self._ask(column, LESS_OR_EQUAL, threshold, split.missing_yes)
+            self._add_node(column, LESS_OR_EQUAL, threshold, split.missing_yes)
             return
         categories = split.feature.categories
         codes = [place + 1.0 for place, label in enumerate(categories) if label in set(split.in_yes)]
         if split.missing_yes:
             codes.append(len(categories) + 1.0)
         if codes:
-            self._ask(column, MEMBER, np.nan, False)
+            self._add_node(column, MEMBER, np.nan, False)
             self.members += [*codes, np.nan]
         else:
-            self._ask(column, LESS_OR_EQUAL, 0.0, False)  # no code is 0
+            self._add_node(column, LESS_OR_EQUAL, 0.0, False)  # no code is 0
 
-    def _ask(self, column: int, mode: int, threshold: float, missing_true: bool) -> None:
+    def _add_node(self, column: int, mode: int, threshold: float, missing_true: bool) -> None:
         self.features.append(column)
         self.modes.append(mode)
         self.splits.append(threshold)
@@ -300,7 +314,7 @@ def _keys(feature: Feature) -> NDArray[Any]:
 # -- running it -------------------------------------------------------------------------------------------
 
 
-def scored(exported: bytes, plain: PlainModel, rows: Rows) -> EnginePredictions:
+def predict_rows(exported: bytes, plain: PlainModel, rows: Rows) -> EnginePredictions:
     """Predict with onnxruntime."""
     try:
         import onnxruntime
@@ -311,15 +325,15 @@ def scored(exported: bytes, plain: PlainModel, rows: Rows) -> EnginePredictions:
     session = onnxruntime.InferenceSession(exported, options, providers=["CPUExecutionProvider"])
     columns = {feature.name: _column(feature, rows[feature.name]) for feature in plain.columns}
     engine = f"onnxruntime {onnxruntime.__version__}"
-    said = session.run(None, columns if count_rows(rows) else {})
+    results = session.run(None, columns if count_rows(rows) else {})
     if not plain.target.is_classes:
-        return EnginePredictions(said[0], None, engine)
-    return EnginePredictions(said[1], _classes(plain.target.classes, said[0].tolist()), engine)
+        return EnginePredictions(results[0], None, engine)
+    return EnginePredictions(results[1], _read_classes(plain.target.classes, results[0].tolist()), engine)
 
 
-def _classes(classes: Sequence[Label], said: Sequence[Any]) -> list[Label]:
+def _read_classes(classes: Sequence[Label], outcomes: Sequence[Any]) -> list[Label]:
     by_name = {str(label): label for label in classes}
-    return [by_name.get(label, label) if isinstance(label, str) else label for label in said]
+    return [by_name.get(label, label) if isinstance(label, str) else label for label in outcomes]
 
 
 def _column(feature: Feature, values: Sequence[Any]) -> NDArray[Any]:

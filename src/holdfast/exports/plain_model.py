@@ -1,7 +1,7 @@
-"""A model as every format writes it: lists of nodes that ask or say something, and a link.
+"""A model as every format writes it: trees as lists of splits and leaves, and a link.
 
-No format reads the arrays of a tree: what a split means, where missing values and categories that nobody has
-seen go, and what the leaves add up to is worked out here, once.
+No format reads the arrays of a tree: the meaning of a split, the side of missing values and unseen
+categories, and the values that leaves add are computed here, once.
 """
 
 from collections.abc import Iterator
@@ -18,12 +18,11 @@ from holdfast.tree.tree import KNOWN, LEAF, Tree
 
 
 @dataclass(frozen=True)
-class Split:
+class PlainSplit:
     """An inner node with a split on one column.
 
-    With a threshold: is the number at most this? With categories: is it one of those that go to `yes`? With
-    neither: is the value known? A missing value, and a category that the schema does not hold, goes to `yes`
-    if `missing_yes`, whatever is asked.
+    A row goes to `yes` if its number is at most the threshold, its category is one of `in_yes` or, where the
+    split has neither, its value is present. Missing values and unseen categories go there if `missing_yes`.
     """
 
     feature: Feature
@@ -49,33 +48,30 @@ class Split:
 
 
 @dataclass(frozen=True)
-class Leaf:
+class PlainLeaf:
     """A leaf."""
 
-    values: tuple[float, ...]  # what it adds to the scores; of a tree alone, its fractions or its mean
-    outcome: int  # the place of its class; -1 of a number
-
-
-Node = Split | Leaf
+    values: tuple[float, ...]  # added to the scores; of a single tree its class fractions or mean
+    outcome: int  # index of its class; -1 for a number
 
 
 @dataclass(frozen=True)
 class PlainTree:
     """Nodes in preorder, numbered as in the tree."""
 
-    nodes: tuple[Node, ...]
+    nodes: tuple[PlainSplit | PlainLeaf, ...]
     output: int = 0  # the first score that the values are added to
-    weight: float = 1.0  # that the values were multiplied with
+    weight: float = 1.0  # by which the values were multiplied
 
     @property
-    def leaves(self) -> dict[int, Leaf]:
+    def leaves(self) -> dict[int, PlainLeaf]:
         """Leaves by number."""
-        return {number: node for number, node in enumerate(self.nodes) if isinstance(node, Leaf)}
+        return {number: node for number, node in enumerate(self.nodes) if isinstance(node, PlainLeaf)}
 
     @property
-    def splits(self) -> dict[int, Split]:
+    def splits(self) -> dict[int, PlainSplit]:
         """Splits by number."""
-        return {number: node for number, node in enumerate(self.nodes) if isinstance(node, Split)}
+        return {number: node for number, node in enumerate(self.nodes) if isinstance(node, PlainSplit)}
 
     @property
     def depth(self) -> int:
@@ -90,7 +86,7 @@ class PlainTree:
 class PlainModel:
     """Trees whose leaf values add up, and the link; a single tree has `link` None."""
 
-    columns: tuple[Feature, ...]  # those that the trees ask about, in the order of the schema
+    columns: tuple[Feature, ...]  # those that the trees split on, in the order of the schema
     target: Target
     trees: tuple[PlainTree, ...]
     start: tuple[float, ...] = ()
@@ -104,7 +100,7 @@ class PlainModel:
         return len(self.start)
 
     @property
-    def splits(self) -> Iterator[Split]:
+    def splits(self) -> Iterator[PlainSplit]:
         """All splits of all trees."""
         return (split for tree in self.trees for split in tree.splits.values())
 
@@ -126,16 +122,14 @@ def unwrap_model(model: Any) -> Tree | Ensemble:
     return found
 
 
-def make_plain_model(model: Any, *, questions: bool = False) -> PlainModel:
+def make_plain_model(model: Any) -> PlainModel:
     """Convert a tree, ensemble or fitted estimator to plain data.
 
-    An ExportError says what cannot be computed elsewhere; `questions=True`, of a format that only shows the
-    tree, allows those that the user wrote.
+    An ExportError names what cannot be computed elsewhere, such as custom features.
     """
     found = unwrap_model(model)
     trees = found.trees if isinstance(found, Ensemble) else (found,)
-    if not questions:
-        _check_questions(trees)
+    _check_custom_features(trees)
     used = sorted({int(index) for tree in trees for index in np.unique(tree.feature) if index != LEAF})
     columns = tuple(found.schema.features[index] for index in used)
     if isinstance(found, Tree):
@@ -151,7 +145,7 @@ def _plain_ensemble(ensemble: Ensemble, columns: tuple[Feature, ...]) -> PlainMo
             "they are used."
         )
     if ensemble.spare_bits:
-        raise ExportError("the sum of what the trees say is too large for a float: rescale the target.")
+        raise ExportError("the sum of the trees' values is too large for a float: rescale the target.")
     values = weighted_values(ensemble)
     trees = tuple(
         replace(_plain_tree(tree, value.tolist()), output=output, weight=weight)
@@ -175,15 +169,15 @@ def _plain_tree(tree: Tree, values: list[list[float]]) -> PlainTree:
     outcome = tree.outcome.tolist() if classes else [-1] * tree.n_nodes
     return PlainTree(
         tuple(
-            Leaf(tuple(values[node]), outcome[node]) if feature == LEAF else _split(tree, node)
+            PlainLeaf(tuple(values[node]), outcome[node]) if feature == LEAF else _split(tree, node)
             for node, feature in enumerate(tree.feature.tolist())
         )
     )
 
 
-def _split(tree: Tree, node: int) -> Split:
+def _split(tree: Tree, node: int) -> PlainSplit:
     feature = tree.schema.features[tree.feature[node]]
-    plain = Split(feature, int(tree.left[node]), int(tree.right[node]), bool(tree.missing_left[node]))
+    plain = PlainSplit(feature, int(tree.left[node]), int(tree.right[node]), bool(tree.missing_left[node]))
     threshold = float(tree.threshold[node])
     if feature.kind == "numeric":
         return plain if threshold >= KNOWN else replace(plain, threshold=threshold)
@@ -199,14 +193,14 @@ def _split(tree: Tree, node: int) -> Split:
     )
 
 
-def _check_questions(trees: tuple[Tree, ...]) -> None:
+def _check_custom_features(trees: tuple[Tree, ...]) -> None:
     for position, tree in enumerate(trees):
         for node in np.flatnonzero(tree.feature != LEAF).tolist():
             feature = tree.schema.features[tree.feature[node]]
             if feature.kind == "question":
                 of = f" of tree {position}" if len(trees) > 1 else ""
                 raise ExportError(
-                    f"node {node}{of} asks the question {feature.name!r}, which holdfast alone "
-                    "computes. Add its answer as a column of the data and grow the tree on it, or keep the "
+                    f"node {node}{of} splits on the custom feature {feature.name!r}, which only holdfast "
+                    "computes. Add it as a column of the data and grow the tree on it, or keep the "
                     "model as a file of holdfast: save(model, 'model.json')."
                 )

@@ -1,8 +1,8 @@
 """A model in PMML 4.4: a TreeModel, or a MiningModel of several.
 
-Every split has a child for missing values (`defaultChild`), categories are asked by sets, never by order, and
-a category that the model has not seen is taken for missing. Boosted models are a chain: sums of trees, and a
-regression that is the link.
+Every split has a child for missing values (`defaultChild`), categories are compared by sets, never by order,
+and an unseen category counts as missing. Boosted models are a chain: sums of trees, and a regression that is
+the link.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,10 +18,10 @@ from holdfast._version import __version__
 from holdfast.data.schema import Feature, Label
 from holdfast.errors import EngineError, ExportError
 from holdfast.exports.check import EnginePredictions, Rows
-from holdfast.exports.plain_model import Leaf, PlainModel, PlainTree, Split, make_plain_model
+from holdfast.exports.plain_model import PlainLeaf, PlainModel, PlainSplit, PlainTree, make_plain_model
 
 NAMESPACE = "http://www.dmg.org/PMML-4_4"
-SCORE = "score"  # name of what the trees of an output add up to
+SCORE = "score"  # name of the sum of the trees of an output
 _NOT_IN_ARRAYS = '"\\\n\r\t'  # evaluators read these in quotes each in its own way
 Element = ElementTree.Element
 
@@ -31,6 +31,21 @@ def to_pmml(model: Any) -> bytes:
 
     It is read by evaluators in Java, Python and R. Fields have the names of the columns; a missing value is a
     missing field.
+
+    Parameters
+    ----------
+    model : Tree, Ensemble or fitted estimator
+
+    Returns
+    -------
+    bytes
+
+    Examples
+    --------
+    >>> from holdfast import Table, grow
+    >>> tree = grow(Table.from_arrays([[1.0], [2.0], [3.0]], ["no", "no", "yes"]))
+    >>> b'missingValueStrategy="defaultChild"' in to_pmml(tree)
+    True
     """
     plain = make_plain_model(model)
     _check_texts(plain)
@@ -38,7 +53,7 @@ def to_pmml(model: Any) -> bytes:
     header = _child(root, "Header")
     _child(header, "Application", name="holdfast", version=__version__)
     _dictionary(_child(root, "DataDictionary"), plain)
-    root.append(_alone(plain) if plain.link is None else _ensemble(plain))
+    root.append(_single_tree(plain) if plain.link is None else _ensemble(plain))
     ElementTree.indent(root)
     return bytes(ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)) + b"\n"
 
@@ -94,14 +109,14 @@ def _mining_schema(
 
 
 def _columns(plain: PlainModel, tree: PlainTree) -> list[Feature]:
-    asked = {split.feature.name for split in tree.splits.values()}
-    return [feature for feature in plain.columns if feature.name in asked]
+    used = {split.feature.name for split in tree.splits.values()}
+    return [feature for feature in plain.columns if feature.name in used]
 
 
 # -- trees ------------------------------------------------------------------------------------------------
 
 
-def _alone(plain: PlainModel) -> Element:
+def _single_tree(plain: PlainModel) -> Element:
     tree = plain.trees[0]
     if not plain.target.is_classes:
         return _number_tree(plain, tree, 0)
@@ -125,13 +140,13 @@ def _class_tree(plain: PlainModel, tree: PlainTree, *, target: bool, outputs: bo
     if outputs:
         _outputs(model, plain)
 
-    def said(node: Element, leaf: Leaf) -> None:
+    def describe(node: Element, leaf: PlainLeaf) -> None:
         node.set("score", _text(plain.target.classes[leaf.outcome]))
         for label, value in zip(plain.target.classes, leaf.values, strict=True):
             share = repr(value / tree.weight)
             _child(node, "ScoreDistribution", value=_text(label), recordCount=share, probability=share)
 
-    _add_nodes(model, tree, said)
+    _add_nodes(model, tree, describe)
     return model
 
 
@@ -141,21 +156,21 @@ def _number_tree(
     """Make a tree of one of the numbers of its leaves."""
     model = _tree_model(plain, tree, "regression", target=target)
 
-    def said(node: Element, leaf: Leaf) -> None:
+    def describe(node: Element, leaf: PlainLeaf) -> None:
         node.set("score", repr(leaf.values[place] / tree.weight if divided else leaf.values[place]))
 
-    _add_nodes(model, tree, said)
+    _add_nodes(model, tree, describe)
     return model
 
 
-def _add_nodes(model: Element, tree: PlainTree, said: Any) -> None:
+def _add_nodes(model: Element, tree: PlainTree, describe: Any) -> None:
     root = _child(model, "Node", id="0")
     _child(root, "True")
     places = {0: root}
     for number, node in enumerate(tree.nodes):  # preorder: a parent stands before its children
         element = places[number]
-        if isinstance(node, Leaf):
-            said(element, node)
+        if isinstance(node, PlainLeaf):
+            describe(element, node)
             continue
         element.set("defaultChild", str(node.yes if node.missing_yes else node.no))
         for child, is_yes in ((node.yes, True), (node.no, False)):
@@ -163,7 +178,7 @@ def _add_nodes(model: Element, tree: PlainTree, said: Any) -> None:
             _predicate(places[child], node, is_yes)
 
 
-def _predicate(parent: Element, split: Split, is_yes: bool) -> None:
+def _predicate(parent: Element, split: PlainSplit, is_yes: bool) -> None:
     name = split.feature.name
     if split.threshold is not None:
         operator = "lessOrEqual" if is_yes else "greaterThan"
@@ -177,14 +192,14 @@ def _predicate(parent: Element, split: Split, is_yes: bool) -> None:
     elif not labels:
         _known(parent, name, "isMissing" if has_missing else "")
     elif any(mark in _text(label) for label in labels for mark in _NOT_IN_ARRAYS):
-        _equal_to_one(parent, name, labels)
+        _is_one_of(parent, name, labels)
     else:
         found = _child(parent, "SimpleSetPredicate", field=name, booleanOperator="isIn")
         array = _child(found, "Array", type=_array_type(split.feature), n=str(len(labels)))
         array.text = " ".join(map(_item, labels))
 
 
-def _equal_to_one(parent: Element, name: str, labels: Sequence[Label]) -> None:
+def _is_one_of(parent: Element, name: str, labels: Sequence[Label]) -> None:
     if len(labels) > 1:
         parent = _child(parent, "CompoundPredicate", booleanOperator="or")
     for label in labels:
@@ -192,7 +207,7 @@ def _equal_to_one(parent: Element, name: str, labels: Sequence[Label]) -> None:
 
 
 def _known(parent: Element, name: str, operator: str | None) -> None:
-    """Test presence: of all rows (None), of none (empty), or of those with or without a value."""
+    """Accept all rows (None), no rows (empty), or those with or without a value."""
     if operator:
         _child(parent, "SimplePredicate", field=name, operator=operator)
     else:
@@ -333,7 +348,7 @@ def _outputs(model: Element, plain: PlainModel) -> None:
         )
 
 
-# -- texts that XML has not -------------------------------------------------------------------------------
+# -- texts that XML cannot hold ----------------------------------------------------------------------------
 
 
 def _check_texts(plain: PlainModel) -> None:
@@ -367,17 +382,8 @@ def _is_xml(letter: str) -> bool:
 # -- running it -------------------------------------------------------------------------------------------
 
 
-def scored(exported: bytes, plain: PlainModel, rows: Rows) -> EnginePredictions:
+def predict_rows(exported: bytes, plain: PlainModel, rows: Rows) -> EnginePredictions:
     """Predict with the evaluator of JPMML, which needs Java."""
-
-    return evaluate_pmml(exported, plain, rows)
-
-
-# -- The evaluator of PMML that an exported file is tried on -------------------------------------------------
-
-
-def evaluate_pmml(exported: bytes, plain: PlainModel, rows: Rows) -> EnginePredictions:
-    """Predict rows with the PMML file."""
     try:
         import jpmml_evaluator
         import pandas as pd
@@ -390,14 +396,14 @@ def evaluate_pmml(exported: bytes, plain: PlainModel, rows: Rows) -> EnginePredi
         replace_file(path, exported)
         evaluator = jpmml_evaluator.make_evaluator(str(path)).verify()
     frame = pd.DataFrame({name: pd.Series(values, dtype=object) for name, values in rows.items()})
-    said = evaluator.evaluateAll(frame, nan_as_missing=True)
+    predicted = evaluator.evaluateAll(frame, nan_as_missing=True)
     engine = f"JPMML-Evaluator {jpmml_evaluator.__version__}"
     target = plain.target
     if not target.is_classes:
-        return EnginePredictions(said[[target.name]].to_numpy(np.float64), None, engine)
+        return EnginePredictions(predicted[[target.name]].to_numpy(np.float64), None, engine)
     names = [f"probability({_text(label)})" for label in target.classes]
     return EnginePredictions(
-        said[names].to_numpy(np.float64),
-        [each.item() if isinstance(each, np.generic) else each for each in said[target.name]],
+        predicted[names].to_numpy(np.float64),
+        [each.item() if isinstance(each, np.generic) else each for each in predicted[target.name]],
         engine,
     )

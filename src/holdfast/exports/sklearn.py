@@ -1,4 +1,4 @@
-"""Models become genuine models of scikit-learn: trees, forests, votes, and gradient boosting."""
+"""A model as a genuine model of scikit-learn: a tree, forest, voting or gradient boosting model."""
 
 import warnings
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from holdfast.adapters.boosted import round_to_float32
 from holdfast.data.schema import Feature, Schema
 from holdfast.errors import ExportError
 from holdfast.exports.check import EnginePredictions, Rows, Scale, count_rows
-from holdfast.exports.plain_model import PlainModel, PlainTree, Split, make_plain_model, unwrap_model
+from holdfast.exports.plain_model import PlainModel, PlainSplit, PlainTree, make_plain_model, unwrap_model
 from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.tree import KNOWN, LEAF, Tree, label_array
 
@@ -20,17 +20,35 @@ from holdfast.tree.tree import KNOWN, LEAF, Tree, label_array
 def to_sklearn(model: Any) -> Any:
     """Export as a fitted scikit-learn tree or ensemble with the same predictions.
 
-    A tree becomes a DecisionTreeClassifier or DecisionTreeRegressor; an ensemble that takes the mean of its
-    trees, or lets them vote, a RandomForestClassifier or RandomForestRegressor, or a VotingClassifier or
-    VotingRegressor if its trees weigh differently. These read the columns of the schema as numbers, ordered
-    categories as their positions, and round values to float32: a row can get another prediction if that makes
-    a value equal to the threshold it is compared with. Of tied classes a tree predicts the first: where ours
-    is another, its fraction is one last bit more. Splits on categories cannot be expressed.
+    A tree becomes a DecisionTreeClassifier or DecisionTreeRegressor; an ensemble that averages its trees, or
+    lets them vote, a RandomForestClassifier or RandomForestRegressor, or a VotingClassifier or
+    VotingRegressor if its trees have unequal weights. These read ordered categories as their positions and
+    round values to float32, which changes the prediction of a row whose value becomes equal to a threshold.
+    Where scikit-learn would break a tie between classes otherwise, the fraction of our class is larger by
+    one unit in the last place. Splits on nominal categories cannot be expressed.
 
     Boosting and AdaBoost become a HistGradientBoostingClassifier or HistGradientBoostingRegressor, which
-    compares numbers as we do and takes columns of up to 255 categories as they are.
+    compares numbers in 64 bits and takes columns of up to 255 categories as they are.
 
-    An ExportError says what cannot be expressed: questions of your own, a loss matrix, and the like.
+    Parameters
+    ----------
+    model : Tree, Ensemble or fitted estimator
+
+    Returns
+    -------
+    fitted scikit-learn estimator
+
+    Raises
+    ------
+    ExportError
+        If the model cannot be expressed: it has custom features, a loss matrix, and the like.
+
+    Examples
+    --------
+    >>> from holdfast import Table, grow
+    >>> tree = grow(Table.from_arrays([[1.0], [2.0], [3.0]], ["no", "no", "yes"]))
+    >>> to_sklearn(tree).predict([[1.5]]).tolist()
+    ['no']
     """
     found = unwrap_model(model)
     if found.loss_matrix is not None:
@@ -49,14 +67,14 @@ def to_sklearn(model: Any) -> Any:
 
 def scale_of(exported: Any) -> Scale:
     """Return the scale of the model: scikit-learn trees and forests round to float32."""
-    return Scale() if hasattr(exported, "_predictors") else Scale(_beside, is_exact=False)
+    if hasattr(exported, "_predictors"):
+        return Scale()
+    return Scale(
+        lambda number, side: float(np.nextafter(np.float32(number), np.float32(side))), is_exact=False
+    )
 
 
-def _beside(number: float, side: float) -> float:
-    return float(np.nextafter(np.float32(number), np.float32(side)))
-
-
-def scored(exported: Any, plain: PlainModel, rows: Rows) -> EnginePredictions:
+def predict_rows(exported: Any, plain: PlainModel, rows: Rows) -> EnginePredictions:
     """Predict with the scikit-learn model; columns that it does not use are missing."""
     import sklearn
 
@@ -83,7 +101,7 @@ def _matrix(exported: Any, plain: PlainModel, rows: Rows) -> Any:
     return matrix
 
 
-# -- One tree as a genuine tree of scikit-learn --------------------------------------------------------------
+# -- One tree ------------------------------------------------------------------------------------------------
 
 # Criteria that both know by one name: the exported model has it, so that a drawing names its impurity.
 _SHARED_CRITERIA = ("gini", "entropy", "log_loss", "squared_error", "poisson")
@@ -98,14 +116,14 @@ def to_sklearn_tree(tree: Tree) -> Any:
     for node in np.flatnonzero(tree.feature != LEAF).tolist():
         feature = tree.schema.features[tree.feature[node]]
         if feature.kind == "question":
-            raise _export_error(node, f"asks the question {feature.name!r}", "Add its answer as a column,")
+            raise _make_error(node, f"splits on the custom feature {feature.name!r}", "Add it as a column,")
         if feature.is_subset:
             what = f"splits the categories of column {feature.name!r}"
-            raise _export_error(node, what, "Grow the tree on one-hot columns,")
+            raise _make_error(node, what, "Grow the tree on one-hot columns,")
         threshold = tree.threshold[node]
         if threshold < KNOWN and np.isinf(round_to_float32(threshold)):
             what = f"compares column {feature.name!r} with {threshold:g}, beyond the range of float32"
-            raise _export_error(node, what, "Rescale the column,")
+            raise _make_error(node, what, "Rescale the column,")
     model = DecisionTreeClassifier() if tree.schema.target.is_classes else DecisionTreeRegressor()
     set_fitted_attributes(model, tree.schema, tree.criterion)
     model.max_features_ = model.n_features_in_
@@ -169,11 +187,11 @@ def _float32_thresholds(tree: Tree) -> FloatArray:
     return np.where(tree.threshold == KNOWN, np.inf, rounded.astype(np.float64))
 
 
-def _export_error(node: int, what: str, way_out: str) -> ExportError:
+def _make_error(node: int, what: str, way_out: str) -> ExportError:
     return ExportError(f"scikit-learn cannot hold the tree: node {node} {what}. {way_out} {_KEEP}")
 
 
-# -- Trees whose mean is predicted become a forest of scikit-learn, or a vote if they weigh different --------
+# -- Averages and votes: a forest, or a voting model if the weights of the trees differ ----------------------
 
 
 def to_mean(ensemble: Ensemble) -> Any:
@@ -236,13 +254,13 @@ def _voting(ensemble: Ensemble, members: list[Any]) -> Any:
     return model
 
 
-# -- Sums of trees with a link become histogram gradient boosting of scikit-learn ----------------------------
+# -- Sums of trees with a link: histogram gradient boosting --------------------------------------------------
 
 MOST_CATEGORIES = 255  # of a column
 _WORDS = 8  # of 32 bits: the set of categories of a split
 
 
-class _Columns(NamedTuple):
+class _ColumnCodes(NamedTuple):
     """Column order of scikit-learn, which puts categorical ones first, with their codes."""
 
     place: dict[str, int]
@@ -257,7 +275,7 @@ def to_boosting(ensemble: Ensemble) -> Any:
     """
     plain = make_plain_model(ensemble)
     if len(ensemble.schema.target.classes) == 1:
-        raise _refused(
+        raise _make_boosting_error(
             f"{ensemble.schema.target.name!r} has one class only, and it knows two or more",
             "Fit it to rows of both",
         )
@@ -299,7 +317,7 @@ def _by_score(tree: PlainTree, model: PlainModel, n_scores: int) -> list[tuple[i
 # -- trees ------------------------------------------------------------------------------------------------
 
 
-def _predictor(tree: Tree, plain: PlainTree, values: FloatArray, columns: _Columns) -> Any:
+def _predictor(tree: Tree, plain: PlainTree, values: FloatArray, columns: _ColumnCodes) -> Any:
     nodes = np.zeros(tree.n_nodes, _node_type())
     nodes["value"], nodes["count"], nodes["depth"] = values, np.rint(tree.count), tree.node_depth
     nodes["is_leaf"] = True
@@ -319,7 +337,7 @@ def _predictor(tree: Tree, plain: PlainTree, values: FloatArray, columns: _Colum
     return _predictor_of(nodes, bitsets)
 
 
-def _bitset(split: Split, columns: _Columns) -> NDArray[np.uint32]:
+def _bitset(split: PlainSplit, columns: _ColumnCodes) -> NDArray[np.uint32]:
     codes = columns.codes[split.feature.name]
     bits = np.zeros(_WORDS, np.uint32)
     for label in split.in_yes or ():
@@ -385,12 +403,12 @@ def _make_seen_values(feature: Feature, is_used: bool) -> Sequence[Any]:
     """Return the values of a column that scikit-learn must have seen."""
     labels = feature.categories
     if is_used and len(labels) > MOST_CATEGORIES:
-        raise _refused(
+        raise _make_boosting_error(
             f"column {feature.name!r} has {len(labels):,} categories, and it holds {MOST_CATEGORIES}",
             "Join rare categories",
         )
     if is_used and len({isinstance(label, str) for label in labels}) > 1:
-        raise _refused(
+        raise _make_boosting_error(
             f"the categories of column {feature.name!r} are text and numbers, which it cannot sort",
             "Turn all into text",
         )
@@ -416,22 +434,22 @@ def _name_columns(model: Any, schema: Schema) -> None:
         _encoder(model).feature_names_in_ = names[model.is_categorical_]
 
 
-def _columns(model: Any, schema: Schema) -> _Columns:
+def _columns(model: Any, schema: Schema) -> _ColumnCodes:
     has_categories = [bool(feature.categories) for feature in schema.columns]
     ordered = sorted(zip(has_categories, schema.columns, strict=True), key=lambda each: not each[0])
     place = {feature.name: number for number, (_, feature) in enumerate(ordered)}
     if not any(has_categories):
-        return _Columns(place, {})
+        return _ColumnCodes(place, {})
     seen = _encoder(model).categories_
     named = [feature.name for is_set, feature in ordered if is_set]
     codes = {
         name: {label: code for code, label in enumerate(labels.tolist())}
         for name, labels in zip(named, seen, strict=True)
     }
-    return _Columns(place, codes)
+    return _ColumnCodes(place, codes)
 
 
-def _refused(what: str, way_out: str) -> ExportError:
+def _make_boosting_error(what: str, way_out: str) -> ExportError:
     return ExportError(
         f"scikit-learn cannot hold the ensemble: {what}. {way_out} and fit again, or keep the ensemble as a "
         "file of holdfast: save(ensemble, 'ensemble.json')."

@@ -12,7 +12,7 @@ import numpy as np
 from holdfast.data.schema import Feature, Label
 from holdfast.errors import EngineError, ExportError
 from holdfast.exports.check import EnginePredictions, Rows, count_rows
-from holdfast.exports.plain_model import Leaf, PlainModel, PlainTree, Split, make_plain_model
+from holdfast.exports.plain_model import PlainLeaf, PlainModel, PlainSplit, PlainTree, make_plain_model
 from holdfast.tree.rules import format_class_names
 
 
@@ -27,27 +27,45 @@ def to_sql(
 ) -> str:
     """Export as a query that selects, for every row, the columns to keep and the prediction.
 
-    `keep` are the columns that come along, by default those that the model asks about. The prediction is
-    `prediction` and, of classes, `p(class)` for each of them. Missing is NULL, not NaN. "duckdb", "postgres"
-    and "sqlite" are written directly, any other dialect of SQL by sqlglot.
+    The columns of the prediction are `prediction` and, for classes, `p(class)` for each class. Missing values
+    are NULL, not NaN.
 
-    With `view` it is a script that creates a view of this name, which any query can select from. The view of
-    an ensemble rests on one for each tree and joins them by `key`, a column of the table that no two rows
-    share: no statement is longer than a tree, however many there are.
+    Parameters
+    ----------
+    model : Tree, Ensemble or fitted estimator
+    table : str
+        Name of the table with the rows.
+    keep : sequence of str, optional
+        Columns to select besides the prediction. Default: those that the model uses.
+    dialect : str
+        "duckdb", "postgres" and "sqlite" are written directly, any other dialect of SQL by sqlglot.
+    view : str, optional
+        Make a script that creates a view of this name. The view of an ensemble joins one view per tree, so
+        that no statement is longer than a tree.
+    key : str, optional
+        Column that identifies rows; the views of an ensemble are joined by it.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> from holdfast import Table, grow
+    >>> tree = grow(Table.from_arrays([[1.0], [2.0], [3.0]], ["no", "no", "yes"]))
+    >>> print(to_sql(tree, table="patients", keep=["id"]).splitlines()[4])
+        CASE WHEN ("x0" IS NULL OR "x0" <= 2.5e0)
     """
-    plain, kept, words = make_plain_model(model), _kept(model, keep), Dialect.of(dialect)
+    if isinstance(keep, str):
+        raise ExportError(f"keep={keep!r} is a text: it must be a list of columns, such as [{keep!r}].")
+    plain, words = make_plain_model(model), Dialect.of(dialect)
+    kept = tuple(feature.name for feature in plain.columns) if keep is None else tuple(keep)
     if view is None:
         if key is not None:
             raise ExportError(f"key={key!r} joins views: name the view that predicts, view='scored'.")
         return words.translate(Query(plain, table, kept, words).text())
     statements = Views(plain, table, kept, words, view, key).statements()
     return ";\n\n".join(words.translate(each).rstrip() for each in statements) + ";\n"
-
-
-def _kept(model: Any, keep: Sequence[str] | None) -> tuple[str, ...]:
-    if isinstance(keep, str):
-        raise ExportError(f"keep={keep!r} is a text: it is a list of columns, also of one.")
-    return tuple(feature.name for feature in make_plain_model(model).columns) if keep is None else tuple(keep)
 
 
 # -- running it -------------------------------------------------------------------------------------------
@@ -65,7 +83,7 @@ def check_runs_quickly(exported: str, *, dialect: str = "duckdb", **_: Any) -> N
         )
 
 
-def scored(
+def predict_rows(
     exported: str,
     plain: PlainModel,
     rows: Rows,
@@ -85,7 +103,7 @@ def scored(
     return EnginePredictions(values, [record[0] for record in records], engine)
 
 
-# -- One SQL query that is being written ---------------------------------------------------------------------
+# -- A query -------------------------------------------------------------------------------------------------
 
 LEVELS = 12  # of a tree in one expression
 TREES = 50  # in one sum
@@ -95,30 +113,30 @@ INDENT = "\n      "  # of what belongs to a column of a step
 
 @dataclass
 class Query:
-    """A query being written, step by step."""
+    """A query under construction, step by step."""
 
     model: PlainModel
     table: str
     keep: tuple[str, ...]
     dialect: Dialect
     steps: list[str] = field(default_factory=list)
-    taken: set[str] = field(default_factory=set)  # names, without their capital letters
+    used: set[str] = field(default_factory=set)  # names, in lower case
 
     def __post_init__(self) -> None:
         read = (feature.name for feature in self.model.columns)
         self.carried = tuple(dict.fromkeys((*self.keep, *read)))  # columns of every step
         self.source = quote_identifier(self.table)  # what the next step selects from
         self._check_names()
-        self.taken.update(name.casefold() for name in (self.table, *self.carried))
+        self.used.update(name.casefold() for name in (self.table, *self.carried))
 
     def text(self) -> str:
         """Return the whole query."""
-        leaves = self.walked()
+        leaves = self.walk_trees()
         if self.model.link is None:
-            return self.selected(self._said_by_leaf(leaves[0]))
-        return self.selected(self.linked(self._summed(leaves)))
+            return self.select(self._select_by_leaf(leaves[0]))
+        return self.select(self.apply_link(self._sum_scores(leaves)))
 
-    def selected(self, columns: Sequence[str]) -> str:
+    def select(self, columns: Sequence[str]) -> str:
         """Return the query so far, selecting the columns to keep and these."""
         body = ",\n  ".join([*map(quote_identifier, self.keep), *columns])
         steps = f"WITH {', '.join(self.steps)}\n" if self.steps else ""
@@ -130,27 +148,27 @@ class Query:
             other = seen.setdefault(name.casefold(), name)
             if other != name:
                 raise ExportError(
-                    f"the columns {other!r} and {name!r} are one to SQL, which does not tell capital letters "
-                    "apart: rename one of them and grow the model again."
+                    f"the columns {other!r} and {name!r} are equal to SQL, which ignores capital letters: "
+                    "rename one of them and grow the model again."
                 )
 
     # -- steps --------------------------------------------------------------------------------------------
 
-    def _free(self, name: str) -> str:
+    def _find_free(self, name: str) -> str:
         """Return the name, or the first unused of name_2, name_3, ..."""
         free = next(
             each
             for each in chain([name], (f"{name}_{n}" for n in count(2)))
-            if each.casefold() not in self.taken
+            if each.casefold() not in self.used
         )
-        self.taken.add(free.casefold())
+        self.used.add(free.casefold())
         return free
 
-    def step(self, name: str, before: Sequence[str], columns: Sequence[tuple[str, str]]) -> list[str]:
+    def add_step(self, name: str, before: Sequence[str], columns: Sequence[tuple[str, str]]) -> list[str]:
         """Add a table with the earlier columns and new ones; return the new names, quoted."""
         quoted = [quote_identifier(each) for each in self.carried]
         new = [f"{expression} AS {alias}" for alias, expression in columns]
-        step = quote_identifier(self._free(name))
+        step = quote_identifier(self._find_free(name))
         body = ",\n    ".join([*quoted, *before, *new])
         self.steps.append(
             f"{step} AS {self.dialect.materialized}(\n  SELECT\n    {body}\n  FROM {self.source}\n)"
@@ -158,29 +176,29 @@ class Query:
         self.source = step
         return [alias for alias, _ in columns]
 
-    def aliases(self, name: str, number: int) -> list[str]:
+    def make_aliases(self, name: str, number: int) -> list[str]:
         """Return n unused column names, quoted."""
         names = [name] if number == 1 else [f"{name}_{place}" for place in range(number)]
-        return [quote_identifier(self._free(each)) for each in names]
+        return [quote_identifier(self._find_free(each)) for each in names]
 
     # -- trees --------------------------------------------------------------------------------------------
 
-    def walked(self) -> list[str]:
+    def walk_trees(self) -> list[str]:
         """Add columns with the leaf number of each tree."""
         trees = self.model.trees
         open_nodes: list[list[int]] = [[0] for _ in trees]
         names: list[str] = []
         while any(open_nodes) or not names:
-            aliases = self.aliases("leaf", len(trees))
+            aliases = self.make_aliases("leaf", len(trees))
             columns = []
             for place, (alias, tree) in enumerate(zip(aliases, trees, strict=True)):
                 before = names[place] if names else None
                 text, open_nodes[place] = _walk(tree, open_nodes[place], before)
                 columns.append((alias, text))
-            names = self.step("walked", [], columns)
+            names = self.add_step("walked", [], columns)
         return names
 
-    def _said_by_leaf(self, leaf: str) -> list[str]:
+    def _select_by_leaf(self, leaf: str) -> list[str]:
         """Return the values of a single tree as result columns."""
         leaves, target = self.model.trees[0].leaves, self.model.target
         values = [
@@ -188,15 +206,15 @@ class Query:
             for place in range(len(next(iter(leaves.values())).values))
         ]
         if not target.is_classes:
-            return [f"{values[0]} AS {quote_identifier(self._free(PREDICTION))}"]
+            return [f"{values[0]} AS {quote_identifier(self._find_free(PREDICTION))}"]
         classes = self._class_literals()
         outcome = _by_leaf(leaf, {node: classes[each.outcome] for node, each in leaves.items()})
-        return self._classes(outcome, values)
+        return self._name_classes(outcome, values)
 
-    def _classes(self, outcome: str, values: Sequence[str]) -> list[str]:
+    def _name_classes(self, outcome: str, values: Sequence[str]) -> list[str]:
         names = [
-            self._free(PREDICTION),
-            *(self._free(f"p({n})") for n in format_class_names(self.model.target)),
+            self._find_free(PREDICTION),
+            *(self._find_free(f"p({n})") for n in format_class_names(self.model.target)),
         ]
         return [
             f"{column} AS {quote_identifier(name)}"
@@ -214,7 +232,7 @@ class Query:
 
     # -- scores and links ---------------------------------------------------------------------------------
 
-    def _summed(self, leaves: Sequence[str]) -> list[str]:
+    def _sum_scores(self, leaves: Sequence[str]) -> list[str]:
         scores = [format_number(each) for each in self.model.start]
         for begin in range(0, len(leaves), TREES):
             sums: list[list[str]] = [[each] for each in scores]
@@ -223,24 +241,28 @@ class Query:
             ):
                 for place, term in make_terms(leaf, tree):
                     sums[place].append(term)
-            aliases = self.aliases("score", len(scores))
+            aliases = self.make_aliases("score", len(scores))
             columns = [(alias, " + ".join(each)) for alias, each in zip(aliases, sums, strict=True)]
             left = list(leaves[begin + TREES :])
-            scores = self.step("summed", left, columns)
+            scores = self.add_step("summed", left, columns)
         return scores
 
-    def linked(self, scores: list[str]) -> list[str]:
+    def apply_link(self, scores: list[str]) -> list[str]:
         """Return the result columns."""
         values = getattr(self, f"_link_{self.model.link}")(scores)
         if not self.model.target.is_classes:
-            return [f"{values[0]} AS {quote_identifier(self._free(PREDICTION))}"]
-        values = self.step("linked", [], list(zip(self.aliases("value", len(values)), values, strict=True)))
-        (best,) = self.step("best", values, [(self.aliases("most", 1)[0], self.dialect.greatest(values))])
+            return [f"{values[0]} AS {quote_identifier(self._find_free(PREDICTION))}"]
+        values = self.add_step(
+            "linked", [], list(zip(self.make_aliases("value", len(values)), values, strict=True))
+        )
+        (best,) = self.add_step(
+            "best", values, [(self.make_aliases("most", 1)[0], self.dialect.greatest(values))]
+        )
         whens = [
             f"WHEN {value} = {best} THEN {label}"
             for value, label in zip(values, self._class_literals(), strict=True)
         ]
-        return self._classes(f"CASE {' '.join(whens)} END", values)
+        return self._name_classes(f"CASE {' '.join(whens)} END", values)
 
     def _link_mean(self, scores: list[str]) -> list[str]:
         return [f"{score} / {format_number(self.model.total_weight)}" for score in scores]
@@ -259,11 +281,13 @@ class Query:
         return self._link_logistic([f"(2e0 * {scores[0]})"])
 
     def _link_softmax(self, scores: list[str]) -> list[str]:
-        (top,) = self.step("top", scores, [(self.aliases("highest", 1)[0], self.dialect.greatest(scores))])
+        (top,) = self.add_step(
+            "top", scores, [(self.make_aliases("highest", 1)[0], self.dialect.greatest(scores))]
+        )
         powers = [f"EXP({score} - {top})" for score in scores]
-        aliases = self.aliases("power", len(powers))
-        powers = self.step("powers", [], list(zip(aliases, powers, strict=True)))
-        (total,) = self.step("total", powers, [(self.aliases("sum", 1)[0], " + ".join(powers))])
+        aliases = self.make_aliases("power", len(powers))
+        powers = self.add_step("powers", [], list(zip(aliases, powers, strict=True)))
+        (total,) = self.add_step("total", powers, [(self.make_aliases("sum", 1)[0], " + ".join(powers))])
         return [f"{power} / {total}" for power in powers]
 
 
@@ -284,7 +308,7 @@ def _walk(tree: PlainTree, begin: Sequence[int], before: str | None) -> tuple[st
 
 def _nested(tree: PlainTree, number: int, left: list[int], level: int = 0) -> str:
     node = tree.nodes[number]
-    if isinstance(node, Leaf):
+    if isinstance(node, PlainLeaf):
         return str(number)
     if level == LEVELS:
         left.append(number)
@@ -294,7 +318,7 @@ def _nested(tree: PlainTree, number: int, left: list[int], level: int = 0) -> st
     return f"CASE WHEN {_condition(node)}{line}THEN {yes}{line}ELSE {no} END"
 
 
-def _condition(split: Split) -> str:
+def _condition(split: PlainSplit) -> str:
     """Return a condition that is true or false for every row: missing values are explicit."""
     x = quote_identifier(split.feature.name)
     known = f"{x} IS NULL OR" if split.missing_yes else f"{x} IS NOT NULL AND"
@@ -306,21 +330,21 @@ def _condition(split: Split) -> str:
     if len({isinstance(label, str) for label in split.feature.categories}) > 1:
         raise ExportError(
             f"the categories of column {split.feature.name!r} are text and numbers, and a column of SQL "
-            "holds one of them: turn all into text, and grow the model again."
+            "has one type: turn all into text, and grow the model again."
         )
     if not labels:
         return "1 = 0" if is_yes else "1 = 1"
     return f"({known} {x} {'IN' if is_yes else 'NOT IN'} ({', '.join(map(format_literal, labels))}))"
 
 
-def _by_leaf(leaf: str, said: dict[int, str]) -> str:
-    if len(set(said.values())) == 1:
-        return next(iter(said.values()))
-    return f"CASE {leaf} {' '.join(f'WHEN {node} THEN {text}' for node, text in said.items())} END"
+def _by_leaf(leaf: str, texts: dict[int, str]) -> str:
+    if len(set(texts.values())) == 1:
+        return next(iter(texts.values()))
+    return f"CASE {leaf} {' '.join(f'WHEN {node} THEN {text}' for node, text in texts.items())} END"
 
 
 def make_terms(leaf: str, tree: PlainTree) -> Iterator[tuple[int, str]]:
-    """List what the tree adds, with the score that it adds to."""
+    """List the values that the tree adds, each with the index of its score."""
     leaves = tree.leaves
     for place in range(len(next(iter(leaves.values())).values)):
         yield (
@@ -329,7 +353,7 @@ def make_terms(leaf: str, tree: PlainTree) -> Iterator[tuple[int, str]]:
         )
 
 
-# -- Names, texts and numbers as SQL writes them, and what differs between its dialects ----------------------
+# -- Names, texts and numbers, and the differences between dialects ------------------------------------------
 
 MOST_ARGUMENTS = 50  # of one function: SQLite takes 100
 SHORT = 15  # significant digits that any reader of numbers takes for the same float
@@ -389,11 +413,11 @@ class Dialect:
 
     def greatest(self, columns: Sequence[str]) -> str:
         """Return the greatest of the columns."""
-        return _folded(self.most, columns)
+        return _nest_function(self.most, columns)
 
     def least(self, columns: Sequence[str]) -> str:
         """Return the least of the columns."""
-        return _folded(self.least_word, columns)
+        return _nest_function(self.least_word, columns)
 
     def translate(self, query: str) -> str:
         """Translate the query with sqlglot if the dialect is not one of ours."""
@@ -410,7 +434,7 @@ class Dialect:
             ) from error
 
 
-def _folded(function: str, columns: Sequence[str]) -> str:
+def _nest_function(function: str, columns: Sequence[str]) -> str:
     parts = list(columns)
     while len(parts) > 1:
         groups = [parts[i : i + MOST_ARGUMENTS] for i in range(0, len(parts), MOST_ARGUMENTS)]
@@ -439,7 +463,7 @@ BEFORE = quote_identifier("before")  # the sum of the trees before
 
 @dataclass
 class Views:
-    """CREATE VIEW statements being written."""
+    """The CREATE VIEW statements of a model."""
 
     model: PlainModel
     table: str
@@ -454,29 +478,29 @@ class Views:
             raise ExportError(f"view={self.view!r} is the name of the table: take another one.")
         keep = self.keep if self.key is None else tuple(dict.fromkeys((self.key, *self.keep)))
         if self.model.link is None:
-            yield self._created(self.view, Query(self.model, self.table, keep, self.dialect).text())
+            yield self._create_view(self.view, Query(self.model, self.table, keep, self.dialect).text())
             return
         if self.key is None:
             raise ExportError(
-                "the views of an ensemble are joined by a column that no two rows share: name it, key='id'."
+                "the views of an ensemble are joined by a column that identifies rows: name it, key='id'."
             )
-        yield from self._joined(self.key, keep)
+        yield from self._join(self.key, keep)
 
-    def _joined(self, key: str, keep: tuple[str, ...]) -> Iterator[str]:
+    def _join(self, key: str, keep: tuple[str, ...]) -> Iterator[str]:
         last = Query(replace(self.model, columns=()), self.table, keep, self.dialect)
         names = _Names(
             quote_identifier(key),
-            last.aliases("value", self.model.n_outputs),
-            last.aliases("score", self.model.n_outputs),
+            last.make_aliases("value", self.model.n_outputs),
+            last.make_aliases("score", self.model.n_outputs),
         )
         for place, tree in enumerate(self.model.trees):
-            yield self._created(self._tree_name(place), self._said(key, tree, names))
+            yield self._create_view(self._tree_name(place), self._select_tree(key, tree, names))
         n_sums = -(-len(self.model.trees) // JOINED)
         for place in range(n_sums):
-            yield self._created(self._sum_name(place), self._sum(place, names))
-        yield self._created(self.view, self._predicted(last, self._sum_name(n_sums - 1), names))
+            yield self._create_view(self._sum_name(place), self._select_sum(place, names))
+        yield self._create_view(self.view, self._select_prediction(last, self._sum_name(n_sums - 1), names))
 
-    def _created(self, name: str, query: str) -> str:
+    def _create_view(self, name: str, query: str) -> str:
         return f"CREATE VIEW {quote_identifier(name)} AS\n{query}"
 
     def _tree_name(self, place: int) -> str:
@@ -485,15 +509,15 @@ class Views:
     def _sum_name(self, place: int) -> str:
         return f"{self.view}_sum_{place}"
 
-    def _said(self, key: str, tree: PlainTree, names: _Names) -> str:
-        """Return the key of every row and what the tree adds to its scores."""
-        asked = {split.feature.name for split in tree.splits.values()}
-        columns = tuple(feature for feature in self.model.columns if feature.name in asked)
+    def _select_tree(self, key: str, tree: PlainTree, names: _Names) -> str:
+        """Select the key of every row and the values that the tree adds to its scores."""
+        used = {split.feature.name for split in tree.splits.values()}
+        columns = tuple(feature for feature in self.model.columns if feature.name in used)
         query = Query(replace(self.model, trees=(tree,), columns=columns), self.table, (key,), self.dialect)
-        (leaf,) = query.walked()
-        return query.selected([f"{term} AS {names.values[place]}" for place, term in make_terms(leaf, tree)])
+        (leaf,) = query.walk_trees()
+        return query.select([f"{term} AS {names.values[place]}" for place, term in make_terms(leaf, tree)])
 
-    def _sum(self, place: int, names: _Names) -> str:
+    def _select_sum(self, place: int, names: _Names) -> str:
         """Add some trees to the scores of the last sum, or to the start."""
         begin = place * JOINED
         trees = self.model.trees[begin : begin + JOINED]
@@ -515,12 +539,12 @@ class Views:
         joins = "".join(f"\n  JOIN {view} USING ({names.key})" for view in views[1:])
         return f"{before}SELECT\n  {body}\nFROM {views[0]}{joins}\n"
 
-    def _predicted(self, last: Query, sum_name: str, names: _Names) -> str:
+    def _select_prediction(self, last: Query, sum_name: str, names: _Names) -> str:
         """Return the columns to keep and the link of the last sum."""
         view = quote_identifier(sum_name)
         last.source = f"{last.source}\n  JOIN {view} USING ({names.key})"
-        scores = last.step("summed", [], [(score, f"{view}.{score}") for score in names.scores])
-        return last.selected(last.linked(scores))
+        scores = last.add_step("summed", [], [(score, f"{view}.{score}") for score in names.scores])
+        return last.select(last.apply_link(scores))
 
 
 @dataclass(frozen=True)
@@ -528,11 +552,11 @@ class _Names:
     """Columns of the views, quoted."""
 
     key: str
-    values: list[str]  # what a tree says, by the score that it adds to
+    values: list[str]  # values of a tree, by score
     scores: list[str]
 
 
-# -- The databases that an exported query is tried on --------------------------------------------------------
+# -- Databases -----------------------------------------------------------------------------------------------
 
 BATCH = 500  # rows of one INSERT
 Result = tuple[list[tuple[Any, ...]], str]
@@ -553,10 +577,14 @@ def run_query(
 
     With a view, the script creates it; the rows get numbers as their key.
     """
-    connection, engine = _connected(dialect)
+    connection, engine = _connect(dialect)
     rows = dict(rows)
     if key is not None:
-        _check_key(key, rows)
+        if key in rows:
+            raise ExportError(
+                f"key={key!r} is a column that the model uses, and rows at its edges share their values: "
+                "verify the views with another key."
+            )
         rows[key] = [*range(count_rows(rows))]
     _insert(connection, plain, rows, table=table, extra=extra, key=key)
     query = script
@@ -573,14 +601,6 @@ def run_query(
     return result, engine
 
 
-def _check_key(key: str, rows: Rows) -> None:
-    if key in rows:
-        raise ExportError(
-            f"key={key!r} is a column that the model asks about, and rows at its edges share their values: "
-            "verify the views with another key."
-        )
-
-
 def _insert(
     connection: Any, plain: PlainModel, rows: Rows, *, table: str, extra: Sequence[str], key: str | None
 ) -> None:
@@ -593,11 +613,15 @@ def _insert(
     missing = [None] * count_rows(rows)
     records = list(zip(*(rows.get(name, missing) for name in names), strict=True))
     for begin in range(0, len(records), BATCH):
-        batch = ", ".join(f"({', '.join(map(_cell, record))})" for record in records[begin : begin + BATCH])
+        cells = [
+            ["NULL" if value is None else format_literal(value) for value in record]
+            for record in records[begin : begin + BATCH]
+        ]
+        batch = ", ".join(f"({', '.join(record)})" for record in cells)
         connection.execute(f"INSERT INTO {quote_identifier(table)} VALUES {batch}")
 
 
-def _connected(dialect: str) -> tuple[Any, str]:
+def _connect(dialect: str) -> tuple[Any, str]:
     if dialect == "sqlite":
         import sqlite3
 
@@ -624,7 +648,3 @@ def _type(feature: Feature) -> str:
     if all(isinstance(label, bool) for label in feature.categories):
         return "BOOLEAN"
     return "VARCHAR" if isinstance(feature.categories[0], str) else "DOUBLE"
-
-
-def _cell(value: Any) -> str:
-    return "NULL" if value is None else format_literal(value)

@@ -60,7 +60,7 @@ def test_other_dialects_translate_every_view() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"view": "risk"}, "joined by a column that no two rows share: name it, key='id'"),
+        ({"view": "risk"}, "joined by a column that identifies rows: name it, key='id'"),
         ({"view": "Rows", "key": "id"}, "view='Rows' is the name of the table"),
         ({"key": "id"}, "key='id' joins views: name the view"),
     ],
@@ -71,5 +71,5 @@ def test_what_the_views_need_is_asked_for(options: dict[str, str], message: str)
 
 
 def test_views_with_a_key_that_the_model_asks_about_are_not_verified() -> None:
-    with pytest.raises(ExportError, match="key='dose' is a column that the model asks about"):
+    with pytest.raises(ExportError, match="key='dose' is a column that the model uses"):
         check_export(model("forest"), "sql", rows(), dialect="sqlite", view="risk", key="dose")

@@ -45,7 +45,7 @@ def test_a_tree_too_deep_for_indentation_is_refused(stump: Tree, monkeypatch: py
     from holdfast.exports import python
 
     monkeypatch.setattr(python, "DEEPEST", 0)
-    with pytest.raises(ExportError, match="tree 0 asks up to 1 questions"):
+    with pytest.raises(ExportError, match="tree 0 has 1 levels of splits"):
         to_python(stump)
 
 

@@ -167,7 +167,9 @@ def test_a_split_on_a_question_is_refused_by_name() -> None:
         in_set=np.array([False, True]),
     )
     check_tree(moved)
-    with pytest.raises(ExportError, match=r"node 0 asks the question 'a < b'. Add its answer.*save"):
+    with pytest.raises(
+        ExportError, match=r"node 0 splits on the custom feature 'a < b'. Add it as a column.*save"
+    ):
         to_sklearn(moved)
 
 

@@ -36,5 +36,5 @@ def test_too_many_categories_are_refused(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_a_model_without_a_question_is_refused() -> None:
-    with pytest.raises(ExportError, match="asks about no column"):
+    with pytest.raises(ExportError, match="has no split"):
         to_onnx(model("one leaf"))

@@ -1,16 +1,16 @@
 """The workbook: sheets, formulas that spreadsheets have room for, and texts that stay texts."""
 
 from io import BytesIO
+from pathlib import Path
+from typing import Any
 
-import numpy as np
 import pandas as pd
 import pytest
 from exported_models import SITE, model
 
 from holdfast import ExportError, Table, grow, to_excel
 from holdfast.exports import excel
-from holdfast.exports import excel as excel_engines
-from holdfast.exports import excel as excel_scores
+from holdfast.exports.excel import ScoreSheet
 from holdfast.exports.plain_model import make_plain_model
 
 openpyxl = pytest.importorskip("openpyxl", reason="openpyxl writes the workbook")
@@ -47,8 +47,6 @@ def test_a_category_that_looks_like_a_formula_stays_a_text() -> None:
 
 
 def test_a_model_too_wide_for_a_sheet_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    from holdfast.exports import excel
-
     monkeypatch.setattr(excel, "MOST_COLUMNS", 5)
     with pytest.raises(ExportError, match="columns to walk its trees, and a sheet of Excel has room for 5"):
         to_excel(model("tree"))
@@ -57,13 +55,13 @@ def test_a_model_too_wide_for_a_sheet_is_refused(monkeypatch: pytest.MonkeyPatch
 def test_more_formulas_than_a_program_computes_are_refused_with_the_rows_that_it_takes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(excel_scores, "MOST_FORMULAS", 100)
+    monkeypatch.setattr(excel, "MOST_FORMULAS", 100)
     with pytest.raises(
         ExportError, match=r"a row takes \d+ formulas to walk 3 trees, and 100 rows .* rows=\d"
     ):
         to_excel(model("forest"))
     assert to_excel(model("forest"), rows=1)
-    monkeypatch.setattr(excel_scores, "MOST_FORMULAS", 5)
+    monkeypatch.setattr(excel, "MOST_FORMULAS", 5)
     with pytest.raises(ExportError, match="take a model of fewer trees, or export the model to SQL"):
         to_excel(model("forest"), rows=1)
 
@@ -71,15 +69,20 @@ def test_more_formulas_than_a_program_computes_are_refused_with_the_rows_that_it
 def test_rows_beyond_one_sheet_are_computed_by_several(monkeypatch: pytest.MonkeyPatch) -> None:
     sizes = []
 
-    def computed(exported: bytes, plain: object, rows: dict[str, list[float]]) -> object:
-        sizes.append(len(rows["age"]))
-        return np.zeros((len(rows["age"]), 2)), ["no"] * len(rows["age"]), "a program"
+    def compute(path: Path) -> Any:
+        sheet = openpyxl.load_workbook(path)["Score"]
+        sizes.append(sheet.max_row - 1)
+        n_columns = ScoreSheet(plain).n_columns
+        for row in range(2, sheet.max_row + 1):
+            for column, value in ((n_columns - 2, 0.25), (n_columns - 1, 0.75), (n_columns, "no's")):
+                sheet.cell(row, column, value)
+        return sheet
 
-    monkeypatch.setattr(excel_engines, "_computed", computed)
-    monkeypatch.setattr(excel_scores.ScoreSheet, "most_rows", 4)
-    assert excel.scored(b"", make_plain_model(model("tree")), {"age": [1.0]}, rows=1).engine == "a program"
-    sizes.clear()
-    values, outcomes, engine = excel_engines.evaluate_workbook(
-        b"", make_plain_model(model("tree")), {"age": [1.0] * 10}
-    )
-    assert (sizes, len(values), len(outcomes), engine) == ([4, 4, 2], 10, 10, "a program")
+    plain = make_plain_model(model("tree"))
+    content = to_excel(model("tree"), rows=1)
+    monkeypatch.setattr(ScoreSheet, "most_rows", 4)
+    rows = {feature.name: [None] * 10 for feature in plain.columns}
+    found = excel.predict_rows(content, plain, rows, compute=compute, engine="a program", rows=1)
+    assert sizes == [4, 4, 2]
+    assert found.values.tolist() == [[0.25, 0.75]] * 10
+    assert (found.outcomes, found.engine) == (["no's"] * 10, "a program")

@@ -86,7 +86,7 @@ def test_a_name_that_sql_has_not_is_refused(name: str) -> None:
 
 
 def test_capital_letters_do_not_tell_columns_apart() -> None:
-    with pytest.raises(ExportError, match="'age' and 'AGE' are one to SQL"):
+    with pytest.raises(ExportError, match="'age' and 'AGE' are equal to SQL"):
         to_sql(model("regression tree"), keep=["age", "AGE"])
 
 

@@ -116,7 +116,7 @@ def test_a_file_that_nothing_can_run_is_written_with_a_warning(
     def absent(*_: object, **__: object) -> None:
         raise EngineError("install it.")
 
-    monkeypatch.setattr(python_format, "scored", absent)
+    monkeypatch.setattr(python_format, "predict_rows", absent)
     with pytest.warns(DataWarning, match=r"not verified: install it\."):
         export(model("tree"), "python", tmp_path / "model.py")
     assert (tmp_path / "model.py").is_file()
@@ -125,7 +125,7 @@ def test_a_file_that_nothing_can_run_is_written_with_a_warning(
 
 
 def test_a_drawing_has_nothing_to_verify() -> None:
-    with pytest.raises(ExportError, match="'dot' is to be read"):
+    with pytest.raises(ExportError, match="'dot' is a drawing"):
         check_export(model("tree"), "dot", rows())
 
 
@@ -134,7 +134,7 @@ def test_a_question_of_the_user_is_refused_by_name() -> None:
     asked = TreeClassifier(custom_features=["a * b > 60"], max_depth=1).fit(
         frame, frame["a"] * frame["b"] > 60
     )
-    with pytest.raises(ExportError, match=r"node 0 asks the question 'a \* b > 60'"):
+    with pytest.raises(ExportError, match=r"node 0 splits on the custom feature 'a \* b > 60'"):
         export(asked, "python")
 
 
