@@ -67,11 +67,11 @@ from holdfast.explain.edit_price import EditPrice as EditPrice
 from holdfast.explain.edit_price import price_of_edit as price_of_edit
 from holdfast.explain.row import RowExplanation as RowExplanation
 from holdfast.explain.row import explain_row as explain_row
+from holdfast.exports.check import ExportCheck as ExportCheck
 from holdfast.exports.check import check_export as check_export
 from holdfast.exports.diagrams import to_dot as to_dot
 from holdfast.exports.diagrams import to_mermaid as to_mermaid
 from holdfast.exports.excel import to_excel as to_excel
-from holdfast.exports.check import ExportCheck as ExportCheck
 from holdfast.exports.formats import export as export
 from holdfast.exports.json import to_json as to_json
 from holdfast.exports.onnx import to_onnx as to_onnx
