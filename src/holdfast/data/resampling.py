@@ -1,4 +1,4 @@
-"""Samples of the rows, with or without replacement, as repetitions of rows."""
+"""Bootstrap samples and subsamples of the rows, drawn by row keys."""
 
 import math
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ from holdfast.data.row_keys import (
 )
 from holdfast.data.table import Table
 
-MOST_DRAWS = 16  # for each row; of more repetitions the counts are drawn, not the repetitions
+MOST_DRAWS = 16  # per row; with more copies their counts are drawn at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,11 +43,11 @@ class Units:
 
 
 class Draws(NamedTuple):
-    """A sample with replacement; a row of the table may stand for several."""
+    """A bootstrap sample; a row of the table may stand for several."""
 
-    counts: IntArray  # how often it is drawn, with all that it stands for
-    rows: IntArray  # how many of those that it stands for are drawn
-    squares: LongArray  # how often each of these is drawn, squared and added up
+    counts: IntArray  # how often each row is drawn, copies included
+    rows: IntArray  # how many of its copies are drawn
+    squares: LongArray  # sum of squares of how often each copy is drawn
 
 
 def draw_counts(
@@ -60,10 +60,10 @@ def draw_counts(
 ) -> IntArray:
     """Draw how often each row is in a bootstrap sample; once on average by default.
 
-    With replacement it is a Poisson bootstrap: each row is drawn on its own, as its key and the stream say,
-    and `n_draws` is the mean size of the sample. Without, those `n_draws` rows are drawn whose random numbers
-    are the lowest. A row that stands for several is drawn as often; one that stands for none is never drawn.
-    Groups are drawn whole, and `n_draws` counts them.
+    With replacement it is a Poisson bootstrap: each row is drawn independently, by its key and the stream,
+    and `n_draws` is the mean sample size. Without replacement, the `n_draws` rows with the lowest random
+    numbers are drawn. A row counts as often as `repeats` says. Groups are drawn whole, and `n_draws` counts
+    groups.
 
     >>> draw_counts(np.ones(5, np.int32), Units(np.arange(5, dtype=np.uint64)), (0, 0))
     array([1, 1, 2, 0, 1], dtype=int32)
@@ -79,31 +79,31 @@ def draw_sample(
     n_draws: int | None = None,
     replacement: bool = True,
 ) -> Draws:
-    """Draw a bootstrap sample: which of the copies behind each row are drawn how often."""
+    """Draw a bootstrap sample as in `draw_counts`, with the copies of each row drawn separately."""
     counted = np.flatnonzero(repeats)
-    if len(counted) < len(repeats):  # rows that stand for none take no part in the draws
-        there = Units(units.keys[counted], units.are_groups)
-        own = draw_sample(repeats[counted], there, stream, n_draws=n_draws, replacement=replacement)
+    if len(counted) < len(repeats):  # rows that count 0 times take no part
+        present = Units(units.keys[counted], units.are_groups)
+        own = draw_sample(repeats[counted], present, stream, n_draws=n_draws, replacement=replacement)
         return Draws(*(_spread(part, counted, len(repeats)) for part in own))
     keys = units.keys
     if units.are_groups:
-        return _draws_of(_times_drawn(units, stream, n_draws, replacement), repeats)
+        return _draw_together(_draw_times(units, stream, n_draws, replacement), repeats)
     n_rows, n_all = len(repeats), int(repeats.sum(dtype=np.int64))
     if not replacement and n_draws in (None, n_all):
-        return _draws_of(np.ones(n_rows, np.int32), repeats)
+        return _draw_together(np.ones(n_rows, np.int32), repeats)
     if n_all == n_rows:  # each row stands for itself
-        times = _times_drawn(units, stream, n_draws, replacement)
+        times = _draw_times(units, stream, n_draws, replacement)
         return Draws(times, (times > 0).astype(np.int32), np.square(times, dtype=np.int64))
     if n_all > MOST_DRAWS * n_rows:
         rate = (n_all if n_draws is None else n_draws) / n_all
-        counts = _of_many(repeats, keys, stream, rate, replacement)
-        # What is expected where so many draws fall on so many rows.
+        counts = _draw_many(repeats, keys, stream, rate, replacement)
+        # Expected sum of squares, given the counts.
         squares = counts + counts.astype(np.int64) * (counts - 1) // repeats
         return Draws(counts, np.minimum(counts, repeats), squares)
     row = np.repeat(np.arange(n_rows), repeats)
     copy = np.arange(n_all) - (np.cumsum(repeats) - repeats)[row]
     copies = Units(keys[row] + copy.astype(np.uint64) * STEP)
-    times = _times_drawn(copies, stream, n_draws, replacement)
+    times = _draw_times(copies, stream, n_draws, replacement)
     summed = [np.bincount(row, part, minlength=n_rows) for part in (times, times > 0, times * times)]
     return Draws(summed[0].astype(np.int32), summed[1].astype(np.int32), summed[2].astype(np.int64))
 
@@ -136,8 +136,8 @@ def draw_all_counts(repeats: IntArray, units: Units, streams: Sequence[Stream]) 
     return [draws.counts for draws in draw_samples(repeats, units, streams)]
 
 
-def _draws_of(times: IntArray, repeats: IntArray) -> Draws:
-    """Draw copies of a row together."""
+def _draw_together(times: IntArray, repeats: IntArray) -> Draws:
+    """Return the sample in which all copies of a row are drawn equally often."""
     counts, rows = (repeats * part for part in (times, times > 0))
     return Draws(counts.astype(np.int32), rows.astype(np.int32), counts.astype(np.int64) * times)
 
@@ -157,7 +157,7 @@ def count_groups(repeats: IntArray, groups: LongArray) -> int:
     return len(np.unique(groups[repeats > 0]))
 
 
-def _times_drawn(units: Units, stream: Stream, n_draws: int | None, replacement: bool) -> IntArray:
+def _draw_times(units: Units, stream: Stream, n_draws: int | None, replacement: bool) -> IntArray:
     if n_draws is None:
         return draw_poisson_counts(units.keys, stream) if replacement else np.ones(len(units.keys), np.int32)
     if replacement:
@@ -165,12 +165,12 @@ def _times_drawn(units: Units, stream: Stream, n_draws: int | None, replacement:
     return select_lowest(units.keys, stream, n_draws).astype(np.int32)
 
 
-def _of_many(repeats: IntArray, keys: KeyArray, stream: Stream, rate: float, replacement: bool) -> IntArray:
+def _draw_many(repeats: IntArray, keys: KeyArray, stream: Stream, rate: float, replacement: bool) -> IntArray:
     """Draw counts of rows with many copies, all copies at once."""
     from scipy.special import bdtr, bdtrik, pdtr, pdtrik
 
     drawn = draw_uniforms(keys, stream)
-    # The least count whose chance, together with that of all lower ones, reaches the random number.
+    # Inverse of the distribution function: the least count whose cumulative probability reaches the number.
     if replacement:
         counts = np.ceil(pdtrik(drawn, repeats * rate))
         is_less = pdtr(np.maximum(counts - 1, 0), repeats * rate) >= drawn
@@ -183,16 +183,16 @@ def _of_many(repeats: IntArray, keys: KeyArray, stream: Stream, rate: float, rep
     return counts
 
 
-# -- Some of the rows of a large table, drawn without a number for each of them in memory --------------------
+# -- Subsamples of large tables, without a random number per row in memory ---
 
-_BLOCK = 2**18  # rows looked at together
+_BLOCK = 2**18  # rows at a time
 
 
 def draw_subsample(keys: KeyArray, stream: Stream, n_rows: int) -> LongArray:
-    """Draw row numbers without replacement, in order: those with the lowest random numbers.
+    """Draw sorted row numbers without replacement: the rows with the lowest random numbers.
 
-    Keys are those of rows, each its own: what is drawn depends neither on the order of the rows nor, but for
-    some at the border, on what other rows there are.
+    With distinct keys, the sample does not depend on the order of the rows, and hardly on what other rows
+    there are.
 
     >>> draw_subsample(np.arange(10, dtype=np.uint64), (0, 1), 3)
     array([1, 7, 9])
@@ -203,19 +203,19 @@ def draw_subsample(keys: KeyArray, stream: Stream, n_rows: int) -> LongArray:
     margin = 8.0 * math.sqrt(n_rows) + 8.0
     while True:
         share = min((n_rows + margin) / n_all, 1.0)
-        rows, bits = _below(keys, stream, share)
+        rows, bits = _select_below(keys, stream, share)
         if len(rows) >= n_rows:
             return np.sort(rows[np.argsort(bits, kind="stable")[:n_rows]])
         margin *= 4.0
 
 
-def _below(keys: KeyArray, stream: Stream, share: float) -> tuple[LongArray, KeyArray]:
-    """Return the rows whose random number is among the lowest, with these numbers."""
+def _select_below(keys: KeyArray, stream: Stream, share: float) -> tuple[LongArray, KeyArray]:
+    """Return the rows whose random number is below this share of the range, with the numbers."""
     most = np.uint64(min(int(share * 2.0**64), 2**64 - 1))
-    rows, found = [], []
+    rows, numbers = [], []
     for start in range(0, len(keys), _BLOCK):
         bits = draw_bits(keys[start : start + _BLOCK], stream)
         below = np.flatnonzero(bits <= most)
         rows.append(below + start)
-        found.append(bits[below])
-    return np.concatenate(rows), np.concatenate(found)
+        numbers.append(bits[below])
+    return np.concatenate(rows), np.concatenate(numbers)

@@ -1,9 +1,8 @@
-"""Chance keyed by the row: what is drawn for a row follows from the row itself, and from the seed.
+"""Random draws keyed by row: what is drawn for a row depends on its values and the seed only.
 
-The key of a row is a hash of what it says: its columns in the order of their names, and the digits of a
-number to predict. Rows that stay keep what was drawn for them when others come or go, and neither the order
-of the rows, nor that of the columns, nor the names of the classes matter. Rows with one key are drawn
-together: those of a group have the key of its label.
+The key of a row is a hash of its columns, in the order of their names, and of the digits of a numeric target.
+Draws for a row stay the same when other rows are added or removed, and do not depend on the order of rows or
+columns or on the names of the classes. Rows of a group share the key of its label and are drawn together.
 """
 
 import math
@@ -21,17 +20,17 @@ from holdfast.data.table import Table
 from holdfast.data.target import are_repetitions
 
 STEP = np.uint64(0x9E3779B97F4A7C15)  # between the keys of one copy of a row and the next
-CLASS_STEP = np.uint64(0xD1342543DE82EF95)  # between those of rows that differ in nothing but their class
+CLASS_STEP = np.uint64(0xD1342543DE82EF95)  # between the keys of rows that differ in their class only
 _FACTORS = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)  # of splitmix64
 _MISSING = np.uint64(0x7FF8000000000000)  # one NaN for all
 _ALL_BITS = 2**64 - 1
-MOST_SKETCHED = 1024  # hashes of rows, that a model remembers
-LEADING_BITS = 12  # of a random number: so many beginnings are a table that fits in the cache
-_BLOCK = 2**13  # rows hashed at a time, which stay in the processor's cache
+MOST_SKETCHED = 1024  # row hashes that a model stores
+LEADING_BITS = 12  # of a random number: a lookup table of 2**12 entries fits in the cache
+_BLOCK = 2**13  # rows hashed at a time, within the processor's cache
 
 
 def mix_bits(values: KeyArray) -> KeyArray:
-    """Each number as another one, one to one, every bit of which depends on all: the end of splitmix64.
+    """Scramble the bits of each number, one to one: the finalizer of splitmix64.
 
     >>> mix_bits(np.arange(3, dtype=np.uint64))
     array([                   0,  6238072747940578789, 15839785061582574730],
@@ -49,11 +48,11 @@ def mix_bits(values: KeyArray) -> KeyArray:
 
 
 def row_keys(table: Table) -> KeyArray:
-    """The key of every row, a number of its own.
+    """Return a distinct key for every row.
 
-    Of rows that say the same, the first has their hash, and each copy more is a step further on; a row of the
-    weight 2 takes two steps, as two rows do. Which of them comes first goes by the weight, then by the place.
-    Rows that differ in their class alone have copies of their own, those of the most frequent class first.
+    The first of equal rows has their hash, and each further copy adds a step; a row of weight 2 takes two
+    steps, as two rows do. Equal rows are ordered by weight, then by position. Rows that differ in their class
+    only are numbered class by class, the most frequent class first.
 
     >>> table = Table.from_arrays([[1.0], [2.0], [1.0]], ["no", "yes", "no"])
     >>> keys, others = row_keys(table), row_keys(table.subset(np.array([1, 2])))
@@ -79,7 +78,7 @@ def row_keys(table: Table) -> KeyArray:
 
 
 def _shared(hashes: KeyArray) -> LongArray:
-    """The rows that have their hash in common with others."""
+    """Find the rows that share their hash with others."""
     in_order = np.sort(hashes)
     repeated = in_order[1:][in_order[1:] == in_order[:-1]]
     if len(repeated) == 0:
@@ -89,19 +88,19 @@ def _shared(hashes: KeyArray) -> LongArray:
 
 
 def _since(counts: LongArray, is_start: BoolArray) -> KeyArray:
-    """What was counted since the last start."""
+    """Return the counts since the last start."""
     return np.asarray(counts - counts[is_start][np.cumsum(is_start) - 1], np.uint64)
 
 
 def unit_keys(table: Table, groups: LongArray | None) -> KeyArray:
-    """The key of every row's group or, without groups, of the row itself."""
+    """Return the key of every row's group or, without groups, of the row itself."""
     return row_keys(table) if groups is None else np.asarray(groups, np.int64).view(np.uint64)
 
 
 def group_copies(table: Table, copies: LongArray | None) -> LongArray | None:
-    """Copies of a row as a group, whose number is the key of the first; None if no row is a copy.
+    """Return the groups made of the copies of a row, by the key of the first; None if no row is a copy.
 
-    `copies` are numbers from 0 that copies share, none left out, of rows in a fixed order.
+    `copies` are consecutive numbers from 0, equal for copies, of rows in the fixed order.
     """
     if copies is None:
         return None
@@ -112,9 +111,9 @@ def group_copies(table: Table, copies: LongArray | None) -> LongArray | None:
 
 
 def label_keys(labels: Sequence[Label]) -> KeyArray:
-    """The key of every label, of a group or a category, whatever other labels there are.
+    """Return the key of every label of a group or a category, independent of the other labels.
 
-    An integer is its own key; of anything else the text is hashed.
+    An integer is its own key; other labels are hashed as text.
 
     >>> bool(label_keys(["ann", "bob"])[1] == label_keys(["bob"])[0])
     True
@@ -132,17 +131,16 @@ def _label_hash(label: Label) -> int:
 
 
 def row_hashes(table: Table) -> KeyArray:
-    """A hash of what every row says, the same for equal rows; or the identity that the table was given.
+    """Return a hash of the values of every row, equal for equal rows; or the identity of the table.
 
-    Numbers count by their value, categories by their text. Questions follow from the columns. Of the target a
-    number counts, but for the power of two that it is scaled by; classes are left out, since their names
-    should decide nothing.
+    Numbers are hashed by value, categories by text; custom features follow from the columns. The mantissa of
+    a numeric target is included; classes are not, since their names must not affect results.
     """
     if table.identity is not None:
         return table.identity
     features = table.schema.features
-    asked = [place for place in table.schema.name_order if features[place].kind != "question"]
-    cells = [(table.columns[place], make_codebook(features[place].categories)) for place in asked]
+    places = [place for place in table.schema.name_order if features[place].kind != "question"]
+    cells = [(table.columns[place], make_codebook(features[place].categories)) for place in places]
     if not table.schema.target.is_classes:
         cells.append((np.frexp(table.target)[0], None))
     hashes = np.zeros(table.n_rows, np.uint64)
@@ -155,12 +153,12 @@ def row_hashes(table: Table) -> KeyArray:
 
 
 def make_codebook(labels: Sequence[Label]) -> KeyArray | None:
-    """The hashes of the categories, and that of a missing one last; None for numbers."""
+    """Return the hashes of the categories, and last that of a missing value; None for numbers."""
     return np.append(label_keys(labels), _MISSING) if labels else None
 
 
 def cell_bits(values: FloatArray, codebook: KeyArray | None) -> KeyArray:
-    """The values of a column as 64 bits each: of numbers their own, of categories those of the codebook."""
+    """Return 64 bits per value: those of a number, or those of the category in the codebook."""
     missing = np.isnan(values)
     if codebook is not None:
         return codebook[np.where(missing, -1.0, values).astype(np.int64)]
@@ -175,16 +173,16 @@ def _repeats(weight: FloatArray | None, n_rows: int) -> LongArray:
     return (weight if are_repetitions(weight) else weight > 0).astype(np.int64)
 
 
-# -- what is drawn -------------------------------------------------------------------------------------------
+# -- draws ---------------------------------------------------------------------------------------------------
 
 
 def draw_bits(keys: KeyArray, stream: Stream) -> KeyArray:
-    """A random number of 64 bits for every key, another one in every stream; of other keys, another one."""
+    """Draw a random number of 64 bits for every key and stream."""
     return mix_bits(keys ^ np.uint64(stream_key(*stream)))
 
 
 def draw_uniforms(keys: KeyArray, stream: Stream) -> FloatArray:
-    """A random number from 0 to 1, 1 excluded, for every key, another one in every stream.
+    """Draw a random number in [0, 1) for every key and stream.
 
     >>> draw_uniforms(np.array([7, 8, 7], np.uint64), (0, 1)).round(3)
     array([0.263, 0.695, 0.263])
@@ -193,15 +191,14 @@ def draw_uniforms(keys: KeyArray, stream: Stream) -> FloatArray:
 
 
 def to_uniforms(bits: KeyArray) -> FloatArray:
-    """Random bits as numbers from 0 to 1, 1 excluded."""
+    """Convert random bits to numbers in [0, 1)."""
     return (bits >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
 
 def draw_poisson_counts(keys: KeyArray, stream: Stream, rate: float = 1.0) -> IntArray:
-    """How often each row is drawn if all are drawn apart from each other, `rate` times on average.
+    """Draw how often each row is in a Poisson bootstrap sample, `rate` times on average.
 
-    That is a bootstrap sample whose size is left to chance. Where none would be drawn, the rows with the
-    greatest random number are, once.
+    If no row were drawn, the rows with the greatest random number are, once.
 
     >>> draw_poisson_counts(np.arange(8, dtype=np.uint64), (0, 1))
     array([1, 0, 0, 2, 3, 1, 1, 0], dtype=int32)
@@ -211,14 +208,14 @@ def draw_poisson_counts(keys: KeyArray, stream: Stream, rate: float = 1.0) -> In
 
 
 def draw_poisson_samples(keys: KeyArray, streams: Sequence[Stream], rate: float = 1.0) -> IntArray:
-    """The counts of `draw_poisson_counts` in every stream, one row for each.
+    """Draw the counts of `draw_poisson_counts` for every stream, one line each.
 
     >>> draw_poisson_samples(np.arange(8, dtype=np.uint64), [(0, 1), (0, 2)])
     array([[1, 0, 0, 2, 3, 1, 1, 0],
            [0, 1, 1, 0, 2, 0, 0, 1]], dtype=int32)
     """
     bits = mix_bits(keys ^ stream_keys(streams)[:, None])
-    counts = _poisson_of(bits.ravel(), rate).reshape(bits.shape)
+    counts = _to_poisson(bits.ravel(), rate).reshape(bits.shape)
     for own, own_bits in zip(counts, bits, strict=True):
         if not own.any():
             drawn = to_uniforms(own_bits)
@@ -226,18 +223,18 @@ def draw_poisson_samples(keys: KeyArray, streams: Sequence[Stream], rate: float 
     return counts
 
 
-def _poisson_of(bits: KeyArray, rate: float) -> IntArray:
-    """The counts that random bits stand for; the leading ones almost always tell, which is soon looked up."""
+def _to_poisson(bits: KeyArray, rate: float) -> IntArray:
+    """Convert random bits to counts; the leading bits almost always decide, by a lookup table."""
     leading = (bits >> np.uint64(64 - LEADING_BITS)).view(np.int64)
     counts: IntArray = _poisson_by_leading_bits(rate).take(leading)
-    untold = np.flatnonzero(counts < 0)
-    counts[untold] = np.searchsorted(_poisson_cdf(rate), to_uniforms(bits[untold]), side="right")
+    undecided = np.flatnonzero(counts < 0)
+    counts[undecided] = np.searchsorted(_poisson_cdf(rate), to_uniforms(bits[undecided]), side="right")
     return counts
 
 
 @lru_cache(64)
 def _poisson_by_leading_bits(rate: float) -> IntArray:
-    """The count for all random numbers that begin with the same bits; -1 where they have several."""
+    """Return the count of all random numbers with these leading bits; -1 if it differs among them."""
     n_beginnings = 2**LEADING_BITS
     lowest = np.arange(n_beginnings) / n_beginnings
     highest = lowest + (1 / n_beginnings - 2.0**-53)
@@ -247,7 +244,7 @@ def _poisson_by_leading_bits(rate: float) -> IntArray:
 
 @lru_cache(64)
 def _poisson_cdf(rate: float) -> FloatArray:
-    """The chances of at most 0, 1, 2, ... draws, as far as a random number can tell them from 1."""
+    """Return the probabilities of at most 0, 1, 2, ... draws, until they equal 1 in 53 bits."""
     chance, total = math.exp(-rate), 0.0
     chances: list[float] = []
     while (total := total + chance) < 1.0 - 2.0**-53 and len(chances) < rate + 40 * math.sqrt(rate + 1):
@@ -257,9 +254,9 @@ def _poisson_cdf(rate: float) -> FloatArray:
 
 
 def select_lowest(keys: KeyArray, stream: Stream, n_units: int) -> BoolArray:
-    """True for so many rows, or groups of rows with one key: those with the lowest random numbers.
+    """Flag the `n_units` rows, or groups of rows with equal keys, with the lowest random numbers.
 
-    When other rows come or go, only rows at the border change sides.
+    When other rows are added or removed, only rows near the threshold change.
 
     >>> select_lowest(np.arange(6, dtype=np.uint64), (0, 1), 2)
     array([False,  True,  True, False, False, False])
@@ -273,9 +270,9 @@ def select_lowest(keys: KeyArray, stream: Stream, n_units: int) -> BoolArray:
 
 
 def permute_rows(keys: KeyArray, stream: Stream) -> LongArray:
-    """For every row the row whose place it takes: the one before it in the order of their random numbers.
+    """Draw a permutation: each row is replaced by the one before it in the order of their random numbers.
 
-    The first takes that of the last. When other rows come or go, only their neighbours in this order change.
+    When other rows are added or removed, only their neighbours in this order change.
 
     >>> permute_rows(np.arange(4, dtype=np.uint64), (0, 1))
     array([2, 3, 1, 0])
@@ -287,9 +284,9 @@ def permute_rows(keys: KeyArray, stream: Stream) -> LongArray:
 
 
 def unique_hashes(table: Table) -> KeyArray:
-    """Hashes of the rows, target included, that no other row equals; none if most rows have an equal.
+    """Return the hashes, target included, of rows that no other row equals; none if most rows have an equal.
 
-    Where rows are often alike, as in a table of few categories, an equal row need not be the same one.
+    In a table of few categories, equal rows need not be the same observation.
     """
     found, counts = np.unique(labelled_hashes(table), return_counts=True)
     alone = found[counts == 1]
@@ -297,7 +294,7 @@ def unique_hashes(table: Table) -> KeyArray:
 
 
 def labelled_hashes(table: Table) -> KeyArray:
-    """A hash of what every row says, target included: the same for equal rows, whatever their order."""
+    """Return a hash of the values and the target of every row, equal for equal rows."""
     hashes = row_hashes(table)
     if table.schema.target.is_classes:
         hashes = mix_bits(hashes + label_keys(table.schema.target.classes)[table.target])
@@ -305,15 +302,15 @@ def labelled_hashes(table: Table) -> KeyArray:
 
 
 def make_sketch(hashes: KeyArray) -> KeyArray:
-    """The least of the hashes: as good as drawn at random, and the same ones whatever else is there.
+    """Return the smallest hashes, a random sample of constant size (a bottom-k sketch).
 
-    They tell which fraction of rows is given again, and take the same room for any number of rows.
+    They estimate which fraction of other rows is among these.
     """
     return np.unique(hashes)[:MOST_SKETCHED]
 
 
 def estimate_sketch_share(hashes: KeyArray, sketch: KeyArray) -> float | None:
-    """The fraction of the hashes that are among those that a sketch was made of, about; None if none tells.
+    """Estimate the fraction of the hashes that are among those of a sketch; None if it cannot be estimated.
 
     >>> sketch = make_sketch(np.arange(0, 10000, 2, dtype=np.uint64))
     >>> estimate_sketch_share(np.arange(1000, dtype=np.uint64), sketch)
