@@ -248,7 +248,7 @@ def test_every_model_can_be_built_fitted_and_measured(name: str, ending: str) ->
         (["--output", "c.xlsx"], "c.xlsx"),
         (["--output", "c.jsn"], "in .parquet, .pq for Parquet; in .json for JSON; in .html for a page."),
         (["-o", "c"], "it must end in .csv, .tsv, .txt, or one of these and .gz, for CSV"),
-        (["--output", "c.jsn"], "The name 'c.jsn' does not say what the file is"),
+        (["--output", "c.jsn"], "The name 'c.jsn' has no known ending"),
     ],
 )
 def test_what_cannot_be_done_is_one_line(options: list[str], message: str, patients: Path) -> None:

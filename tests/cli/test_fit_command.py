@@ -9,8 +9,8 @@ from command_line import fit, holdfast, refusal, write_patients
 from holdfast import open_run
 from holdfast._choices import SELECTION_RULES
 from holdfast.cli.endings import one_line
-from holdfast.data.read import read_file
 from holdfast.io.model_file import load_model, load_trees, model_to_json
+from reference.reading import read_file
 
 PLAIN = ("--drop", "year", "--drop", "patient", "--drop", "weight")
 

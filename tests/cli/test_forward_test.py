@@ -12,10 +12,10 @@ from command_line import fit as fit_outcome
 from command_line import holdfast, refusal
 from sklearn.metrics import roc_auc_score
 
-from holdfast.data.read import read_file
 from holdfast.io.model_file import load_model
 from holdfast.runs.dataset import choose_test_rows, read_rows
 from holdfast.runs.settings import DataSettings
+from reference.reading import read_file
 
 YEARS = (2016, 2017, 2018, 2019)
 

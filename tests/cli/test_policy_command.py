@@ -8,8 +8,8 @@ from click.testing import Result
 from command_line import holdfast, refusal, write_patients
 
 from holdfast import ChangePolicy, ForestClassifier, Table, Tree, TreeClassifier, save
-from holdfast.data.read import read_file
 from holdfast.io.model_file import load_model
+from reference.reading import read_file
 
 DROP = ("year", "patient", "weight")
 

@@ -9,8 +9,8 @@ from command_line import fit, holdfast, refusal, write_patients
 
 from holdfast import BaggingClassifier, ForestClassifier, GrowthRules, Table, grow, save
 from holdfast.data.frame import Frame
-from holdfast.data.read import read_file
 from holdfast.io.model_file import load_model
+from reference.reading import read_file
 
 PLAIN = ("--drop", "year", "--drop", "patient", "--drop", "weight")
 

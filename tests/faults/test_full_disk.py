@@ -14,10 +14,10 @@ from small_run import PLAIN, fit, holdfast, write_patients
 
 import holdfast as package
 from holdfast._files import replace_file
-from holdfast.data.read import read_file
 from holdfast.data.write import write_file
 from holdfast.errors import DataError, ModelFileError
 from holdfast.io.model_file import load, load_trees, save
+from reference.reading import read_file
 from reference.small_disks import small_disk_at
 
 FEW = ("--n-estimators", "2")

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from holdfast import StableTreeClassifier
-from holdfast.data.read import read_file
+from reference.reading import read_file
 
 FEW: dict[str, Any] = {"teacher": "linear", "max_leaf_nodes": 4, "n_estimators": 10, "max_depth": 3}
 

@@ -1,4 +1,4 @@
-"""Dates as numbers: days since a fixed day, or year, month and weekday."""
+"""Dates as numbers: days since 2000-01-01, or year, month and weekday."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -32,7 +32,7 @@ class DateColumn:
 
     name: str
     form: Form = "days"
-    order: Order | None = None  # of day and month where the year comes last; None: as the cells tell
+    order: Order | None = None  # of day and month if the year comes last; None: guessed from the cells
 
     @property
     def derived(self) -> tuple[str, ...]:
@@ -107,7 +107,7 @@ def parse_moment(value: Any, order: Order = "dmy") -> datetime | None:
     else:
         return None
     try:
-        return _at(datetime(int(year), int(month), int(day)), clock)
+        return _add_time(datetime(int(year), int(month), int(day)), clock)
     except (ValueError, OverflowError):  # the 31st of February, or 25 o'clock
         return None
 
@@ -145,20 +145,20 @@ def ambiguity_error(column: DateColumn, cell: str, where: str) -> DataError:
     stem = column.name if column.form == "days" else f"{column.name}:{column.form}"
     ways = " or ".join(f"date={f'{stem}:{order}'!r}" for order in ORDERS)
     return DataError(
-        f"column {column.name!r} has dates such as {cell!r} ({where}), and no cell tells the day from the "
-        f"month: use {ways}."
+        f"column {column.name!r} has dates such as {cell!r} ({where}), and no cell shows which is the day "
+        f"and which the month: use {ways}."
     )
 
 
 def no_date_error(column: DateColumn, cell: str, where: str) -> DataError:
     """Make the error that names a cell that is not a date."""
     return DataError(
-        f"column {column.name!r} is to be read as dates, and {cell!r} ({where}) is not one: write it as "
-        "2011-01-31 or 31.01.2011, or let coerce=True read such cells as missing."
+        f"column {column.name!r} is read as dates, but {cell!r} ({where}) is not one: write it as "
+        "2011-01-31 or 31.01.2011, or read such cells as missing with coerce=True."
     )
 
 
-def _at(day: datetime, clock: Sequence[str | None]) -> datetime:
+def _add_time(day: datetime, clock: Sequence[str | None]) -> datetime:
     hour, minute, second, fraction, zone = clock
     if hour is None or minute is None:
         return day

@@ -1,4 +1,4 @@
-"""Parquet files, through whichever library for them is installed."""
+"""Read and write Parquet files with pyarrow, polars or pandas."""
 
 import json
 import os
@@ -23,8 +23,7 @@ from holdfast.data.frame import Frame, make_frame
 from holdfast.data.read_options import PARQUET_ENDINGS, Problem, ReadingOptions, UnreadableColumn, is_parquet
 from holdfast.errors import DataError, DataWarning
 
-# In the order in which they are tried. pyarrow is first because it alone keeps the order of the categories
-# whether pandas or polars has written the file.
+# In order of preference: only pyarrow keeps the order of categories written by pandas or by polars.
 LIBRARIES = ("pyarrow", "polars", "pandas")
 
 
@@ -45,7 +44,7 @@ def read_parquet_frame(file: BinaryIO) -> Any:
 
         return pandas.read_parquet(file)
     except ImportError as error:  # pandas alone cannot
-        raise _none_installed() from error
+        raise _no_library_error() from error
     except Exception as error:
         raise DataError(f"it is not a valid Parquet file ({_first_line(error)}).") from error
 
@@ -55,13 +54,13 @@ def encode_parquet(columns: dict[str, list[Any]]) -> bytes:
     import narwhals as nw
 
     frame = nw.from_dict(
-        {name: _of_one_type(values) for name, values in columns.items()}, backend=find_parquet_library()
+        {name: _unify_types(values) for name, values in columns.items()}, backend=find_parquet_library()
     )
     content = BytesIO()
     try:
         frame.write_parquet(content)
     except ImportError as error:
-        raise _none_installed() from error
+        raise _no_library_error() from error
     return content.getvalue()
 
 
@@ -70,10 +69,10 @@ def find_parquet_library() -> Any:
     for library in LIBRARIES:
         if find_spec(library) is not None:
             return library
-    raise _none_installed()
+    raise _no_library_error()
 
 
-def _none_installed() -> DataError:
+def _no_library_error() -> DataError:
     return DataError(
         "Parquet needs a library that is not installed: pip install 'holdfast[io]'. Or use a CSV file."
     )
@@ -94,14 +93,14 @@ def _warn_of_lost_order(file: BinaryIO) -> None:
     ordered = [each["name"] for each in columns if (each.get("metadata") or {}).get("ordered")]
     if ordered:
         warnings.warn(
-            f"polars does not keep the order of the categories in {quoted(ordered)}: they are read as plain "
-            "categories. Install pyarrow to keep it.",
+            f"polars drops the order of the categories in {quoted(ordered)}: they are read as unordered. "
+            "Install pyarrow to keep it.",
             DataWarning,
             stacklevel=5,
         )
 
 
-def _of_one_type(values: list[Any]) -> list[Any]:
+def _unify_types(values: list[Any]) -> list[Any]:
     kinds = {type(value) for value in values if value is not None}
     if len(kinds) < 2 or kinds == {int, float}:
         return values
@@ -117,18 +116,15 @@ def has_typed_columns(path: Path) -> bool:
 
 
 def read_parquet_columns(path: Path) -> Frame:
-    """Read the columns of a Parquet file or folder with their types."""
-
+    """Read the columns of a Parquet file, or of the files of a folder in the order of their names."""
     if path.is_dir():
-        return _folder_columns(path)
+        return _read_folder(path)
     check_is_file(path)
     with path.open("rb") as file:
         return make_frame(read_parquet_frame(file))
 
 
-def _folder_columns(folder: Path) -> Frame:
-    """Concatenate the Parquet files of a folder, ordered by name."""
-
+def _read_folder(folder: Path) -> Frame:
     files = list_parquet_files(folder)
     heads = [read_parquet_schema(file) for file in files]
     check_same_columns(files, [names for names, _ in heads])
@@ -145,7 +141,7 @@ class ParquetColumn:
 
     def __init__(self, name: str, series: Any, rules: ReadingOptions) -> None:
         self.name = name
-        self.notes: list[str] = []  # what the user would want to know of how they were read
+        self.notes: list[str] = []  # warnings about how it was read
         self._rules = rules
         self._series = series
 
@@ -154,7 +150,7 @@ class ParquetColumn:
         return np.array([self._text(value, known) for value in self._values()], object)
 
     def as_column(self, names: RowLabels | None) -> Any:
-        """Return the values with their type, gaps in place of missing-value markers."""
+        """Return the values with their type; markers of missing values become missing."""
         import narwhals as nw
 
         kind = self._series.dtype
@@ -164,10 +160,18 @@ class ParquetColumn:
             content = f"values of the type {kind.base_type().__name__}, no numbers or text"
             way_out = "derive columns from them, or leave them out with drop={}"
             raise UnreadableColumn(Problem(self.name, content, "", way_out))
-        return self._without_markers()
+        if kind in (nw.String, nw.Object):
+            values = self._values()
+            gaps = [isinstance(value, str) and self._rules.is_missing(value) for value in values]
+        elif kind.is_numeric() and self._rules.missing:
+            values = self._values()
+            gaps = [value is not None and self._text(value) is None for value in values]
+        else:
+            return self._series
+        return _with_gaps(values, gaps) if any(gaps) else self._series
 
     def as_numbers(self, names: RowLabels | None) -> Any:
-        """Return the values with their type, which is checked when they are matched to a schema."""
+        """Return the values with their type, which is checked against the schema later."""
         return self.as_column(names)
 
     def as_dates(self, column: DateColumn, names: RowLabels | None) -> dict[str, FloatArray]:
@@ -205,20 +209,6 @@ class ParquetColumn:
         text = str(to_label(value))
         return None if self._rules.is_missing(text) else text
 
-    def _without_markers(self) -> Any:
-        """Replace markers for missing values by gaps."""
-        import narwhals as nw
-
-        if self._series.dtype == nw.String or self._series.dtype == nw.Object:
-            values = self._values()
-            gaps = [isinstance(value, str) and self._rules.is_missing(value) for value in values]
-        elif self._series.dtype.is_numeric() and self._rules.missing:
-            values = self._values()
-            gaps = [value is not None and self._text(value) is None for value in values]
-        else:
-            return self._series
-        return _with_gaps(values, gaps) if any(gaps) else self._series
-
     def _first_date(self) -> str:
         place, value = next(
             ((place, value) for place, value in enumerate(self._values()) if value is not None), (0, None)
@@ -232,7 +222,7 @@ def _with_gaps(values: Sequence[Any], gaps: Sequence[bool]) -> NDArray[Any]:
     return kept
 
 
-# -- Folders of Parquet files, which are the parts of one table ----------------------------------------------
+# -- Folders of Parquet files --------------------------------------------------------------------------------
 
 BYTES_OF_VALUE = 8  # of a column in memory, at least
 
@@ -254,7 +244,7 @@ def list_parquet_files(path: Path) -> list[Path]:
     keys = [part for part in files[0].relative_to(path).parts[:-1] if "=" in part]
     if keys:
         raise DataError(
-            f"The names of folders in '{path}' hold values, {quoted(keys)}, which are in no file. Give "
+            f"The folders in '{path}' are named by values, {quoted(keys)}, which the files lack. Give "
             f"pyarrow.dataset.dataset({str(path)!r}, partitioning='hive'), which reads them."
         )
     return files
@@ -276,8 +266,8 @@ def read_parquet_schema(file: Path) -> tuple[tuple[str, ...], int]:
         if find_parquet_library() == "pyarrow":
             from pyarrow.parquet import ParquetFile
 
-            found = ParquetFile(file)
-            return tuple(found.schema_arrow.names), int(found.metadata.num_rows)
+            opened = ParquetFile(file)
+            return tuple(opened.schema_arrow.names), int(opened.metadata.num_rows)
         import polars
 
         lazy = polars.scan_parquet(file)
@@ -303,15 +293,15 @@ def check_fits_in_memory(folder: Path, n_rows: int, n_columns: int, memory: int 
 
     `memory` is its size in bytes; None asks the system.
     """
-    known = _memory_of_machine() if memory is None else memory
+    available = _memory_of_machine() if memory is None else memory
     needed = n_rows * n_columns * BYTES_OF_VALUE
-    if known is not None and needed > known:
+    if available is not None and needed > available:
         raise DataError(
             f"Cannot read '{folder}' into memory: {n_rows:,} rows of {n_columns} columns take at least "
-            f"{needed / 2**30:.1f} GiB, and the machine has {known / 2**30:.1f}. In Python, "
+            f"{needed / 2**30:.1f} GiB, and the machine has {available / 2**30:.1f}. In Python, "
             f"store_table({str(folder)!r}, 'table', target=...) leaves them on disk, where "
-            "TreeClassifier().fit(table) grows a tree, and grow_subsamples trees on few rows each; or give "
-            "fewer of the files."
+            "TreeClassifier().fit(table) grows a tree, and grow_subsamples trees on subsamples; or give "
+            "fewer files."
         )
 
 

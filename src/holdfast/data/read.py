@@ -1,4 +1,4 @@
-"""Read data files: CSV by one set of rules, whatever is installed, and Parquet."""
+"""Read CSV files, Parquet files and data frames."""
 
 import os
 import re
@@ -25,45 +25,22 @@ from holdfast.errors import DataError, DataWarning
 
 @dataclass(frozen=True)
 class ColumnChoices:
-    """How columns are to be read, by name."""
+    """How columns are read, by name."""
 
-    categorical: Sequence[str] = ()  # text, whatever they look like
-    numeric: Sequence[str] = ()  # numbers, whatever they look like
-    drop: Sequence[str] = ()  # left out unread
-    roles: Sequence[str] = ()  # no features, so that they may well tell rows apart
-    known: Mapping[str, Sequence[Any]] = field(default_factory=dict)  # categories that are never missing
-
-
-def read_file(
-    path: str | os.PathLike[str],
-    *,
-    categorical: Sequence[str] = (),
-    drop: Sequence[str] = (),
-    choices: ColumnChoices | None = None,
-    rules: ReadingOptions | None = None,
-) -> Frame:
-    """The columns of a CSV file (.csv, .tsv or .txt, perhaps with .gz) or a Parquet file (.parquet or .pq).
-
-    A folder of Parquet files is read as one, its files in the order of their names.
-
-    A column of CSV is numeric, float64 with NaN for gaps, if all cells that are not missing are numbers:
-    digits with perhaps a sign, a point, an exponent and blanks around them, but no leading zeros (01234 is a
-    postcode). All other columns are text as it is written, None for gaps. Missing, in any case, are empty
-    cells, na, n/a, #n/a, nan, null, none, ? and a point. `categorical` names columns that are text whatever
-    they look like, `drop` those that are left out unread; `choices` says both and more. The `rules` tell of
-    other decimal marks, encodings, dates and markers.
-
-    The first line has the names, separated by commas, semicolons, tabs or bars; empty lines are skipped. What
-    is no such file, infinity among numbers, dates that no rule names, and a few words among many numbers
-    raise a DataError. Parquet keeps its types.
-    """
-    with open_source(path, None if rules is None else rules.encoding) as source:
-        return source.read(choices or ColumnChoices(categorical, drop=drop), rules or ReadingOptions())
+    categorical: Sequence[str] = ()  # read as text
+    numeric: Sequence[str] = ()  # read as numbers
+    drop: Sequence[str] = ()  # not read
+    roles: Sequence[str] = ()  # not features, so that they may be identifiers
+    known: Mapping[str, Sequence[Any]] = field(default_factory=dict)  # categories, never missing
 
 
 @contextmanager
 def open_source(data: Any, encoding: str | None = None) -> "Iterator[CsvSource | FrameSource]":
-    """Open a path or a frame; the columns can be read once their names are known."""
+    """Open a CSV file, a Parquet file or folder, or a frame; then its columns have names, and can be read.
+
+    Names end in .csv, .tsv or .txt, perhaps with .gz, or in .parquet or .pq. The files of a folder of Parquet
+    files are read in the order of their names.
+    """
     if not isinstance(data, str | os.PathLike):
         yield FrameSource(make_frame(data), "the frame")
         return
@@ -89,37 +66,37 @@ def read_csv_records(path: Path, encoding: str | None = None) -> Iterator[list[s
 
 
 def _check_choices(choices: ColumnChoices, dates: Sequence[DateColumn], names: Sequence[str]) -> None:
-    said = {
+    named = {
         "categorical": choices.categorical,
         "drop": choices.drop,
         "date": [column.name for column in dates],
     }
-    for choice, chosen in said.items():
+    for choice, chosen in named.items():
         absent = [name for name in chosen if name not in names]
         if absent:
             raise DataError(
-                f"{choice} names {quoted(absent)}, and there is no such column. {columns_text(absent, names)}"
+                f"{choice} names {quoted(absent)}, which is no column. {columns_text(absent, names)}"
             )
     if set(names) <= set(choices.drop):
-        raise DataError(f"drop names all {len(names)} columns: none is left.")
+        raise DataError(f"drop names all {len(names)} columns: keep at least one.")
 
 
-# -- one column after the other ------------------------------------------------------------------------------
+# -- columns, one by one -------------------------------------------------------------------------------------
 
 
-class _Reading:
-    """Collects columns and the problems that keep others from being read."""
+class _ColumnReader:
+    """Collects the columns of a frame, and the problems of those that cannot be read."""
 
     def __init__(self, choices: ColumnChoices, dates: Sequence[DateColumn], rules: ReadingOptions) -> None:
         self._choices, self._rules = choices, rules
         self._dates = dates
         self._problems: list[Problem] = []
         self._notes: list[str] = []
-        self._left_out: dict[str, str] = {}  # from the column to the reason
+        self._left_out: dict[str, str] = {}  # by column: the reason
         self._columns: dict[str, Any] = {}
 
     def add(self, column: Cells | ParquetColumn, names: RowLabels | None) -> None:
-        """Read one more column."""
+        """Read a column."""
         try:
             self._add(column, column.name, names)
         except UnreadableColumn as error:
@@ -139,8 +116,7 @@ class _Reading:
             names = [name for name, its_reason in self._left_out.items() if its_reason == reason]
             columns = f"column {quoted(names)} is" if len(names) == 1 else f"columns {quoted(names)} are"
             yield (
-                f"{columns} left out, since {reason}: that tells rows apart, and nothing else. "
-                "keep_ids=True keeps such columns."
+                f"{columns} left out, since {reason}, as in an identifier. keep_ids=True keeps such columns."
             )
 
     def _add(self, column: Cells | ParquetColumn, name: str, names: RowLabels | None) -> None:
@@ -164,22 +140,30 @@ class _Reading:
 
     def _keep(self, columns: Mapping[str, Any]) -> None:
         """Add the columns; those derived from dates must not have the name of another."""
-        taken = [name for name in columns if name in self._columns]
-        if taken:
-            raise DataError(f"there are two columns {taken[0]!r}: rename one of them, or leave it out.")
+        repeated = [name for name in columns if name in self._columns]
+        if repeated:
+            raise DataError(f"there are two columns {repeated[0]!r}: rename one of them, or leave it out.")
         self._columns.update(columns)
 
     def _why_left_out(self, column: Cells | ParquetColumn, values: Any) -> str:
         if self._rules.keep_ids or column.name in self._choices.roles:
             return ""
-        return identifier_reason(column.name, values, column.n_distinct)
+        return explain_identifier(column.name, values, column.n_distinct)
 
 
 # -- CSV -----------------------------------------------------------------------------------------------------
 
 
 class CsvSource:
-    """An open CSV file: names of its columns and, once, its cells."""
+    """An open CSV file, whose columns can be read once.
+
+    The first line has the names, separated by commas, semicolons, tabs or bars; empty lines are skipped. A
+    column is numeric (float64, NaN where missing) if all cells that are not missing are numbers: digits with
+    perhaps a sign, a point, an exponent and blanks around them, but no leading zeros (01234 is a postcode).
+    Other columns are text, None where missing. In any case, empty cells, na, n/a, #n/a, nan, null, none, ?
+    and a point are missing. Infinity among numbers, dates that are not declared, and a few words among many
+    numbers raise a DataError.
+    """
 
     is_typed = False
 
@@ -203,36 +187,33 @@ class CsvSource:
                 _check_choices(choices, dates, text.names)
                 columns = [(index, name) for index, name in enumerate(text.names) if name not in choices.drop]
                 kept = {index: Cells(name, rules) for index, name in columns}
-                names = RowLabels(_filled(kept, text), "line")
-            reading = _Reading(choices, dates, rules)
+                names = RowLabels(_fill(kept, text), "line")
+            reader = _ColumnReader(choices, dates, rules)
             for cells in kept.values():
                 # Spreadsheets leave empty columns without a name behind.
                 if not (cells.is_empty and cells.name in text.nameless):
-                    reading.add(cells, names)
-            frame = reading.frame(len(names.labels), names)
-        _warn_of_nameless([name for name in frame.names if name in text.nameless])
+                    reader.add(cells, names)
+            frame = reader.frame(len(names.labels), names)
+        for name in frame.names:
+            if name in text.nameless:
+                warnings.warn(
+                    f"the header has no name for one of its columns: it is called {name!r}.",
+                    DataWarning,
+                    stacklevel=4,
+                )
         return frame
 
 
-def _filled(columns: Mapping[int, Cells], text: CsvText) -> LongArray:
-    """Fill the columns with their cells; return the line on which each row begins."""
+def _fill(columns: Mapping[int, Cells], text: CsvText) -> LongArray:
+    """Fill the columns; return the line on which each row begins."""
     lines = []
     for block in text.blocks():
         lines.append(block.lines)
         for index, cells in columns.items():
             cells.extend(*block.column(index))
     if not lines:
-        raise DataError("it has a line of column names and no rows.")
+        raise DataError("it has column names but no rows.")
     return np.concatenate(lines)
-
-
-def _warn_of_nameless(names: Sequence[str]) -> None:
-    for name in names:
-        warnings.warn(
-            f"the header has no name for one of its columns: it is called {name!r}.",
-            DataWarning,
-            stacklevel=5,
-        )
 
 
 # -- Parquet and frames --------------------------------------------------------------------------------------
@@ -260,10 +241,10 @@ class FrameSource:
             dates = parse_date_columns(rules.dates, self.names)
             _check_choices(choices, dates, self.names)
             kept = self.frame.without(choices.drop)
-            reading = _Reading(choices, dates, rules)
+            reader = _ColumnReader(choices, dates, rules)
             for name, column in zip(kept.names, kept.columns, strict=True):
-                reading.add(ParquetColumn(name, column, rules), kept.rows)
-            return reading.frame(kept.n_rows, kept.rows)
+                reader.add(ParquetColumn(name, column, rules), kept.rows)
+            return reader.frame(kept.n_rows, kept.rows)
 
 
 @contextmanager
@@ -277,11 +258,11 @@ def _named(name: str) -> Iterator[None]:
 
 # -- Detect identifier columns -------------------------------------------------------------------------------
 
-NEARLY_ALL = 0.9  # of the rows with a text of their own: it is a name, not a property
-LEAST_ROWS = 20  # among fewer, different values are no surprise
-LONGEST = 10**15  # integers beyond it are nobody's measurement
-# What columns are called that tell rows apart: by a word anywhere, by the last word ("case no", but not
-# "number of beds"), or by the first, where pandas or we have made up the name.
+NEARLY_ALL = 0.9  # of the rows with distinct texts: they are names, not properties
+LEAST_ROWS = 20  # with fewer rows, distinct values are expected
+LONGEST = 10**15  # greater integers are no measurements
+# Names of identifiers: by a word anywhere, by the last word ("case no", but not "number of beds"), or by the
+# first word of generated names.
 _ANYWHERE = frozenset(("id", "ids", "uid", "uuid", "guid", "mrn"))
 _AT_THE_END = frozenset(
     (
@@ -299,18 +280,18 @@ _AT_THE_END = frozenset(
         "customer",
     )
 )
-_MADE_UP = frozenset(("unnamed", "column"))
+_GENERATED = frozenset(("unnamed", "column"))
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
 
 
-def identifier_reason(name: str, column: Any, n_distinct: int) -> str:
+def explain_identifier(name: str, column: Any, n_distinct: int) -> str:
     """Explain why the column is an identifier; an empty text if it is not.
 
-    Text is, if nearly every row has its own. Numbers are measurements, unless they are whole, all different,
-    and have more than 15 digits or a name that says so, as "patient_id" and "case no" do.
+    Text is, if nearly all rows have distinct texts. Integers are, if they are all distinct and have more than
+    15 digits or a name such as "patient_id" or "case no".
 
-    >>> identifier_reason("case no", np.arange(1.0, 31.0), 30)
-    'every row has a number of its own'
+    >>> explain_identifier("case no", np.arange(1.0, 31.0), 30)
+    'all rows have distinct numbers'
     """
     if not isinstance(column, np.ndarray):
         column = _as_array(column)
@@ -321,19 +302,19 @@ def identifier_reason(name: str, column: Any, n_distinct: int) -> str:
         if n_distinct <= NEARLY_ALL * known:
             return ""
         is_text = all(isinstance(value, str) for value in column[~_missing(column)].tolist())
-        return "nearly every row has a text of its own" if is_text else ""
+        return "nearly all rows have distinct texts" if is_text else ""
     if n_distinct < len(column) or (column != np.floor(column)).any():
         return ""
     if np.abs(column).max() >= LONGEST:
-        return "every row has a long number of its own"
+        return "all rows have distinct long numbers"
     if _is_called_identifier(name):
-        return "every row has a number of its own"
+        return "all rows have distinct numbers"
     return ""
 
 
 def _is_called_identifier(name: str) -> bool:
     words = [word.lower() for word in _WORD.findall(name)] or [""]
-    return words[-1] in _AT_THE_END or words[0] in _MADE_UP or not _ANYWHERE.isdisjoint(words)
+    return words[-1] in _AT_THE_END or words[0] in _GENERATED or not _ANYWHERE.isdisjoint(words)
 
 
 def _missing(column: NDArray[Any]) -> BoolArray:

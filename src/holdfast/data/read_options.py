@@ -26,7 +26,7 @@ def is_parquet(path: PurePath) -> bool:
     if name.removesuffix(".gz").endswith(CSV_ENDINGS):
         return False
     raise DataError(
-        f"The name '{path}' does not say what the file is: it must end in {join_parts(list(CSV_ENDINGS))}, "
+        f"The name '{path}' has no known ending: it must end in {join_parts(list(CSV_ENDINGS))}, "
         "or "
         f"one of these and .gz, for CSV; in {join_parts(list(PARQUET_ENDINGS))} for Parquet."
     )
@@ -37,7 +37,7 @@ def is_zipped(path: PurePath) -> bool:
     return path.name.lower().endswith(".gz")
 
 
-# -- Columns of a file that cannot be read as they are, collected into one message ---------------------------
+# -- Columns that cannot be read, collected into one message -------------------------------------------------
 
 MOST_PROBLEMS = 4  # in one message
 MOST_NAMES = 3  # in one parameter
@@ -46,16 +46,16 @@ _PARAMETER = re.compile(r"([a-z]+)=\{\}(:[a-z]+)?")
 
 @dataclass(frozen=True)
 class Problem:
-    """A column whose cells need a parameter to be read rightly."""
+    """A column whose cells can only be read with another parameter."""
 
     column: str
-    content: str  # what it holds
-    example: str  # a cell of it, and where that is
-    way_out: str  # in "drop={}" the braces stand for the name, or the list of names, of the columns
+    content: str  # description of its cells
+    example: str  # a cell and its row
+    way_out: str  # {} is replaced by the name, or the list of names, of the columns
 
 
 class UnreadableColumn(DataError):  # noqa: N818 (the name says what is wrong)
-    """A column can only be read with a parameter that the user must set."""
+    """A column can only be read with another parameter."""
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(format_problems([problem]))
@@ -63,16 +63,16 @@ class UnreadableColumn(DataError):  # noqa: N818 (the name says what is wrong)
 
 
 def format_problems(problems: Sequence[Problem]) -> str:
-    """Format the problems, those of one kind together."""
+    """Format the problems; columns with the same problem share a sentence."""
     kinds: dict[tuple[str, str], list[Problem]] = {}
     for problem in problems:
         kinds.setdefault((problem.content, problem.way_out), []).append(problem)
-    texts = list(map(_kind_text, kinds.values()))
+    texts = list(map(_format_kind, kinds.values()))
     rest = len(texts) - MOST_PROBLEMS
     return " Also, ".join(texts[:MOST_PROBLEMS]) + (f" There are {rest} more problems." if rest > 0 else "")
 
 
-def _kind_text(problems: Sequence[Problem]) -> str:
+def _format_kind(problems: Sequence[Problem]) -> str:
     first = problems[0]
     names = [problem.column for problem in problems]
     if len(names) == 1:
@@ -92,7 +92,7 @@ def _fill(way_out: str, names: Sequence[str]) -> str:
 
 # -- Number formats ------------------------------------------------------------------------------------------
 
-# Marks that look alike in print: a plain, a hard and a narrow blank; two apostrophes.
+# Characters that look alike: a plain, a hard and a narrow blank; two apostrophes.
 _ALIKE = {" ": " \u00a0\u202f", "'": "'\u2019"}
 DECIMALS = (".", ",")
 THOUSANDS = (",", ".", " ", "'")
@@ -109,7 +109,7 @@ class Numerals:
     """
 
     decimal: str = "."
-    thousands: str = ""  # empty: nothing stands between thousands
+    thousands: str = ""  # the separator of thousands
 
     def __post_init__(self) -> None:
         if self.decimal not in DECIMALS:
@@ -163,43 +163,40 @@ class Numerals:
         return " and ".join(filter(None, (decimal, thousands)))
 
 
-def guess_numerals(cells: Sequence[str], given: Numerals, fraction: float) -> list[Numerals]:
+def guess_numerals(cells: Sequence[str], numerals: Numerals, fraction: float) -> list[Numerals]:
     """List the number formats that read most of the cells, at least this fraction of them.
 
-    Several, where a cell can be read in several ways: '1,234' is more than a thousand, or more than one. A
-    decimal comma that is `given` stays.
+    There are several if cells are ambiguous: '1,234' is more than a thousand, or more than one. A decimal
+    comma that the user has set is kept if possible.
     """
     if not any(map(_MARK.search, cells)):
         return []
-    if given.decimal == "," and (found := _best(cells, _ways((",",)), fraction)):
-        return found
-    return _best(cells, _ways(DECIMALS), fraction)
+    if numerals.decimal == "," and (formats := _find_best(cells, (",",), fraction)):
+        return formats
+    return _find_best(cells, DECIMALS, fraction)
 
 
-def _ways(decimals: Sequence[str]) -> list[Numerals]:
-    return [
+def _find_best(cells: Sequence[str], decimals: Sequence[str], fraction: float) -> list[Numerals]:
+    formats = [
         Numerals(decimal, thousands)
         for decimal in decimals
         for thousands in ("", *THOUSANDS)
         if decimal != thousands
     ]
-
-
-def _best(cells: Sequence[str], ways: Sequence[Numerals], fraction: float) -> list[Numerals]:
-    read = [sum(map(way.matches_number, cells)) for way in ways]
-    most = max(read)
+    counts = [sum(map(each.matches_number, cells)) for each in formats]
+    most = max(counts)
     best: list[Numerals] = []
-    for way, count in zip(ways, read, strict=True):
-        # In the order of `ways` the simplest comes first: one with the same mark adds nothing to it.
-        is_new = all(way.decimal != other.decimal and way.thousands != other.thousands for other in best)
+    for each, count in zip(formats, counts, strict=True):
+        # The simplest formats come first: one that shares a mark with them adds nothing.
+        is_new = all(each.decimal != other.decimal and each.thousands != other.thousands for other in best)
         if count == most and is_new:
-            best.append(way)
+            best.append(each)
     return best if most >= fraction * len(cells) else []
 
 
 # -- Options for reading data files --------------------------------------------------------------------------
 
-# In any case, and with blanks around them; the same in columns of numbers and of text.
+# In any case and with surrounding blanks, among numbers and text.
 MISSING = frozenset(("", "na", "n/a", "#n/a", "nan", "null", "none", "?", "."))
 
 
@@ -209,10 +206,10 @@ class ReadingOptions:
 
     encoding: str | None = None  # None: UTF-8, or UTF-16 if its first bytes say so
     numerals: Numerals = field(default_factory=Numerals)
-    missing: tuple[str, ...] = ()  # what is missing besides `MISSING`
-    dates: tuple[str, ...] = ()  # columns, each perhaps with :parts, :dmy or :mdy
-    coerce: bool = False  # cells that are no number, or no date, where the others are: missing
-    keep_ids: bool = True  # columns that only tell rows apart
+    missing: tuple[str, ...] = ()  # further markers of missing values
+    dates: tuple[str, ...] = ()  # names of columns, perhaps with :parts, :dmy or :mdy
+    coerce: bool = False  # read odd cells among numbers or dates as missing
+    keep_ids: bool = True  # keep columns that are identifiers
 
     def __post_init__(self) -> None:
         if self.encoding is not None:
@@ -228,7 +225,7 @@ class ReadingOptions:
         return cell.strip().lower() in self._gaps
 
     def are_missing(self, cells: Iterable[str]) -> list[bool]:
-        """Flag missing cells; the cells must be stripped of blanks."""
+        """Flag missing cells; cells must be stripped of blanks."""
         return list(map(self._gaps.__contains__, map(str.lower, cells)))
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Columns as data files, CSV or Parquet."""
+"""Write columns to CSV or Parquet files."""
 
 import csv
 import gzip
@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from io import StringIO
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -22,14 +22,21 @@ def write_file(
 ) -> None:
     """Write columns as CSV or Parquet, by the ending of the name, atomically.
 
-    The separator is a tab for .tsv and a comma else. None and NaN become empty cells in CSV and nulls in
-    Parquet; a column of text and numbers mixed is text there. In CSV, text that a spreadsheet would take for
-    a formula gets an apostrophe in front, unless it is to be `raw`.
+    The separator is a tab for .tsv, else a comma. None and NaN become empty cells in CSV and nulls in
+    Parquet, where columns of mixed text and numbers become text. Unless `raw`, CSV text that a spreadsheet
+    would interpret as a formula is prefixed with an apostrophe.
     """
     target = Path(path)
-    parquet = is_parquet(target)  # an error if the name ends otherwise, before any work
+    parquet = is_parquet(target)  # raises an error for other endings before any work
     lists = {name: to_python_values(values) for name, values in columns.items()}
-    _check_lengths(lists)
+    if not lists:
+        raise DataError("Cannot write a file without columns.")
+    first, length = next((name, len(values)) for name, values in lists.items())
+    for name, values in lists.items():
+        if len(values) != length:
+            raise DataError(
+                f"Cannot write the columns: {first!r} has {length} rows and {name!r} has {len(values)}."
+            )
     if parquet:
         from holdfast.data.parquet import encode_parquet
 
@@ -41,21 +48,10 @@ def write_file(
     replace_file(target, gzip.compress(data, mtime=0) if is_zipped(target) else data)
 
 
-def _check_lengths(columns: dict[str, list[Any]]) -> None:
-    if not columns:
-        raise DataError("Cannot write a file without columns.")
-    first, length = next((name, len(values)) for name, values in columns.items())
-    for name, values in islice(columns.items(), 1, None):
-        if len(values) != length:
-            raise DataError(
-                f"Cannot write the columns: {first!r} has {length} rows and {name!r} has {len(values)}."
-            )
+# -- CSV without formulas ------------------------------------------------------------------------------------
 
-
-# -- Columns as CSV that a spreadsheet shows and never runs --------------------------------------------------
-
-# A spreadsheet takes a cell that begins so for a formula, which can send data away or start a program.
-# Some take the wide signs of Chinese and Japanese text for one too.
+# Spreadsheets run cells that start so as formulas, which can send data away or start a program; some also
+# accept the full-width characters of Chinese and Japanese text.
 _STARTS = frozenset("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")
 _NUMBER = re.compile(r"[+-]?(?:[0-9.,]*[0-9][0-9.,]*(?:e[+-]?[0-9]+)?\s?%?|inf|infinity|nan)", re.IGNORECASE)
 
@@ -65,14 +61,14 @@ def write_csv(
 ) -> None:
     """Write a header and one line per row; None and NaN become empty cells.
 
-    Text that a spreadsheet would take for a formula gets an apostrophe in front, unless it is to be `raw`.
+    Unless `raw`, text that a spreadsheet would interpret as a formula is prefixed with an apostrophe.
     """
     names = list(columns) if raw else list(map(escape_formula, columns))
     cells = [
         to_python_values(values) if raw else list(map(escape_formula, to_python_values(values)))
         for values in columns.values()
     ]
-    # Outside quotes a carriage return ends a line for many readers, and csv does not quote it by itself.
+    # Many readers end a line at an unquoted carriage return, which csv does not quote by default.
     has_returns = any(isinstance(cell, str) and "\r" in cell for cell in chain(names, *cells))
     lines = csv.writer(
         file,
@@ -85,7 +81,7 @@ def write_csv(
 
 
 def escape_formula(cell: Any) -> Any:
-    """Prefix an apostrophe if a spreadsheet would take the cell for a formula.
+    """Prefix an apostrophe if a spreadsheet would interpret the cell as a formula.
 
     >>> escape_formula("=1+1"), escape_formula("-3.5"), escape_formula(-3.5), escape_formula("-")
     ("'=1+1", '-3.5', -3.5, '-')
@@ -96,6 +92,6 @@ def escape_formula(cell: Any) -> Any:
 
 
 def to_python_values(values: Sequence[Any]) -> list[Any]:
-    """Convert values to Python objects, None for gaps."""
-    listed = values.tolist() if isinstance(values, np.ndarray) else list(values)
-    return [None if isinstance(value, float) and value != value else value for value in listed]
+    """Convert values to Python objects, None where missing."""
+    entries = values.tolist() if isinstance(values, np.ndarray) else list(values)
+    return [None if isinstance(value, float) and value != value else value for value in entries]

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.data import read_csv as csv_text
-from holdfast.data.read import read_file
 from holdfast.data.read_csv import find_end_of_rows, find_first_equal, pack_words, parse_block
 from holdfast.errors import DataError
+from reference.reading import read_file
 
 CELLS = [
     *(

