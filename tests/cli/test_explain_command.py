@@ -85,13 +85,13 @@ def test_what_is_fixed_and_wanted_is_passed_on(run: Path, rows: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (("--fixed", "nope"), "--fixed: fixed='nope' is no column of the model"),
+        (("--fixed", "nope"), "--fixed: fixed='nope' is not a column of the model"),
         (("--row", 99), "--row 99 is not there"),
         (("--id", "nope"), "--id names 'nope', which is no column of"),
         (("--set", "age"), "write it as COLUMN=VALUE"),
         (("--set", "agee=3"), "--set names 'agee', which is no column of the model"),
         (("--set", "age=old"), "is no number, and the column is numeric"),
-        (("--wanted", "maybe"), "--wanted: wanted='maybe' is no class of 'outcome'"),
+        (("--wanted", "maybe"), "--wanted: wanted='maybe' is not a class of 'outcome'"),
         (("-o", "x.png"), "must end in .txt, .html or .json"),
     ],
 )

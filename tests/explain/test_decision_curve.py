@@ -69,7 +69,7 @@ def test_patients_with_many_rows_widen_the_error() -> None:
 def test_what_has_no_probabilities_or_classes_is_refused() -> None:
     X, y = rows()
     model = TreeClassifier(max_depth=1).fit(X, y)
-    with pytest.raises(ModelError, match="TreeRegressor has no probabilities"):
+    with pytest.raises(ModelError, match="TreeRegressor has no class probabilities"):
         decision_curve(TreeRegressor().fit(X, X[:, 0]), X, y)
     with pytest.raises(ParameterError, match="positive='sick' is no class"):
         decision_curve(model, X, y, positive="sick")

@@ -382,7 +382,7 @@ def test_a_number_has_no_risk_and_no_class() -> None:
     model = TreeRegressor(max_depth=1).fit([[1.0], [2.0]], [1.0, 2.0])
     with pytest.raises(ParameterError, match="does not have two"):
         model.explain_row([1.0], threshold=0.2)
-    with pytest.raises(ParameterError, match="'up' or 'down'"):
+    with pytest.raises(ParameterError, match="'up', 'down' or None"):
         model.explain_row([1.0], wanted="yes")
 
 

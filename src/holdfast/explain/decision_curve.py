@@ -1,4 +1,4 @@
-"""Decision curves: what a model is worth to those who act on it, at every probability they might act from.
+"""Decision curves: the net benefit of acting on a model, by the threshold probability.
 
 The net benefit is that of Vickers and Elkin, "Decision curve analysis", Medical Decision Making 26 (2006).
 """
@@ -21,18 +21,33 @@ THRESHOLDS = tuple(np.arange(1, 100) / 100)
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DecisionCurve:
-    """The net benefit of every model at every threshold probability, per row, with its standard error.
+    """Net benefit per row of every model at every threshold probability, with its standard error.
 
-    Acting on nobody has a net benefit of 0.
+    Acting on no row has a net benefit of 0.
+
+    Attributes
+    ----------
+    thresholds : array of shape (n_thresholds,)
+    names : tuple of str
+        The models.
+    benefit, error : array of shape (n_models, n_thresholds)
+        Net benefit and its standard error.
+    act_on_all : array of shape (n_thresholds,)
+        Net benefit of acting on every row.
+    positive : label
+        The class to act on.
+    prevalence : float
+        Its fraction of the rows.
+    n_rows : int
     """
 
     thresholds: FloatArray
-    names: tuple[str, ...]  # of the models
-    benefit: FloatArray  # (models, thresholds)
-    error: FloatArray  # the same, of its standard errors
-    act_on_all: FloatArray  # what it brings to act on every row
-    positive: Label  # the class that one acts on
-    prevalence: float  # its fraction of the rows
+    names: tuple[str, ...]
+    benefit: FloatArray
+    error: FloatArray
+    act_on_all: FloatArray
+    positive: Label
+    prevalence: float
     n_rows: int
 
     def __post_init__(self) -> None:
@@ -41,11 +56,11 @@ class DecisionCurve:
 
     @property
     def gain(self) -> FloatArray:
-        """By how much each model is better than acting on all and on none, (models, thresholds)."""
+        """Net benefit beyond the better of acting on all rows and on none, (n_models, n_thresholds)."""
         return np.asarray(self.benefit - np.maximum(self.act_on_all, 0.0), np.float64)
 
     def columns(self) -> dict[str, list[Any]]:
-        """The curves as a table: names of columns, and one entry per model and threshold."""
+        """Return the curves by column, one entry per model and threshold."""
         n = len(self.thresholds)
         return {
             "model": [name for name in self.names for _ in range(n)],
@@ -56,7 +71,7 @@ class DecisionCurve:
         }
 
     def to_frame(self, backend: str | None = None) -> Any:
-        """One row per model and threshold, as a pandas, polars or pyarrow frame (the first installed)."""
+        """Return one row per model and threshold, as a pandas, polars or pyarrow frame."""
         import narwhals as nw
 
         from holdfast.tree.frame import frame_from
@@ -66,7 +81,7 @@ class DecisionCurve:
         return frame_from(columns, types, backend)
 
     def plot(self, ax: Any = None) -> Any:
-        """A `DecisionCurveDisplay`, drawn: the net benefit by the threshold probability."""
+        """Draw the net benefit by the threshold probability, and return the `DecisionCurveDisplay`."""
         from holdfast.plots.performance import DecisionCurveDisplay
 
         return DecisionCurveDisplay.from_result(self, ax=ax)
@@ -120,8 +135,8 @@ def decision_curve(
         _marks(groups),
     )
     found = [
-        [Metric("", "", False, NetBenefit(point, 1)).score(said, rows) for point in points.tolist()]
-        for said in (
+        [Metric("", "", False, NetBenefit(point, 1)).score(predicted, rows) for point in points.tolist()]
+        for predicted in (
             _probabilities(name, model, X, classes[place], len(truth)) for name, model in named.items()
         )
     ]
@@ -150,12 +165,12 @@ def _classes(model: Any) -> tuple[Label, ...]:
     schema = getattr(model, "schema", None)
     classes = getattr(model, "classes_", ()) if schema is None else schema.target.classes
     if not len(classes) or not hasattr(model, "predict_proba"):
-        raise ModelError(f"{type(model).__name__} has no probabilities of classes: give a fitted classifier.")
+        raise ModelError(f"{type(model).__name__} has no class probabilities: give a fitted classifier.")
     return tuple(getattr(label, "item", lambda own=label: own)() for label in classes)
 
 
 def _remembered(model: Any) -> Label | None:
-    """The positive class of a model of ours."""
+    """Return the positive class of a model of holdfast."""
     schema = getattr(model, "schema", getattr(model, "schema_", None))
     return None if schema is None else schema.target.positive
 
@@ -163,24 +178,26 @@ def _remembered(model: Any) -> Label | None:
 def _place(classes: tuple[Label, ...], truth: Any, positive: Label | None) -> int:
     if positive is not None:
         if positive not in classes:
-            raise ParameterError(f"positive={positive!r} is no class of the model: {list(classes)}.")
+            raise ParameterError(
+                f"positive={positive!r} is not a class of the model: choose one of {list(classes)}."
+            )
         return classes.index(positive)
     if len(classes) != 2:
         raise ParameterError(
-            f"The model has {len(classes)} classes: say with positive= which one is acted on."
+            f"The model has {len(classes)} classes: choose the one to act on with positive=."
         )
     return int(2 * np.count_nonzero(truth == classes[1]) <= len(truth))
 
 
 def _probabilities(name: str, model: Any, X: Any, label: Label, n_rows: int) -> FloatArray:
-    """Of both sides: any other class, and this one."""
+    """Predict the probabilities of any other class, and of this one."""
     classes = _classes(model)
     if label not in classes:
         raise ParameterError(f"The model {name!r} has no class {label!r}: its classes are {list(classes)}.")
-    said = np.asarray(model.predict_proba(X), np.float64)[:, classes.index(label)]
-    if len(said) != n_rows:
-        raise DataError(f"X has {len(said)} rows and y has {n_rows}: give a class for each row.")
-    return np.stack([1.0 - said, said], axis=1)
+    predicted = np.asarray(model.predict_proba(X), np.float64)[:, classes.index(label)]
+    if len(predicted) != n_rows:
+        raise DataError(f"X has {len(predicted)} rows and y has {n_rows}: give a class for each row.")
+    return np.stack([1.0 - predicted, predicted], axis=1)
 
 
 def _marks(groups: Any) -> Any:

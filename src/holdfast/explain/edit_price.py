@@ -1,4 +1,4 @@
-"""What an edit costs: two trees on the same rows, by score, by the answers that change, and by distance."""
+"""The price of an edit: two trees compared on the same rows by score, by predictions and by tree distance."""
 
 import math
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from holdfast._arrays import BoolArray, FloatArray, IntArray
+from holdfast._arrays import BoolArray, FloatArray
 from holdfast._text import decimals_of_errors, fixed_text, number_text, percent_text, pluralize, quoted
 from holdfast._view import TextTable, View, ViewMixin
 from holdfast.adapters import as_tree
@@ -18,28 +18,46 @@ from holdfast.distance.distance import tree_distance
 from holdfast.errors import SchemaMismatch
 from holdfast.scoring.formulas import standard_error, weighted_mean
 from holdfast.scoring.metric import Metric, Score, TrueValues, make_metric, predict_at_nodes, score_difference
-from holdfast.tree.tree import Tree
 
-NORMAL = 1.959963984540054  # standard errors on each side of an interval of 95 %
+NORMAL = 1.959963984540054  # half width of a 95 % interval, in standard errors
 
 
 @dataclass(frozen=True)
 class EditPrice(ViewMixin):
-    """What becomes of score, answers and rules where one tree takes the place of another."""
+    """Change of score, predictions and rules where one tree replaces another.
+
+    Attributes
+    ----------
+    metric : Metric
+        What scores are.
+    old, new : Score
+        Scores of both trees with standard errors; greater is better: losses are negated.
+    difference : Score
+        New minus old, with its standard error on the same rows.
+    churn : Score
+        Mean change of the probabilities; of numbers, in standard deviations of the target.
+    flips, negative_flips : Score or None
+        Fraction of rows whose predicted class changes, and that were right and become wrong; None for
+        numbers.
+    distance : float
+        The tree distance.
+    n_rows : int
+        Number of rows of positive weight.
+    """
 
     metric: Metric
-    old: Score  # greater is better: losses are negated
+    old: Score
     new: Score
-    difference: Score  # new minus old, and its standard error on the same rows
-    churn: Score  # mean change of the probabilities; of numbers, in standard deviations of the target
-    flips: Score | None  # fraction of the rows that get another class; None for numbers
-    negative_flips: Score | None  # that were right and become wrong
+    difference: Score
+    churn: Score
+    flips: Score | None
+    negative_flips: Score | None
     distance: float
     n_rows: int
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Where the difference of the scores lies, with 95 % confidence."""
+        """The 95 % interval of the score difference."""
         value, error = self.difference
         return value - NORMAL * error, value + NORMAL * error
 
@@ -58,12 +76,33 @@ def price_of_edit(
     scoring: Any = None,
     groups: Any = None,
 ) -> EditPrice:
-    """What the new tree costs in place of the old one, by the rows of X: best rows that neither was grown on.
+    """Compare a new tree with the old one that it replaces, best on rows that neither was grown on.
 
-    The difference of the scores is paired: both trees answer for the same rows, so it is known better than
-    either score. `scoring` is "auc" for classes and "r2" for numbers by default, or any other metric.
-    X may be a Table, which has the target in it. Rows of one of the `groups` are not independent.
+    The score difference is paired: both trees predict the same rows, so its error is smaller than those of
+    the scores.
 
+    Parameters
+    ----------
+    old, new : Tree or fitted estimator
+        Both must predict the same classes.
+    X : array, frame or Table of shape (n_rows, n_features)
+        The rows; a Table has the target.
+    y : array of shape (n_rows,), optional
+        The target.
+    sample_weight : array of shape (n_rows,), optional
+        Weights of the rows.
+    scoring : str or callable, optional
+        The metric. Default: "auc" or "r2".
+    groups : array of shape (n_rows,), optional
+        Rows of one group are not independent.
+
+    Returns
+    -------
+    EditPrice
+        Scores, churn, flips and tree distance.
+
+    Examples
+    --------
     >>> from holdfast import grow
     >>> ages, lived = [[20.0], [30.0], [48.0], [60.0]], ["no", "no", "yes", "yes"]
     >>> tree = grow(Table.from_arrays(ages, lived))
@@ -77,25 +116,28 @@ def price_of_edit(
     true_values = _true_values(old.schema.target, X, y, sample_weight, groups)
     metric = make_metric(scoring, old.schema.target)
     leaves = old.apply(X), new.apply(X)
-    said = [predict_at_nodes(metric, tree, at) for tree, at in zip((old, new), leaves, strict=True)]
-    difference = score_difference(metric, said[0], said[1], true_values)
-    is_classes = old.schema.target.is_classes
-    flipped, spoilt = _flipped(old, new, *leaves, true_values.values) if is_classes else (None, None)
+    predicted = [predict_at_nodes(metric, tree, at) for tree, at in zip((old, new), leaves, strict=True)]
+    difference = score_difference(metric, predicted[0], predicted[1], true_values)
+    flips = negative_flips = None
+    if old.schema.target.is_classes:
+        before, after = old.outcome[leaves[0]], new.outcome[leaves[1]]
+        flips = _mean(before != after, true_values)
+        negative_flips = _mean((before != after) & (before == true_values.values), true_values)
     return EditPrice(
         metric=metric,
-        old=metric.score(said[0], true_values),
-        new=metric.score(said[1], true_values),
+        old=metric.score(predicted[0], true_values),
+        new=metric.score(predicted[1], true_values),
         difference=difference,
-        churn=_mean(_moved(old.value[leaves[0]], new.value[leaves[1]], true_values), true_values),
-        flips=None if flipped is None else _mean(flipped, true_values),
-        negative_flips=None if spoilt is None else _mean(spoilt, true_values),
+        churn=_mean(_row_changes(old.value[leaves[0]], new.value[leaves[1]], true_values), true_values),
+        flips=flips,
+        negative_flips=negative_flips,
         distance=float(tree_distance(old, new).total),
         n_rows=int(np.count_nonzero(true_values.counted)),
     )
 
 
 def _true_values(target: Target, X: Any, y: Any, sample_weight: Any, groups: Any) -> TrueValues:
-    """What is known of the rows, as the target has it."""
+    """Read the true values of the rows, by the classes of the target."""
     if isinstance(X, Table):
         if X.schema.target.classes != target.classes:
             raise SchemaMismatch(
@@ -111,11 +153,11 @@ def _true_values(target: Target, X: Any, y: Any, sample_weight: Any, groups: Any
     return TrueValues.of(Table(Schema((), target), (), values, weight), groups)
 
 
-# -- what changes for each row ----------------------------------------------------------------------------
+# -- changes of single rows ----------------------------------------------------------------------------
 
 
-def _moved(old: FloatArray, new: FloatArray, true_values: TrueValues) -> FloatArray:
-    """How far the answer moves: as total variation, or in standard deviations of the target."""
+def _row_changes(old: FloatArray, new: FloatArray, true_values: TrueValues) -> FloatArray:
+    """Measure the change of each prediction: total variation, or standard deviations of the target."""
     difference = np.abs(new - old)
     if true_values.target.is_classes:
         return np.asarray(difference.sum(axis=1) / 2, np.float64)
@@ -125,29 +167,20 @@ def _moved(old: FloatArray, new: FloatArray, true_values: TrueValues) -> FloatAr
     return np.asarray(difference[:, 0] / (spread or 1.0), np.float64)
 
 
-def _flipped(
-    old: Tree, new: Tree, old_leaves: IntArray, new_leaves: IntArray, true: IntArray
-) -> tuple[BoolArray, BoolArray]:
-    """The rows that get another class, and those of them that had the right one."""
-    before, after = old.outcome[old_leaves], new.outcome[new_leaves]
-    flipped = before != after
-    return flipped, flipped & (before == true)
-
-
 def _mean(of_rows: FloatArray | BoolArray, true_values: TrueValues) -> Score:
-    """The weighted mean over the rows, with its standard error."""
+    """Compute the weighted mean over the rows, with its standard error."""
     measured = weighted_mean(of_rows[true_values.counted].astype(np.float64), true_values.rows)
     return Score(measured.value, standard_error(measured, true_values.rows))
 
 
 # -- The price of an edit ------------------------------------------------------------------------------------
 
-USUAL, MOST = 3, 4  # decimals of a score, where nothing is known of its error, and at most
-SMALL = 0.1  # a score below which more decimals tell
+USUAL, MOST = 3, 4  # decimals of a score: without an error, and at most
+SMALL = 0.1  # scores below have more decimals
 
 
 def edit_price_view(price: EditPrice) -> View:
-    """The score in a sentence, then the figures of both trees, then the rows and the rules that change."""
+    """Show the score, the figures of both trees, and the rows and rules that change."""
     decimals = _decimals(price)
     values = [
         f"{fixed_text(price.metric.shown(each.value), decimals)} ± {fixed_text(each.error, decimals)}"
@@ -179,7 +212,7 @@ def _score_sentence(price: EditPrice) -> str:
 
 
 def _decimals(price: EditPrice) -> int:
-    """As many as two digits of the error need, and not more than one can read."""
+    """Choose the decimals that show two digits of the error, within limits."""
     known = decimals_of_errors([price.difference.error])
     if known is None:
         return USUAL

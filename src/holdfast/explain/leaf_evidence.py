@@ -1,4 +1,4 @@
-"""What the value of every leaf rests on: how many rows it is worth, and how far they are apart."""
+"""The training rows behind every leaf: effective counts, deviations, and intervals of its value."""
 
 from dataclasses import dataclass
 from math import inf, isfinite, nan, sqrt
@@ -29,27 +29,26 @@ from holdfast.tree.tree import LEAF, Tree
 
 CLASS_INTERVALS = {"wilson": wilson_interval, "jeffreys": jeffreys_interval}
 NUMBER_INTERVALS = ("t", "bootstrap")
-ROW_SHARE = 0.8  # of a row, in intervals about values: it also chose the splits and fitted the teacher
-FEW_ROWS = 12  # a leaf of fewer says so wherever it is drawn or told
+ROW_SHARE = 0.8  # of a row, in intervals about values: it was also used for the splits and the teacher
+FEW_ROWS = 12  # a leaf of fewer is marked in texts and pictures
 Interval = tuple[FloatArray, FloatArray]
 
 
 def add_evidence(
     tree: Tree, table: Table, groups: LongArray | None = None, *, is_distilled: bool = False
 ) -> Tree:
-    """The tree with what its rows recorded, and what its nodes rest on where it does not tell by itself.
+    """Add the missing values of the rows to a tree, and the evidence that its counts do not contain.
 
-    Rows of unlike weights, or of groups, are worth fewer than they are: `effective`. Of numbers whose
-    impurity is not the squared error, or is that of what a teacher says, the rows tell the `deviation`. Where
-    a teacher gives the values, or rows weigh unlike, `rows_mean` tells what the rows were. The tree may have
-    counted a part of the rows only.
+    Rows of unequal weights, or of groups, have a smaller `effective` number. `deviation` is computed for
+    numbers whose impurity is not their squared error. `rows_mean` is the observed mean where a teacher gives
+    the values, or rows have unequal weights. The tree may have counted only a part of the rows.
     """
     tree, target = set_recorded(tree, table), table.schema.target
     is_quantile = parse_quantile(tree.criterion) is not None
     is_told = target.is_classes or is_quantile or (tree.criterion == "squared_error" and not is_distilled)
     if is_told and table.weight is None and groups is None:
         return tree
-    rows = _Rows.of(tree, table, groups)
+    rows = _NodeRows.of(tree, table, groups)
     nodes = range(tree.n_nodes)
     # Sums of rows in another order have other last digits.
     effects = round_last_digits(np.array([rows.design_effect(node) for node in nodes]))
@@ -65,8 +64,8 @@ def add_evidence(
     return tree.replace(effective=effective, deviation=deviation, rows_mean=rows_mean)
 
 
-class _Rows(NamedTuple):
-    """Rows in the order of their leaves, so that those of a node stand together."""
+class _NodeRows(NamedTuple):
+    """Rows in the order of their leaves, so that those of a node are contiguous."""
 
     start: LongArray  # of every node, and one past the last
     end: LongArray
@@ -75,7 +74,7 @@ class _Rows(NamedTuple):
     groups: LongArray | None
 
     @classmethod
-    def of(cls, tree: Tree, table: Table, groups: LongArray | None) -> "_Rows":
+    def of(cls, tree: Tree, table: Table, groups: LongArray | None) -> "_NodeRows":
         leaves, target = tree.apply(table), table.schema.target
         outputs = np.eye(len(target.classes))[table.target] if target.is_classes else table.target[:, None]
         times, weight = np.ones(table.n_rows), np.ones(table.n_rows)
@@ -120,11 +119,12 @@ class _Rows(NamedTuple):
 def node_interval(
     tree: Tree, node: int, place: int = 0, level: float = 0.95, method: str | None = None
 ) -> tuple[float, float]:
-    """The interval of the fraction of a class, or of the mean of the numbers, at a node.
+    """Compute the interval of the fraction of a class, or of the mean of the numbers, at a node.
 
-    It is that of the rows, whatever the node predicts: 0 to 1, or infinite, without any. Where the values
-    combine the rows with a teacher, it is about the value of the node, and a row counts `ROW_SHARE`: as
-    many rows as give 95 % intervals that hold 95 % of the rates of new rows. Of a quantile it is infinite.
+    It is the interval of the observed rows, for any prediction of the node: 0 to 1, or infinite, without
+    rows. Where the values combine the rows with a teacher, it is about the value of the node, and a row
+    counts `ROW_SHARE`, so that 95 % intervals contain 95 % of the rates of new rows. Of a quantile it is
+    infinite.
 
     >>> from holdfast import Table, grow
     >>> tree = grow(Table.from_arrays([[1.0]] * 44, ["well"] * 27 + ["ill"] * 17))
@@ -132,7 +132,7 @@ def node_interval(
     >>> f"{low:.3f} to {high:.3f}"
     '0.257 to 0.534'
     """
-    if parse_quantile(tree.criterion) is not None:  # whose interval these figures do not tell
+    if parse_quantile(tree.criterion) is not None:  # for which there is no interval
         return -inf, inf
     checked = check_method(method, tree.schema.target.is_classes)
     rows = float(tree.count[node] if tree.effective is None else tree.effective[node])
@@ -145,12 +145,12 @@ def node_interval(
 
 
 def is_about_value(tree: Tree, node: int) -> bool:
-    """True if the interval of the node is about its value, False if it is about its rows alone."""
+    """Return True if the interval of the node is about its value, False if about its rows alone."""
     return tree.is_posterior and not (tree.edits and node in edited_nodes(tree))
 
 
 def node_intervals(tree: Tree, level: float = 0.95, method: str | None = None) -> Interval:
-    """The two ends of the interval at every node, in the shape of `tree.value`."""
+    """Compute both ends of the interval at every node, in the shape of `tree.value`."""
     check_level(level)
     ends = [
         [node_interval(tree, node, place, level, method) for place in range(tree.value.shape[1])]
@@ -161,21 +161,23 @@ def node_intervals(tree: Tree, level: float = 0.95, method: str | None = None) -
 
 
 def _deviation(tree: Tree, node: int) -> float:
-    """The standard deviation of the numbers at a node; NaN where nothing tells it."""
+    """Return the standard deviation of the numbers at a node; NaN if unknown."""
     if tree.deviation is not None:
         return float(tree.deviation[node])
     return sqrt(max(float(tree.impurity[node]), 0.0)) if tree.criterion == "squared_error" else nan
 
 
 def bootstrap_leaf_intervals(tree: Tree, table: Table, level: float) -> Interval:
-    """The same for the means of numbers, from the rows themselves, drawn again and again."""
+    """Compute bootstrap intervals of the means of numbers at the leaves."""
     check_level(level)
     leaves = tree.apply(table)
     weight = np.ones(table.n_rows) if table.weight is None else table.weight
     low, high = np.full((2, *tree.value.shape), [[[-np.inf]], [[np.inf]]])
     for leaf in np.flatnonzero(tree.feature == LEAF).tolist():
         own = np.flatnonzero(leaves == leaf)
-        own = own[np.lexsort((weight[own], table.target[own]))]  # whatever the order of the rows
+        own = own[
+            np.lexsort((weight[own], table.target[own]))
+        ]  # so that the order of the rows does not matter
         if len(own):
             seed = derive_seed(0, Branch.LEAF_MEANS, leaf)
             ends = np.array(bootstrap_interval(table.target[own], weight[own], level, seed=seed))
@@ -192,7 +194,7 @@ def check_level(level: float) -> None:
 
 
 def check_method(method: str | None, is_classes: bool) -> str:
-    """The method, or the usual one; a ParameterError if there is none of that name for such a target."""
+    """Return the method, or the default; raise a ParameterError if the target has no such method."""
     choices = tuple(CLASS_INTERVALS) if is_classes else NUMBER_INTERVALS
     if method is not None and method not in choices:
         kind = "classes" if is_classes else "numbers"
@@ -204,13 +206,13 @@ def check_method(method: str | None, is_classes: bool) -> str:
 
 # -- What a leaf predicts, and what the rows in it were ------------------------------------------------------
 
-SAME = 0.005  # an estimate and a rate that differ by less are one figure in percent
-SAME_MEAN = 1e-6  # of the mean: what a sum in another order may change
+SAME = 0.005  # an estimate and a rate that differ by less agree in percent
+SAME_MEAN = 1e-6  # of the mean: the change by another order of summation
 
 
 @dataclass(frozen=True)
 class LeafOutcome:
-    """What a leaf predicts and, apart from it, what its training rows were."""
+    """The prediction of a leaf and, apart from it, the outcome of its training rows."""
 
     leaf: int
     prediction: Label | float
@@ -222,11 +224,11 @@ class LeafOutcome:
     interval: tuple[float, float] | None = None  # of 95 % for the observed rate or mean, or the estimate
     is_about_estimate: bool = False  # the interval
     statistic: str = ""  # "median" or "0.9 quantile" where the prediction is one
-    is_by_hand: bool = False  # a person has set the estimate
+    is_by_hand: bool = False  # the estimate was edited
 
     @property
     def estimate(self) -> float:
-        """What the tree predicts: the probability of the class, or the number."""
+        """The prediction: the probability of the class, or the number."""
         return float(self.prediction if self.probability is None else self.probability)
 
     @property
@@ -239,27 +241,27 @@ class LeafOutcome:
 
     @property
     def is_outside(self) -> bool:
-        """True if the estimate lies outside the interval of what was observed."""
+        """True if the estimate lies outside the interval of the observed rate or mean."""
         if self.interval is None or self.is_as_observed:
             return False
         return not self.interval[0] <= self.estimate <= self.interval[1]
 
     @property
     def is_weighted(self) -> bool:
-        """True if the rate goes by weight, and is not that of the rows counted one by one."""
+        """True if the weighted rate differs from that of the counted rows."""
         if self.count is None or self.observed is None or self.n_rows <= 0:
             return False
         return abs(self.count / self.n_rows - self.observed) > SAME
 
 
 def leaf_outcome(tree: Tree, leaf: int, positive: Label | None = None) -> LeafOutcome:
-    """What the leaf predicts; of two classes the risk of the positive one, by default that of the tree."""
-    predicted, told = int(tree.outcome[leaf]), positive_class(tree, positive)
-    return class_outcome(tree, leaf, predicted if told is None else told)
+    """Make the outcome of a leaf; of two classes for the positive one, by default that of the tree."""
+    place = positive_class(tree, positive)
+    return class_outcome(tree, leaf, int(tree.outcome[leaf]) if place is None else place)
 
 
 def class_outcome(tree: Tree, leaf: int, place: int) -> LeafOutcome:
-    """What the leaf predicts of the class at this place, or of the number."""
+    """Make the outcome of a leaf for the class at this place, or for the number."""
     target, n_rows = tree.schema.target, float(tree.count[leaf])
     is_by_hand = bool(tree.edits) and leaf in edited_nodes(tree)
     if not target.is_classes:
