@@ -36,12 +36,12 @@ test-nojit: $(READY)
 
 # The kernels once more with every index looked at: none is outside of its array. Compiling takes minutes.
 test-bounds: $(READY)
-	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/.numba_bounds $(BIN)/pytest -n 2 $(addprefix tests/,kernels growth tree ensembles distance stability golden properties/test_pruning_properties.py)
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/.numba_bounds $(BIN)/pytest -n 2 $(addprefix tests/,kernels growth tree ensembles distance stable update golden properties/test_pruning_properties.py)
 
 # Once more with the vector instructions turned down, as on an older processor: nothing rests on last bits.
 # Every kernel, and what computes figures from many rows, with the tests of `make test`. Left out are reading,
 # writing and showing, and scikit-learn's own checks: tests/properties tries weights and orders of rows with these.
-ON_BOTH := $(addprefix tests/,test_arrays.py data/split data/test_canonical_order.py data/test_coding.py scoring growth ensembles distance stability evidence estimators comparison audit properties agreement golden)
+ON_BOTH := $(addprefix tests/,test_arrays.py data/split data/test_canonical_order.py data/test_coding.py scoring growth ensembles distance stable update evidence estimators comparison audit properties agreement golden)
 test-cpu: $(READY)
 	$(BIN)/python tests/processor.py -n 2 -m "not slow" -k "not estimator_checks" $(ON_BOTH)
 

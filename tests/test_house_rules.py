@@ -13,7 +13,7 @@ SHOWS_AN_UNSTABLE_ORDER = "processor.py"
 # A product of matrices decides nothing here: it is of integers, only shown, rounded, or has a margin.
 WITH_PRODUCTS = [
     "holdfast.stable.consensus.teacher",
-    "holdfast.stable.consensus.shape",  # sums of whole numbers
+    "holdfast.stable.consensus.weak_splits",  # sums of whole numbers
     "holdfast.stable.consensus.teacher",  # the weights are rounded to two digits
     "holdfast.ensembles.boosted_tree",
     "holdfast.growth.density",

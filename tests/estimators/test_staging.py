@@ -56,7 +56,7 @@ def test_there_is_a_valid_tree_for_every_stage_and_the_model_has_the_last(how: s
     X, _ = split(years())
     assert np.array_equal(model.predict_proba(X), model.tree_.value[model.tree_.apply(X)])
     assert [stage.n_rows for stage in sequence.stages] == [120] * 4
-    assert [stage.n_learnt for stage in sequence.stages] == [120, 240, 360, 480]
+    assert [stage.n_training_rows for stage in sequence.stages] == [120, 240, 360, 480]
 
 
 @pytest.mark.parametrize("how", HOWS)

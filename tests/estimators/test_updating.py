@@ -89,7 +89,7 @@ def test_the_scores_of_the_path_are_of_trees_that_have_not_seen_the_rows(model: 
     assert (keep.difference, keep.error) == (0.0, 0.0)
     assert update.rows.held_out.n_rows == update.n_scored
     held_out = update.rows.held_out
-    said = update.steps[-1].alike.predict_proba(held_out)[:, 1]
+    said = update.steps[-1].holdout_tree.predict_proba(held_out)[:, 1]
     from sklearn.metrics import roc_auc_score
 
     assert update.steps[-1].score == pytest.approx(roc_auc_score(held_out.target, said))
@@ -485,8 +485,8 @@ def test_a_step_is_passed_over_where_its_likelihood_is_clearly_lower_and_the_wor
 
 def test_a_step_that_was_named_is_said_to_be_asked_for(model: StableTreeClassifier) -> None:
     update = judged_steps(model, difference=0.0, error=0.0, likelihood=(0.0, 0.0))
-    words = " ".join(str(update.take(len(update.steps) - 1)).split())
-    assert "as requested" in words
+    words = " ".join(str(update.select_step(len(update.steps) - 1)).split())
+    assert "as asked" in words
     assert "Step 1 fits too, and is nearer" in words
     refit = model.update(*frame(0), strategy="refit").update_
     assert "No split changes as requested" not in str(refit)
@@ -497,20 +497,20 @@ def test_a_change_that_no_held_out_tree_makes_has_no_score_and_is_not_taken(
     model: StableTreeClassifier,
 ) -> None:
     from holdfast.update.path import UpdateOption
-    from holdfast.update.update import _alike
+    from holdfast.update.update import _find_similar
 
     tree = model.tree_
     like = [UpdateOption("keep", tree, 0.1, 0.0), UpdateOption("refit", tree, 0.05, 0.0)]
-    assert _alike(UpdateOption("change", tree, 0.01, 2.0), like) is None
-    assert _alike(UpdateOption("fresh", tree, 0.0, 2.0), like) is None
-    assert _alike(UpdateOption("refit", tree, 0.0, 2.0), like) is like[1]
+    assert _find_similar(UpdateOption("change", tree, 0.01, 2.0), like) is None
+    assert _find_similar(UpdateOption("fresh", tree, 0.0, 2.0), like) is None
+    assert _find_similar(UpdateOption("refit", tree, 0.0, 2.0), like) is like[1]
 
     policy = ChangePolicy(score_margin=0.02, max_flips=0.5)
     update = model.update(*frame(1, n_rows=300, shift=0.8), prior_rows=0, policy=policy, force=True).update_
-    unknown = {"alike": None, "score": np.nan, "difference": np.nan, "error": np.nan}
+    unknown = {"holdout_tree": None, "score": np.nan, "difference": np.nan, "error": np.nan}
     step = replace(update.steps[-1], **unknown, likelihood=(np.nan, np.nan), observed_expected=None)
     assert not is_no_worse(step, update.deployed)
-    update = replace(update, steps=(*update.steps[:-1], step)).take(len(update.steps) - 1)
+    update = replace(update, steps=(*update.steps[:-1], step)).select_step(len(update.steps) - 1)
     assert [line.name for line in update.verdict.not_judged] == ["score_margin"]
     words = " ".join(str(update).split())
     assert "without the rows held out, no tree of this kind was found." in words
@@ -533,5 +533,5 @@ def test_a_tree_that_fits_is_kept_or_gets_new_leaf_values(model: StableTreeClass
     assert choose_option(moved, context, [True, True, True, True]) == 1
     assert choose_option(moved, context, [True, False, True, True]) == 0
     assert choose_option(moved._replace(has_drift=False), context, [True, True, True, True]) == 0
-    unfit = moved._replace(points=[points[0]._replace(loss=0.5), *points[1:]])
+    unfit = moved._replace(options=[points[0]._replace(loss=0.5), *points[1:]])
     assert choose_option(unfit, context, [True, False, True, True]) == 2

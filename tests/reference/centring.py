@@ -30,19 +30,18 @@ class SmallSearch:
         matching: str = "paper",
         n_rows: int = 60,
     ) -> None:
-        self.table, self.answers = small_lesson(np.random.default_rng(seed), n_rows, n_classes)
+        self.table, self.predictions = small_task(np.random.default_rng(seed), n_rows, n_classes)
         rules = GrowthRules(max_leaf_nodes=4, min_samples_leaf=4)
-        self.lesson = DistillationTask.of(
-            self.table, self.answers, np.ones(n_rows, np.int32), np.ones(n_rows), rules
-        )
         ones = np.ones(n_rows, np.int32)
-        self.student = self.lesson.grow(ones)
-        self.references = self.lesson.grow_many(ones, Units.of(self.table), (seed, 10), 5, 1, "")
+        self.task = DistillationTask.of(self.table, self.predictions, ones, np.ones(n_rows), rules)
+        self.student = self.task.grow_student().tree
+        students = self.task.grow_students(Units.of(self.table), (seed, 10), 5, 1)
+        self.references = [each.tree for each in students]
         self.options = {"matching": matching, "label_weight": 3.0}
         if n_classes:
             self.options["outcome"] = outcome
         settings = DistanceSettings.of_depth(3, matching, outcome if n_classes else "value", 3.0)
-        self.search = ConsensusSearch.of(self.lesson, self.student, self.references, ones, settings)
+        self.search = ConsensusSearch.of(self.task, self.student, self.references, settings)
 
     def distances(self, trees: list[Tree]) -> FloatArray:
         return mean_distance(trees, self.references, **self.options)
@@ -50,19 +49,18 @@ class SmallSearch:
     def tree(self, shape: Shape) -> Tree:
         """The tree with the teacher's answers."""
         nodes = nodes_of(shape)
-        made = self.search.problem.questions.tree_of(nodes, (len(nodes.split) + 1) // 2)
-        return self.lesson.refit([made])[0]
+        made = self.search.problem.splits.build_tree(nodes, (len(nodes.split) + 1) // 2)
+        return self.task.refit([made])[0]
 
     def shape(self, tree: Tree) -> Shape:
-        nodes = self.search.problem.questions.nodes_of(tree, tree.n_nodes)
+        nodes = self.search.problem.splits.pack_tree(tree, tree.n_nodes)
         return shape_of(nodes)
 
     def squared_loss(self, tree: Tree) -> float:
         """The sum of squared differences from the teacher: of the second of two classes, or of all."""
-        learnt = self.answers[:, -1:] if self.answers.shape[1] <= 2 else self.answers
         leaf, loss = tree.apply(self.table), 0.0
         for node in np.unique(leaf):
-            rows = learnt[leaf == node]
+            rows = self.task.fitted_predictions[leaf == node]
             loss += float(((rows - rows.mean(axis=0)) ** 2).sum())
         return loss
 
@@ -71,7 +69,7 @@ class SmallSearch:
         counts = np.bincount(self.tree_leaves(tree), minlength=tree.n_leaves)
         own, none = self.squared_loss(self.student), self.squared_loss(self.tree(()))
         most = own + tolerance * (none - own)
-        return bool(counts.min() >= self.search.least_rows and self.squared_loss(tree) <= most + 1e-9)
+        return bool(counts.min() >= self.search.min_rows and self.squared_loss(tree) <= most + 1e-9)
 
     def tree_leaves(self, tree: Tree) -> FloatArray:
         leaves = np.flatnonzero(tree.feature == LEAF)
@@ -79,8 +77,8 @@ class SmallSearch:
 
     def moves(self, shape: Shape) -> Iterator[Shape]:
         """All trees one move away, in the order that breaks ties."""
-        most = self.search.problem.most_leaves
-        n_questions = len(self.search.problem.questions.asked)
+        most = self.search.problem.max_leaves
+        n_questions = len(self.search.problem.splits.keys)
         for path in paths_of(shape):
             here = below(shape, path)
             if here:
@@ -106,8 +104,8 @@ class SmallSearch:
         return shapes[best - 1] if best else None
 
 
-def small_lesson(rng: np.random.Generator, n_rows: int, n_classes: int) -> tuple[Table, FloatArray]:
-    """A table with a column of categories and missing values, and the answers of a teacher; 0: a number."""
+def small_task(rng: np.random.Generator, n_rows: int, n_classes: int) -> tuple[Table, FloatArray]:
+    """A table with a column of categories and missing values, and predictions; 0 classes: a number."""
     import pandas as pd
 
     x, z = rng.integers(0, 12, n_rows).astype(float), rng.normal(size=n_rows).round(3)

@@ -24,7 +24,7 @@ from holdfast.runs.folder import Place, reserved
 from holdfast.runs.run import PreparedRun, prepare_rows
 from holdfast.runs.settings import DataSettings, RunSettings
 from holdfast.scoring.metric import make_metric
-from holdfast.stable.consensus.train import LEAST_ROWS, most_leaves
+from holdfast.stable.consensus.train import MIN_ROWS, most_leaves
 from holdfast.stable.rows import draw_test_rows
 from holdfast.stable.selection import choose
 from holdfast.stable.settings import DEPTH_5, StabilitySettings
@@ -219,17 +219,17 @@ def _most_leaves(fit: Fit) -> int:
 
 def _teacher_weights(fit: Fit) -> str:
     """The weights of the parts of the teacher, if held-out rows have chosen any; else nothing."""
-    sizes = fit.trained.sizes
-    if sizes is None or sizes.teacher is None:
+    weights = fit.trained.teacher_weights
+    if weights is None:
         return ""
-    parts = join_parts([f"{part} {share:g}" for part, share in sizes.teacher.items()])
+    parts = join_parts([f"{part} {share:g}" for part, share in weights.items()])
     return f", with weights that held-out rows clearly support ({parts})"
 
 
 def _plain_rules(fit: Fit) -> GrowthRules:
     """How a tree without a teacher grows that is as large as the students."""
     return GrowthRules(
-        max_depth=DEPTH_5.max_depth, max_leaf_nodes=_most_leaves(fit), min_samples_leaf=LEAST_ROWS
+        max_depth=DEPTH_5.max_depth, max_leaf_nodes=_most_leaves(fit), min_samples_leaf=MIN_ROWS
     )
 
 

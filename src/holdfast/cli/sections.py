@@ -274,7 +274,7 @@ def show_fit(fit: Fit, console: Console) -> None:
     """The sections of `holdfast fit`, apart from the data and the files."""
     for warning in list_warnings(fit.model):
         paragraph(console, f"\n{warning}", style="bold yellow")
-    if fit.trained.sizes is not None and (choice := fit.trained.sizes.choice) is not None:
+    if (choice := fit.trained.size_choice) is not None:
         heading(console, "The size")
         verbatim(console, size_choice_table(choice).to_text())
     heading(console, "The frontier")

@@ -166,13 +166,13 @@ class StableTreeEstimator(StableTreeParameters, TreeEstimator):
         for name in ("size_choice_", *OF_HELD_OUT, "shrinkage_"):  # of an earlier tree
             self.__dict__.pop(name, None)
         self.trained_ = trained
-        if trained.sizes is not None and trained.sizes.choice is not None:
-            self.size_choice_ = trained.sizes.choice
+        if trained.size_choice is not None:
+            self.size_choice_ = trained.size_choice
             self.max_leaf_nodes_ = self.size_choice_.max_leaf_nodes
-        if trained.sizes is not None and trained.sizes.teacher is not None:
-            self.teacher_weights_ = dict(trained.sizes.teacher)
-        if trained.strength is not None:
-            self.shrinkage_ = trained.strength
+        if trained.teacher_weights is not None:
+            self.teacher_weights_ = dict(trained.teacher_weights)
+        if trained.shrinkage is not None:
+            self.shrinkage_ = trained.shrinkage
         self.candidate_trees_ = list(trained.candidates.trees)
         self._set_choice(self._selection_rule())
         for warning in list_warnings(self.tree_):
@@ -626,7 +626,7 @@ class StableTreeEstimator(StableTreeParameters, TreeEstimator):
         check_is_fitted(self)
         if "_before_update" not in vars(self):
             raise ParameterError("There is no path to take a step of: call update first.")
-        return self._set_step(self.update_.take(step, force=force))
+        return self._set_step(self.update_.select_step(step, force=force))
 
     def _set_step(self, update: TreeUpdate) -> Self:
         """Set the tree of an update. If it is kept, or a policy forbids the step, all is as it was."""

@@ -392,7 +392,7 @@ def find_update(
         more=tuple(reference_trees),
         rule=model._selection_rule(),
     )
-    return found.judged(policy, force=force), hashes
+    return found.judge(policy, force=force), hashes
 
 
 def _estimate_overlap(model: Any, hashes: KeyArray) -> int:

@@ -555,7 +555,7 @@ def change_summary(
     outputs = Outputs(
         deployed=update.deployed,
         proposed=step.tree,
-        alike=step.alike,
+        alike=step.holdout_tree,
         table=table,
         held_out=_held_out_rows(table, update.rows.held_out),
         is_held_out=update.n_scored > 0,

@@ -640,7 +640,7 @@ def _performance_section(run: UpdateRun) -> PageSection:
     groups = [{"name": "all rows", "is_small": False, **outputs["all"]}, *run.facts["subgroups"]]
     n_rows = f"{outputs['rows_scored']:,} rows"
     text = f"No rows were held out: {n_rows} that the new tree was trained on, whose scores flatter it."
-    if run.update.steps[run.update.taken].alike is None:
+    if run.update.steps[run.update.taken].holdout_tree is None:
         text = "This step has no score: without the rows held out, no tree of this kind was found."
     elif outputs["scored_on_rows_held_out"]:
         text = f"Both trees on the same {n_rows}, held out: a tree made without them stands for the new one."

@@ -101,13 +101,13 @@ def centre_smallest() -> None:
     """One call of every kernel that measures distances and looks for a central tree; no tree is grown."""
     table = _smallest_table()
     settings = StabilitySettings(n_estimators=2)
-    answers = np.eye(2)[np.asarray(table.target, np.int64)]
-    rows = make_task(table, answers, settings)
+    predictions = np.eye(2)[np.asarray(table.target, np.int64)]
+    task = make_task(table, predictions, settings)
     trees = [Tree.from_nodes(table.schema, _stump(threshold)) for threshold in (5.5, 6.5)]
     distances = distance_settings(settings, trees)
     distances_between(trees, trees, distances)
-    search = ConsensusSearch.of(rows.lesson, trees[0], trees, rows.repeats, distances)
-    search.nearest(0.1, [search.student], 1)
+    search = ConsensusSearch.of(task, trees[0], trees, distances)
+    search.find_nearest(0.1, [search.student], 1)
 
 
 def _smallest_table() -> Table:

@@ -101,15 +101,14 @@ def warning_facts(roles: RowRoles, model: Tree | Ensemble) -> list[str]:
 
 
 def _size_facts(trained: StableTrees) -> dict[str, Any]:
-    """What rows held out chose: the number of leaves, and the weights of the teacher's parts."""
-    if trained.sizes is None:
-        return {}
-    facts, choice = {}, trained.sizes.choice
+    """The number of leaves and the weights of the teacher's parts, where held-out rows chose them."""
+    facts: dict[str, Any] = {}
+    choice = trained.size_choice
     if choice is not None:
         columns = {**choice.columns(), "chosen": choice.max_leaf_nodes}
         facts["size_choice"] = {"reason": choice.reason, **columns}
-    if trained.sizes.teacher is not None:
-        facts["teacher_weights"] = dict(trained.sizes.teacher)
+    if trained.teacher_weights is not None:
+        facts["teacher_weights"] = dict(trained.teacher_weights)
     return facts
 
 

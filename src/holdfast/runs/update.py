@@ -225,7 +225,7 @@ class PreparedUpdate:
             model.select_step(settings.take)
         model.set_params(**own)
         # Judged last: so there is a model to propose, whatever the policy says of it.
-        model.update_ = model.update_.judged(self.policy, force=settings.force)
+        model.update_ = model.update_.judge(self.policy, force=settings.force)
         return model
 
     def _change(self, update: TreeUpdate, table: Table, proposed: bytes) -> ChangeRecord:

@@ -1,4 +1,4 @@
-"""Candidates on bootstrap samples, with honest scores: cross-fitted, leaves refitted, chance taken out."""
+"""Candidates on bootstrap samples with cross-fitted scores, and candidates from one pruning path."""
 
 from dataclasses import replace
 
@@ -6,7 +6,6 @@ import numpy as np
 
 from holdfast._arrays import FloatArray, round_last_digits
 from holdfast.errors import ParameterError
-from holdfast.growth.collections import Learner
 from holdfast.growth.grow import grow_samples
 from holdfast.growth.leaf_values import refit_all_leaf_values
 from holdfast.growth.pruning import pruning_path
@@ -31,45 +30,42 @@ from holdfast.stable.rows import TrainingSet, baseline_test
 from holdfast.stable.settings import StabilitySettings
 
 
-def bootstrap_candidates(rows: TrainingSet, settings: StabilitySettings, metric: Metric) -> TrainedCandidates:
-    """One candidate for each sample of training rows, scored on the rows that its division holds out."""
+def train_bootstrap_candidates(
+    rows: TrainingSet, settings: StabilitySettings, metric: Metric
+) -> TrainedCandidates:
+    """Grow one candidate on each sample of training rows, and score it on its held-out rows."""
     learner = choose_learner(rows, settings)
     references = grow_references(learner, rows, settings)
     grown = grow_candidates(learner, rows, settings)
-    candidates, scores, strength = _scored(grown, learner, rows, settings, metric)
-    baseline = baseline_test(rows, metric, grown.by_division(rows.division))
-    return TrainedCandidates(references, candidates, scores, strength=strength, baseline=baseline)
-
-
-def _scored(
-    grown: TreeCollection, learner: Learner, rows: TrainingSet, settings: StabilitySettings, metric: Metric
-) -> tuple[TreeCollection, Scores, float | None]:
-    """The candidates as they would be delivered, their scores, and how strongly their leaves are shrunk."""
     samples = [learner.leaf_sample(place) for place in grown.combination.tolist()]
     refit = samples if settings.refit_leaves else ()
     scoring = Scoring(metric, refit, settings.shrink_scores, settings.seed, settings.n_jobs)
     if settings.leaf_values == "shrunk":
-        scoring = replace(scoring, strength=choose_shrinkage(grown, rows, scoring))
+        scoring = replace(scoring, shrinkage=choose_shrinkage(grown, rows, scoring))
     scores = score_candidates(grown, rows, scoring)
     trees = list(grown.trees)
     if settings.refit_leaves:
-        # Before the distances: a leaf that changes its mind is a step away from the reference trees.
+        # Before the distances are measured, which depend on the classes of the leaves.
         trees = refit_all_leaf_values(trees, rows.table, samples, n_jobs=settings.n_jobs)
-    if scoring.strength is not None:
-        trees = [shrink_tree(tree, scoring.strength) for tree in trees]
-    return replace(grown, trees=tuple(trees)), scores, scoring.strength
+    if scoring.shrinkage is not None:
+        trees = [shrink_tree(tree, scoring.shrinkage) for tree in trees]
+    baseline = baseline_test(rows, metric, grown.by_division(rows.division))
+    candidates = replace(grown, trees=tuple(trees))
+    return TrainedCandidates(references, candidates, scores, baseline, scoring.shrinkage)
 
 
-BOOTSTRAP = Method(bootstrap_candidates)
+BOOTSTRAP = Method(train_bootstrap_candidates)
 
 # -- Candidates from one pruning path ------------------------------------------------------------------------
 
 
-def pruned_candidates(rows: TrainingSet, settings: StabilitySettings, metric: Metric) -> TrainedCandidates:
-    """The subtrees of the tree that is grown on all rows, and the scores of their sizes on rows held out.
+def train_pruned_candidates(
+    rows: TrainingSet, settings: StabilitySettings, metric: Metric
+) -> TrainedCandidates:
+    """Grow a tree on all rows, take the subtrees of its pruning path, and score them on held-out rows.
 
-    A size is scored by trees grown without the rows that they are scored on, each cut back at the same alpha;
-    the trees that are handed out have seen all rows. `settings.n_trees` is the most that there will be.
+    A size is scored by trees grown without the rows that they are scored on, each pruned at the same alpha;
+    the candidates are grown on all rows. There are at most `settings.n_trees` of them.
     """
     if settings.learner is not None:
         raise ParameterError("method='pruned' prunes a tree of our own: leave learner=None.")
@@ -98,7 +94,7 @@ def pruned_candidates(rows: TrainingSet, settings: StabilitySettings, metric: Me
 def _scores(
     alphas: FloatArray, rules: GrowthRules, rows: TrainingSet, settings: StabilitySettings, metric: Metric
 ) -> Scores:
-    """The score of each alpha, by trees grown without the rows that they are scored on."""
+    """Score each alpha by trees grown without the rows that they are scored on."""
     division = rows.division
     times = tuple(training.astype(np.int32) for training in division.training)
     folds = Folds(rows.table, rows.groups, division.validation, times)
@@ -112,4 +108,4 @@ def _scores(
     return Scores(mean, error, mean, error, reliability=1.0)
 
 
-PRUNED = Method(pruned_candidates)
+PRUNED = Method(train_pruned_candidates)

@@ -1,4 +1,4 @@
-"""What is known of every candidate, and which of them no other beats on both stability and score."""
+"""The frontier: figures of every candidate, and which of them no other beats on both stability and score."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
@@ -17,10 +17,22 @@ from holdfast.tree.tree import Tree
 
 
 def pareto_frontier(instability: Any, score: Any) -> BoolArray:
-    """Which trees are efficient: no other has at most their instability and at least their score.
+    """Find the efficient trees: no other has at most their instability and at least their score.
 
-    Of the two, one must be strictly better, so that trees alike in both are efficient together.
+    One of the two must be strictly better, so that trees equal in both are efficient together.
 
+    Parameters
+    ----------
+    instability, score : array-like
+        One entry for each tree; less instability and a greater score are better.
+
+    Returns
+    -------
+    ndarray of bool
+        True for the efficient trees.
+
+    Examples
+    --------
     >>> pareto_frontier([1.0, 2.0, 3.0], [0.7, 0.9, 0.8])
     array([ True,  True, False])
     """
@@ -38,44 +50,52 @@ def pareto_frontier(instability: Any, score: Any) -> BoolArray:
     return efficient
 
 
-class Compared(NamedTuple):
+class ComparisonSet(NamedTuple):
     """The candidates among which a consensus tree is chosen, and why the others are left out."""
 
     places: tuple[int, ...]
-    left_out: str  # what the others do, in words: "loses more than 6.0 %"
+    left_out: str  # what excludes the others, in words: "loses more than 6.0 %"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Frontier(ViewMixin):
-    """One entry for every candidate tree, in the order in which they were grown.
+    """Figures of the candidate trees, one entry for each, in the order in which they were grown.
 
-    `score` is the greater the better: losses are negated.
+    A greater `score` is better: losses are negated.
+
+    Examples
+    --------
+    >>> from holdfast import StableTreeClassifier
+    >>> X, y = [[number, number % 3] for number in range(60)], [number // 30 for number in range(60)]
+    >>> model = StableTreeClassifier(teacher="linear", n_references=5, random_state=0).fit(X, y)
+    >>> model.frontier_.n_leaves.max().item(), len(model.frontier_.columns()["score"]) == len(model.frontier_)
+    (2, True)
     """
 
     instability: FloatArray  # mean distance to the reference trees
     instability_error: FloatArray  # its Monte Carlo standard error: other reference trees, other means
     normalised: FloatArray  # as a fraction of the greatest distance that trees of the depth allowed can have
-    size_adjusted: FloatArray  # as a multiple of what candidates with so many leaves usually have
+    size_adjusted: FloatArray  # as a multiple of the mean of candidates with as many leaves
     per_rule: FloatArray  # mean over the reference trees of the distance per rule of the larger tree
-    score: FloatArray  # the best guess of what new rows would give
+    score: FloatArray  # estimate of the score on new rows
     score_error: FloatArray  # its standard error
-    measured_score: FloatArray  # what the validation rows of the candidate gave
+    measured_score: FloatArray  # on the validation rows of the candidate
     measured_error: FloatArray  # its standard error: other rows held out, other scores
     n_leaves: LongArray
     depth: LongArray
-    mean_path_length: FloatArray  # questions asked of a row
+    mean_path_length: FloatArray  # splits that a row passes
     combination: LongArray  # what it was grown with
     division: LongArray  # which rows it was scored on
     efficient: BoolArray
-    metric: Metric | None = None  # of the scores, for those who read them
-    # Of "consensus": what it loses, as a fraction, of what the student of the most leaves explains of the
-    # teacher's variance; of the student of as many leaves, which a tolerance bounds; and the most leaves
+    metric: Metric | None = None  # of the scores
+    # For "consensus": the loss, as a fraction of the teacher's variance that the student of the greatest size
+    # explains; the same for the student of the same size, which a tolerance bounds; and the limit of leaves
     teacher_loss: FloatArray | None = None
     student_loss: FloatArray | None = None
     max_leaf_nodes: LongArray | None = None
-    size_reason: str = ""  # why the largest size was taken, if rows held out chose it
+    size_reason: str = ""  # why the greatest size was chosen, if held-out rows chose it
     chosen: int | None = None  # the candidate that is in use, which tables and plots mark
-    compared: Compared | None = None  # those that the rule compares it with; None: all
+    compared: ComparisonSet | None = None  # those that the rule compares it with; None: all
     baseline: BaselineTest | None = None  # the candidates against a constant, where rows were held out
 
     def __post_init__(self) -> None:
@@ -84,7 +104,7 @@ class Frontier(ViewMixin):
 
     @property
     def _arrays(self) -> list[str]:
-        """The columns that there are."""
+        """The names of the columns."""
         return [field.name for field in fields(self) if isinstance(getattr(self, field.name), np.ndarray)]
 
     def __len__(self) -> int:
@@ -92,27 +112,39 @@ class Frontier(ViewMixin):
 
     @property
     def has_teacher(self) -> bool:
-        """True for method="consensus", whose candidates have learnt from a teacher."""
+        """True for method="consensus", whose candidates are distilled from a teacher."""
         return self.teacher_loss is not None
 
     def plot(self, ax: Any = None, **options: Any) -> Any:
-        """A `FrontierDisplay`, drawn; options are those of its `from_result`, such as `chosen`."""
+        """Draw instability against score.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            Axes to draw on; by default new ones.
+        **options
+            Options of `FrontierDisplay.from_result`, such as `chosen`.
+
+        Returns
+        -------
+        FrontierDisplay
+        """
         from holdfast.plots.frontier import FrontierDisplay
 
         return FrontierDisplay.from_result(self, ax=ax, **options)
 
     @property
     def sizes(self) -> list[int]:
-        """The numbers of leaves that consensus trees were looked for with, the least first; else none."""
+        """The limits of leaves of consensus trees, the least first; empty for other methods."""
         return [] if self.max_leaf_nodes is None else np.unique(self.max_leaf_nodes).tolist()
 
     def subset(self, places: LongArray) -> "Frontier":
-        """The frontier of some of the candidates, which are compared among themselves alone."""
+        """Select some of the candidates, and compare them among themselves alone."""
         columns: dict[str, Any] = {name: getattr(self, name)[places] for name in self._arrays}
         columns["efficient"] = pareto_frontier(columns["instability"], columns["score"])
         columns["size_adjusted"] = _size_adjusted(columns["instability"], columns["n_leaves"])
         if self.teacher_loss is not None and self.max_leaf_nodes is not None:
-            # Of what the largest student that is left explains, e: 1 - e / E, and E from its own tree.
+            # Relative to what the largest remaining student explains: 1 - e / E, with E from its own tree.
             at = np.flatnonzero(columns["max_leaf_nodes"] == columns["max_leaf_nodes"].max())[0]
             explained = (1.0 - columns["teacher_loss"][at]) / (1.0 - columns["student_loss"][at])
             if explained > 0:
@@ -121,12 +153,12 @@ class Frontier(ViewMixin):
 
     @property
     def efficient_order(self) -> LongArray:
-        """The efficient candidates, the most stable first; of those alike in both, the smallest only."""
+        """The efficient candidates, the most stable first; among those equal in both, the smallest only."""
         return self._in_order(np.flatnonzero(self.efficient))
 
     @property
     def unbeaten(self) -> LongArray:
-        """The candidates that none of those compared beats, as tables and plots show them, in that order.
+        """The candidates that none of those compared beats, the most stable first.
 
         These are the efficient ones, unless a rule leaves out candidates that lose too much to the teacher.
         """
@@ -146,14 +178,24 @@ class Frontier(ViewMixin):
         return hypervolume(self.instability, self.score)
 
     def columns(self) -> dict[str, list[Any]]:
-        """The frontier as a table: names of columns, and one entry per candidate."""
+        """Return the frontier as columns: a list for every name, with one entry per candidate."""
         return {
             "candidate": list(range(len(self))),
             **{name: getattr(self, name).tolist() for name in self._arrays},
         }
 
     def to_frame(self, backend: str | None = None) -> Any:
-        """One row per candidate, as a pandas, polars or pyarrow frame (the first that is installed)."""
+        """Return one row per candidate.
+
+        Parameters
+        ----------
+        backend : str, optional
+            "pandas", "polars" or "pyarrow"; by default the first that is installed.
+
+        Returns
+        -------
+        DataFrame
+        """
         import narwhals as nw
 
         from holdfast.tree.frame import frame_from
@@ -170,13 +212,13 @@ class Frontier(ViewMixin):
 
 
 def make_frontier(
-    grown: TrainedCandidates,
+    trained: TrainedCandidates,
     distances: FloatArray,
     distance_settings: DistanceSettings,
     metric: Metric | None = None,
 ) -> Frontier:
-    """The frontier of candidates with these distances to the references, (candidates, references)."""
-    candidates, scores, sizes = grown.candidates, grown.scores, grown.sizes
+    """Make the frontier of candidates with these distances to the references, (candidates, references)."""
+    candidates, scores = trained.candidates, trained.scores
     n_leaves = np.array([tree.n_leaves for tree in candidates.trees], np.int64)
     instability = distances.mean(axis=1)
     n_references = distances.shape[1]
@@ -185,7 +227,7 @@ def make_frontier(
         instability_error=distances.std(axis=1, ddof=min(1, n_references - 1)) / np.sqrt(n_references),
         normalised=replace(distance_settings, normalised=True).total(instability),
         size_adjusted=_size_adjusted(instability, n_leaves),
-        per_rule=_per_rule(grown, distances),
+        per_rule=_per_rule(trained, distances),
         score=scores.value,
         score_error=scores.error,
         measured_score=scores.measured,
@@ -197,30 +239,30 @@ def make_frontier(
         division=candidates.division,
         efficient=pareto_frontier(instability, scores.value),
         metric=metric,
-        teacher_loss=grown.teacher_loss,
-        student_loss=None if sizes is None else sizes.student_loss,
-        max_leaf_nodes=None if sizes is None else sizes.max_leaf_nodes,
-        size_reason="" if sizes is None or sizes.choice is None else sizes.choice.reason,
-        baseline=grown.baseline,
+        teacher_loss=trained.teacher_loss,
+        student_loss=trained.student_loss,
+        max_leaf_nodes=trained.max_leaf_nodes,
+        size_reason="" if trained.size_choice is None else trained.size_choice.reason,
+        baseline=trained.baseline,
     )
 
 
-def _per_rule(grown: TrainedCandidates, distances: FloatArray) -> FloatArray:
-    per_rule = np.empty(len(grown.candidates))
-    for references, places in grown.by_references():
-        trees = [grown.candidates.trees[place] for place in places.tolist()]
+def _per_rule(trained: TrainedCandidates, distances: FloatArray) -> FloatArray:
+    per_rule = np.empty(len(trained.candidates))
+    for references, places in trained.by_references():
+        trees = [trained.candidates.trees[place] for place in places.tolist()]
         per_rule[places] = distance_per_rule(distances[places], trees, references.trees)
     return per_rule
 
 
 def distance_per_rule(distances: FloatArray, trees: Sequence[Tree], references: Sequence[Tree]) -> FloatArray:
-    """The mean over the references of each tree's distance, divided by the rules of the larger of the two."""
+    """Average over the references each tree's distance divided by the number of rules of the larger tree."""
     n_rules = np.maximum.outer([tree.n_leaves for tree in trees], [tree.n_leaves for tree in references])
     return np.asarray((distances / n_rules).mean(axis=1), np.float64)
 
 
 def _size_adjusted(instability: FloatArray, n_leaves: LongArray) -> FloatArray:
-    """Each instability over that which trees of its size have on average, larger trees never less."""
+    """Divide each instability by the mean of trees of its size, made monotone in the size."""
     _, place, counts = np.unique(n_leaves, return_inverse=True, return_counts=True)
     blocks: list[tuple[float, int, int]] = []  # mean, trees and sizes of each block of equal averages
     for mean, count in zip(np.bincount(place, instability) / counts, counts, strict=True):
@@ -233,7 +275,7 @@ def _size_adjusted(instability: FloatArray, n_leaves: LongArray) -> FloatArray:
 
 
 def hypervolume(instability: FloatArray, score: FloatArray) -> float:
-    """Fraction of the box between the worst and the best instability and score that some tree dominates.
+    """Compute the fraction of the box between the worst and the best of both that some tree dominates.
 
     >>> hypervolume(np.array([0.0, 1.0]), np.array([0.0, 1.0]))  # each is best in one and worst in the other
     0.0

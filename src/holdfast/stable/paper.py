@@ -1,4 +1,4 @@
-"""The method of the paper, to the letter: one holdout to score on, no leaf refitted, no score shrunk.
+"""The method of the paper, exactly: one holdout to score on, no leaf refitted, no score shrunk.
 
 Bertsimas and Digalakis, "Improving Stability in Decision Tree Models", arXiv 2305.17299.
 """
@@ -29,17 +29,17 @@ from holdfast.stable.settings import StabilitySettings
 
 
 def split_rows_for_paper(table: Table, settings: StabilitySettings, info: RowMetadata) -> RowSplit:
-    """One holdout, the user's own or a plainly random part of the rows, and early rows among the others.
+    """Split off one holdout, the user's own or a simple random sample, and early rows among the others.
 
-    The stages say which rows are early; without them, a plainly random part of the rows not held out is.
+    Stages determine the early rows; without them, these are a simple random sample of the rows not held out.
     """
     check_fraction("early_fraction", settings.early_fraction)
     fraction, seed = _fraction(settings.validation, info), settings.seed
     keys = unit_keys(table, info.groups)
-    alike = np.zeros(table.n_rows, np.int64)  # one stratum: neither classes nor stages are balanced
+    strata = np.zeros(table.n_rows, np.int64)  # a single one: neither classes nor stages are balanced
     holdout = info.holdout
     if holdout is None:
-        holdout = select_below(draw_positions(alike, keys, (seed, Branch.PAPER_TEST_ROWS)), fraction)
+        holdout = select_below(draw_positions(strata, keys, (seed, Branch.PAPER_TEST_ROWS)), fraction)
     early = np.zeros(table.n_rows, np.bool_)
     training = holdout if holdout.all() else ~holdout  # a table of a single row has nothing to hold out
     if info.stage is not None and info.holdout is None:
@@ -47,30 +47,32 @@ def split_rows_for_paper(table: Table, settings: StabilitySettings, info: RowMet
     if (stage := renumber_groups(info.stage, training)) is not None:
         early[training] = find_early_stages(stage, settings.early_fraction)
         return RowSplit(early, (holdout,))
-    position = draw_positions(alike[training], keys[training], (seed, Branch.PAPER_EARLY_ROWS))
+    position = draw_positions(strata[training], keys[training], (seed, Branch.PAPER_EARLY_ROWS))
     early[training] = select_below(position, settings.early_fraction)
     return RowSplit(early, (holdout,))
 
 
-def paper_candidates(rows: TrainingSet, settings: StabilitySettings, metric: Metric) -> TrainedCandidates:
-    """One candidate for each sample of the training rows, as it was grown, and its score on the holdout."""
+def train_paper_candidates(
+    rows: TrainingSet, settings: StabilitySettings, metric: Metric
+) -> TrainedCandidates:
+    """Grow one candidate on each sample of the training rows, and score it on the holdout."""
     learner = choose_learner(rows, settings)
     references = grow_references(learner, rows, settings)
     candidates = grow_candidates(learner, rows, settings)
-    as_measured = Scoring(metric, refit=(), shrink=False, seed=settings.seed, n_jobs=settings.n_jobs)
+    scoring = Scoring(metric, refit=(), shrink=False, seed=settings.seed, n_jobs=settings.n_jobs)
     baseline = baseline_test(rows, metric, candidates.by_division(rows.division))
     return TrainedCandidates(
-        references, candidates, score_candidates(candidates, rows, as_measured), baseline=baseline
+        references, candidates, score_candidates(candidates, rows, scoring), baseline=baseline
     )
 
 
 def _fraction(validation: Any, info: RowMetadata) -> float:
-    """The fraction of the rows to hold out; a ParameterError for folds or two holdouts."""
+    """The fraction of the rows to hold out; raise a ParameterError for folds or two holdouts."""
     if isinstance(validation, str) and validation == "auto":
         return FRACTION_HELD_OUT
     if info.holdout is not None:
         raise ParameterError(
-            f"validation={validation!r} and X_holdout both say which rows to score on: give one of them."
+            f"validation={validation!r} and X_holdout both determine the rows to score on: give one of them."
         )
     is_fraction = isinstance(validation, Real) and not isinstance(validation, Integral)
     if is_fraction and 0 < float(validation) < 1:
@@ -81,4 +83,4 @@ def _fraction(validation: Any, info: RowMetadata) -> float:
     )
 
 
-PAPER = Method(paper_candidates, split_rows_for_paper, reports_on_holdout=True)
+PAPER = Method(train_paper_candidates, split_rows_for_paper, reports_on_holdout=True)

@@ -20,7 +20,7 @@ from holdfast._text import (
 from holdfast._view import TextTable, View, ViewMixin
 from holdfast.errors import ParameterError
 from holdfast.scoring.metric import Metric
-from holdfast.stable.frontier import Compared, Frontier, pareto_frontier
+from holdfast.stable.frontier import ComparisonSet, Frontier, pareto_frontier
 from holdfast.stable.settings import BY_NUMBER, SCORE_TOLERANCE, TEACHER_TOLERANCE
 
 
@@ -119,7 +119,7 @@ def mark_choice(frontier: Frontier, rule: SelectionRule, candidate: int) -> Fron
     left_out = f"loses more than {percent_text(tolerance)}"
     if (limits != limits[candidate]).any():
         left_out = f"is of another size, or {left_out}"
-    return replace(marked, compared=Compared(tuple(near.tolist()), left_out))
+    return replace(marked, compared=ComparisonSet(tuple(near.tolist()), left_out))
 
 
 def _named(frontier: Frontier, metric: Metric, rule: SelectionRule) -> Choice:

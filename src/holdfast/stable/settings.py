@@ -121,8 +121,8 @@ class StabilitySettings:
         return replace(self, rules=rules, is_size_open=False)
 
     @property
-    def is_taught(self) -> bool:
-        """True if a teacher has a say in the leaf values."""
+    def has_teacher_values(self) -> bool:
+        """True if the teacher's predictions enter the leaf values."""
         return self.method == "consensus" and self.leaf_values in TEACHER_VALUES
 
     @property

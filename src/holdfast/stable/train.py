@@ -1,6 +1,7 @@
-"""Stable trees, step by step: rows in their roles, candidates with scores, distances, and the frontier."""
+"""Train stable trees: split the rows, train candidates with scores, measure distances, make the frontier."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -18,7 +19,8 @@ from holdfast.explain.leaf_evidence import add_evidence
 from holdfast.growth.leaf_values import draw_structure_rows, set_honest_values
 from holdfast.scoring.metric import Metric, make_metric
 from holdfast.stable.bootstrap import BOOTSTRAP, PRUNED
-from holdfast.stable.candidates import Method, Sizes, TrainedCandidates, TreeCollection
+from holdfast.stable.candidates import Method, TrainedCandidates, TreeCollection
+from holdfast.stable.consensus.size import SizeChoice
 from holdfast.stable.consensus.train import CONSENSUS
 from holdfast.stable.frontier import Frontier, make_frontier
 from holdfast.stable.paper import PAPER
@@ -34,34 +36,39 @@ _METHODS = dict(zip(METHODS, (CONSENSUS, BOOTSTRAP, PRUNED, PAPER), strict=True)
 
 @dataclass(frozen=True, eq=False, repr=False)
 class StableTrees:
-    """Both collections, and what is known of every candidate. The candidates are as they are delivered."""
+    """Reference trees and candidate trees, as they are delivered, and the frontier of the candidates."""
 
     references: TreeCollection
     candidates: TreeCollection
     frontier: Frontier
     metric: Metric
     distance_settings: DistanceSettings
-    reliability: float  # of differences in score between candidates grown alike; 1 if none of them is chance
-    sizes: Sizes | None = None  # for "consensus": the references of fewer leaves, and the choice of the size
-    strength: float | None = None  # of the shrinkage of leaf values, in rows; None if they are not shrunk
+    reliability: float  # of differences in score between candidates with the same parameters, 0 to 1
+    shrinkage: float | None = None  # of leaf values, in rows; None if they are not shrunk
+    # For "consensus": the references of smaller sizes, and what held-out rows chose, None if nothing
+    smaller_references: Mapping[int, TreeCollection] = field(default_factory=dict)
+    size_choice: SizeChoice | None = None
+    teacher_weights: Mapping[str, float] | None = None
 
     def settle(self, settings: StabilitySettings) -> StabilitySettings:
         """The settings with the size and the teacher that held-out rows have chosen."""
-        if self.sizes is not None and self.sizes.teacher is not None:
-            settings = replace(settings, teacher=self.sizes.teacher)
+        if self.teacher_weights is not None:
+            settings = replace(settings, teacher=self.teacher_weights)
         if not settings.is_size_open:
             return settings
-        choice = None if self.sizes is None else self.sizes.choice
+        choice = self.size_choice
         return settings.with_size(MOST_LEAVES if choice is None else choice.max_leaf_nodes)
 
     @property
     def sampled_candidates(self) -> tuple[Tree, ...]:
-        """The candidates as far as each has a sample of its own: none of method="consensus"."""
+        """The candidates that were grown on a sample of their own: none for method="consensus"."""
         return () if self.frontier.has_teacher else self.candidates.trees
 
     def references_of(self, candidate: int) -> TreeCollection:
-        """The reference trees that a candidate is measured to: of consensus trees, those of its own size."""
-        return self.references if self.sizes is None else self.sizes.references_of(candidate, self.references)
+        """The reference trees that a candidate is measured to: for consensus trees, those of its own size."""
+        sizes = self.frontier.max_leaf_nodes
+        size = 0 if sizes is None else int(sizes[candidate])
+        return self.smaller_references.get(size, self.references)
 
     def __repr__(self) -> str:
         trees = f"{len(self.references)} reference trees, {pluralize(len(self.candidates), 'candidate')}"
@@ -76,10 +83,10 @@ def train(
     groups: LongArray | None = None,
     holdout: BoolArray | None = None,
 ) -> StableTrees:
-    """Reference trees on the early rows, candidate trees on all, and the frontier of the candidates.
+    """Train reference trees on the early rows and candidate trees on all, and make their frontier.
 
     The order of the rows does not matter, a row with the weight 2 is the same as two rows, and copies of a
-    row are never divided. `holdout` flags the rows that the user holds out to score on, for method="paper".
+    row stay together. `holdout` flags the rows that the user holds out to score on, for method="paper".
     """
     rows = prepare_training_set(table, settings, stage=stage, groups=groups, holdout=holdout)
     return train_on_split(rows.table, rows.division, settings, groups=rows.groups)
@@ -93,11 +100,11 @@ def prepare_training_set(
     groups: LongArray | None = None,
     holdout: BoolArray | None = None,
 ) -> TrainingSet:
-    """The rows in one order, copies of a row as one, and divided as the method does it."""
+    """Put the rows in canonical order, group the copies of a row, and split the rows as the method does."""
     method = get_method(settings.method)
     flags = None if holdout is None else holdout.astype(np.int64)
-    given = {"stage": stage, "groups": groups, "holdout": flags}
-    known = {name: values for name, values in given.items() if values is not None}
+    metadata = {"stage": stage, "groups": groups, "holdout": flags}
+    known = {name: values for name, values in metadata.items() if values is not None}
     table, in_order, copies = canonicalize_rows(table, list(known.values()))
     known = dict(zip(known, in_order, strict=True))
     groups = known["groups"] if "groups" in known else group_copies(table, copies)
@@ -109,56 +116,59 @@ def prepare_training_set(
 def train_on_split(
     table: Table, division: RowSplit, settings: StabilitySettings, *, groups: LongArray | None = None
 ) -> StableTrees:
-    """Stable trees on rows whose roles are given."""
+    """Train stable trees on canonically ordered rows with a given split."""
     target = table.schema.target
     method, metric = get_method(settings.method), make_metric(settings.scoring, target)
-    # Before the work: what is out of range should not show after minutes of growing.
+    # Checked first: an error should not show after minutes of growing.
     outcome = check_outcome(target, settings.matching, settings.label_weight, settings.outcome)
     _check_leaf_values(settings)
     rows = TrainingSet(table, division, groups)
-    honest = settings.leaf_values == "honest"
-    grown = _grown_honestly(rows, settings, metric) if honest else method.grow(rows, settings, metric)
-    distance_settings = DistanceSettings.of_depth(
-        _greatest_depth(grown), settings.matching, outcome, settings.label_weight
-    )
-    note = NOT_JUDGED if settings.validation is None else grown.baseline.warning if grown.baseline else ""
+    if settings.leaf_values == "honest":
+        trained = _train_honestly(rows, settings, metric)
+    else:
+        trained = method.train(rows, settings, metric)
+    note = NOT_JUDGED if settings.validation is None else trained.baseline.warning if trained.baseline else ""
     if note:
-        noted = [tree.replace(notes=(*tree.notes, note)) for tree in grown.candidates.trees]
-        grown = grown._replace(candidates=replace(grown.candidates, trees=tuple(noted)))
-    distances = _distances(grown, distance_settings, settings)
-    frontier = make_frontier(grown, distances, distance_settings, metric)
-    reliability = grown.scores.reliability
+        noted = [tree.replace(notes=(*tree.notes, note)) for tree in trained.candidates.trees]
+        trained = trained._replace(candidates=replace(trained.candidates, trees=tuple(noted)))
+    distance_settings = DistanceSettings.of_depth(
+        _greatest_depth(trained), settings.matching, outcome, settings.label_weight
+    )
+    distances = _measure_distances(trained, distance_settings, settings)
     return StableTrees(
-        grown.references,
-        grown.candidates,
-        frontier,
-        metric,
-        distance_settings,
-        reliability,
-        grown.sizes,
-        grown.strength,
+        references=trained.references,
+        candidates=trained.candidates,
+        frontier=make_frontier(trained, distances, distance_settings, metric),
+        metric=metric,
+        distance_settings=distance_settings,
+        reliability=trained.scores.reliability,
+        shrinkage=trained.shrinkage,
+        smaller_references=trained.smaller_references,
+        size_choice=trained.size_choice,
+        teacher_weights=trained.teacher_weights,
     )
 
 
-def _grown_honestly(rows: TrainingSet, settings: StabilitySettings, metric: Metric) -> TrainedCandidates:
-    """All of it on half of the rows; then the leaves of the candidates say what the other half was."""
-    asked = draw_structure_rows(rows.table, rows.groups, settings.seed)
-    division = RowSplit(rows.division.early[asked], tuple(each[asked] for each in rows.division.validation))
-    half = TrainingSet(rows.table.subset(asked), division, subset_groups(rows.groups, asked))
-    grown = get_method(settings.method).grow(half, replace(settings, leaf_values="labels"), metric)
-    others = rows.table.subset(~asked)
+def _train_honestly(rows: TrainingSet, settings: StabilitySettings, metric: Metric) -> TrainedCandidates:
+    """Train on half of the rows, and estimate the leaf values of the candidates on the other half."""
+    chosen = draw_structure_rows(rows.table, rows.groups, settings.seed)
+    division = RowSplit(rows.division.early[chosen], tuple(each[chosen] for each in rows.division.validation))
+    half = TrainingSet(rows.table.subset(chosen), division, subset_groups(rows.groups, chosen))
+    method = get_method(settings.method)
+    trained = method.train(half, replace(settings, leaf_values="labels"), metric)
+    others = rows.table.subset(~chosen)
     rules = settings.rules
     if not rules.predicts_quantiles:
         rules = rules.replace(criterion="gini" if others.schema.target.is_classes else "squared_error")
-    trees = [set_honest_values(tree, others, rules) for tree in grown.candidates.trees]
-    return grown._replace(candidates=replace(grown.candidates, trees=tuple(trees)))
+    trees = [set_honest_values(tree, others, rules) for tree in trained.candidates.trees]
+    return trained._replace(candidates=replace(trained.candidates, trees=tuple(trees)))
 
 
 def _check_leaf_values(settings: StabilitySettings) -> None:
     if settings.leaf_values == "shrunk" and settings.rules.predicts_quantiles:
         raise ParameterError(
-            f"leaf_values='shrunk' is about probabilities and means, and "
-            f"criterion={settings.rules.criterion!r} asks for quantiles: use 'labels' or 'honest'."
+            f"leaf_values='shrunk' shrinks probabilities and means, and "
+            f"criterion={settings.rules.criterion!r} predicts quantiles: use 'labels' or 'honest'."
         )
     if settings.leaf_values == "shrunk" and settings.method not in SHRINKING:
         raise ParameterError(
@@ -167,13 +177,13 @@ def _check_leaf_values(settings: StabilitySettings) -> None:
         )
 
 
-def _distances(
-    grown: TrainedCandidates, distance_settings: DistanceSettings, settings: StabilitySettings
+def _measure_distances(
+    trained: TrainedCandidates, distance_settings: DistanceSettings, settings: StabilitySettings
 ) -> FloatArray:
-    """The distance of every candidate to each of its references, (candidates, references)."""
-    distances = np.empty((len(grown.candidates), len(grown.references)))
-    for references, places in grown.by_references():
-        trees = [grown.candidates.trees[place] for place in places.tolist()]
+    """Measure the distance of every candidate to each of its references, (candidates, references)."""
+    distances = np.empty((len(trained.candidates), len(trained.references)))
+    for references, places in trained.by_references():
+        trees = [trained.candidates.trees[place] for place in places.tolist()]
         distances[places] = distances_between(
             trees,
             references.trees,
@@ -184,32 +194,29 @@ def _distances(
     return distances
 
 
-def _greatest_depth(grown: TrainedCandidates) -> int:
-    """The greatest depth that the grid allows, or that of the deepest tree where the grid does not say."""
-    trees = (*grown.references.trees, *grown.candidates.trees)
+def _greatest_depth(trained: TrainedCandidates) -> int:
+    """The greatest depth that the grid allows, or that of the deepest tree if that is greater."""
+    trees = (*trained.references.trees, *trained.candidates.trees)
     deepest = max(1, *(tree.depth for tree in trees))
-    allowed = [combination.get("max_depth") for combination in grown.references.combinations]
+    allowed = [combination.get("max_depth") for combination in trained.references.combinations]
     return max([deepest, *(int(depth) for depth in allowed if depth is not None)])
 
 
 def get_method(name: str) -> Method:
-    """The method of that name; a ParameterError with the names there are if there is none."""
+    """Look up a method by its name."""
     if name not in _METHODS:
         raise ParameterError(f"method={name!r} is unknown: choose one of {', '.join(map(repr, METHODS))}.")
     return _METHODS[name]
 
 
-# -- What the leaves of stable trees rest on -----------------------------------------------------------------
-
-
 def add_leaf_evidence(
     trained: StableTrees, table: Table, groups: LongArray | None, settings: StabilitySettings
 ) -> StableTrees:
-    """The same, every candidate with what its leaves rest on, where it does not tell by itself.
+    """Note at the leaves of every candidate the rows and groups that support them.
 
-    The groups are those that were given: copies of a row, which stable trees keep together, are none.
+    The groups are those of the user: copies of a row, which stable trees keep together, are not groups.
     """
-    is_taught = settings.is_taught
-    grown = trained.candidates
-    trees = tuple(add_evidence(tree, table, groups, is_distilled=is_taught) for tree in grown.trees)
-    return replace(trained, candidates=replace(grown, trees=trees))
+    has_teacher = settings.has_teacher_values
+    candidates = trained.candidates
+    trees = tuple(add_evidence(tree, table, groups, is_distilled=has_teacher) for tree in candidates.trees)
+    return replace(trained, candidates=replace(candidates, trees=trees))

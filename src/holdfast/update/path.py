@@ -1,4 +1,9 @@
-"""The path from a deployed tree to a fresh one: what could be deployed next, nearest first."""
+"""The path from a deployed tree to a fresh one: the trees that could be deployed next, nearest first.
+
+`fit_update_path` fits a teacher to the new rows, searches for trees between the deployed tree and a fresh
+student (`search`), gives them leaf values from new and old rows, and keeps those that no other beats in both
+distance and fit. `choose_option` decides which of them is taken.
+"""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -17,7 +22,6 @@ from holdfast.parallel.tasks import run_cached
 from holdfast.stable.consensus.distil import DistillationTask
 from holdfast.stable.consensus.prior import Prior
 from holdfast.stable.consensus.train import (
-    Taught,
     distance_settings,
     fit_leaf_values,
     make_task,
@@ -35,9 +39,11 @@ from holdfast.tree.tree import LEAF, Tree
 from holdfast.update.search import UpdateSearch
 from holdfast.update.settings import UpdateSettings
 
-MORE = 1.1  # times its own loss: students of answers that are half the tree's own explain a little more
+MARGIN = (
+    1.1  # times its own loss: a student of predictions averaged with the tree's own explains a little more
+)
 SLACK = 1e-9  # of a loss: the same tree on the same rows must fit
-# What a point of the path is.
+# The kinds of options.
 KEEP, REFIT, CHANGE, FRESH, RETRAIN, CANDIDATE = "keep", "refit", "change", "fresh", "retrain", "candidate"
 
 
@@ -50,301 +56,291 @@ class UpdateOption(NamedTuple):
     distance: float
 
 
-def allowed_loss(own_loss: float, n_rows: float, prior: float) -> float:
-    """What a tree that lost so much on its own rows may lose on new ones and keep its questions."""
-    # What the tree says itself it fits: of the squares that it lost on its rows, the teacher's share is left.
-    return own_loss * MORE * (n_rows / (n_rows + prior)) ** 2
-
-
 class UpdatePath(NamedTuple):
     """The trees that could be deployed next, nearest first."""
 
-    points: list[UpdateOption]
-    found: list[UpdateOption]  # all that were found, those that others beat in both distance and fit included
-    has_drift: bool  # rates of leaves have clearly moved
+    options: list[UpdateOption]
+    all_options: list[UpdateOption]  # with those that others beat in both distance and fit
+    has_drift: bool  # rates of leaves have clearly changed
     n_behind: float  # rows that an updated tree stands for
 
 
 class UpdateContext(NamedTuple):
-    """What the path depends on besides the tree and the rows."""
+    """Settings and limits of an update."""
 
     settings: StabilitySettings
     update: UpdateSettings
     distances: DistanceSettings
-    more: tuple[Tree, ...]
-    own_loss: float
+    more: tuple[Tree, ...]  # trees whose splits may be used as well
+    own_loss: float  # that the deployed tree may have without changing a split
     rule: SelectionRule = SelectionRule()
     loss_to_reach: float | None = None  # changes are searched up to this one where new leaf values suffice
 
-    def most_loss(self, kind: str) -> float:
-        """What a point of this kind may lose."""
+    def max_loss(self, kind: str) -> float:
+        """The greatest loss of an option of this kind."""
         return max(self.update.tolerance, self.own_loss if kind in (KEEP, REFIT) else 0.0)
 
-    def fits(self, point: UpdateOption) -> bool:
-        """True if the point fits well enough to be deployed."""
-        return point.loss <= self.most_loss(point.kind) + SLACK
+    def fits(self, option: UpdateOption) -> bool:
+        """True if the option fits well enough to be deployed."""
+        return option.loss <= self.max_loss(option.kind) + SLACK
 
 
 def fit_update_path(
     deployed: Tree, table: Table, groups: LongArray | None, context: UpdateContext
 ) -> UpdatePath:
-    """The points of the path, nearest first, without those that others beat in both distance and fit."""
+    """Fit a teacher to the rows, and make the path from the deployed tree."""
     settings = raise_limits(context.settings, deployed)
-    answers = predict_teacher(table, groups, settings)
-    return make_update_path(deployed, table, groups, answers, context._replace(settings=settings))
+    predictions = predict_teacher(table, groups, settings)
+    return make_update_path(deployed, table, groups, predictions, context._replace(settings=settings))
 
 
 def make_update_path(
-    deployed: Tree, table: Table, groups: LongArray | None, answers: FloatArray, context: UpdateContext
+    deployed: Tree, table: Table, groups: LongArray | None, predictions: FloatArray, context: UpdateContext
 ) -> UpdatePath:
-    """The same, from the predictions of a teacher of the rows."""
+    """Make the path from the deployed tree, given the predictions of a teacher of the rows."""
     update, settings = context.update, context.settings
     prior = Prior(deployed, update.prior_rows, update.n_carried)
-    rows = make_task(table, answers, settings, prior)
-    frozen = (*update.frozen, *prior.leaves_to_keep(table, rows.repeats))
+    task = make_task(table, predictions, settings, prior)
+    fixed = (*update.frozen, *prior.leaves_to_keep(table, task.repeats))
     search = UpdateSearch(
-        rows,
+        task,
         deployed,
-        rows.lesson.grow(rows.repeats),
+        task.grow_student().tree,
         context.distances,
         context.more,
-        frozenset(path for path in find_paths_above(deployed, frozen) if path <= MOST_PATH),
-        is_least_given=settings.rules.min_samples_leaf != 1,
+        frozenset(path for path in find_paths_above(deployed, fixed) if path <= MOST_PATH),
+        has_explicit_min=settings.rules.min_samples_leaf != 1,
     )
-    leaves = LeafValues(make_task(table, answers, settings), prior, prior.discounts(table, rows.repeats))
-    found = run_cached("Update", partial(_points, leaves=leaves, groups=groups, context=context), search)
-    has_drift = bool((leaves.discounts < 1).any())
-    n_behind = prior.n_behind(table, rows.repeats, leaves.discounts)
-    return UpdatePath(_efficient(found, context), found, has_drift, n_behind)
-
-
-class LeafValues(NamedTuple):
-    """What leaf values are made of: the new rows, and the rows behind the deployed tree."""
-
-    rows: Taught  # the teacher's predictions alone
-    prior: Prior
-    discounts: FloatArray  # what an old row counts for, at every leaf of the deployed tree
-
-    def fit(self, trees: list[Tree], settings: StabilitySettings) -> list[Tree]:
-        """The trees with values and counts of new and old rows."""
-        table, repeats = self.rows.lesson.table, self.rows.repeats
-        by_teacher = settings.is_taught
-        return [
-            self.prior.add_to(tree, table, repeats, self.discounts, by_teacher=by_teacher)
-            for tree in fit_leaf_values(trees, self.rows, settings)
-        ]
-
-
-def _points(
-    search: UpdateSearch, *, leaves: LeafValues, groups: LongArray | None, context: UpdateContext
-) -> list[UpdateOption]:
-    settings, update, rows, deployed = context.settings, context.update, search.rows, search.deployed
-    table = rows.lesson.table
-    found: list[tuple[str, Tree]] = [(KEEP, deployed), (REFIT, search.refitted)]
-    if update.strategy == "nearest":
-        found += _changed(search, update.tolerance, context.loss_to_reach)
-    elif update.strategy == "retrain":
-        found.append((RETRAIN, _retrained(table, groups, settings, context.rule)))
-    elif update.strategy == "candidate":
-        found.append((CANDIDATE, _candidate(deployed, table, groups, settings, update)))
-    kinds = [kind for kind, _ in found]
-    # Of the splits: leaf values may follow the new rows faster than these do.
-    losses = [search.loss(tree) for _, tree in found]
-    trees = _delivered(found, deployed, leaves, settings)
-    decided = [_deciding_like(tree, deployed) for tree in trees[1:]]
-    trees = [trees[0], *(_kept(tree, deployed, update.frozen) for tree in decided)]
-    if settings.is_taught:
-        spare = [context.most_loss(kind) - loss for kind, loss in zip(kinds, losses, strict=True)]
-        trees = [
-            keep_leaf_classes(tree, deployed, rows, room * search.learnt) if kind in (REFIT, CHANGE) else tree
-            for kind, tree, room in zip(kinds, trees, spare, strict=True)
-        ]
-    away = distances_between(trees, [deployed], context.distances)[:, 0].tolist()
-    return [UpdateOption(*each) for each in zip(kinds, trees, losses, away, strict=True)]
-
-
-def _changed(
-    search: UpdateSearch, tolerance: float, loss_to_reach: float | None = None
-) -> list[tuple[str, Tree]]:
-    """The trees after each step, the nearest one within the tolerance, and the fresh one."""
-    if loss_to_reach is not None and search.loss(search.refitted) <= tolerance:
-        tolerance = min(tolerance, loss_to_reach)
-    steps = search.steps(tolerance)
-    fresh = [] if search.held else [search.student]
-    nearest = None
-    if search.loss(search.refitted) > tolerance:
-        nearest = search.nearest(tolerance, [steps[-1], *fresh])
-    changed = [*steps[1:], *([] if nearest is None else [nearest])]
-    return [(CHANGE, tree) for tree in changed] + [(FRESH, tree) for tree in fresh]
-
-
-def _retrained(
-    table: Table, groups: LongArray | None, settings: StabilitySettings, rule: SelectionRule
-) -> Tree:
-    """A stable tree that knows nothing of the deployed one."""
-    trained = train(table, settings, groups=groups)
-    choice = choose(trained.frontier, trained.metric, rule)
-    return trained.candidates.trees[choice.candidate]
-
-
-def _candidate(
-    deployed: Tree,
-    table: Table,
-    groups: LongArray | None,
-    settings: StabilitySettings,
-    update: UpdateSettings,
-) -> Tree:
-    """Of bootstrap trees whose score is within the tolerance of the best, the nearest to the deployed one."""
-    validation = "auto" if settings.validation is None else settings.validation
-    settings = replace(
-        settings, method="bootstrap", tolerance=None, validation=validation, is_size_open=False
+    discounts = prior.discounts(table, task.repeats)
+    find = partial(
+        _find_options,
+        new_task=make_task(table, predictions, settings),
+        prior=prior,
+        discounts=discounts,
+        groups=groups,
+        context=context,
     )
-    trained = train(table, settings, groups=groups)
-    frontier, trees = trained.frontier, trained.candidates.trees
-    loss = update.tolerance * (abs(frontier.score.max()) if trained.metric.is_loss else 1.0)
-    near = np.flatnonzero(frontier.score >= frontier.score.max() - loss - 1e-12)
-    away = distances_between([trees[i] for i in near], [deployed], _distances(deployed, settings))[:, 0]
-    return trees[int(near[int(away.argmin())])]
+    options = run_cached("Update", find, search)
+    n_behind = prior.n_behind(table, task.repeats, discounts)
+    return UpdatePath(_select_efficient(options, context), options, bool((discounts < 1).any()), n_behind)
 
 
-def _efficient(points: list[UpdateOption], context: UpdateContext) -> list[UpdateOption]:
-    """The points by distance, without those that another beats in both distance and fit.
+def choose_option(path: UpdatePath, context: UpdateContext, is_no_worse: Sequence[bool] | None = None) -> int:
+    """Choose the nearest option that fits, and is no worse than keeping the tree.
 
-    The deployed tree as it is comes first. What was asked for, and the fresh tree, always stay; so does the
-    tree with new leaf values where the deployed tree fits, because then nothing else may be taken.
+    `is_no_worse` holds for every option the comparison with the deployed tree on held-out rows; None: there
+    are none. A tree that fits is kept, or gets new leaf values where rates have clearly changed. If no option
+    fits, the one that fits best is chosen among those that are no worse.
     """
-    always = {KEEP, FRESH, context.update.strategy}
-    if any(point.kind == KEEP and context.fits(point) for point in points):
-        always.add(REFIT)
-    kept: list[UpdateOption] = []
-    for point in sorted(points, key=lambda point: (point.distance, point.loss, point.kind == CHANGE)):
-        is_better = all(point.loss < other.loss for other in kept if other.kind != KEEP)
-        if is_better or point.kind in always:
-            kept.append(point)
-    return sorted(kept, key=lambda point: point.kind != KEEP)
-
-
-def choose_option(path: UpdatePath, context: UpdateContext, helps: Sequence[bool] | None = None) -> int:
-    """The place of the point to take: the nearest that fits, and is no worse than keeping the tree.
-
-    `helps` tells of every point whether it is no worse than the tree as it is on rows held out; None: there
-    are none. If the tree fits as it is, it is kept, or gets new leaf values where rates have clearly moved.
-    If no point fits, the one that fits best is taken of those that are no worse.
-    """
-    points = path.points
-    kinds = [point.kind for point in points]
+    options = path.options
+    kinds = [option.kind for option in options]
     if context.update.strategy != "nearest":
         return kinds.index(context.update.strategy)
-    able = [i for i in range(1, len(points)) if helps is None or helps[i]]
+    able = [i for i in range(1, len(options)) if is_no_worse is None or is_no_worse[i]]
     refit = kinds.index(REFIT) if REFIT in kinds else 0  # 0 is never able
-    if context.fits(points[0]):
+    if context.fits(options[0]):
         return refit if path.has_drift and refit in able else 0
-    if refit in able and context.fits(points[refit]):
+    if refit in able and context.fits(options[refit]):
         return refit
-    within = [i for i in able if context.fits(points[i])]
+    within = [i for i in able if context.fits(options[i])]
     if within:
-        return min(within, key=lambda i: (points[i].distance, points[i].loss))
-    return min(able, key=lambda i: points[i].loss, default=0)
+        return min(within, key=lambda i: (options[i].distance, options[i].loss))
+    return min(able, key=lambda i: options[i].loss, default=0)
+
+
+def allowed_loss(own_loss: float, n_rows: float, prior: float) -> float:
+    """The loss on new rows at which a tree keeps its splits, given its loss on its own rows."""
+    # The tree fits its own share of the averaged predictions: of its loss, the teacher's share is left.
+    return own_loss * MARGIN * (n_rows / (n_rows + prior)) ** 2
 
 
 def raise_limits(settings: StabilitySettings, deployed: Tree) -> StabilitySettings:
-    """The settings, with as many leaves and questions on a path as the deployed tree has."""
+    """Allow at least the leaves and the depth of the deployed tree."""
     rules = settings.rules
     depth = None if rules.max_depth is None else max(rules.max_depth, deployed.depth)
     n_leaves = max(most_leaves(settings), deployed.n_leaves)
     return replace(settings, rules=replace(rules, max_depth=depth, max_leaf_nodes=n_leaves))
 
 
-def _distances(deployed: Tree, settings: StabilitySettings) -> DistanceSettings:
-    return distance_settings(settings, [deployed])
+# -- The options ---------------------------------------------------------------------------------------------
 
 
-def _delivered(
-    found: list[tuple[str, Tree]], deployed: Tree, leaves: LeafValues, settings: StabilitySettings
-) -> list[Tree]:
-    """The trees as they could be deployed: new thresholds rounded, and leaf values as the settings say.
+def _find_options(
+    search: UpdateSearch,
+    *,
+    new_task: DistillationTask,
+    prior: Prior,
+    discounts: FloatArray,
+    groups: LongArray | None,
+    context: UpdateContext,
+) -> list[UpdateOption]:
+    """Find the trees that the strategy allows, with leaf values, losses and distances.
 
-    The deployed tree, and trees that another method has made, are as they should be.
+    `new_task` holds the teacher's predictions alone, `discounts` what an old row counts for in every leaf of
+    the deployed tree.
     """
-    moved = [i for i, (kind, _) in enumerate(found) if kind in (REFIT, CHANGE, FRESH)]
-    made = leaves.fit([_readable(found[i][1], deployed, leaves.rows.lesson) for i in moved], settings)
-    trees = dict(zip(moved, made, strict=True))
-    return [trees.get(i, tree) for i, (_, tree) in enumerate(found)]
+    settings, update, deployed = context.settings, context.update, search.deployed
+    kinds, trees = [KEEP, REFIT], [deployed, search.refitted]
+    if update.strategy == "nearest":
+        changed, fresh = _find_changes(search, update.tolerance, context.loss_to_reach)
+        kinds += [CHANGE] * len(changed) + [FRESH] * len(fresh)
+        trees += [*changed, *fresh]
+    elif update.strategy == "retrain":
+        kinds, trees = [*kinds, RETRAIN], [*trees, _retrain(search.task.table, groups, context)]
+    elif update.strategy == "candidate":
+        kinds, trees = (
+            [*kinds, CANDIDATE],
+            [*trees, _find_candidate(deployed, search.task.table, groups, context)],
+        )
+    # Losses are those of the splits: leaf values may follow the new rows faster.
+    losses = [search.loss(tree) for tree in trees]
+    # The deployed tree, and trees of another method, have their leaf values.
+    places = [i for i, kind in enumerate(kinds) if kind in (REFIT, CHANGE, FRESH)]
+    readable = [_make_readable(trees[i], deployed, new_task) for i in places]
+    for i, tree in zip(places, fit_leaf_values(readable, new_task, settings), strict=True):
+        trees[i] = prior.add_to(
+            tree,
+            new_task.table,
+            new_task.repeats,
+            discounts,
+            has_teacher_values=settings.has_teacher_values,
+        )
+    for i in range(1, len(trees)):
+        tree = trees[i]
+        if deployed.loss_matrix is not None:
+            tree = set_losses(tree, deployed.loss_matrix)
+        trees[i] = _keep_frozen_leaves(tree, deployed, update.frozen)
+    if settings.has_teacher_values:
+        for i, (kind, loss) in enumerate(zip(kinds, losses, strict=True)):
+            if kind in (REFIT, CHANGE):
+                budget = (context.max_loss(kind) - loss) * search.explained
+                trees[i] = keep_leaf_classes(trees[i], deployed, search.task, budget)
+    distances = distances_between(trees, [deployed], context.distances)[:, 0].tolist()
+    return [UpdateOption(*each) for each in zip(kinds, trees, losses, distances, strict=True)]
 
 
-def _deciding_like(tree: Tree, deployed: Tree) -> Tree:
-    """The tree that predicts by the losses, or the threshold, of the deployed one."""
-    return tree if deployed.loss_matrix is None else set_losses(tree, deployed.loss_matrix)
+def _find_changes(
+    search: UpdateSearch, tolerance: float, loss_to_reach: float | None
+) -> tuple[list[Tree], list[Tree]]:
+    """Find the trees after each step, the nearest within the tolerance, and the fresh tree."""
+    if loss_to_reach is not None and search.loss(search.refitted) <= tolerance:
+        tolerance = min(tolerance, loss_to_reach)
+    steps = search.steps(tolerance)
+    fresh = [] if search.fixed_paths else [search.student]
+    nearest = None
+    if search.loss(search.refitted) > tolerance:
+        nearest = search.find_nearest(tolerance, [steps[-1], *fresh])
+    return [*steps[1:], *([] if nearest is None else [nearest])], fresh
 
 
-def _kept(tree: Tree, deployed: Tree, frozen: tuple[int, ...]) -> Tree:
-    """The tree with the record of the edits of the deployed one, and with the values of its frozen leaves."""
+def _retrain(table: Table, groups: LongArray | None, context: UpdateContext) -> Tree:
+    """Train a stable tree without regard to the deployed one."""
+    trained = train(table, context.settings, groups=groups)
+    choice = choose(trained.frontier, trained.metric, context.rule)
+    return trained.candidates.trees[choice.candidate]
+
+
+def _find_candidate(deployed: Tree, table: Table, groups: LongArray | None, context: UpdateContext) -> Tree:
+    """Find the bootstrap tree nearest to the deployed one whose score is within the tolerance of the best."""
+    settings = context.settings
+    validation = "auto" if settings.validation is None else settings.validation
+    settings = replace(
+        settings, method="bootstrap", tolerance=None, validation=validation, is_size_open=False
+    )
+    trained = train(table, settings, groups=groups)
+    frontier, trees = trained.frontier, trained.candidates.trees
+    loss = context.update.tolerance * (abs(frontier.score.max()) if trained.metric.is_loss else 1.0)
+    near = np.flatnonzero(frontier.score >= frontier.score.max() - loss - 1e-12)
+    distances = distances_between(
+        [trees[i] for i in near], [deployed], distance_settings(settings, [deployed])
+    )[:, 0]
+    return trees[int(near[int(distances.argmin())])]
+
+
+def _select_efficient(options: list[UpdateOption], context: UpdateContext) -> list[UpdateOption]:
+    """Order the options by distance, without those that another beats in both distance and fit.
+
+    The deployed tree as it is comes first. The option of the strategy and the fresh tree always stay; so does
+    the tree with new leaf values where the deployed tree fits, because then nothing else may be taken.
+    """
+    always = {KEEP, FRESH, context.update.strategy}
+    if any(option.kind == KEEP and context.fits(option) for option in options):
+        always.add(REFIT)
+    kept: list[UpdateOption] = []
+    for option in sorted(options, key=lambda each: (each.distance, each.loss, each.kind == CHANGE)):
+        is_better = all(option.loss < other.loss for other in kept if other.kind != KEEP)
+        if is_better or option.kind in always:
+            kept.append(option)
+    return sorted(kept, key=lambda option: option.kind != KEEP)
+
+
+def _keep_frozen_leaves(tree: Tree, deployed: Tree, frozen: tuple[int, ...]) -> Tree:
+    """Keep the values of the frozen leaves, and the record of the edits of the deployed tree."""
     leaves = [node for node in frozen if deployed.feature[node] == LEAF]
-    path, there = {node: number for number, node in number_paths(deployed).items()}, number_paths(tree)
+    path, node_at = {node: number for number, node in number_paths(deployed).items()}, number_paths(tree)
     tree = keep_own_counts(tree) if leaves else tree
     value = tree.value.copy()
     for node in leaves:
-        if path[node] in there:
-            value[there[path[node]]] = deployed.value[node]
+        if path[node] in node_at:
+            value[node_at[path[node]]] = deployed.value[node]
     kept = tree.replace(value=value, edits=tuple(replace(edit, stale=False) for edit in deployed.edits))
     return update_edit_notes(enforce_monotonicity(kept, find_common_leaves(kept, deployed)))
 
 
-def _readable(tree: Tree, deployed: Tree, lesson: DistillationTask) -> Tree:
-    """The tree with round thresholds and questions whether values are recorded, but for splits of before."""
-    known = set(zip(deployed.feature.tolist(), deployed.threshold.tolist(), strict=True))
-    is_known = [each in known for each in zip(tree.feature.tolist(), tree.threshold.tolist(), strict=True)]
+def _make_readable(tree: Tree, deployed: Tree, task: DistillationTask) -> Tree:
+    """Round new thresholds, and add splits on recorded values; those of the deployed tree stay."""
+    old = set(zip(deployed.feature.tolist(), deployed.threshold.tolist(), strict=True))
+    is_old = [each in old for each in zip(tree.feature.tolist(), tree.threshold.tolist(), strict=True)]
     threshold = tree.threshold
-    if lesson.has_exact_thresholds:
-        rounded = round_exactly(tree, lesson.table)
-        threshold = np.where(is_known, threshold, rounded.threshold)
-    # What the deployed tree has at the same place stays, and so do sets, whose thresholds are no numbers.
+    if task.has_exact_thresholds:
+        rounded = round_exactly(tree, task.table)
+        threshold = np.where(is_old, threshold, rounded.threshold)
+    # Splits of the deployed tree at the same place stay, and so do sets, which have no thresholds.
     own = number_paths(deployed)
     keep = [
         node
         for path, node in number_paths(tree).items()
         if tree.set_start[node] >= 0 or (path in own and is_same_split(deployed, own[path], tree, node))
     ]
-    return lesson.ask_if_recorded(tree.replace(threshold=threshold), keep)
+    return task.add_recorded_splits(tree.replace(threshold=threshold), keep)
 
 
-# -- Leaves keep their class unless the rows speak clearly for another one -----------------------------------
+# -- Leaves keep their class unless the new rows clearly support another one ---------------------------------
 
-CLEAR = 0.9  # of the rows of a leaf that had one class before: that is the class of the leaf
+CLEAR = (
+    0.9  # of the rows of a leaf with one class in the deployed tree: that class is the leaf's former class
+)
 
 
-def keep_leaf_classes(tree: Tree, deployed: Tree, rows: Taught, budget: float) -> Tree:
-    """The tree with the classes of the deployed one, in as many leaves as the budget of squared error allows.
+def keep_leaf_classes(tree: Tree, deployed: Tree, task: DistillationTask, budget: float) -> Tree:
+    """Keep the classes of the deployed tree in as many leaves as a budget of squared error allows.
 
-    For two classes; the cheapest leaves come first. Of other targets the tree is as it was.
+    For two classes; the leaves that cost least come first. Trees of other targets do not change.
     """
     if len(tree.schema.target.classes) != 2:
         return tree
-    before = _classes_before(tree, deployed, rows)
+    leaf = tree.apply(task.table)
+    weight = np.bincount(leaf, task.weight, tree.n_nodes).astype(np.float64)
+    before = _find_former_classes(deployed, leaf, weight, task)
     leaves = np.flatnonzero((tree.feature == LEAF) & (before >= 0) & (before != tree.outcome))
-    tied = decision_threshold(tree, 1)
-    cost = _weight(tree, rows)[leaves] * (tree.value[leaves, 1] - tied) ** 2
+    threshold = decision_threshold(tree, 1)
+    cost = weight[leaves] * (tree.value[leaves, 1] - threshold) ** 2
     order = leaves[np.argsort(cost, kind="stable")]
     kept = order[np.cumsum(np.sort(cost, kind="stable")) <= budget]
     if not len(kept):
         return tree
     value, outcome = tree.value.copy(), tree.outcome.copy()
-    value[kept], outcome[kept] = (1.0 - tied, tied), before[kept]
+    value[kept], outcome[kept] = (1.0 - threshold, threshold), before[kept]
     steady = set_outcome(tree.replace(value=freeze(value), given_outcome=None), outcome)
     return enforce_monotonicity(steady, find_common_leaves(steady, deployed))
 
 
-def _classes_before(tree: Tree, deployed: Tree, rows: Taught) -> IntArray:
-    """For every leaf the class that its rows had before, nearly all of them; -1 if there is none."""
-    table = rows.lesson.table
-    leaf, said = tree.apply(table), deployed.outcome[deployed.apply(table)]
-    total = _weight(tree, rows)
-    second = np.bincount(leaf, rows.lesson.weight * said, tree.n_nodes)
-    share = second / np.maximum(total, np.finfo(np.float64).tiny)
-    found = np.where(share >= CLEAR, 1, np.where(share <= 1.0 - CLEAR, 0, -1))
-    return np.where(total > 0, found, -1).astype(np.int32)
-
-
-def _weight(tree: Tree, rows: Taught) -> FloatArray:
-    """The weight of the rows of every leaf, as the lesson counts them."""
-    return np.bincount(tree.apply(rows.lesson.table), rows.lesson.weight, tree.n_nodes).astype(np.float64)
+def _find_former_classes(
+    deployed: Tree, leaf: IntArray, weight: FloatArray, task: DistillationTask
+) -> IntArray:
+    """Find for every leaf the class that nearly all of its rows have in the deployed tree; -1 if none."""
+    outcome = deployed.outcome[deployed.apply(task.table)]
+    second = np.bincount(leaf, task.weight * outcome, len(weight))
+    share = second / np.maximum(weight, np.finfo(np.float64).tiny)
+    classes = np.where(share >= CLEAR, 1, np.where(share <= 1.0 - CLEAR, 0, -1))
+    return np.where(weight > 0, classes, -1).astype(np.int32)

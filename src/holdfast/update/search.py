@@ -1,8 +1,8 @@
-"""The way from a deployed tree to one that fits new rows: step by step, and then back as far as it goes.
+"""Search for trees between a deployed tree and one that fits new rows.
 
-First come the steps that gain most fit to the teacher of the new rows per unit of distance from the deployed
-tree, until the fit is within the tolerance of a freshly grown student's. Then the tree moves back towards the
-deployed one, as far as it stays within that bound.
+`steps` makes the changes that gain most fit to the teacher of the new rows per unit of distance from the
+deployed tree, until the fit is within the tolerance of a freshly grown student's. `find_nearest` then moves
+the tree back towards the deployed one within that bound.
 """
 
 from collections.abc import Iterator, Sequence
@@ -11,142 +11,134 @@ from functools import cached_property
 
 import numpy as np
 
-from holdfast._arrays import FloatArray
 from holdfast.distance.costs import DistanceSettings, fraction_of_range
 from holdfast.kernels.consensus.problem import MOST_PATH
+from holdfast.stable.consensus.distil import DistillationTask
 from holdfast.stable.consensus.prior import get_teacher_means
 from holdfast.stable.consensus.search import LEAST_SHARE, ConsensusProblem, ConsensusSearch, SearchResult
-from holdfast.stable.consensus.train import Taught
 from holdfast.tree.rules import is_same_split, number_paths, subtree_sizes
 from holdfast.tree.tree import Tree
 
-MOST_STEPS = 24
+MAX_STEPS = 24
 
 
 @dataclass(frozen=True, eq=False)
 class UpdateSearch:
-    """A deployed tree, and what the teacher of the new rows says."""
+    """The search between a deployed tree and a student freshly distilled from the teacher of new rows."""
 
-    rows: Taught  # the teacher's predictions, weighed against those of the deployed tree
+    task: DistillationTask  # the teacher's predictions, averaged with those of the deployed tree
     deployed: Tree  # on the schema of the rows, as it is in use
     student: Tree  # freshly grown on the new rows
     distances: DistanceSettings
-    more: tuple[Tree, ...] = ()  # trees whose questions may be asked as well
-    held: frozenset[int] = frozenset()  # paths of nodes whose questions stay, and of all nodes above them
-    is_least_given: bool = False  # the user has said how many rows a leaf must have
+    more: tuple[Tree, ...] = ()  # trees whose splits may be used as well
+    fixed_paths: frozenset[int] = frozenset()  # of nodes whose splits stay, and of all nodes above them
+    has_explicit_min: bool = False  # the user has set the least rows of a leaf
 
     @cached_property
     def refitted(self) -> Tree:
-        """The deployed tree with the teacher's answers in its leaves."""
-        return self.rows.lesson.refit([self.deployed])[0]
+        """The deployed tree with the teacher's mean predictions in its leaves."""
+        return self.task.refit([self.deployed])[0]
 
     # -- fit ------------------------------------------------------------------------------------------
 
     def loss(self, tree: Tree) -> float:
-        """What the values of a tree lose of the teacher's variance that the student explains, as a fraction.
+        """The loss of a tree, as a fraction of the teacher's variance that the student explains.
 
-        Below 0 if it explains more than the student.
+        Below 0 if the tree explains more than the student.
         """
-        lost = self._squared_error(tree) - self._errors[0]
-        return lost / self.learnt if self.learnt > 0 else 0.0
+        excess = self._squared_error(tree) - self._student_error
+        return excess / self.explained if self.explained > 0 else 0.0
 
-    @property
-    def learnt(self) -> float:
+    @cached_property
+    def explained(self) -> float:
         """What the student explains of the teacher's variance, as a sum of squares."""
-        of_student, of_mean = self._errors
-        return of_mean - of_student
+        predictions, weight = self.task.fitted_predictions, self.task.weight
+        mean = np.average(predictions, axis=0, weights=weight)
+        return float((weight[:, None] * (predictions - mean) ** 2).sum()) - self._student_error
 
     @cached_property
-    def _errors(self) -> tuple[float, float]:
-        """The squared error of the student, and that of the mean of all rows."""
-        answers, weight = self._answers, self.rows.lesson.weight
-        mean = np.average(answers, axis=0, weights=weight)
-        return self._squared_error(self.student), float((weight[:, None] * (answers - mean) ** 2).sum())
-
-    @cached_property
-    def _answers(self) -> FloatArray:
-        answers = self.rows.lesson.answers
-        return answers[:, -1:] if answers.shape[1] <= 2 else answers
+    def _student_error(self) -> float:
+        return self._squared_error(self.student)
 
     def _squared_error(self, tree: Tree) -> float:
-        lesson, target = self.rows.lesson, tree.schema.target
-        said = get_teacher_means(tree)[tree.apply(lesson.table)]
+        task, target = self.task, tree.schema.target
+        predicted = get_teacher_means(tree)[tree.apply(task.table)]
         if not target.is_classes:
             is_spread = target.low < target.high
-            said = fraction_of_range(said, target.low, target.low, target.high) if is_spread else 0.0 * said
-        said = said[:, -1:] if said.shape[1] <= 2 else said
-        return float((lesson.weight[:, None] * (self._answers - said) ** 2).sum())
+            predicted = (
+                fraction_of_range(predicted, target.low, target.low, target.high)
+                if is_spread
+                else 0.0 * predicted
+            )
+        predicted = predicted[:, -1:] if predicted.shape[1] <= 2 else predicted
+        return float((task.weight[:, None] * (task.fitted_predictions - predicted) ** 2).sum())
 
-    # -- the way there --------------------------------------------------------------------------------
+    # -- search ---------------------------------------------------------------------------------------
 
     def steps(self, tolerance: float) -> list[Tree]:
         """The refitted tree, and the tree after each step, until one is within the tolerance.
 
-        Each step makes the move that gains most fit per unit of added distance: a node asks another
-        question, becomes a leaf, or gets the subtree that grows there on the new rows.
+        Each step makes the change that gains most fit per unit of added distance: a node gets another split,
+        becomes a leaf, or gets the subtree that grows there on the new rows.
         """
         trees = [self.refitted]
-        while self.loss(trees[-1]) > tolerance and len(trees) <= MOST_STEPS:
-            grafts = [(self.student, 1), *self._regrown(trees[-1])]
-            problem = self._problem([self.student, trees[-1]], grafts)
-            search = self._search(problem)
-            start = problem.measured(trees[-1])
-            found = problem.stepped(start.nodes, search.bounds(tolerance))
-            if found.explained <= start.explained:
+        while self.loss(trees[-1]) > tolerance and len(trees) <= MAX_STEPS:
+            grafts = [(self.student, 1), *self._regrow(trees[-1])]
+            problem = self._make_problem([self.student, trees[-1]], grafts)
+            start = problem.measure(trees[-1])
+            result = problem.step(start.nodes, self._make_search(problem).bounds(tolerance))
+            if result.explained <= start.explained:
                 break
-            trees.append(self._tree(problem, found))
+            trees.append(self._build_tree(problem, result))
         return trees
 
-    def nearest(self, tolerance: float, starts: Sequence[Tree]) -> Tree | None:
-        """The tree nearest to the deployed one that a search from the starts finds within the tolerance."""
-        within = [tree for tree in starts if self.loss(tree) <= tolerance and self._has_held(tree)]
+    def find_nearest(self, tolerance: float, starts: Sequence[Tree]) -> Tree | None:
+        """Find the tree nearest to the deployed one within the tolerance, by a search from each start."""
+        within = [tree for tree in starts if self.loss(tree) <= tolerance and self._keeps_fixed(tree)]
         if not within:
             return None
-        problem = self._problem([self.student, *starts])
-        found = self._search(problem).nearest(tolerance, [problem.measured(tree) for tree in within])
-        return self._tree(problem, found)
+        problem = self._make_problem([self.student, *starts])
+        results = [problem.measure(tree) for tree in within]
+        return self._build_tree(problem, self._make_search(problem).find_nearest(tolerance, results))
 
-    def _problem(
+    def _make_problem(
         self, trees: Sequence[Tree], grafts: Sequence[tuple[Tree, int]] | None = None
     ) -> ConsensusProblem:
-        lesson, repeats = self.rows.lesson, self.rows.repeats
         return ConsensusProblem.of(
-            lesson,
+            self.task,
             [self.deployed],
-            repeats,
             self.distances,
             more=[*trees, *self.more],
             grafts=grafts,
-            held=self.held,
+            fixed_paths=self.fixed_paths,
         )
 
-    def _search(self, problem: ConsensusProblem) -> ConsensusSearch:
-        share = 1.0 if self.is_least_given else LEAST_SHARE
-        least_rows = share * self.rows.lesson.least_rows
-        return ConsensusSearch(problem, least_rows, problem.measured(self.student), ())
+    def _make_search(self, problem: ConsensusProblem) -> ConsensusSearch:
+        min_rows = (1.0 if self.has_explicit_min else LEAST_SHARE) * self.task.min_rows
+        return ConsensusSearch(problem, min_rows, problem.measure(self.student), ())
 
-    def _tree(self, problem: ConsensusProblem, found: SearchResult) -> Tree:
-        return self.rows.lesson.refit([problem.questions.tree_of(found.nodes, found.n_leaves)])[0]
+    def _build_tree(self, problem: ConsensusProblem, result: SearchResult) -> Tree:
+        return self.task.refit([problem.splits.build_tree(result.nodes, result.n_leaves)])[0]
 
-    def _has_held(self, tree: Tree) -> bool:
-        """True if the nodes that are held ask what they asked in the deployed tree."""
+    def _keeps_fixed(self, tree: Tree) -> bool:
+        """True if the fixed nodes have the splits of the deployed tree."""
         own, other = (number_paths(each) for each in (self.deployed, tree))
         return all(
-            path in other and is_same_split(self.deployed, own[path], tree, other[path]) for path in self.held
+            path in other and is_same_split(self.deployed, own[path], tree, other[path])
+            for path in self.fixed_paths
         )
 
-    def _regrown(self, tree: Tree) -> Iterator[tuple[Tree, int]]:
-        """For every node that may change, what grows there: as large as before, by one, or the largest."""
-        lesson, most = self.rows.lesson, max(self.student.n_leaves, self.deployed.n_leaves)
-        leaf, size = tree.apply(lesson.table), subtree_sizes(tree)
+    def _regrow(self, tree: Tree) -> Iterator[tuple[Tree, int]]:
+        """Grow subtrees at every node that may change: as large as before, one leaf larger, the largest."""
+        task, max_leaves = self.task, max(self.student.n_leaves, self.deployed.n_leaves)
+        max_depth = task.rules.max_depth
+        leaf, size = tree.apply(task.table), subtree_sizes(tree)
         for path, node in number_paths(tree).items():
             below = (size[node] + 1) // 2
-            deepest = (
-                None if lesson.rules.max_depth is None else lesson.rules.max_depth - path.bit_length() + 1
-            )
-            if path in self.held or path > MOST_PATH or (deepest is not None and deepest < 1):
+            depth = None if max_depth is None else max_depth - path.bit_length() + 1
+            if path in self.fixed_paths or path > MOST_PATH or (depth is not None and depth < 1):
                 continue
-            sample = self.rows.repeats * ((leaf >= node) & (leaf < node + size[node]))
-            for n_leaves in sorted({below, below + 1, most - tree.n_leaves + below}):
-                if 2 <= n_leaves <= most - tree.n_leaves + below and sample.any():
-                    yield lesson.grow_parts([sample.astype(np.int32)], n_leaves, deepest)[0], path
+            sample = self.task.repeats * ((leaf >= node) & (leaf < node + size[node]))
+            for n_leaves in sorted({below, below + 1, max_leaves - tree.n_leaves + below}):
+                if 2 <= n_leaves <= max_leaves - tree.n_leaves + below and sample.any():
+                    yield task.grow_part(sample.astype(np.int32), n_leaves, depth), path

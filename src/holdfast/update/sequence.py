@@ -1,4 +1,4 @@
-"""A tree for every stage, and what happened between them."""
+"""A sequence of trees, one for every stage, with its settings, its rows, and its text."""
 
 from __future__ import annotations
 
@@ -43,16 +43,16 @@ STAGE_KINDS = (FIRST, SAME, REFIT, MOVED, CHANGED, NEW_ROOT)
 
 @dataclass(frozen=True, eq=False)
 class Stage:
-    """The tree of one stage, compared with the one before. NaN: there is none before, or none after."""
+    """The tree of one stage, compared with the one before. NaN where there is none before, or none after."""
 
     label: str
     n_rows: int  # of the stage
-    n_learnt: int  # rows that it learnt from
+    n_training_rows: int  # of this and, with memory="all", earlier stages
     tree: Tree
     kind: str  # one of STAGE_KINDS
     distance: float  # to the tree before
-    loss: float  # what its questions lose of the teacher's variance that a fresh student explains
-    churn: float  # mean change of the answers on the rows of the stage; of numbers in standard deviations
+    loss: float  # of its splits, as a fraction of the teacher's variance that a fresh student explains
+    churn: float  # mean change of the predictions on the rows of the stage; of numbers in standard deviations
     flips: float  # fraction of these rows that get another class
     forward_score: float  # on the rows of the next stage; losses are negated
     forward_error: float  # standard error
@@ -61,7 +61,7 @@ class Stage:
 
 @dataclass(frozen=True)
 class PathPoint:
-    """What the sequence of one movement weight loses and moves, in all."""
+    """The total loss and the total distance of the sequence of one movement weight."""
 
     movement_weight: float
     loss: float
@@ -73,14 +73,24 @@ class PathPoint:
 class StageSequence(ViewMixin):
     """One tree for each stage, all on one schema.
 
-    Of strategy="shortest-path", `stages` is the sequence that was chosen when all stages were there, and
-    `then` the one that is decided stage by stage, each tree by what was known then and by the tree before it.
-    Only such trees can be tried on the next stage: forward scores are theirs. `retrained` are the trees of
-    each stage that know of no other. `str()` tells in words what happened, and then which rule moved when.
+    With strategy="shortest-path", `stages` is the sequence chosen with all stages known, and `then` the one
+    that is decided stage by stage, from the data up to each stage and the tree before it. Forward scores, on
+    the rows of the next stage, are those of `then`. `retrained` are trees trained at each stage alone.
+    `str()` summarises the sequence, and lists the changes of every stage.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from holdfast import StableTreeClassifier
+    >>> X, year = np.arange(240.0).reshape(-1, 2) % 40, np.repeat([2021, 2022], 60)
+    >>> model = StableTreeClassifier(teacher="linear", n_references=5, random_state=0)
+    >>> sequence = model.fit_stages(X, X[:, 0] > 20, stage=year).stages_
+    >>> sequence.labels, sequence.kinds
+    (('2021', '2022'), ('first', 'same'))
     """
 
     stages: tuple[Stage, ...]
-    then: tuple[Stage, ...]  # of strategy="update" the same
+    then: tuple[Stage, ...]  # the same for strategy="update"
     retrained: tuple[Stage, ...]  # empty without compare=True
     curve: tuple[PathPoint, ...]  # of several movement weights; empty for strategy="update"
     settings: StageSettings
@@ -92,12 +102,12 @@ class StageSequence(ViewMixin):
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """What the data calls the stages."""
+        """The names of the stages in the data."""
         return tuple(stage.label for stage in self.stages)
 
     @property
     def trees(self) -> tuple[Tree, ...]:
-        """The trees."""
+        """The tree of each stage."""
         return tuple(stage.tree for stage in self.stages)
 
     @property
@@ -107,22 +117,22 @@ class StageSequence(ViewMixin):
 
     @property
     def total_distance(self) -> float:
-        """How far the tree moved in all."""
+        """The total tree distance from stage to stage."""
         return total_distance(self.stages)
 
     @property
     def mean_churn(self) -> float:
-        """The mean churn of all changes; NaN if there was none."""
+        """The mean churn over all stages but the first; NaN if there is only one."""
         return mean_known([stage.churn for stage in self.stages])
 
     @property
     def mean_forward_score(self) -> float:
-        """The mean score on the stage after; NaN if there is none."""
+        """The mean score on the next stage; NaN if there is none."""
         return mean_known([stage.forward_score for stage in self.then])
 
     @cached_property
     def diffs(self) -> tuple[TreeDiff, ...]:
-        """What changed from each tree to the next."""
+        """The diff of each tree to the next."""
         known, label_weight = self.distance_settings, self.distance_settings.label_weight
         return tuple(
             tree_diff(old, new, matching=known.matching, label_weight=label_weight, outcome=known.outcome)
@@ -132,8 +142,8 @@ class StageSequence(ViewMixin):
     # -- shown ----------------------------------------------------------------------------------------
 
     def columns(self) -> dict[str, list[Any]]:
-        """One list per figure, one entry per stage; None where there is none."""
-        names = ("label", "n_rows", "n_learnt", "kind", "distance", "loss", "churn", "flips")
+        """Return a list for every figure, with one entry per stage; None where it is undefined."""
+        names = ("label", "n_rows", "n_training_rows", "kind", "distance", "loss", "churn", "flips")
         columns = {name: [_known(getattr(stage, name)) for stage in self.stages] for name in names}
         columns["n_leaves"] = [stage.tree.n_leaves for stage in self.stages]
         columns["forward_score"] = [self._shown(stage.forward_score) for stage in self.then]
@@ -148,7 +158,17 @@ class StageSequence(ViewMixin):
         return columns
 
     def to_frame(self, backend: str | None = None) -> Any:
-        """One row per stage, as a pandas, polars or pyarrow frame (the first that is installed)."""
+        """Return one row per stage.
+
+        Parameters
+        ----------
+        backend : str, optional
+            "pandas", "polars" or "pyarrow"; by default the first that is installed.
+
+        Returns
+        -------
+        DataFrame
+        """
         import narwhals as nw
 
         from holdfast.tree.frame import frame_from
@@ -156,11 +176,11 @@ class StageSequence(ViewMixin):
         columns = self.columns()
         types: dict[str, Any] = dict.fromkeys(columns, nw.Float64)
         types |= {"label": nw.String, "kind": nw.String}
-        types |= dict.fromkeys(("n_rows", "n_learnt", "n_leaves"), nw.Int64)
+        types |= dict.fromkeys(("n_rows", "n_training_rows", "n_leaves"), nw.Int64)
         return frame_from(columns, types, backend)
 
     def to_dict(self) -> dict[str, Any]:
-        """All figures as plain data."""
+        """Return all figures as plain data."""
         return {
             "strategy": self.settings.strategy,
             "memory": self.settings.memory,
@@ -179,18 +199,28 @@ class StageSequence(ViewMixin):
 
     @property
     def summary(self) -> str:
-        """What happened, in a few sentences."""
+        """A summary in a few sentences."""
         return summarize_sequence(self)
 
     def to_svg(self) -> str:
-        """A picture: what is asked at each place of the tree, stage by stage."""
+        """Draw the split at each node, stage by stage, as SVG."""
         from holdfast.plots.display import LATER
         from holdfast.plots.tree import StagesDisplay
 
         return StagesDisplay.from_result(self, ax=LATER).to_svg()
 
     def plot(self, ax: Any = None) -> Any:
-        """A `StagesDisplay`, drawn: what is asked at each place of the tree, stage by stage."""
+        """Draw the split at each node, stage by stage.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            Axes to draw on; by default new ones.
+
+        Returns
+        -------
+        StagesDisplay
+        """
         from holdfast.plots.tree import StagesDisplay
 
         return StagesDisplay.from_result(self, ax=ax)
@@ -204,18 +234,18 @@ class StageSequence(ViewMixin):
 
 
 def total_distance(stages: Sequence[Stage]) -> float:
-    """How far the trees moved in all."""
+    """Sum the tree distances from stage to stage."""
     return fsum(stage.distance for stage in stages if not isnan(stage.distance))
 
 
 def mean_known(values: Sequence[float]) -> float:
-    """The mean of those that are known; NaN if none is."""
+    """Average the values that are not NaN; NaN if all are."""
     known = [value for value in values if not isnan(value)]
     return fsum(known) / len(known) if known else nan
 
 
 def classify_change(old: Tree, new: Tree) -> str:
-    """How far a tree changed: in values alone, in thresholds and categories, or in what it asks."""
+    """Classify a change: of values, of thresholds or categories, of splits, or of the root split."""
     changes: tuple[SplitChange, ...] = compare_splits(old, new)
     if not changes:
         return SAME if np.array_equal(old.value, new.value) else REFIT
@@ -228,25 +258,25 @@ def _known(value: Any) -> Any:
     return None if isinstance(value, float) and isnan(value) else value
 
 
-MOVEMENT_WEIGHT = 0.02  # fit that one unit of distance is worth, as a fraction of what a student explains
+# -- Settings ------------------------------------------------------------------------------------------------
 
-# -- How a tree is carried through stages --------------------------------------------------------------------
+MOVEMENT_WEIGHT = 0.02  # fit that one unit of distance is worth, as a fraction of what a student explains
 
 
 @dataclass(frozen=True)
 class StageSettings:
-    """How a tree is carried through stages; None: what is usual for `strategy`."""
+    """How a sequence of trees is fitted; None: the default of the `strategy`."""
 
     strategy: str = UPDATE  # one of SEQUENCE_STRATEGIES
-    memory: str = "all"  # rows that a stage learns from: those of "all" stages so far, or of the "stage"
-    half_life: float | None = None  # in stages: the age at which a row counts half
-    tolerance: float | None = None  # that the fit may fall short of a fresh student's
-    prior_rows: float | None = None  # for "update": rows that the tree before stands for, besides those given
-    movement_weight: float | None = None  # fit that one unit of distance is worth
+    memory: str = "all"  # training rows of a stage: those of "all" stages so far, or of the "stage"
+    half_life: float | None = None  # in stages: the age at which the weight of a row is halved
+    tolerance: float | None = None  # loss of fit allowed relative to a fresh student
+    prior_rows: float | None = None  # for "update": rows behind the tree before, besides those given
+    movement_weight: float | None = None  # the fit that one unit of distance is worth
     hindsight: bool = False  # a stage may use trees that later stages suggest
-    compare: bool = False  # with a tree that is trained anew at each stage
-    min_rows: int = MIN_STAGE_ROWS  # of a stage
-    strict_groups: bool = False  # forward scores are of groups that are new
+    compare: bool = False  # with a tree retrained at each stage
+    min_rows: int = MIN_STAGE_ROWS
+    strict_groups: bool = False  # forward scores are of new groups alone
 
     def __post_init__(self) -> None:
         if self.strategy not in SEQUENCE_STRATEGIES:
@@ -260,8 +290,8 @@ class StageSettings:
         check_number("movement_weight", self.movement_weight, none_ok=True)
         if self.half_life is not None and self.memory != "all":
             raise ParameterError(
-                f"half_life={self.half_life!r} weighs rows of stages before, and memory={self.memory!r} "
-                "forgets them: take memory='all', or leave out half_life."
+                f"half_life={self.half_life!r} weights rows of earlier stages, and memory={self.memory!r} "
+                "leaves them out: take memory='all', or leave out half_life."
             )
         self._check_unused()
         check_integer("min_rows", self.min_rows)
@@ -273,11 +303,11 @@ class StageSettings:
 
     @property
     def update_tolerance(self) -> float:
-        """What the fit of an updated tree may fall short."""
+        """The loss of fit allowed for an updated tree."""
         return UPDATE_TOLERANCE if self.tolerance is None else float(self.tolerance)
 
     def _check_unused(self) -> None:
-        """A ParameterError names a setting that is given and has no use."""
+        """Raise a ParameterError for a setting that the strategy does not use."""
         if self.strategy != UPDATE:
             if self.prior_rows is not None:
                 raise ParameterError(
@@ -289,15 +319,15 @@ class StageSettings:
             if is_given:
                 raise ParameterError(
                     f"{name}={getattr(self, name)!r} is for strategy='shortest-path': an update has a "
-                    "tolerance, and knows nothing of later stages."
+                    "tolerance, and cannot use later stages."
                 )
 
 
-# -- The rows of every stage ---------------------------------------------------------------------------------
+# -- The rows of the stages ----------------------------------------------------------------------------------
 
 
-class RowsLearnt(NamedTuple):
-    """Rows in one order, whatever order they came in; copies of a row as one group."""
+class OrderedRows(NamedTuple):
+    """Rows in canonical order; copies of a row as one group."""
 
     table: Table
     groups: LongArray | None
@@ -321,7 +351,7 @@ class StageRows:
         labels: tuple[str, ...],
         settings: StageSettings,
     ) -> StageRows:
-        """The rows, where a stage that has too few is joined with the next."""
+        """Number the stages of the rows; a stage of too few rows is joined with the next."""
         joint = join_small_stages(stage, settings.min_rows)
         number_of = [int(joint[stage == number][0]) for number in range(len(labels))]
         together = [
@@ -336,56 +366,56 @@ class StageRows:
         """The number of stages."""
         return len(self.labels)
 
-    def is_learnt(self, stage: int, settings: StageSettings) -> BoolArray:
-        """True for the rows that a stage learns from."""
-        is_learnt = self.stage <= stage if settings.memory == "all" else self.stage == stage
-        return np.asarray(is_learnt, np.bool_)
+    def is_training(self, stage: int, settings: StageSettings) -> BoolArray:
+        """True for the training rows of a stage."""
+        is_training = self.stage <= stage if settings.memory == "all" else self.stage == stage
+        return np.asarray(is_training, np.bool_)
 
-    def n_learnt(self, stage: int, settings: StageSettings) -> int:
-        """How many rows a stage learns from."""
-        return int(self.is_learnt(stage, settings).sum())
+    def n_training(self, stage: int, settings: StageSettings) -> int:
+        """The number of training rows of a stage."""
+        return int(self.is_training(stage, settings).sum())
 
     def size(self, stage: int, settings: StageSettings) -> float:
-        """How many rows those that a stage learns from are worth."""
-        table = self.raw(stage, settings).table
+        """The effective number of training rows of a stage."""
+        table, _ = self.select_training(stage, settings)
         return count_effective_rows(table.weight, table.n_rows)
 
-    def raw(self, stage: int, settings: StageSettings) -> RowsLearnt:
-        """The rows that a stage learns from, as they came, each with its weight by age."""
-        is_learnt = self.is_learnt(stage, settings)
-        table = self.table.subset(is_learnt)
+    def select_training(self, stage: int, settings: StageSettings) -> tuple[Table, LongArray | None]:
+        """The training rows of a stage and their groups, as they came, with weights by age."""
+        is_training = self.is_training(stage, settings)
+        table = self.table.subset(is_training)
         if settings.half_life is not None:
-            weight = np.exp2(-(stage - self.stage[is_learnt]) / float(settings.half_life))
+            weight = np.exp2(-(stage - self.stage[is_training]) / float(settings.half_life))
             table = replace(table, weight=weight if table.weight is None else table.weight * weight)
-        return RowsLearnt(table, subset_groups(self.groups, is_learnt))
+        return table, subset_groups(self.groups, is_training)
 
-    def learnt(self, stage: int, settings: StageSettings) -> RowsLearnt:
-        """The same in their fixed order."""
-        return _in_order(self.raw(stage, settings))
+    def training(self, stage: int, settings: StageSettings) -> OrderedRows:
+        """The training rows of a stage in canonical order."""
+        return _order_rows(*self.select_training(stage, settings))
 
-    def own(self, stage: int) -> RowsLearnt:
+    def own(self, stage: int) -> OrderedRows:
         """The rows of the stage itself."""
-        return self._in_order(self.stage == stage)
+        return self._order(self.stage == stage)
 
-    def next(self, stage: int, settings: StageSettings) -> RowsLearnt | None:
+    def next(self, stage: int, settings: StageSettings) -> OrderedRows | None:
         """The rows of the next stage; with strict groups, those of groups that no earlier row has."""
         if stage + 1 >= self.n_stages:
             return None
         is_next = self.stage == stage + 1
         if settings.strict_groups and self.groups is not None:
             is_next = is_next & ~np.isin(self.groups, self.groups[self.stage <= stage])
-        return self._in_order(np.asarray(is_next, np.bool_)) if is_next.any() else None
+        return self._order(np.asarray(is_next, np.bool_)) if is_next.any() else None
 
-    def _in_order(self, rows: BoolArray) -> RowsLearnt:
-        return _in_order(RowsLearnt(self.table.subset(rows), subset_groups(self.groups, rows)))
-
-
-def _in_order(rows: RowsLearnt) -> RowsLearnt:
-    table, in_order, copies = canonicalize_rows(rows.table, [] if rows.groups is None else [rows.groups])
-    return RowsLearnt(table, in_order[0] if in_order else group_copies(table, copies))
+    def _order(self, rows: BoolArray) -> OrderedRows:
+        return _order_rows(self.table.subset(rows), subset_groups(self.groups, rows))
 
 
-# -- A sequence of trees -------------------------------------------------------------------------------------
+def _order_rows(table: Table, groups: LongArray | None) -> OrderedRows:
+    table, in_order, copies = canonicalize_rows(table, [] if groups is None else [groups])
+    return OrderedRows(table, in_order[0] if in_order else group_copies(table, copies))
+
+
+# -- A sequence as text --------------------------------------------------------------------------------------
 
 # What the tree did from one stage to the next.
 KIND_WORDS = {
@@ -406,7 +436,7 @@ SPLIT_WORDS = {
 
 
 def sequence_view(sequence: StageSequence) -> View:
-    """A few sentences, the figures of the stages, what changed at each, and the curve of movement weights."""
+    """Show a summary, the figures of the stages, the changes at each, and the curve of movement weights."""
     moves, lines = dict(list_split_changes(sequence)), []
     for number, stage in enumerate(sequence.stages):
         label = printable(stage.label)
@@ -425,7 +455,7 @@ def sequence_view(sequence: StageSequence) -> View:
 
 
 def summarize_sequence(sequence: StageSequence) -> str:
-    """What happened to the tree, how far it moved, and how well it predicted the stage after."""
+    """Summarise the changes of the tree, its total distance, and its scores on the next stage."""
     if len(sequence) == 1:
         return f"One stage, {printable(sequence.labels[0])}: the tree of an ordinary fit."
     return " ".join([_kinds_sentence(sequence), _movement_sentence(sequence), *_forward_sentences(sequence)])
@@ -434,8 +464,8 @@ def summarize_sequence(sequence: StageSequence) -> str:
 def _kinds_sentence(sequence: StageSequence) -> str:
     first, last = (printable(sequence.labels[place]) for place in (0, -1))
     counts = Counter(sequence.kinds)
-    told = [f"{words} {_times(counts[kind])}" for kind, words in KIND_WORDS.items() if counts[kind]]
-    return f"{len(sequence)} stages, {first} to {last}: the tree {_and(told)}."
+    changes = [f"{words} {_times(counts[kind])}" for kind, words in KIND_WORDS.items() if counts[kind]]
+    return f"{len(sequence)} stages, {first} to {last}: the tree {_and(changes)}."
 
 
 def _and(parts: list[str]) -> str:
@@ -483,7 +513,7 @@ MEANINGS = {
 
 
 def stage_tables(sequence: StageSequence) -> Iterator[TextTable]:
-    """The figures of the stages, and those of trees retrained at each."""
+    """Make the tables of the stages, and of trees retrained at each."""
     score = f"next {sequence.metric.title}"
     meanings = {**MEANINGS, score: f"{sequence.metric.title} on the rows of the next stage, ± standard error"}
     rows = [
@@ -518,21 +548,21 @@ def _changed_text(sequence: StageSequence, number: int) -> str:
     if not number:
         return f"first tree: {pluralize(stage.tree.n_leaves, 'leaf', 'leaves')}"
     splits = sequence.diffs[number - 1].splits
-    found = Counter(split.kind for split in splits)
-    found["missing"] = sum(split.moves_missing for split in splits)
-    told = [
-        f"{found[kind]} {one if found[kind] == 1 else many}"
+    counts = Counter(split.kind for split in splits)
+    counts["missing"] = sum(split.moves_missing for split in splits)
+    texts = [
+        f"{counts[kind]} {one if counts[kind] == 1 else many}"
         for kind, (one, many) in SPLIT_WORDS.items()
-        if found[kind]
+        if counts[kind]
     ]
-    if not told:
-        told = ["nothing" if stage.kind == SAME else "values of leaves"]
+    if not texts:
+        texts = ["nothing" if stage.kind == SAME else "values of leaves"]
     diff = sequence.diffs[number - 1]
     n_classes = len(other_classes(diff))
     if n_classes:
         each = f"{'each ' if n_classes > 1 else ''}{diff.distance.label_weight:g}"
-        told.append(f"{pluralize(n_classes, 'rule')} with another class (distance {each})")
-    return ", ".join(told)
+        texts.append(f"{pluralize(n_classes, 'rule')} with another class (distance {each})")
+    return ", ".join(texts)
 
 
 def _number(value: float, decimals: int) -> str:
@@ -547,7 +577,7 @@ def _score_text(sequence: StageSequence, stage: Stage) -> str:
 
 
 def curve_table(sequence: StageSequence) -> TextTable:
-    """One row per movement weight: what the sequence loses, and its total distance."""
+    """Make the table of movement weights: the loss of each sequence, and its total distance."""
     rows = []
     for point in sequence.curve:
         mark = "-> " if point.movement_weight == sequence.settings.weight else ""
@@ -558,7 +588,7 @@ def curve_table(sequence: StageSequence) -> TextTable:
 
 
 def list_split_changes(sequence: StageSequence) -> Iterator[tuple[str, list[str]]]:
-    """For every stage at which a split changed: the split before and after."""
+    """List the changed splits, before and after, of every stage with any."""
     for stage, diff in zip(sequence.stages[1:], sequence.diffs, strict=True):
         if changes := list(_changes(diff)):
             yield printable(stage.label), changes

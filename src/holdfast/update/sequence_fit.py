@@ -1,4 +1,4 @@
-"""A tree carried through stages: update by update, or the whole sequence as a shortest path."""
+"""Fit a sequence of trees to data that come in stages: update by update, or as a shortest path."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from holdfast.errors import ParameterError
 from holdfast.growth.rounding import round_exactly
 from holdfast.parallel.progress import show_progress
 from holdfast.scoring.metric import Metric, TrueValues, make_metric, predict_for_metric
+from holdfast.stable.consensus.distil import DistillationTask
 from holdfast.stable.consensus.prior import Prior
 from holdfast.stable.consensus.train import (
     ConsensusTrees,
-    Taught,
     chosen_tolerance,
     distance_settings,
     fit_leaf_values,
@@ -51,8 +51,8 @@ from holdfast.update.path import (
 from holdfast.update.search import UpdateSearch
 from holdfast.update.sequence import (
     FIRST,
+    OrderedRows,
     PathPoint,
-    RowsLearnt,
     Stage,
     StageRows,
     StageSequence,
@@ -62,247 +62,248 @@ from holdfast.update.sequence import (
 from holdfast.update.settings import UpdateSettings, default_prior_rows
 
 
+class CurrentTree(NamedTuple):
+    """The tree in use at a stage."""
+
+    tree: Tree
+    loss: float  # on its training rows
+    n_behind: float  # rows that it stands for
+
+
 class SequenceFit(NamedTuple):
-    """A sequence, what the fit of the first stage has left, and the rows that the last tree stands for."""
+    """The result of `fit_sequence`."""
 
     sequence: StageSequence
-    trained: StableTrees
-    n_behind: float
-
-
-class Step(NamedTuple):
-    """One stage of a sequence of updates."""
-
-    lesson: StageData
-    used: CurrentTree  # once it is updated
-    path: list[UpdateOption]  # the points that could have been taken
+    trained: StableTrees  # of the first stage
+    n_behind: float  # rows that the last tree stands for
 
 
 def fit_sequence(
     rows: StageRows, settings: StabilitySettings, stages: StageSettings, rule: SelectionRule
 ) -> SequenceFit:
-    """One tree for every stage.
+    """Fit one tree for every stage.
 
-    The first is the one that an ordinary fit to the first stage gives, by the selection rule, unless the
-    shortest path begins with another. What a stage's tree asks and says comes from rows of that stage and
-    before, but for the ranges of the columns, which are those of all rows; in hindsight, what it asks may
-    come from later ones.
+    The first is the tree of an ordinary fit to the first stage, chosen by the selection rule, unless the
+    shortest path begins with another. The tree of a stage depends on rows of that stage and earlier ones, but
+    for the ranges of the columns, which are those of all rows; in hindsight, its splits may come from later
+    stages.
     """
     if stages.strict_groups and rows.groups is None:
-        raise ParameterError("strict_groups=True needs groups=, which say what rows belong together.")
-    first = first_tree(rows, settings, stages, rule)
+        raise ParameterError("strict_groups=True needs groups=, the group of every row.")
+    first = _train_stage(rows, 0, settings, stages, rule)
     settings = first.trained.settle(settings)
-    steps: list[Step] = []
-    fresh: list[Tree] = []
+    data: list[StageData] = []
+    updated: list[CurrentTree] = []
     suggested: list[list[Tree]] = []
-    for step in _updates(first, rows, settings, stages):
-        steps.append(step)
+    fresh: list[Tree] = []
+    for stage, current, options in _update_stages(first, rows, settings, stages):
+        data.append(stage)
+        updated.append(current)
         if stages.strategy == SHORTEST_PATH and rows.n_stages > 1:
-            suggested.append([*(point.tree for point in step.path), *suggest_structures(step.lesson)])
+            suggested.append([*(option.tree for option in options), *suggest_structures(stage)])
         if stages.compare:
-            is_first = step.lesson.number == 0
-            fresh.append(first.tree if is_first else retrained(step.lesson, rows, stages, rule))
-    sequence = _sequence(steps, suggested, fresh, rows, stages)
-    n_behind = float(rows.table.n_rows) if suggested else steps[-1].used.n_behind
+            is_first = stage.number == 0
+            fresh.append(first.tree if is_first else _retrain(stage, rows, stages, rule))
+    sequence = _make_sequence(data, updated, suggested, fresh, rows, stages)
+    n_behind = float(rows.table.n_rows) if suggested else updated[-1].n_behind
     return SequenceFit(sequence, first.trained, n_behind)
 
 
-def _updates(
+def _update_stages(
     first: InitialFit, rows: StageRows, settings: StabilitySettings, stages: StageSettings
-) -> Iterator[Step]:
-    """The first tree, and at each stage the update of the one before, as calls of `update` would give it."""
-    room = raise_limits(replace(settings, verbose=False), first.tree)
+) -> Iterator[tuple[StageData, CurrentTree, list[UpdateOption]]]:
+    """Yield for every stage its data, its tree, and the options that the tree was chosen from.
+
+    Each tree but the first is the update of the one before, as calls of `update` would give it.
+    """
+    settings_of_stages = raise_limits(replace(settings, verbose=False), first.tree)
     numbers: Iterable[int] = range(rows.n_stages)
     if settings.verbose:
         numbers = show_progress(numbers, "Stages", rows.n_stages)
-    used = CurrentTree(first.tree, first.loss, rows.size(0, stages))
+    current = CurrentTree(first.tree, first.loss, rows.size(0, stages))
+    options = [UpdateOption("first", first.tree, first.loss, 0.0)]
     for number in numbers:
-        lesson = StageData(number, rows.learnt(number, stages), rows.size(number, stages), room)
-        path = [UpdateOption("first", first.tree, first.loss, 0.0)]
+        n_rows = rows.size(number, stages)
+        stage = StageData(number, rows.training(number, stages), n_rows, settings_of_stages)
         if number:
             n_again = rows.size(number - 1, stages) if stages.memory == "all" else 0.0
-            prior = (
-                default_prior_rows(used.n_behind, n_again)
-                if stages.prior_rows is None
-                else float(stages.prior_rows)
+            is_explicit = stages.prior_rows is not None
+            update = UpdateSettings(
+                tolerance=stages.update_tolerance,
+                validation=None,
+                prior_rows=float(stages.prior_rows)
+                if stages.prior_rows is not None
+                else default_prior_rows(current.n_behind, n_again),
+                carried=None if is_explicit else max(current.n_behind - n_again, 0.0),
             )
-            more = first.references if number == 1 else ()
-            carried = None if stages.prior_rows is not None else max(used.n_behind - n_again, 0.0)
-            how = UpdateSettings(
-                tolerance=stages.update_tolerance, validation=None, prior_rows=prior, carried=carried
-            )
-            used, path = lesson.update(used, how, more)
-        yield Step(lesson, used, path)
+            current, options = stage.update(current, update, first.references if number == 1 else ())
+        yield stage, current, options
 
 
-def _sequence(
-    steps: list[Step],
+def _make_sequence(
+    data: list[StageData],
+    updated: list[CurrentTree],
     suggested: list[list[Tree]],
     fresh: list[Tree],
     rows: StageRows,
     stages: StageSettings,
 ) -> StageSequence:
-    """The sequence of updates, or, of what the stages suggest, the shortest path."""
-    lessons, trees = [step.lesson for step in steps], [step.used.tree for step in steps]
-    settings = lessons[0].settings
-    found = SequenceCandidates.of(lessons, suggested, stages.tolerance) if suggested else None
-    distances = distance_settings(settings, [*trees, *fresh]) if found is None else found.settings
-    record = StageScorer(rows, stages, make_metric(settings.scoring, rows.table.schema.target), distances)
-    if found is None:
-        told = then = record.stages(trees, [steps[0].used.loss, *_losses(lessons[1:], trees[1:])])
+    """Make the sequence of updates or, of the structures that the stages suggest, the shortest path."""
+    trees, settings = [current.tree for current in updated], data[0].settings
+    candidates = SequenceCandidates.of(data, suggested, stages.tolerance) if suggested else None
+    distances = distance_settings(settings, [*trees, *fresh]) if candidates is None else candidates.settings
+    scorer = StageScorer(rows, stages, make_metric(settings.scoring, rows.table.schema.target), distances)
+    if candidates is None:
+        chosen = then = scorer.stages(trees, [updated[0].loss, *_losses(data[1:], trees[1:])])
     else:
-        path = found.path(stages.weight, hindsight=stages.hindsight)
-        told = record.stages(*found.subset(path.structures))
-        told = tuple(replace(stage, forward_score=nan, forward_error=nan) for stage in told)
-        then = record.stages(*found.subset(found.step_by_step(stages.weight)))
+        path = candidates.path(stages.weight, hindsight=stages.hindsight)
+        chosen = scorer.stages(*candidates.subset(path.structures))
+        chosen = tuple(replace(stage, forward_score=nan, forward_error=nan) for stage in chosen)
+        then = scorer.stages(*candidates.subset(candidates.step_by_step(stages.weight)))
     return StageSequence(
-        stages=told,
+        stages=chosen,
         then=then,
-        retrained=record.stages(fresh, _losses(lessons, fresh)) if fresh else (),
-        curve=() if found is None else found.curve(stages.weight, hindsight=stages.hindsight),
+        retrained=scorer.stages(fresh, _losses(data, fresh)) if fresh else (),
+        curve=() if candidates is None else candidates.curve(stages.weight, hindsight=stages.hindsight),
         settings=stages,
-        metric=record.metric,
+        metric=scorer.metric,
         distance_settings=distances,
     )
 
 
-def _losses(lessons: list[StageData], trees: list[Tree]) -> list[float]:
-    return [float(lesson.losses([tree])[0]) for lesson, tree in zip(lessons, trees, strict=True)]
+def _losses(data: list[StageData], trees: list[Tree]) -> list[float]:
+    return [float(stage.losses([tree])[0]) for stage, tree in zip(data, trees, strict=True)]
 
 
-# -- What one stage teaches ----------------------------------------------------------------------------------
-
-
-class CurrentTree(NamedTuple):
-    """A tree in use."""
-
-    tree: Tree
-    loss: float  # on the rows that it learnt from
-    n_behind: float  # rows that it stands for
+# -- The data of one stage -----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
 class StageData:
-    """The rows that a stage learns from, and what their teacher has to say, once it is asked."""
+    """The training rows of a stage; teacher, student and consensus trees are fitted when they are needed."""
 
     number: int
-    learnt: RowsLearnt
-    n_rows: float  # that those learnt from are worth
+    rows: OrderedRows
+    n_rows: float  # that the training rows are worth
     settings: StabilitySettings
 
     @cached_property
-    def answers(self) -> FloatArray:
-        """What the teacher says of the rows."""
-        return predict_teacher(self.learnt.table, self.learnt.groups, self.settings)
+    def predictions(self) -> FloatArray:
+        """The teacher's predictions of the rows."""
+        return predict_teacher(self.rows.table, self.rows.groups, self.settings)
 
     @cached_property
-    def rows(self) -> Taught:
-        """What is to be learnt from that."""
-        return make_task(self.learnt.table, self.answers, self.settings)
+    def task(self) -> DistillationTask:
+        """The task of distilling these predictions."""
+        return make_task(self.rows.table, self.predictions, self.settings)
 
     @cached_property
     def student(self) -> Tree:
-        """The tree that is freshly grown on what the teacher says."""
-        return self.rows.lesson.grow(self.rows.repeats)
+        """The tree that is freshly distilled."""
+        return self.task.grow_student().tree
 
     @cached_property
     def consensus(self) -> ConsensusTrees:
-        """The trees amid the bootstrap students, one for each tolerance."""
-        return search_consensus_trees(self.rows, self.learnt.groups, self.settings)
+        """The consensus trees of the stage, one for each tolerance."""
+        return search_consensus_trees(self.task, self.rows.groups, self.settings)
 
     def losses(self, trees: Sequence[Tree]) -> FloatArray:
-        """What the trees lose of the teacher's variance that the student explains, with new leaf values."""
+        """The losses of the trees with new leaf values, relative to the student."""
         distances = distance_settings(self.settings, [self.student])
-        search = UpdateSearch(self.rows, self.student, self.student, distances)
-        losses = [search.loss(tree) for tree in self.rows.lesson.refit(list(trees))]
+        search = UpdateSearch(self.task, self.student, self.student, distances)
+        losses = [search.loss(tree) for tree in self.task.refit(list(trees))]
         return round_last_digits(np.array(losses))
 
     def fit_leaf_values(self, trees: Sequence[Tree]) -> list[Tree]:
-        """The trees with the leaf values of this stage."""
-        return fit_leaf_values(list(trees), self.rows, self.settings)
+        """Give the trees the leaf values of this stage."""
+        return fit_leaf_values(list(trees), self.task, self.settings)
 
     def region_without_rows(self, tree: Tree) -> tuple[object, ...]:
-        """The leaves of a tree that no row of the stage reaches, with all questions above them."""
-        n_rows = np.bincount(tree.apply(self.rows.lesson.table), self.rows.repeats, tree.n_nodes)
+        """The leaves of a tree that no row of the stage reaches, with all splits above them."""
+        n_rows = np.bincount(tree.apply(self.task.table), self.task.repeats, tree.n_nodes)
         empty = np.flatnonzero((tree.feature == LEAF) & (n_rows == 0)).tolist()
         node_at = number_paths(tree)
         return tuple((path, split_key(tree, node_at[path])) for path in sorted(find_paths_above(tree, empty)))
 
     def carry_over(self, tree: Tree, before: Tree) -> Tree:
-        """A tree with the leaf values of this stage, and those of the tree before where there are no rows."""
+        """Fill leaves that no row of the stage reaches with the values of the tree before."""
         if not self.region_without_rows(tree):
             return tree
-        table, by_teacher = self.rows.lesson.table, self.settings.is_taught
-        unchanged = np.ones(before.n_nodes)
         return Prior(before, 0.0, 0.0).add_to(
-            tree, table, self.rows.repeats, unchanged, by_teacher=by_teacher
+            tree,
+            self.task.table,
+            self.task.repeats,
+            np.ones(before.n_nodes),
+            has_teacher_values=self.settings.has_teacher_values,
         )
 
     def update(
-        self, used: CurrentTree, update: UpdateSettings, more: tuple[Tree, ...]
+        self, current: CurrentTree, update: UpdateSettings, more: tuple[Tree, ...]
     ) -> tuple[CurrentTree, list[UpdateOption]]:
-        """The tree that an update of the one in use takes, and all points of the path to it."""
-        distances = distance_settings(self.settings, [used.tree])
-        own_loss = allowed_loss(used.loss, self.n_rows, update.prior_rows)
+        """Update the current tree; and the options that the new one was chosen from."""
+        distances = distance_settings(self.settings, [current.tree])
+        own_loss = allowed_loss(current.loss, self.n_rows, update.prior_rows)
         context = UpdateContext(self.settings, update, distances, more, own_loss)
-        path = make_update_path(used.tree, self.learnt.table, self.learnt.groups, self.answers, context)
-        taken = path.points[choose_option(path, context)]
-        is_kept = taken.kind == KEEP
-        return CurrentTree(taken.tree, taken.loss, used.n_behind if is_kept else path.n_behind), path.points
+        path = make_update_path(current.tree, self.rows.table, self.rows.groups, self.predictions, context)
+        chosen = path.options[choose_option(path, context)]
+        n_behind = current.n_behind if chosen.kind == KEEP else path.n_behind
+        return CurrentTree(chosen.tree, chosen.loss, n_behind), path.options
 
 
-# -- trees that know nothing of other stages ----------------------------------------------------------------
+# -- Trees without regard to other stages --------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
 class InitialFit:
-    """The tree of the first stage, as an ordinary fit gives it."""
+    """An ordinary fit to one stage."""
 
     trained: StableTrees
-    tree: Tree
-    loss: float  # on its own rows
-    references: tuple[Tree, ...]
+    candidate: int
+
+    @property
+    def tree(self) -> Tree:
+        """The chosen tree."""
+        return self.trained.candidates.trees[self.candidate]
+
+    @property
+    def loss(self) -> float:
+        """The loss of the tree on its training rows."""
+        losses = self.trained.frontier.teacher_loss
+        return 0.0 if losses is None else float(losses[self.candidate])
+
+    @property
+    def references(self) -> tuple[Tree, ...]:
+        """The reference trees of its size."""
+        return self.trained.references_of(self.candidate).trees
 
 
-def first_tree(
-    rows: StageRows, settings: StabilitySettings, stages: StageSettings, rule: SelectionRule
-) -> InitialFit:
-    """The stable tree of the first stage."""
-    trained, candidate = _trained(rows, 0, settings, stages, rule)
-    losses, references = trained.frontier.teacher_loss, trained.references_of(candidate)
-    loss = 0.0 if losses is None else float(losses[candidate])
-    return InitialFit(trained, trained.candidates.trees[candidate], loss, references.trees)
-
-
-def retrained(lesson: StageData, rows: StageRows, stages: StageSettings, rule: SelectionRule) -> Tree:
-    """The stable tree of a stage that knows nothing of the trees before it."""
-    settings = lesson.settings
-    is_usual = rule.selection_rule == "within-tolerance" and rule.tolerance_unit in (None, "teacher")
-    if settings.method == "consensus" and is_usual:  # the trees are known already
-        place = lesson.consensus.tolerances.index(chosen_tolerance(settings))
-        return lesson.consensus.trees[place]
-    trained, candidate = _trained(rows, lesson.number, settings, stages, rule)
-    return trained.candidates.trees[candidate]
-
-
-def _trained(
+def _train_stage(
     rows: StageRows, number: int, settings: StabilitySettings, stages: StageSettings, rule: SelectionRule
-) -> tuple[StableTrees, int]:
-    table, groups = rows.raw(number, stages)
+) -> InitialFit:
+    table, groups = rows.select_training(number, stages)
     trained = train(table, settings, groups=groups)
-    return trained, choose(trained.frontier, trained.metric, rule).candidate
+    return InitialFit(trained, choose(trained.frontier, trained.metric, rule).candidate)
 
 
-# -- The trees that a sequence is chosen from ----------------------------------------------------------------
+def _retrain(stage: StageData, rows: StageRows, stages: StageSettings, rule: SelectionRule) -> Tree:
+    """Train the stable tree of a stage without regard to the trees before it."""
+    settings = stage.settings
+    is_default = rule.selection_rule == "within-tolerance" and rule.tolerance_unit in (None, "teacher")
+    if settings.method == "consensus" and is_default:  # the trees are there already
+        return stage.consensus.trees[stage.consensus.tolerances.index(chosen_tolerance(settings))]
+    return _train_stage(rows, stage.number, settings, stages, rule).tree
 
-FIRST_TREE = 0  # the number of its structure: it is the first that is suggested
+
+# -- The candidates of a sequence ----------------------------------------------------------------------------
+
+FIRST_TREE = 0  # the structure of the first tree: the first that is suggested
 WEIGHTS = (0.0, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5)  # of the curve
 N_REFERENCES = 3  # of a stage: the bootstrap students that lie nearest to its consensus trees
 
 
 @dataclass(frozen=True, eq=False)
 class SequenceCandidates:
-    """Every structure with the values of every stage, what it loses there, and all distances."""
+    """Every structure with the leaf values and the loss of every stage, and all distances between stages."""
 
     trees: tuple[tuple[Tree, ...], ...]  # of each stage, all structures
     origin: LongArray  # of each structure: the stage that first suggested it
@@ -310,44 +311,47 @@ class SequenceCandidates:
     distances: tuple[FloatArray, ...]  # from the trees of one stage to those of the next
     settings: DistanceSettings
     tolerance: float | None
-    regions: LongArray  # (stages, structures): those with one number ask the same where the stage has no rows
-    lessons: tuple[StageData, ...] = ()
+    regions: LongArray  # (stages, structures): equal where the splits above leaves without rows are equal
+    data: tuple[StageData, ...] = ()
 
     @classmethod
     def of(
         cls,
-        lessons: Sequence[StageData],
+        data: Sequence[StageData],
         suggested: Sequence[Sequence[Tree]],
         tolerance: float | None,
     ) -> SequenceCandidates:
-        """The structures that the stages suggest, each once."""
-        structures, origin = _distinct(suggested)
-        settings = lessons[0].settings
+        """Collect the structures that the stages suggest, each once."""
+        structures, origin = _find_distinct(suggested)
+        settings = data[0].settings
         distances = distance_settings(settings, structures)
-        trees = [tuple(lesson.fit_leaf_values(structures)) for lesson in lessons]
-        regions = [[lesson.region_without_rows(tree) for tree in structures] for lesson in lessons]
+        trees = [tuple(stage.fit_leaf_values(structures)) for stage in data]
+        regions = [[stage.region_without_rows(tree) for tree in structures] for stage in data]
         return cls(
             tuple(trees),
             np.array(origin, np.int64),
-            np.stack([lesson.losses(structures) for lesson in lessons]),
-            tuple(_links(_carried(trees, lessons), distances, settings)),
+            np.stack([stage.losses(structures) for stage in data]),
+            tuple(
+                distances_between(before, after, distances, n_jobs=settings.n_jobs)
+                for before, after in pairwise(_carry_over(trees, data))
+            ),
             distances,
             tolerance,
             np.array([[each.index(region) for region in each] for each in regions], np.int64),
-            tuple(lessons),
+            tuple(data),
         )
 
-    def known(self, last: int, *, hindsight: bool) -> BoolArray:
-        """(stages, structures) what may be used at each stage once the stage `last` is there.
+    def allowed(self, last: int, *, hindsight: bool) -> BoolArray:
+        """The structures that may be used at each stage once the stage `last` is there, (stages, structures).
 
-        Structures of that stage or earlier ones; or, in hindsight, of all stages up to the last.
+        They come from that stage or earlier ones; in hindsight, from all stages up to the last.
         """
         stage = np.arange(len(self.losses))[:, None]
         latest = np.full_like(stage, last) if hindsight else np.minimum(stage, last)
         allowed = self.origin[None, :] <= latest
         allowed[0] &= self.regions[0] == self.regions[0, FIRST_TREE]
         if self.tolerance is not None:
-            # Never less than the least loss of those that may follow each other: something must be allowed.
+            # At least the least loss of those that may follow each other, so that one of them is allowed.
             losses = np.where(allowed, self.losses, np.inf)
             least = [
                 [own[region == each].min() for each in region.tolist()]
@@ -358,29 +362,29 @@ class SequenceCandidates:
 
     @property
     def _possible(self) -> list[BoolArray]:
-        """(structures, structures) of each stage but the first: which structure may follow which."""
+        """Which structure may follow which, (structures, structures), for each stage but the first."""
         return [np.equal.outer(region, region) for region in self.regions[1:]]
 
     # -- sequences ------------------------------------------------------------------------------------
 
     def path(self, weight: float, *, hindsight: bool) -> PathPoint:
-        """The sequence that loses and moves least, if movement has this weight."""
+        """Find the sequence of least loss plus weighted distance."""
         n_stages = len(self.losses)
-        known = self.known(n_stages - 1, hindsight=hindsight)
-        path = shortest_path(self.losses, self.distances, weight, known, self._possible)
+        allowed = self.allowed(n_stages - 1, hindsight=hindsight)
+        path = shortest_path(self.losses, self.distances, weight, allowed, self._possible)
         moves = [float(links[pair]) for links, pair in zip(self.distances, pairwise(path), strict=True)]
-        lost = [float(self.losses[stage, structure]) for stage, structure in enumerate(path)]
-        return PathPoint(weight, fsum(lost), fsum(moves), tuple(path))
+        losses = [float(self.losses[stage, structure]) for stage, structure in enumerate(path)]
+        return PathPoint(weight, fsum(losses), fsum(moves), tuple(path))
 
     def curve(self, weight: float, *, hindsight: bool) -> tuple[PathPoint, ...]:
-        """The sequences of several weights, this one among them."""
+        """Find the sequences of several weights, this one among them."""
         return tuple(self.path(each, hindsight=hindsight) for each in sorted({*WEIGHTS, weight}))
 
     def step_by_step(self, weight: float) -> list[int]:
-        """Structures, each chosen when its stage came: the one before is in use, and none later is known."""
+        """Choose the structures stage by stage, with the one before in use and without later ones."""
         chosen = [FIRST_TREE]
         for stage in range(1, len(self.losses)):
-            allowed = self.known(stage, hindsight=False)[stage - 1 : stage + 1]
+            allowed = self.allowed(stage, hindsight=False)[stage - 1 : stage + 1]
             allowed[0] = np.arange(allowed.shape[1]) == chosen[-1]
             losses, links = self.losses[stage - 1 : stage + 1], self.distances[stage - 1 : stage]
             possible = self._possible[stage - 1 : stage]
@@ -388,42 +392,35 @@ class SequenceCandidates:
         return chosen
 
     def subset(self, structures: Sequence[int]) -> tuple[list[Tree], list[float]]:
-        """The trees of a sequence, and what each of them loses."""
+        """The trees of a sequence, and their losses."""
         trees = [self.trees[stage][structure] for stage, structure in enumerate(structures)]
-        for stage, lesson in enumerate(self.lessons[1:], 1):
-            trees[stage] = lesson.carry_over(trees[stage], trees[stage - 1])
+        for stage, data in enumerate(self.data[1:], 1):
+            trees[stage] = data.carry_over(trees[stage], trees[stage - 1])
         return trees, [float(self.losses[stage, place]) for stage, place in enumerate(structures)]
 
 
-def suggest_structures(lesson: StageData) -> list[Tree]:
-    """The structures of one stage: the student, the trees amid the references, and the nearest of these."""
-    consensus = lesson.consensus
+def suggest_structures(stage: StageData) -> list[Tree]:
+    """Suggest the structures of one stage: student, consensus trees, and the references nearest to these."""
+    consensus = stage.consensus
     middle = consensus.trees[-1]
-    distances = distance_settings(lesson.settings, [middle, *consensus.references])
+    distances = distance_settings(stage.settings, [middle, *consensus.references])
     away = distances_between(consensus.references, [middle], distances)[:, 0]
     nearest = np.argsort(away, kind="stable")[:N_REFERENCES]
-    others = [lesson.student, *(consensus.references[int(place)] for place in nearest)]
-    return [*consensus.trees, *(round_exactly(tree, lesson.learnt.table) for tree in others)]
+    others = [stage.student, *(consensus.references[int(place)] for place in nearest)]
+    return [*consensus.trees, *(round_exactly(tree, stage.rows.table) for tree in others)]
 
 
-def _carried(trees: Sequence[Sequence[Tree]], lessons: Sequence[StageData]) -> Iterator[tuple[Tree, ...]]:
-    """The trees of each stage; where it has no rows, with the values of the same structure a stage before."""
+def _carry_over(trees: Sequence[Sequence[Tree]], data: Sequence[StageData]) -> Iterator[tuple[Tree, ...]]:
+    """Yield the trees of each stage, with the values of the stage before in leaves without rows."""
     before: tuple[Tree, ...] = ()
-    for lesson, own in zip(lessons, trees, strict=True):
+    for stage, own in zip(data, trees, strict=True):
         pairs = zip(own, before or own, strict=True)
-        before = tuple(lesson.carry_over(tree, old) if before else tree for tree, old in pairs)
+        before = tuple(stage.carry_over(tree, old) if before else tree for tree, old in pairs)
         yield before
 
 
-def _links(
-    trees: Iterator[tuple[Tree, ...]], distances: DistanceSettings, settings: StabilitySettings
-) -> Iterator[FloatArray]:
-    for before, after in pairwise(trees):
-        yield distances_between(before, after, distances, n_jobs=settings.n_jobs)
-
-
-def _distinct(suggested: Sequence[Sequence[Tree]]) -> tuple[list[Tree], list[int]]:
-    """The structures, no two of which ask the same, and the stage that each comes from."""
+def _find_distinct(suggested: Sequence[Sequence[Tree]]) -> tuple[list[Tree], list[int]]:
+    """Find the structures with distinct splits, and the stage that first suggests each."""
     known: dict[bytes, tuple[Tree, int]] = {}
     for stage, trees in enumerate(suggested):
         for tree in trees:
@@ -432,9 +429,9 @@ def _distinct(suggested: Sequence[Sequence[Tree]]) -> tuple[list[Tree], list[int
     return [tree for tree, _ in known.values()], [stage for _, stage in known.values()]
 
 
-# -- The sequence of candidates, one for each stage, that loses and moves least ------------------------------
+# -- The shortest path through the candidates of all stages --------------------------------------------------
 
-DIGITS = 52  # binary ones of the greatest total: sums of whole numbers are exact, so that ties are ties
+DIGITS = 52  # binary digits of the greatest total: sums of whole numbers are exact, and so are ties
 NEVER = 2**60  # longer than any path
 
 
@@ -445,11 +442,11 @@ def shortest_path(
     allowed: BoolArray,
     possible: Sequence[BoolArray] | None = None,
 ) -> list[int]:
-    """The candidate of every stage.
+    """Find the candidate of every stage on the path of least loss plus weighted distance.
 
     `losses` and `allowed` are (stages, candidates), `distances[s]` is from the candidates of stage s to those
-    of the next, and `possible[s]` tells which of these links may be used; None: all. Of sequences equally
-    long that which moves less comes first, then that with the lowest numbers, from the last stage back.
+    of the next, and `possible[s]` flags the links that may be used; None: all. Ties go to the path of less
+    total distance, then to that with the lowest numbers, from the last stage back.
 
     >>> losses, near = np.array([[0.0, 0.1], [0.3, 0.0]]), np.array([[0.0, 5.0], [5.0, 0.0]])
     >>> shortest_path(losses, [near], 0.01, np.ones((2, 2), bool))
@@ -484,7 +481,7 @@ def shortest_path(
 
 
 def _unit(greatest: float) -> float:
-    """A power of two of which the greatest number has so many."""
+    """A power of two of which the greatest number is about 2 ** DIGITS."""
     return float(2.0 ** max(ceil(log2(greatest)) - DIGITS, -1000)) if greatest > 0 else 1.0
 
 
@@ -492,12 +489,12 @@ def _whole(values: FloatArray, unit: float) -> LongArray:
     return np.rint(values / unit).astype(np.int64)
 
 
-# -- What happened in a sequence of trees, stage by stage ----------------------------------------------------
+# -- The figures of the stages -------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
 class StageScorer:
-    """The rows that the trees of a sequence are tried on, and how."""
+    """Scores and compares the trees of a sequence, stage by stage."""
 
     rows: StageRows
     settings: StageSettings
@@ -505,37 +502,32 @@ class StageScorer:
     distances: DistanceSettings
 
     def stages(self, trees: Sequence[Tree], losses: Sequence[float]) -> tuple[Stage, ...]:
-        """The stages of a sequence, one tree for each."""
-        told = self._with_recorded(trees)
-        return tuple(self._stage(number, told, losses[number]) for number in range(len(told)))
-
-    def _with_recorded(self, trees: Sequence[Tree]) -> list[Tree]:
-        """The trees with what the rows of their stage and before recorded; one that stays keeps its own."""
-        told: list[Tree] = []
+        """The figures of a sequence of trees, one for each stage."""
+        noted: list[Tree] = []  # with the missing values that the rows of the stage and before recorded
         for number, tree in enumerate(trees):
             if number and tree is trees[number - 1]:
-                told.append(told[-1])
+                noted.append(noted[-1])
             else:
-                table = self.rows.learnt(number, self.settings).table
-                told.append(set_recorded(tree, table, told[-1] if told else None))
-        return told
+                table = self.rows.training(number, self.settings).table
+                noted.append(set_recorded(tree, table, noted[-1] if noted else None))
+        return tuple(self._stage(number, noted, losses[number]) for number in range(len(noted)))
 
     def _stage(self, number: int, trees: Sequence[Tree], loss: float) -> Stage:
         tree = trees[number]
-        kind, away, churn, flips = FIRST, nan, nan, nan
+        kind, distance, churn, flips = FIRST, nan, nan, nan
         if number:
             before = trees[number - 1]
             kind = classify_change(before, tree)
-            away = float(distances_between([before], [tree], self.distances)[0, 0])
+            distance = float(distances_between([before], [tree], self.distances)[0, 0])
             churn, flips = measure_change(before, tree, self.rows.own(number).table)
         score, error, n_forward = self._forward(number, tree)
         return Stage(
             label=self.rows.labels[number],
             n_rows=int((self.rows.stage == number).sum()),
-            n_learnt=self.rows.n_learnt(number, self.settings),
+            n_training_rows=self.rows.n_training(number, self.settings),
             tree=tree,
             kind=kind,
-            distance=away,
+            distance=distance,
             loss=loss,
             churn=churn,
             flips=flips,
@@ -545,17 +537,17 @@ class StageScorer:
         )
 
     def _forward(self, number: int, tree: Tree) -> tuple[float, float, int]:
-        """The score on the next stage, its error, and the rows; NaN where there are none that can tell."""
-        found = self.rows.next(number, self.settings)
-        if found is None or len(np.unique(found.table.target)) < self.metric.least_values:
+        """The score on the next stage, its error, and the number of rows; NaN where it is undefined."""
+        rows = self.rows.next(number, self.settings)
+        if rows is None or len(np.unique(rows.table.target)) < self.metric.least_values:
             return nan, nan, 0
-        true_values = TrueValues.of(found.table, found.groups)
-        score = self.metric.score(predict_for_metric(self.metric, tree, found.table), true_values)
-        return score.value, score.error, found.table.n_rows
+        true_values = TrueValues.of(rows.table, rows.groups)
+        score = self.metric.score(predict_for_metric(self.metric, tree, rows.table), true_values)
+        return score.value, score.error, rows.table.n_rows
 
 
 def measure_change(before: Tree, after: Tree, table: Table) -> tuple[float, float]:
-    """The mean change of the answers, of numbers in standard deviations of the target, and the flips."""
+    """Measure churn (for numbers in standard deviations of the target) and the fraction of flips."""
     crossings = Crossings.from_table(before, after, table)
     if before.schema.target.is_classes:
         return crossings.mean(crossings.moved), crossings.mean(crossings.flipped)

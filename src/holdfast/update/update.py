@@ -1,4 +1,4 @@
-"""The update of a deployed tree: the path from it to a fresh tree, and the point of it that is taken."""
+"""The update of a deployed tree: the path to a fresh tree, its scores, the chosen step, and the text."""
 
 from __future__ import annotations
 
@@ -62,27 +62,35 @@ CLEAR = 2.0  # times its error, a difference is clear
 
 @dataclass(frozen=True, eq=False)
 class UpdateStep:
-    """One point of the path: a tree that could be deployed next."""
+    """One step of the path: a tree that could be deployed next."""
 
     kind: str  # "keep", "refit", "change", "fresh", "retrain" or "candidate"
     tree: Tree
     distance: float  # to the deployed tree
-    loss: float  # what it loses of the teacher's variance that a fresh student explains, as a fraction
-    score: float  # of a tree made alike, on rows that it did not learn from; losses are negated
+    loss: float  # of its splits, as a fraction of the teacher's variance that a fresh student explains
+    score: float  # of `holdout_tree` on the rows held out; losses are negated
     difference: float  # of that score to the one of the deployed tree as it is
     error: float  # standard error of the difference
-    alike: Tree | None  # the tree made the same way without the rows that are scored on; None: not judged
-    likelihood: (
-        Score  # difference to the deployed tree of the mean log likelihood, or of minus the squared error
-    )
-    observed_expected: ObservedExpected | None  # on the same rows; None of three classes, or not judged
+    holdout_tree: Tree | None  # trained the same way without the rows held out; None: none was found
+    likelihood: Score  # difference to the deployed tree in mean log likelihood, or negated squared error
+    observed_expected: ObservedExpected | None  # on the same rows; None for three classes, or if not judged
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TreeUpdate(ViewMixin):
-    """What could become of a deployed tree: the path from keeping it to growing it anew, nearest first.
+    """The path from keeping a deployed tree to a fresh tree, nearest first, and the step that is taken.
 
-    `str()` tells it in words, then step by step.
+    `str()` summarises the update, and lists the steps and what they change.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from holdfast import StableTreeClassifier
+    >>> X = np.arange(240.0).reshape(-1, 2) % 40
+    >>> model = StableTreeClassifier(teacher="linear", n_references=5, random_state=0).fit(X, X[:, 0] > 20)
+    >>> update = model.update(X, X[:, 0] > 22).update_
+    >>> update.deployed.n_leaves, update.steps[0].kind
+    (2, 'keep')
     """
 
     deployed: Tree
@@ -91,14 +99,14 @@ class TreeUpdate(ViewMixin):
     settings: UpdateSettings
     metric: Metric
     distances: DistanceSettings
-    own_loss: float  # what the deployed tree lost on the rows that it was trained on
-    n_rows: int  # learnt from
+    own_loss: float  # that the deployed tree may have without changing a split
+    n_rows: int  # training rows
     n_behind: float  # rows that an updated tree stands for, those of before included
-    n_scored: int  # held out to score by; 0: the scores are those on the rows that were learnt from
-    rows: PolicyData | None  # None in another process, or after it was pickled
+    n_scored: int  # rows held out to score by; 0: the scores are those on the training rows
+    rows: PolicyData | None  # None in another process, or after pickling
     verdict: PolicyVerdict | None = None  # on the step that is taken, if there is a policy
-    is_forced: bool = False  # it is taken although the policy forbids it
-    is_asked: bool = False  # the step was named by `take`, not chosen by the rule
+    is_forced: bool = False  # the step is taken although the policy forbids it
+    is_selected: bool = False  # the step was named in `select_step`, not chosen by the rule
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "rows": None}  # a model on disk holds no rows
@@ -113,24 +121,50 @@ class TreeUpdate(ViewMixin):
         """False if the policy forbids the step, so that the deployed tree stays in use."""
         return self.verdict is None or self.verdict.passed or self.is_forced
 
-    def judged(self, policy: ChangePolicy | None, *, force: bool = False) -> TreeUpdate:
-        """The same update with the verdict of a policy on the step that is taken."""
+    def judge(self, policy: ChangePolicy | None, *, force: bool = False) -> TreeUpdate:
+        """Judge the step that is taken by a policy.
+
+        Parameters
+        ----------
+        policy : ChangePolicy or None
+            What the update may change; None removes the verdict.
+        force : bool
+            Take the step even if the policy forbids it.
+
+        Returns
+        -------
+        TreeUpdate
+            The same update with the verdict.
+        """
         if policy is None:
             return replace(self, verdict=None, is_forced=False)
         if self.rows is None:
-            raise ParameterError("The rows that the update was judged by are gone: update the model again.")
+            raise ParameterError("The update no longer has the rows to judge it by: update the model again.")
         step = self.steps[self.taken]
-        verdict = self.rows.verdict(policy, self.deployed, step.tree, step.alike)
+        verdict = self.rows.judge(policy, self.deployed, step.tree, step.holdout_tree)
         return replace(self, verdict=verdict, is_forced=force and not verdict.passed)
 
-    def take(self, step: int, *, force: bool = False) -> TreeUpdate:
-        """The same path with another step taken, and judged if there is a policy."""
+    def select_step(self, step: int, *, force: bool = False) -> TreeUpdate:
+        """Take another step of the path, and judge it if there is a policy.
+
+        Parameters
+        ----------
+        step : int
+            Its place on the path, from 0.
+        force : bool
+            Take the step even if the policy forbids it.
+
+        Returns
+        -------
+        TreeUpdate
+            The same path with that step taken.
+        """
         if not isinstance(step, Integral) or not 0 <= step < len(self.steps):
             raise ParameterError(
                 f"step={step!r} is out of range: the path has the steps 0 to {len(self.steps) - 1}."
             )
         policy = None if self.verdict is None else self.verdict.policy
-        return replace(self, taken=int(step), is_asked=True).judged(policy, force=force)
+        return replace(self, taken=int(step), is_selected=True).judge(policy, force=force)
 
     def _view(self) -> View:
 
@@ -138,7 +172,7 @@ class TreeUpdate(ViewMixin):
 
 
 class UpdateData(NamedTuple):
-    """The rows that an update learns from: the new ones, and perhaps old ones."""
+    """The training rows of an update: the new ones, and perhaps old ones."""
 
     table: Table
     groups: LongArray | None
@@ -155,75 +189,73 @@ def update_tree(
     more: Sequence[Tree] = (),
     rule: SelectionRule | None = None,
 ) -> TreeUpdate:
-    """The path from a deployed tree, on the schema of the rows, and the step that the settings take.
+    """Make the path from a deployed tree, on the schema of the rows, and choose a step by the settings.
 
-    `own_loss` is what the tree lost on the rows that it was trained on: with new leaf values it need not fit
-    the new rows better than it fitted those. `more` are further trees whose questions may be asked, such as
-    the references of the last training. `rule` chooses where a tree is trained anew.
+    `own_loss` is the loss of the tree on its training rows: with new leaf values it need not fit the new rows
+    better than those. `more` are further trees whose splits may be used, such as the references of the last
+    training. `rule` chooses a candidate where a tree is retrained.
     """
     update.check_frozen(deployed)
     if parse_quantile(deployed.criterion) is not None:
         raise ParameterError(
-            f"The leaves of the deployed tree say the {format_statistic(deployed.criterion)}, and an update "
-            "learns from a teacher that says means: train the tree anew."
+            f"The leaves of the deployed tree predict the {format_statistic(deployed.criterion)}, and the "
+            "teacher of an update predicts means: train a new tree."
         )
     if settings.matching == "cover":
         raise ParameterError(
-            "matching='cover' is not for updates, which look for near trees by the matching 'paper' or "
-            "'metric'."
+            "matching='cover' is not for updates, whose search has the matchings 'paper' and 'metric'."
         )
     metric = make_metric(settings.scoring, rows.table.schema.target)
-    given, rows = rows, _in_order(rows)
+    ordered = _order_rows(rows)
+    n_rows = count_effective_rows(rows.table.weight, rows.table.n_rows)
+    own_loss = allowed_loss(own_loss, n_rows, update.prior_rows)
     distances = distance_settings(settings, [deployed])
-    own_loss = allowed_loss(
-        own_loss, count_effective_rows(given.table.weight, given.table.n_rows), update.prior_rows
-    )
     context = UpdateContext(settings, update, distances, tuple(more), own_loss, rule or SelectionRule())
-    path = fit_update_path(deployed, rows.table, rows.groups, context)
-    held_out = _held_out(rows, settings, update)
-    like = path
+    path = fit_update_path(deployed, ordered.table, ordered.groups, context)
+    held_out = _hold_out(ordered, settings, update)
+    holdout_path = path
     if held_out.any():
-        learnt = ~held_out
-        # A change is judged by a change: they are searched even if fewer rows do not ask for any.
-        changes = [point.loss for point in path.points if point.kind == CHANGE]
-        alike = context._replace(loss_to_reach=max(min(changes), 0.0) if changes else None)
-        like = fit_update_path(deployed, rows.table.subset(learnt), subset_groups(rows.groups, learnt), alike)
-    scored_rows = held_out if held_out.any() else rows.is_new
-    steps = _steps(path.points, like.found, rows, scored_rows, metric)
-    helps = [is_no_worse(step, deployed) for step in steps] if held_out.any() else None
+        # A change is judged by a change: it is searched for even if fewer rows do not require any.
+        changes = [option.loss for option in path.options if option.kind == CHANGE]
+        holdout_path = fit_update_path(
+            deployed,
+            ordered.table.subset(~held_out),
+            subset_groups(ordered.groups, ~held_out),
+            context._replace(loss_to_reach=max(min(changes), 0.0) if changes else None),
+        )
+    scored = held_out if held_out.any() else ordered.is_new
+    steps = _score_steps(path.options, holdout_path.all_options, ordered, scored, metric)
+    new_rows = rows.table.subset(rows.is_new)
     return TreeUpdate(
         deployed,
         steps,
-        choose_option(path, context, helps),
+        choose_option(
+            path, context, [is_no_worse(step, deployed) for step in steps] if held_out.any() else None
+        ),
         update,
         metric,
         distances,
         own_loss,
-        n_rows=given.table.n_rows,
+        n_rows=rows.table.n_rows,
         n_behind=path.n_behind,
-        n_scored=n_scored(rows.table.subset(held_out)),
-        rows=PolicyData(_new_rows(given), rows.table.subset(scored_rows)),
+        n_scored=n_scored(ordered.table.subset(held_out)),
+        rows=PolicyData(new_rows.subset(find_fixed_order(new_rows)), ordered.table.subset(scored)),
     )
 
 
 # -- scores ---------------------------------------------------------------------------------------------
 
 
-def _in_order(rows: UpdateData) -> UpdateData:
-    """The rows in one order, whatever order they came in; copies of a row as one group."""
-    given = [rows.is_new.astype(np.int64), *([] if rows.groups is None else [rows.groups])]
-    table, in_order, copies = canonicalize_rows(rows.table, given)
+def _order_rows(rows: UpdateData) -> UpdateData:
+    """Put the rows in canonical order, copies of a row as one group."""
+    columns = [rows.is_new.astype(np.int64), *([] if rows.groups is None else [rows.groups])]
+    table, in_order, copies = canonicalize_rows(rows.table, columns)
     groups = in_order[1] if rows.groups is not None else group_copies(table, copies)
     return UpdateData(table, groups, in_order[0] == 1)
 
 
-def _new_rows(rows: UpdateData) -> Table:
-    new = rows.table.subset(rows.is_new)
-    return new.subset(find_fixed_order(new))
-
-
-def _held_out(rows: UpdateData, settings: StabilitySettings, update: UpdateSettings) -> BoolArray:
-    """The new rows that scores are measured on; none if there are too few to hold out."""
+def _hold_out(rows: UpdateData, settings: StabilitySettings, update: UpdateSettings) -> BoolArray:
+    """Hold out new rows to score on; none if there are too few."""
     if update.validation is None:
         return np.zeros(rows.table.n_rows, np.bool_)
     keys = unit_keys(rows.table, rows.groups)
@@ -232,56 +264,54 @@ def _held_out(rows: UpdateData, settings: StabilitySettings, update: UpdateSetti
     return held_out if not held_out.all() else np.zeros_like(held_out)
 
 
-def _steps(
-    path: list[UpdateOption], like: list[UpdateOption], rows: UpdateData, scored: BoolArray, metric: Metric
+def _score_steps(
+    options: list[UpdateOption],
+    holdout_options: list[UpdateOption],
+    rows: UpdateData,
+    scored: BoolArray,
+    metric: Metric,
 ) -> tuple[UpdateStep, ...]:
-    """The steps of the path, each with the scores of the tree made alike, against keeping the tree."""
+    """Score each option by the tree made the same way without the rows held out."""
     part = rows.table.subset(scored)
     true_values = TrueValues.of(part, subset_groups(rows.groups, scored))
     target = part.schema.target
     proper = make_metric("log_loss" if target.is_classes else "squared_error", target)
-    positive = positive_class(path[0].tree)
-    is_known = len(np.unique(part.target)) >= metric.least_values  # an AUC of one class is none
-    kept = like[0].tree
+    positive = positive_class(options[0].tree)
+    has_score = len(np.unique(part.target)) >= metric.least_values  # an AUC needs two classes
+    kept = holdout_options[0].tree
     steps = []
-    for point in path:
-        told = point.tree if point.kind == KEEP else set_recorded(point.tree, rows.table, kept)
-        witness = _alike(point, like)
-        if witness is None:
-            unknown = Score(nan, nan)
-            figures = (point.kind, told, point.distance, point.loss, nan, nan, nan)
-            steps.append(UpdateStep(*figures, alike=None, likelihood=unknown, observed_expected=None))
-            continue
-        tree = witness.tree
-        old, new = (predict_for_metric(metric, each, part) for each in (kept, tree))
-        difference = score_difference(metric, old, new, true_values) if is_known else Score(nan, nan)
-        old_values, new_values = (each.value[each.apply(part)] for each in (kept, tree))
-        steps.append(
-            UpdateStep(
-                point.kind,
-                told,
-                point.distance,
-                point.loss,
-                metric.value(new, true_values) if is_known else nan,
-                difference.value,
-                difference.error,
-                tree,
-                score_difference(proper, old_values, new_values, true_values),
-                observed_expected(new_values, true_values, positive),
-            )
+    for option in options:
+        tree = option.tree if option.kind == KEEP else set_recorded(option.tree, rows.table, kept)
+        step = UpdateStep(
+            option.kind, tree, option.distance, option.loss, nan, nan, nan, None, Score(nan, nan), None
         )
+        similar = _find_similar(option, holdout_options)
+        if similar is not None:
+            old, new = (predict_for_metric(metric, each, part) for each in (kept, similar.tree))
+            difference = score_difference(metric, old, new, true_values) if has_score else Score(nan, nan)
+            old_values, new_values = (each.value[each.apply(part)] for each in (kept, similar.tree))
+            step = replace(
+                step,
+                score=metric.value(new, true_values) if has_score else nan,
+                difference=difference.value,
+                error=difference.error,
+                holdout_tree=similar.tree,
+                likelihood=score_difference(proper, old_values, new_values, true_values),
+                observed_expected=observed_expected(new_values, true_values, positive),
+            )
+        steps.append(step)
     return tuple(steps)
 
 
 def is_no_worse(step: UpdateStep, deployed: Tree) -> bool:
-    """True if a step is as good as keeping the tree, by its score on rows held out.
+    """True if a step is as good as keeping the tree, by its score on held-out rows.
 
-    The likelihood of the rows must not be lower by more than twice its error: a score such as the AUC does
-    not see whether risks have the right size. Other leaf values, and splits whose score is lower by chance,
-    are as good if it is clearly greater. A tree of one leaf is a constant that nothing was better than:
-    splits must be better by more than twice their error. A step that no held-out tree is like is not.
+    The likelihood of the rows must not be lower by more than twice its error, because a score such as the AUC
+    is blind to calibration. New leaf values, and splits whose score is lower by chance, are as good if the
+    likelihood is clearly greater. Splits in place of a tree of one leaf must be better by more than twice
+    their error. A step without a holdout tree is not as good.
     """
-    if step.alike is None:
+    if step.holdout_tree is None:
         return False
     if deployed.n_leaves == 1 and step.kind not in (KEEP, REFIT):
         return step.difference > CLEAR * step.error
@@ -294,24 +324,27 @@ def is_no_worse(step: UpdateStep, deployed: Tree) -> bool:
     return is_by_chance and likelihood > error
 
 
-def _alike(point: UpdateOption, like: list[UpdateOption]) -> UpdateOption | None:
-    """The point of another path that was made the same way, and fits about as well; None if there is none.
-
-    A tree of another kind would lend its score to a change that it does not make.
-    """
-    same = [each for each in like if each.kind == point.kind]
-    fit = [each for each in same if each.loss <= point.loss] or same
-    return min(fit, key=lambda each: abs(each.loss - point.loss), default=None)
+def _find_similar(option: UpdateOption, others: list[UpdateOption]) -> UpdateOption | None:
+    """Find the option of the same kind on another path that fits about as well; None if there is none."""
+    same = [each for each in others if each.kind == option.kind]
+    fit = [each for each in same if each.loss <= option.loss] or same
+    return min(fit, key=lambda each: abs(each.loss - option.loss), default=None)
 
 
-# -- An update held against a change policy ------------------------------------------------------------------
+# -- An update judged by a change policy ---------------------------------------------------------------------
 
-BY_TRUTH = ("score_margin", "subgroups", "observed_expected", "calibration_intercept", "calibration_slope")
-NO_TREE_ALIKE = "without the rows held out, no tree of this kind was found"
+NEED_TARGETS = (
+    "score_margin",
+    "subgroups",
+    "observed_expected",
+    "calibration_intercept",
+    "calibration_slope",
+)
+NO_HOLDOUT_TREE = "without the rows held out, no tree of this kind was found"
 
 
 def n_scored(held_out: Table) -> int:
-    """How many rows are held out, copies counted."""
+    """Count the rows held out, with copies."""
     return round(count_effective_rows(held_out.weight, held_out.n_rows)) if held_out.n_rows else 0
 
 
@@ -322,36 +355,38 @@ class PolicyData:
     new: Table  # all new rows
     held_out: Table  # those that scores are measured on
 
-    def verdict(self, policy: ChangePolicy, deployed: Tree, tree: Tree, alike: Tree | None) -> PolicyVerdict:
-        """How a change stands to the policy; `alike` is made as the tree is, without the rows held out.
+    def judge(
+        self, policy: ChangePolicy, deployed: Tree, tree: Tree, holdout_tree: Tree | None
+    ) -> PolicyVerdict:
+        """Judge a change by the policy; `holdout_tree` is made as the tree is, without the rows held out.
 
-        None: there is no such tree, and lines about scores and calibration are not judged.
+        Without such a tree, lines about scores and calibration are not judged.
         """
         by_trees = policy.check(deployed, tree, self.new)
-        if alike is None:
-            judged = [_not_judged(line) if line.name in BY_TRUTH else line for line in by_trees.lines]
+        if holdout_tree is None:
+            judged = [_not_judged(line) if line.name in NEED_TARGETS else line for line in by_trees.lines]
             return replace(by_trees, lines=tuple(judged))
-        by_truth = policy.check(deployed, alike, self.held_out)
+        by_targets = policy.check(deployed, holdout_tree, self.held_out)
         n_held_out = n_scored(self.held_out)
         places = [line.name for line in by_trees.lines]
         lines = [
-            *(line for line in by_trees.lines if line.name not in BY_TRUTH),
+            *(line for line in by_trees.lines if line.name not in NEED_TARGETS),
             *(
                 replace(line, words=f"{line.words}; {n_held_out:,} rows held out")
-                for line in by_truth.lines
-                if line.name in BY_TRUTH
+                for line in by_targets.lines
+                if line.name in NEED_TARGETS
             ),
         ]
         lines.sort(key=lambda line: places.index(line.name) if line.name in places else len(places))
-        is_told = n_held_out != by_trees.n_rows and any(line.name in BY_TRUTH for line in lines)
-        return replace(by_trees, lines=tuple(lines), n_held_out=n_held_out if is_told else None)
+        is_reported = n_held_out != by_trees.n_rows and any(line.name in NEED_TARGETS for line in lines)
+        return replace(by_trees, lines=tuple(lines), n_held_out=n_held_out if is_reported else None)
 
 
 def _not_judged(line: PolicyLine) -> PolicyLine:
-    return replace(line, figure=None, status="not judged", words=f"{line.words}: {NO_TREE_ALIKE}")
+    return replace(line, figure=None, status="not judged", words=f"{line.words}: {NO_HOLDOUT_TREE}")
 
 
-# -- An update -----------------------------------------------------------------------------------------------
+# -- An update as text ---------------------------------------------------------------------------------------
 
 WORDS = {
     KEEP: "nothing: the tree as it is",
@@ -369,27 +404,27 @@ SENTENCES = {
 
 
 def update_view(update: TreeUpdate) -> View:
-    """A few sentences, the steps as a table, what each changes, and the verdict."""
+    """Show a summary, the steps as a table, the changes of each, and the verdict."""
     verdict = [] if update.verdict is None else [update.verdict.summary, update.verdict.table()]
     return View(update_summary(update), *path_parts(update), *verdict)
 
 
 def path_parts(update: TreeUpdate) -> list[str | TextTable | Section]:
-    """The steps as a table, what each changes, and a legend."""
+    """Show the steps as a table, the changes of each, and a legend."""
     lines = []
     for number in range(len(update.steps)):
         first, *changes = step_sentences(update, number)
         lines += [first, *(f"  {change}" for change in changes)]
-    without = [i for i, step in enumerate(update.steps) if step.alike is None]
+    without = [i for i, step in enumerate(update.steps) if step.holdout_tree is None]
     if without:
         verb = "has" if len(without) == 1 else "have"
-        lines.append(f"{_steps_text(without)} {verb} no score: {NO_TREE_ALIKE}.")
+        lines.append(f"{_steps_text(without)} {verb} no score: {NO_HOLDOUT_TREE}.")
     table = path_table(update)
     return [table, Section("What each step changes", lines), explain_headings(table.headings)]
 
 
 def update_summary(update: TreeUpdate) -> str:
-    """What is taken and why, and what keeping the tree would cost."""
+    """Summarise the step that is taken, the reason, and its score relative to keeping the tree."""
     taken, keep = update.steps[update.taken], update.steps[0]
     sentences = [taken_sentence(update)]
     if not update.is_taken:
@@ -409,11 +444,11 @@ def update_summary(update: TreeUpdate) -> str:
 
 
 def _score_sentence(update: TreeUpdate) -> str:
-    """What the step that is taken brings."""
+    """Compare the score of the step that is taken with keeping the tree."""
     taken, decimals = update.steps[update.taken], _decimals(update)
     what = f"{update.metric.title} of {_scored_text(update)}"
-    if taken.alike is None:
-        return f"The {update.metric.title} is unknown: {NO_TREE_ALIKE}."
+    if taken.holdout_tree is None:
+        return f"The {update.metric.title} is unknown: {NO_HOLDOUT_TREE}."
     if isnan(taken.difference):
         return f"The {what} is unknown: all rows have the same target value."
     if taken.difference == 0.0 and taken.error == 0.0:
@@ -425,19 +460,19 @@ def _score_sentence(update: TreeUpdate) -> str:
 
 
 def observed_expected_text(found: ObservedExpected) -> str:
-    """The ratio with its interval: 0.98 (0.94 to 1.11)."""
+    """Format the ratio with its interval: 0.98 (0.94 to 1.11)."""
     return f"{fixed_text(found.ratio, 2)} ({fixed_text(found.low, 2)} to {fixed_text(found.high, 2)})"
 
 
 def calibration_sentence(update: TreeUpdate) -> str:
-    """Observed over expected with its interval, and what to do where it is off; nothing if it is unknown."""
+    """Report observed over expected, and what to do where it is off; empty if it is unknown."""
     taken, keep = (update.steps[place].observed_expected for place in (update.taken, 0))
     if taken is None or keep is None or isnan(taken.low) or not update.n_scored:
         return ""
     was = "" if update.taken == 0 else f"; the tree as it is: {observed_expected_text(keep)}"
-    told = f"Observed over expected on {_scored_text(update)}: {observed_expected_text(taken)}{was}."
+    text = f"Observed over expected on {_scored_text(update)}: {observed_expected_text(taken)}{was}."
     if not taken.is_off:
-        return told
+        return text
     much = "little" if taken.ratio > 1 else "much"
     refit = next((i for i, step in enumerate(update.steps) if step.kind == REFIT), None)
     way_out = (
@@ -445,21 +480,21 @@ def calibration_sentence(update: TreeUpdate) -> str:
         if update.taken == 0 and refit is not None
         else "a prior of 0 lets the new rows alone decide"
     )
-    return f"{told} The tree predicts too {much}: {way_out}."
+    return f"{text} The tree predicts too {much}: {way_out}."
 
 
 def taken_sentence(update: TreeUpdate) -> str:
-    """What is taken, why that is enough, and why nearer steps that fit are passed over."""
-    return " ".join([_taken_words(update), *_passed_over(update)])
+    """Name the step that is taken, and why nearer steps that fit are not."""
+    return " ".join([_describe_taken(update), *_explain_skipped(update)])
 
 
-def _taken_words(update: TreeUpdate) -> str:
+def _describe_taken(update: TreeUpdate) -> str:
     taken, limit = update.steps[update.taken], percent_text(update.settings.tolerance)
     within = f"within {limit} of a fresh tree"
     if taken.kind == KEEP:
         if update.settings.strategy == "keep":
             return "The tree is kept as it is, as requested."
-        if not _fits(update) and not update.is_asked:
+        if not _fits(update) and not update.is_selected:
             return "The tree is kept: no change was found that is as good on the rows held out."
         return "Keeping the tree is as good: nothing changed."
     if taken.kind == REFIT:
@@ -474,29 +509,29 @@ def _taken_words(update: TreeUpdate) -> str:
         kept = f"{n_kept} of {update.deployed.n_leaves - 1} splits stay as they were"
         if not _fits(update):
             return f"The tree changes as far as it goes; {kept}, and it does not fit {within}."
-        if update.is_asked:
+        if update.is_selected:
             return f"The tree changes as requested: {kept}, and it fits {within}."
         return f"The tree changes as little as possible: {kept}, and it fits {within}."
     return {
-        FRESH: "A fresh tree is taken, as requested." if update.is_asked else "A fresh tree is taken.",
+        FRESH: "A fresh tree is taken, as requested." if update.is_selected else "A fresh tree is taken.",
         RETRAIN: "The tree is retrained, as requested.",
         CANDIDATE: "The nearest of the bootstrap trees that score well enough is taken, as requested.",
     }[taken.kind]
 
 
-def _passed_over(update: TreeUpdate) -> list[str]:
-    """Why each nearer step that fits is not taken, and that none fits if so."""
+def _explain_skipped(update: TreeUpdate) -> list[str]:
+    """Explain for each nearer step that fits why it is not taken, or that none fits."""
     taken = update.steps[update.taken]
     if update.settings.strategy != "nearest" or taken.kind == KEEP:
         return []
     nearer = [i for i, step in enumerate(update.steps[: update.taken]) if _fits(update, step)]
-    if update.is_asked:
+    if update.is_selected:
         if not nearer:
             return []
         verb, side = ("fits", "is nearer") if len(nearer) == 1 else ("fit", "are nearer")
         return [f"{_steps_text(nearer)} {verb} too, and {side} to the tree as it is."]
-    told = [f"Step {i} fits too, but {_drawback(update, i)}." for i in nearer]
-    return told or (["No nearer step fits as well."] if taken.kind == FRESH else [])
+    reasons = [f"Step {i} fits too, but {_describe_drawback(update, i)}." for i in nearer]
+    return reasons or (["No nearer step fits as well."] if taken.kind == FRESH else [])
 
 
 def _steps_text(numbers: list[int]) -> str:
@@ -504,13 +539,13 @@ def _steps_text(numbers: list[int]) -> str:
     return f"{word} {' and '.join(filter(None, [', '.join(map(str, numbers[:-1])), str(numbers[-1])]))}"
 
 
-def _drawback(update: TreeUpdate, number: int) -> str:
-    """Why the rule passes over a step that fits."""
+def _describe_drawback(update: TreeUpdate, number: int) -> str:
+    """Describe why the rule does not take a step that fits."""
     step = update.steps[number]
     if step.kind == KEEP:  # it would be kept otherwise
         return "the rates of some leaves have clearly changed"
-    if step.alike is None:
-        return NO_TREE_ALIKE
+    if step.holdout_tree is None:
+        return NO_HOLDOUT_TREE
     if not update.n_scored or is_no_worse(step, update.deployed):
         return "it changes splits"
     if update.deployed.n_leaves == 1:
@@ -544,7 +579,7 @@ def _decimals(update: TreeUpdate) -> int:
 
 
 def path_table(update: TreeUpdate, *, changes: bool = False) -> TextTable:
-    """The figures of the steps; an arrow marks the one that is taken. With `changes`, what each changes."""
+    """Make the table of the steps; an arrow marks the one that is taken."""
     decimals = _decimals(update)
     rows = []
     for number, step in enumerate(update.steps):
@@ -567,34 +602,34 @@ def path_table(update: TreeUpdate, *, changes: bool = False) -> TextTable:
 
 
 def changes_text(update: TreeUpdate, number: int) -> str:
-    """What a step changes, compared with the step before it."""
+    """Describe what a step changes relative to the step before it."""
     step = update.steps[number]
     if step.kind == KEEP or step.kind not in (CHANGE, REFIT):
         return WORDS[step.kind]
     diff = tree_diff(update.steps[number - 1].tree, step.tree)
-    told = [split_texts(diff, split)[1] for split in diff.splits] or [WORDS[REFIT]]
-    return "; ".join([*told, *_class_texts(update, diff)])
+    changes = [split_texts(diff, split)[1] for split in diff.splits] or [WORDS[REFIT]]
+    return "; ".join([*changes, *_class_texts(update, diff)])
 
 
 def step_sentences(update: TreeUpdate, number: int) -> list[str]:
-    """What a step does, in a sentence; for changed splits, and leaves of another class, one more for each."""
+    """Describe a step in a sentence, with a line for each changed split and for leaves of another class."""
     step, name = update.steps[number], f"Step {number}"
     if step.kind in SENTENCES:
         return [f"{name} {SENTENCES[step.kind]}."]
     diff = tree_diff(update.steps[number - 1].tree, step.tree)
-    told = []
+    lines = []
     for split in diff.splits:
         where, what, size = split_texts(diff, split)
-        told.append(f"{where}: {what}" + (f" ({size})" if size else ""))
-    told += _class_texts(update, diff)
+        lines.append(f"{where}: {what}" + (f" ({size})" if size else ""))
+    lines += _class_texts(update, diff)
     if not diff.splits:
-        return [f"{name} changes the values of the leaves{''.join(f'; {each}' for each in told)}."]
+        return [f"{name} changes the values of the leaves{''.join(f'; {each}' for each in lines)}."]
     before = "" if number == 1 else f", compared with step {number - 1}"
-    return [f"{name} changes {pluralize(len(diff.splits), 'split')}{before}:", *told]
+    return [f"{name} changes {pluralize(len(diff.splits), 'split')}{before}:", *lines]
 
 
 def _class_texts(update: TreeUpdate, diff: TreeDiff) -> list[str]:
-    """How many leaves change their class, and what that adds to the distance."""
+    """Count the leaves that change their class, and what that adds to the distance."""
     n_leaves = len(diff.of_kind("outcome"))
     if not n_leaves:
         return []

@@ -59,8 +59,8 @@ def test_every_question_is_priced_by_its_rows_and_never_bounded_from_above(kind:
     small = SmallSearch(8, **kind)
     parts, shape = small.search.problem, small.shape(small.student)
     bounds = Bounds(4, 0.0, np.inf, 0.0, 1.0)
-    given = parts.questions.packed, parts.rows, parts.points, parts.grafts
-    problem = Problem(*given, bounds, parts.held, parts.guide)
+    given = parts.splits.packed, parts.rows, parts.points, parts.grafts
+    problem = Problem(*given, bounds, parts.fixed_paths, parts.guide)
     work = make_work(parts, small.search.student.nodes)
     settled(problem, work)
     assert work.current.total.sum() / 5 == pytest.approx(small.distances([small.student])[0], abs=1e-6)
@@ -68,7 +68,7 @@ def test_every_question_is_priced_by_its_rows_and_never_bounded_from_above(kind:
         here = below(shape, path)
         if not here:
             continue
-        for q in range(len(parts.questions.asked)):
+        for q in range(len(parts.splits.keys)):
             out = np.zeros(200)
             with np.errstate(invalid="ignore"):  # leaves without rows
                 replace_split(problem, work, np.int64(v), np.int64(q), out)

@@ -18,41 +18,40 @@ pytestmark = pytest.mark.kernel
 class SmallPath:
     """A deployed tree, and the trees one step away from another."""
 
-    def __init__(self, seed: int, held: tuple[int, ...] = (), **kind: object) -> None:
+    def __init__(self, seed: int, fixed_paths: tuple[int, ...] = (), **kind: object) -> None:
         self.small = SmallSearch(seed, **kind)
         small = self.small
         self.deployed = small.references[0]
         outcome = small.options.get("outcome", "value")
         settings = DistanceSettings.of_depth(3, str(small.options["matching"]), str(outcome), 3.0)
         self.problem = ConsensusProblem.of(
-            small.lesson,
+            small.task,
             [self.deployed],
-            np.ones(small.table.n_rows, np.int32),
             settings,
             more=[small.student],
             grafts=[(tree, 1) for tree in small.references],
-            held=held,
+            fixed_paths=fixed_paths,
         )
-        self.bounds = Bounds(4, small.search.least_rows, np.inf, self.problem.square_sum, UNIT)
+        self.bounds = Bounds(4, small.search.min_rows, np.inf, self.problem.square_sum, UNIT)
 
     def tree(self, shape: Shape) -> Tree:
         return self.small.tree(shape)
 
     def shape(self, tree: Tree) -> Shape:
-        return shape_of(self.problem.questions.nodes_of(tree, tree.n_nodes))
+        return shape_of(self.problem.splits.pack_tree(tree, tree.n_nodes))
 
     def step(self, shape: Shape) -> Shape:
         nodes = nodes_of(shape)
         room = self.problem.n_nodes - len(nodes.split)
         padded = [np.concatenate([each, np.full(room, -1)]) for each in nodes]
-        return shape_of(self.problem.stepped(type(nodes)(*padded), self.bounds).nodes)
+        return shape_of(self.problem.step(type(nodes)(*padded), self.bounds).nodes)
 
     def ratio(self, start: Shape, end: Shape) -> float:
         """Gain per unit of added distance; 0 for a step that is not allowed."""
         one, other = self.tree(start), self.tree(end)
         counts = np.bincount(self.small.tree_leaves(other), minlength=other.n_leaves)
         gain = self.small.squared_loss(one) - self.small.squared_loss(other)
-        if counts.min() < self.small.search.least_rows or gain <= 1e-9 * self.problem.square_sum:
+        if counts.min() < self.small.search.min_rows or gain <= 1e-9 * self.problem.square_sum:
             return 0.0
         away = [tree_distance(each, self.deployed, **self.small.options).total for each in (one, other)]
         return gain / max(away[1] - away[0], FLOOR)
@@ -74,7 +73,7 @@ def test_nodes_that_are_held_keep_their_questions(seed: int) -> None:
     start = SmallPath(seed).shape(SmallPath(seed).small.references[-1])
     if len(list(paths_of(start))) < 4:
         pytest.skip("a tree of one split")
-    held = SmallPath(seed, held=(1,))
+    held = SmallPath(seed, fixed_paths=(1,))
     assert held.step(start)[0] == start[0]
 
 

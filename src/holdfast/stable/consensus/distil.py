@@ -1,4 +1,9 @@
-"""Trees that learn what a teacher says of the rows, instead of what happened to them."""
+"""Students: small trees distilled from the predictions of a teacher, with round thresholds and leaf values.
+
+`DistillationTask` holds the teacher's predictions as the target of a table; students grow on it and come back
+as trees of the real target. The thresholds that they may use, and leaf values that combine the teacher with
+the training rows, follow below.
+"""
 
 import math
 from collections.abc import Collection, Sequence
@@ -29,87 +34,74 @@ from holdfast.tree.prune import prune_at
 from holdfast.tree.stats import add_to_ancestors
 from holdfast.tree.tree import KNOWN, Tree
 
-UNIT = 2.0**-14  # of the teacher's answers: rounding hides the last digits, which no two machines agree on
-
-
-def quantize_predictions(answers: FloatArray) -> FloatArray:
-    """Answers from 0 to 1 as multiples of the unit; fractions of more than two classes are never 0.
-
-    What rounding adds or takes from a row of such fractions, the greatest of them makes up for.
-
-    >>> quantize_predictions(np.array([[0.25, 0.75]])).tolist()
-    [[0.25, 0.75]]
-    >>> quantize_predictions(np.array([[1 / 3, 2 / 3, 0.0]])).sum().item()
-    1.0
-    """
-    units = np.rint(np.clip(answers, 0.0, 1.0) / UNIT)
-    if answers.shape[1] > 2:
-        units = np.maximum(units, 1.0)
-        units[np.arange(len(units)), units.argmax(axis=1)] += 1.0 / UNIT - units.sum(axis=1)
-    return units * UNIT
+UNIT = 2.0**-14  # of the teacher's predictions: rounding hides the last digits, which differ between machines
 
 
 class Student(NamedTuple):
-    """A tree with the teacher's answers for all rows in its nodes, and the order in which it grew."""
+    """A tree with the teacher's mean prediction at every node, and the order in which it grew."""
 
     tree: Tree
-    undone: (
-        LongArray  # for every node: how many splits are undone, the last first, when its own is; 0: a leaf
-    )
+    split_order: LongArray  # (nodes,) how many splits are undone, the last first, when its own is; 0: a leaf
 
-    def cut_to(self, n_leaves: int) -> Tree:
-        """The student as it was when it had so many leaves: growth makes the most useful split first."""
-        return prune_at(self.tree, self.undone <= self.tree.n_leaves - n_leaves)
+    def prune_to_leaves(self, n_leaves: int) -> Tree:
+        """The student when it had `n_leaves` leaves: growth makes the split of the greatest gain first."""
+        return prune_at(self.tree, self.split_order <= self.tree.n_leaves - n_leaves)
 
 
 @dataclass(frozen=True, eq=False)
 class DistillationTask:
-    """A table whose target is what the teacher says, and the way back to trees of the real target.
+    """A table whose target is the teacher's prediction, and the way back to trees of the real target.
 
-    Of two classes the fraction of the second is learnt, of a number the number itself. Of more classes every
-    row stands there once for each class, weighted by its fraction: Gini impurity of such rows is the squared
-    error of the fractions.
+    For two classes the target is the probability of the second, for regression the predicted number. For more
+    classes every row stands there once for each class, weighted by its probability: the Gini impurity of such
+    rows is the squared error of the probabilities.
     """
 
-    table: Table  # the real one
-    answers: FloatArray  # (rows, classes), or (rows, 1) numbers from 0 to 1, as fractions of their range
-    weight: FloatArray  # of every row
-    lesson: Table
+    table: Table  # with the real target
+    predictions: FloatArray  # (rows, classes), or (rows, 1) numbers from 0 to 1, as fractions of their range
+    repeats: IntArray  # how many rows each row stands for
+    weight: FloatArray  # of every row, a share of the given one: times 2 ** exponent
+    exponent: int
+    teacher_table: Table  # with the teacher's predictions as target
     rules: GrowthRules
-    fixed: FixedPointSample
-    coarse: Table  # the lesson in which students see only whether a number is above each round threshold
+    sample: FixedPointSample
+    coarse: Table  # the teacher table in which numbers are known only up to the next round threshold
     cuts: tuple[FloatArray | None, ...]
 
     @classmethod
     def of(
         cls,
         table: Table,
-        answers: FloatArray,
+        predictions: FloatArray,
         repeats: IntArray,
         importance: FloatArray,
         rules: GrowthRules,
         thresholds: str = "round",
+        exponent: int = 0,
     ) -> "DistillationTask":
-        """The lesson of a teacher's answers, for trees that keep to the rules.
+        """The task of fitting a teacher's predictions by trees that keep to the rules.
 
         `repeats` are the rows that each row stands for, `importance` is the weight of one of them. With
         "round" `thresholds`, trees are grown on few round ones for every feature.
         """
         n_classes = len(table.schema.target.classes)
-        weight, n_rows = repeats * importance, repeats
+        weight, copies = repeats * importance, repeats
         if n_classes <= 2:
             # Of one class alone there is nothing to learn.
-            target = answers[:, -1] if n_classes != 1 else np.ones(table.n_rows)
+            target = predictions[:, -1] if n_classes != 1 else np.ones(table.n_rows)
             schema = replace(table.schema, target=Target("teacher"))
-            given = None if table.weight is None and (weight == 1.0).all() else weight
-            lesson = Table(schema, table.columns, target, given)
+            is_unweighted = table.weight is None and (weight == 1.0).all()
+            teacher_table = Table(schema, table.columns, target, None if is_unweighted else weight)
             rules = replace(make_regression_rules(table.schema, rules), criterion="squared_error")
         else:
             row = np.repeat(np.arange(table.n_rows), n_classes)
             label = np.tile(np.arange(n_classes, dtype=np.int32), table.n_rows)
             columns = tuple(column[row] for column in table.columns)
-            repeats, importance = repeats[row] * (answers.ravel() > 0), importance[row] * answers.ravel()
-            lesson = Table(table.schema, columns, label, repeats * importance)
+            copies, importance = (
+                repeats[row] * (predictions.ravel() > 0),
+                importance[row] * predictions.ravel(),
+            )
+            teacher_table = Table(table.schema, columns, label, copies * importance)
             rules = replace(
                 rules,
                 criterion="gini",
@@ -117,26 +109,33 @@ class DistillationTask:
                 # Rows of several classes are never pure: where all have the same fractions, growth must end.
                 min_impurity_decrease=max(rules.min_impurity_decrease, UNIT**2),
             )
-        repeats, exponent = repeats.astype(np.int32), 0
-        if (importance[repeats > 0] != 1.0).any():
-            importance, exponent = scale_importance(importance, repeats)
+        copies, sample_exponent = copies.astype(np.int32), 0
+        if (importance[copies > 0] != 1.0).any():
+            importance, sample_exponent = scale_importance(importance, copies)
         criterion = get_criterion(rules.criterion_name, n_classes > 2)
-        fixed = fixed_point(
-            lesson.target, n_classes if n_classes > 2 else 0, criterion, repeats, importance, exponent
+        sample = fixed_point(
+            teacher_table.target,
+            n_classes if n_classes > 2 else 0,
+            criterion,
+            copies,
+            importance,
+            sample_exponent,
         )
-        as_written = [] if rules.first_splits is None else read_first_splits(table.schema, rules.first_splits)
-        if thresholds == "exact":
-            return cls(table, answers, weight, lesson, rules, fixed, lesson, (None,) * len(table.columns))
-        coarse, cuts = coarsen_table(
-            table, n_rows, [(split.feature.name, split.threshold) for split in as_written]
-        )
-        columns = coarse.columns
-        if lesson.n_rows > table.n_rows:
-            columns = tuple(column[row] for column in columns)
-        return cls(table, answers, weight, lesson, rules, fixed, replace(lesson, columns=columns), cuts)
+        coarse = teacher_table
+        cuts: tuple[FloatArray | None, ...] = (None,) * len(table.columns)
+        if thresholds != "exact":
+            first = [] if rules.first_splits is None else read_first_splits(table.schema, rules.first_splits)
+            rounded, cuts = coarsen_table(
+                table, repeats, [(split.feature.name, split.threshold) for split in first]
+            )
+            columns = rounded.columns
+            if n_classes > 2:
+                columns = tuple(column[row] for column in columns)
+            coarse = replace(teacher_table, columns=columns)
+        return cls(table, predictions, repeats, weight, exponent, teacher_table, rules, sample, coarse, cuts)
 
-    def limited(self, rules: GrowthRules) -> "DistillationTask":
-        """The lesson for students with the size, the depth and the rows in a leaf of these rules."""
+    def with_limits(self, rules: GrowthRules) -> "DistillationTask":
+        """The task for students with the size, the depth and the rows in a leaf of these rules."""
         limited = self.rules.replace(
             max_leaf_nodes=rules.max_leaf_nodes,
             max_depth=rules.max_depth,
@@ -146,76 +145,73 @@ class DistillationTask:
 
     @property
     def n_copies(self) -> int:
-        """How often each row stands in the lesson."""
-        return self.lesson.n_rows // self.table.n_rows
+        """How often each row stands in the teacher table."""
+        return self.teacher_table.n_rows // self.table.n_rows
 
     @property
     def has_exact_thresholds(self) -> bool:
         """True if trees may split between any two values, False if only at few round numbers."""
-        return self.coarse is self.lesson
+        return self.coarse is self.teacher_table
 
     @property
-    def least_rows(self) -> int:
+    def min_rows(self) -> int:
         """The fewest rows of the real table in a leaf of a student."""
         return int(self.rules.min_samples_leaf) // self.n_copies
 
-    def grow(self, counts: IntArray) -> Tree:
-        """The student of a sample of the rows, with the teacher's answers for all rows in its leaves."""
-        return self.student(counts).tree
+    @property
+    def fitted_predictions(self) -> FloatArray:
+        """The predictions that trees are fitted to: of two classes those of the second."""
+        return self.predictions[:, -1:] if self.predictions.shape[1] <= 2 else self.predictions
 
-    def grow_parts(self, samples: list[IntArray], most_leaves: int, max_depth: int | None) -> list[Tree]:
-        """Students of parts of the rows, as far as their questions go: the leaves are not refitted."""
-        # Nodes above these parts are not known here: what they rule out is ruled out by the search.
-        rules = self.rules.replace(first_splits=None, excluded_features=None, interaction_cst=None)
-        rules = replace(rules, max_leaf_nodes=most_leaves, max_depth=max_depth)
-        return replace(self, rules=rules)._grown(samples)
+    def grow_student(self) -> Student:
+        """The student of all rows."""
+        return self._make_students(self._grow([self.repeats]))[0]
 
-    def grow_many(
-        self, repeats: IntArray, units: Units, stream: Stream, n_trees: int, n_jobs: int | None, progress: str
-    ) -> list[Tree]:
-        """The students of bootstrap samples; their leaves have the teacher's answers for all rows."""
-        return [each.tree for each in self.students(repeats, units, stream, n_trees, n_jobs, progress)]
-
-    def student(self, counts: IntArray) -> Student:
-        """The student of a sample of the rows, which can be cut to fewer leaves."""
-        return self._taught(self._grown([counts]))[0]
-
-    def students(
-        self, repeats: IntArray, units: Units, stream: Stream, n_trees: int, n_jobs: int | None, progress: str
+    def grow_students(
+        self, units: Units, stream: Stream, n_trees: int, n_jobs: int | None, progress: str = ""
     ) -> list[Student]:
-        """The students of bootstrap samples, which can be cut to fewer leaves."""
+        """The students of bootstrap samples; their leaves have the teacher's predictions for all rows."""
         self.coarse.code(n_jobs)  # before the threads start
-        tasks = make_batches(range(n_trees), max(1, ROWS_PER_TASK // self.lesson.n_rows))
-        sampled = partial(self._sampled, repeats, units, stream)
-        parts = run_all(sampled, tasks, n_jobs, progress=progress, kept="Students")
-        return self._taught([tree for part in parts for tree in part], n_jobs=n_jobs)
+        tasks = make_batches(range(n_trees), max(1, ROWS_PER_TASK // self.teacher_table.n_rows))
+        grow = partial(self._grow_bootstrapped, units, stream)
+        parts = run_all(grow, tasks, n_jobs, progress=progress, kept="Students")
+        return self._make_students([tree for part in parts for tree in part], n_jobs=n_jobs)
 
-    def _taught(self, grown: list[Tree], n_jobs: int | None = None) -> list[Student]:
-        trees = self.refit(grown, n_jobs=n_jobs)
-        # By what the splits gained on the sample, which only the tree as it was grown knows.
-        return [Student(tree, leaves_path(own).step) for tree, own in zip(trees, grown, strict=True)]
-
-    def _sampled(self, repeats: IntArray, units: Units, stream: Stream, numbers: list[int]) -> list[Tree]:
-        return self._grown(draw_all_counts(repeats, units, [(*stream, number) for number in numbers]))
-
-    def _grown(self, samples: list[IntArray]) -> list[Tree]:
-        copies = [np.repeat(counts, self.n_copies).astype(np.int32) for counts in samples]
-        allowed = [counts * (self.fixed.repeats > 0) for counts in copies]
-        grown = grow_samples(self.coarse, self.rules, self.fixed, allowed, [0] * len(samples))
-        return [move_to_cuts(tree, self.cuts) for tree in grown]
+    def grow_part(self, counts: IntArray, max_leaf_nodes: int, max_depth: int | None) -> Tree:
+        """The student of part of the rows, up to its splits: the leaves are not refitted."""
+        # Nodes above these rows are not known here: what they rule out is ruled out by the search.
+        rules = self.rules.replace(first_splits=None, excluded_features=None, interaction_cst=None)
+        rules = replace(rules, max_leaf_nodes=max_leaf_nodes, max_depth=max_depth)
+        return replace(self, rules=rules)._grow([counts])[0]
 
     def refit(self, trees: list[Tree], *, n_jobs: int | None = None) -> list[Tree]:
-        """The trees with the teacher's answers for all rows at their nodes, as trees of the real target."""
-        if (promise := make_monotone(self.lesson.schema, self.rules)) is not None:
-            trees = [tree.replace(schema=self.lesson.schema, monotone=promise) for tree in trees]
-        fitted = refit_all_leaf_values(trees, self.lesson, [self.fixed] * len(trees), n_jobs=n_jobs)
-        return [self._delivered(tree) for tree in fitted]
+        """The trees with the teacher's mean predictions at their nodes, as trees of the real target."""
+        if (promise := make_monotone(self.teacher_table.schema, self.rules)) is not None:
+            trees = [tree.replace(schema=self.teacher_table.schema, monotone=promise) for tree in trees]
+        fitted = refit_all_leaf_values(trees, self.teacher_table, [self.sample] * len(trees), n_jobs=n_jobs)
+        return [self._to_real_target(tree) for tree in fitted]
 
-    def ask_if_recorded(self, tree: Tree, keep: Collection[int] = ()) -> Tree:
+    def add_recorded_splits(self, tree: Tree, keep: Collection[int] = ()) -> Tree:
         """Replace splits that separate missing values, and few others, by "is the value recorded?"."""
-        return add_recorded_splits(tree, self.lesson, self.rules, self.fixed, self.fixed.repeats, keep)
+        return add_recorded_splits(
+            tree, self.teacher_table, self.rules, self.sample, self.sample.repeats, keep
+        )
 
-    def _delivered(self, tree: Tree) -> Tree:
+    def _grow_bootstrapped(self, units: Units, stream: Stream, numbers: list[int]) -> list[Tree]:
+        return self._grow(draw_all_counts(self.repeats, units, [(*stream, number) for number in numbers]))
+
+    def _grow(self, samples: list[IntArray]) -> list[Tree]:
+        copies = [np.repeat(counts, self.n_copies).astype(np.int32) for counts in samples]
+        allowed = [counts * (self.sample.repeats > 0) for counts in copies]
+        trees = grow_samples(self.coarse, self.rules, self.sample, allowed, [0] * len(samples))
+        return [move_to_cuts(tree, self.cuts) for tree in trees]
+
+    def _make_students(self, grown: list[Tree], n_jobs: int | None = None) -> list[Student]:
+        trees = self.refit(grown, n_jobs=n_jobs)
+        # By the gains of the splits on the sample, which only the tree as it was grown has.
+        return [Student(tree, leaves_path(own).step) for tree, own in zip(trees, grown, strict=True)]
+
+    def _to_real_target(self, tree: Tree) -> Tree:
         target = self.table.schema.target
         if len(target.classes) > 2:
             return tree.replace(count=tree.count / self.n_copies, observed=None)
@@ -233,8 +229,25 @@ class DistillationTask:
             )
         fractions = np.stack([1.0 - share, share], axis=1)[:, -len(target.classes) :]
         impurity = 2.0 * share * (1.0 - share)
-        said = tree.replace(schema=self.table.schema, value=fractions, impurity=impurity, criterion="gini")
-        return enforce_monotonicity(said.replace(monotone=promise))
+        tree = tree.replace(schema=self.table.schema, value=fractions, impurity=impurity, criterion="gini")
+        return enforce_monotonicity(tree.replace(monotone=promise))
+
+
+def quantize_predictions(predictions: FloatArray) -> FloatArray:
+    """Round predictions from 0 to 1 to multiples of the unit; probabilities of three classes are never 0.
+
+    The greatest probability of a row makes up for what rounding adds to the others, or takes from them.
+
+    >>> quantize_predictions(np.array([[0.25, 0.75]])).tolist()
+    [[0.25, 0.75]]
+    >>> quantize_predictions(np.array([[1 / 3, 2 / 3, 0.0]])).sum().item()
+    1.0
+    """
+    units = np.rint(np.clip(predictions, 0.0, 1.0) / UNIT)
+    if predictions.shape[1] > 2:
+        units = np.maximum(units, 1.0)
+        units[np.arange(len(units)), units.argmax(axis=1)] += 1.0 / UNIT - units.sum(axis=1)
+    return units * UNIT
 
 
 # -- The thresholds that small trees may use -----------------------------------------------------------------
@@ -249,9 +262,9 @@ MOST_TRIED = 65  # multiples of one step in one gap
 def choose_round_cuts(values: FloatArray, repeats: IntArray, least_share: float = LEAST_SHARE) -> FloatArray:
     """Choose round numbers with at least a share of the values below, between and above them.
 
-    Round numbers come first: as long as a gap between two cuts holds twice the share, it is cut at the
-    multiple of 10, then of 5, 2 and 1, and so on down, that is nearest to the middle of its values. Missing
-    values do not count; `repeats` is how often each value counts.
+    A gap between two cuts that holds at least twice the share is cut at the multiple of a power of ten that
+    is nearest to the middle of its values, then at multiples of 5, 2 and 1 times the next lower power.
+    Missing values do not count; `repeats` is how often each value counts.
 
     >>> choose_round_cuts(np.arange(1.0, 201.0), np.ones(200, np.int32), 1 / 8)
     array([ 25.,  50.,  75., 100., 125., 150., 175.])
@@ -263,18 +276,18 @@ def choose_round_cuts(values: FloatArray, repeats: IntArray, least_share: float 
     if len(levels) == 2:
         return np.array([find_roundest(float(levels[0]), float(levels[1]))])
     below = np.concatenate([[0], np.cumsum(np.bincount(place, repeats[known], len(levels)))])
-    need = max(2.0, math.ceil(least_share * below[-1]))
-    return _Gaps(levels, below, need).cuts()
+    min_values = max(2.0, math.ceil(least_share * below[-1]))
+    return _Gaps(levels, below, min_values).cuts()
 
 
 class _Gaps:
     """The values of one feature, and the gaps between cuts that can still be divided."""
 
-    def __init__(self, levels: FloatArray, below: FloatArray, need: float) -> None:
+    def __init__(self, levels: FloatArray, below: FloatArray, min_values: float) -> None:
         self.levels = levels
         self.below = below  # values before each level, and all of them last
-        self.need = need
-        self.found: list[float] = []
+        self.min_values = min_values
+        self.chosen: list[float] = []
 
     def cuts(self) -> FloatArray:
         """All cuts, in order: round numbers and, where the floats leave no room for these, values."""
@@ -283,38 +296,38 @@ class _Gaps:
         for power in range(top, top - MOST_DIGITS, -1):
             if abs(power) < MOST_POWER:
                 for factor in FACTORS:
-                    gaps = [rest for gap in gaps for rest in self._divided(*gap, factor, power)]
+                    gaps = [rest for gap in gaps for rest in self._divide(*gap, factor, power)]
         while gaps:
-            gaps = [part for gap in gaps for part in self._halved(*gap)]
-        return np.array(sorted(self.found))
+            gaps = [part for gap in gaps for part in self._halve(*gap)]
+        return np.array(sorted(self.chosen))
 
-    def _halved(self, begin: int, end: int) -> list[tuple[int, int]]:
+    def _halve(self, begin: int, end: int) -> list[tuple[int, int]]:
         """The two parts of a gap, cut at the value nearest to its middle; none if too few would be left."""
         n_left = self.below[begin + 1 : end] - self.below[begin]
         n_right = self.below[end] - self.below[begin + 1 : end]
-        if not len(n_left) or np.minimum(n_left, n_right).max() < self.need:
+        if not len(n_left) or np.minimum(n_left, n_right).max() < self.min_values:
             return []
         place = begin + 1 + int(np.minimum(n_left, n_right).argmax())
-        self.found.append(float(self.levels[place - 1]))
+        self.chosen.append(float(self.levels[place - 1]))
         return [(begin, place), (place, end)]
 
-    def _divided(self, begin: int, end: int, factor: int, power: int) -> list[tuple[int, int]]:
+    def _divide(self, begin: int, end: int, factor: int, power: int) -> list[tuple[int, int]]:
         """The parts of a gap, cut at multiples of factor * 10 ** power, that can be cut further."""
-        if self.below[end] - self.below[begin] < 2 * self.need or end - begin < 2:
+        if self.below[end] - self.below[begin] < 2 * self.min_values or end - begin < 2:
             return []
-        found = self._nearest_to_middle(begin, end, factor, power)
-        if found is None:
+        nearest = self._nearest_to_middle(begin, end, factor, power)
+        if nearest is None:
             return [(begin, end)]
-        cut, place = found
-        self.found.append(cut)
-        return [*self._divided(begin, place, factor, power), *self._divided(place, end, factor, power)]
+        cut, place = nearest
+        self.chosen.append(cut)
+        return [*self._divide(begin, place, factor, power), *self._divide(place, end, factor, power)]
 
     def _nearest_to_middle(self, begin: int, end: int, factor: int, power: int) -> tuple[float, int] | None:
         """The multiple that best halves the gap, and the first level above it; None if none leaves enough."""
         middle = (self.below[begin] + self.below[end]) / 2
         # The levels that leave enough values on both sides if the cut is at them, or just below the next.
-        first = max(int(np.searchsorted(self.below, self.below[begin] + self.need)) - 1, begin)
-        last = int(np.searchsorted(self.below, self.below[end] - self.need, "right")) - 1
+        first = max(int(np.searchsorted(self.below, self.below[begin] + self.min_values)) - 1, begin)
+        last = int(np.searchsorted(self.below, self.below[end] - self.min_values, "right")) - 1
         if last <= first:
             return None
         at = int(np.searchsorted(self.below, middle, "right")) - 1
@@ -324,7 +337,7 @@ class _Gaps:
             place = int(np.searchsorted(self.levels, cut, "right"))
             n_left, n_right = self.below[place] - self.below[begin], self.below[end] - self.below[place]
             off = abs(self.below[place] - middle)
-            if min(n_left, n_right) >= self.need and (best is None or off < best[0]):
+            if min(n_left, n_right) >= self.min_values and (best is None or off < best[0]):
                 best = off, cut, place
         return None if best is None else best[1:]
 
@@ -337,18 +350,18 @@ def _multiples(low: float, high: float, near: float, factor: int, power: int) ->
     if last - first >= MOST_TRIED:
         middle = round(near / step)
         first, last = max(first, middle - MOST_TRIED // 2), min(last, middle + MOST_TRIED // 2)
-    # A whole number divided by a power of ten is the float that people write: 3 / 10, not 3 * 0.1.
+    # 3 / 10 is the float closest to 0.3, which 3 * 0.1 is not.
     numbers = (number * factor for number in range(first, last + 1))
     cuts = (number * scale if power >= 0 else number / scale for number in numbers)
     return [cut for cut in cuts if low <= cut < high]
 
 
 def coarsen_table(
-    table: Table, repeats: IntArray, as_written: Sequence[tuple[str, float]] = ()
+    table: Table, repeats: IntArray, required: Sequence[tuple[str, float]] = ()
 ) -> tuple[Table, tuple[FloatArray | None, ...]]:
     """Replace every number by the smallest cut that is not below it; and the cuts of each feature.
 
-    `as_written` are features and thresholds that a tree must have, round or not.
+    `required` are features and thresholds that a tree must have, round or not.
 
     Trees grown on the coarse rows have thresholds between two cuts; `move_to_cuts` moves these to the lower
     cut, so that all rows go the same way. The cuts are None for features that are not numbers.
@@ -361,7 +374,7 @@ def coarsen_table(
             cuts.append(None)
             continue
         own = choose_round_cuts(column, repeats)
-        own = np.union1d(own, [threshold for name, threshold in as_written if name == feature.name])
+        own = np.union1d(own, [threshold for name, threshold in required if name == feature.name])
         coarse = np.append(own, feature.high)[np.searchsorted(own, column, "left").clip(max=len(own))]
         columns.append(np.where(np.isnan(column), np.nan, coarse))
         cuts.append(own)
@@ -398,10 +411,10 @@ def set_posterior_values(tree: Tree, table: Table, repeats: IntArray, weight: Fl
     share = (n_rows / (n_rows + PRIOR_ROWS))[:, None]
     value = share * rows_mean + (1.0 - share) * _fractions(tree.value, target)
     if len(target.classes) == 2:
-        second = _with_supported_class(tree, value[:, 1], rows_mean[:, 1], n_rows)
+        second = _keep_teacher_class(tree, value[:, 1], rows_mean[:, 1], n_rows)
         value = np.stack([1.0 - second, second], axis=1)
     elif is_classes and tree.loss_matrix is None:
-        value = _with_clear_majority(value, rows_mean, n_rows)
+        value = _give_clear_majority(value, rows_mean, n_rows)
     value = _values(round_last_digits(value), target)
     impurity = class_impurity(get_criterion(tree.criterion, True), value) if is_classes else tree.impurity
     return enforce_monotonicity(
@@ -410,8 +423,8 @@ def set_posterior_values(tree: Tree, table: Table, repeats: IntArray, weight: Fl
 
 
 def _effective_rows(tree: Tree, repeats: IntArray, weight: FloatArray, leaf: IntArray) -> FloatArray:
-    """The effective number of rows at every node."""
-    weight = weight / weight.max()  # squares of the greatest and least numbers are no numbers
+    """Compute Kish's effective number of rows at every node."""
+    weight = weight / weight.max()  # squares of very large and very small weights overflow or vanish
     squares = np.divide(weight**2, repeats, out=np.zeros(len(weight)), where=repeats > 0)
     sums = np.zeros((tree.n_nodes, 2))
     np.add.at(sums, leaf, np.column_stack([weight, squares]))
@@ -421,10 +434,10 @@ def _effective_rows(tree: Tree, repeats: IntArray, weight: FloatArray, leaf: Int
     )
 
 
-def _with_supported_class(
+def _keep_teacher_class(
     tree: Tree, second: FloatArray, rows_mean: FloatArray, n_rows: FloatArray
 ) -> FloatArray:
-    """The probabilities of the second class, on the side of the decision threshold that has support.
+    """Move probabilities of the second class to the side of the decision threshold that the rows support.
 
     The class of a node is the teacher's unless the 95 % interval of its rows lies on the other side of the
     threshold: otherwise few rows would decide between classes, and more classes would change with the sample.
@@ -438,8 +451,8 @@ def _with_supported_class(
     return np.where(is_second == (second > threshold), second, np.where(is_second, above, below))
 
 
-def _with_clear_majority(value: FloatArray, rows_mean: FloatArray, n_rows: FloatArray) -> FloatArray:
-    """The probabilities of three classes or more, where the class that clearly most rows have leads."""
+def _give_clear_majority(value: FloatArray, rows_mean: FloatArray, n_rows: FloatArray) -> FloatArray:
+    """Give the class that clearly most rows of a node have the greatest of three or more probabilities."""
     nodes, place = np.arange(len(value)), rows_mean.argmax(axis=1)
     low, _ = _rows_interval(rows_mean[nodes, place], n_rows)
     wrong = np.flatnonzero((low > 0.5) & (value.argmax(axis=1) != place))
@@ -451,7 +464,7 @@ def _with_clear_majority(value: FloatArray, rows_mean: FloatArray, n_rows: Float
 
 
 def _rows_interval(rows_mean: FloatArray, n_rows: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """The 95 % interval of the fraction of a class among the rows of every node."""
+    """Compute the 95 % interval of the fraction of a class among the rows of every node."""
     ends = [wilson_interval(mean * n, n) for mean, n in zip(rows_mean.tolist(), n_rows.tolist(), strict=True)]
     low, high = np.array(ends).T
     return low, high
@@ -460,7 +473,7 @@ def _rows_interval(rows_mean: FloatArray, n_rows: FloatArray) -> tuple[FloatArra
 def compute_moments(
     tree: Tree, table: Table, weight: FloatArray, leaf: IntArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Mean and standard deviation of the target at every node; a node without rows has its value as mean."""
+    """Compute mean and standard deviation of the target at every node; without rows the mean is its value."""
     target = table.schema.target
     if target.is_classes:
         outputs = np.eye(len(target.classes))[table.target]

@@ -130,7 +130,7 @@ class Prior(NamedTuple):
         return target.low, (target.high - target.low) or 1.0
 
     def add_to(
-        self, tree: Tree, table: Table, repeats: IntArray, discounts: FloatArray, *, by_teacher: bool
+        self, tree: Tree, table: Table, repeats: IntArray, discounts: FloatArray, *, has_teacher_values: bool
     ) -> Tree:
         """Add the rows behind the deployed tree to those of a tree that was fitted to the new rows.
 
@@ -145,7 +145,7 @@ class Prior(NamedTuple):
         share = np.divide(share, own, out=np.zeros(self.tree.n_nodes), where=own > 0)
         share[list(kept.values())] = 0.0
         lent = weight * share[old_leaf]  # to each new row, of all that its leaf in the deployed tree has
-        if by_teacher and not tree.schema.target.is_classes:
+        if has_teacher_values and not tree.schema.target.is_classes:
             mean, deviation = compute_moments(tree, table, weight, leaf)
             tree = tree.replace(deviation=deviation, rows_mean=mean)
         elif table.weight is not None:

@@ -1,4 +1,8 @@
-"""The tree that is nearest to the references among those that fit the teacher well enough."""
+"""Local search for the consensus tree: the nearest tree to the references that fits the teacher.
+
+`ConsensusSearch` searches from several starts; `ConsensusProblem` packs splits, rows and references into the
+arrays that the kernel reads.
+"""
 
 from __future__ import annotations
 
@@ -43,17 +47,17 @@ from holdfast.kernels.growth.constraints import Constraints
 from holdfast.parallel.interruption import call_kernel, stop_flag
 from holdfast.parallel.tasks import run_all
 from holdfast.stable.consensus.distil import UNIT, DistillationTask
-from holdfast.tree.build import Nodes as LooseNodes
+from holdfast.tree.build import Nodes as NodeParts
 from holdfast.tree.build import build_preorder
 from holdfast.tree.stats import add_to_ancestors
 from holdfast.tree.tree import LEAF, Tree
 
 STARTS = 4  # the student, and the references of the lowest mean distance
-LEAST_SHARE = 0.7  # of the rows in a leaf of a student: those of the central tree may have fewer
+LEAST_SHARE = 0.7  # of the rows in a leaf of a student: those of a consensus tree may have fewer
 
 
 class TeacherFit(NamedTuple):
-    """What trees explain of the teacher's squared answers: all that tells how much another one loses."""
+    """What student and mean explain of the teacher's squared predictions: the scale of losses."""
 
     by_student: float
     by_mean: float  # a tree of a single leaf
@@ -64,87 +68,74 @@ class TeacherFit(NamedTuple):
         return self.by_student - self.by_mean
 
     def loss(self, explained: float) -> float:
-        """The fraction of the gain that a tree loses which explains `explained` of the squared answers."""
+        """The fraction of the gain that a tree loses which explains `explained`."""
         return (self.by_student - explained) / self.gain if self.gain > 0 else 0.0
 
 
 @dataclass(frozen=True, eq=False)
 class ConsensusSearch:
-    """A student among its references, and the way to the tree in their midst."""
+    """The search for a consensus tree, starting from a student and from the references next to it."""
 
     problem: ConsensusProblem
-    least_rows: float  # in a leaf
+    min_rows: float  # in a leaf
     student: SearchResult
     references: tuple[SearchResult, ...]
-    prescribed: tuple[tuple[str, float], ...] = ()  # features and thresholds that stay as they are
+    first_splits: tuple[tuple[str, float], ...] = ()  # features and thresholds that stay as they are
 
     @classmethod
     def of(
         cls,
-        lesson: DistillationTask,
+        task: DistillationTask,
         student: Tree,
         references: Sequence[Tree],
-        repeats: IntArray,
         settings: DistanceSettings,
     ) -> ConsensusSearch:
-        """The search among the questions of the student and the references."""
-        top = (
-            []
-            if lesson.rules.first_splits is None
-            else read_first_splits(lesson.table.schema, lesson.rules.first_splits)
-        )
-        held = place_first_splits(top).values() if top else ()
-        problem = ConsensusProblem.of(lesson, references, repeats, settings, more=[student], held=held)
-        least_rows = LEAST_SHARE * lesson.rules.min_samples_leaf / lesson.n_copies
-        first, *others = [problem.measured(tree) for tree in (student, *references)]
-        as_written = tuple((split.feature.name, split.threshold) for split in top)
-        return cls(problem, least_rows, first, tuple(others), as_written)
+        """The search among the splits of the student and the references."""
+        given = task.rules.first_splits
+        splits = [] if given is None else read_first_splits(task.table.schema, given)
+        fixed_paths = place_first_splits(splits).values() if splits else ()
+        problem = ConsensusProblem.of(task, references, settings, more=[student], fixed_paths=fixed_paths)
+        min_rows = LEAST_SHARE * task.rules.min_samples_leaf / task.n_copies
+        first, *others = [problem.measure(tree) for tree in (student, *references)]
+        first_splits = tuple((split.feature.name, split.threshold) for split in splits)
+        return cls(problem, min_rows, first, tuple(others), first_splits)
 
     def starts(self, tolerance: float, n_starts: int = STARTS) -> list[SearchResult]:
         """The student, and the nearest references within the tolerance."""
         bounds = self.bounds(tolerance)
-        within = [each for each in self.references if self._keeps_to(bounds, each)]
+        within = [
+            each
+            for each in self.references
+            if bounds.square_sum - each.explained <= bounds.most_loss and each.min_rows >= bounds.least_rows
+        ]
         return [self.student, *sorted(within, key=lambda each: each.distance)[: n_starts - 1]]
 
-    def nearest(
+    def find_nearest(
         self, tolerance: float, starts: Sequence[SearchResult], n_jobs: int | None = None
     ) -> SearchResult:
-        """The nearest tree that a search from the starts finds, within the tolerance of the student's fit.
+        """Find the nearest tree to the references within the tolerance, by a search from each start.
 
-        The tolerance is a fraction of what the student explains of the teacher's variance. Of trees as near
-        as each other the one that explains more is taken, then the one that was found first.
+        The tolerance is a fraction of what the student explains of the teacher's variance. Ties in
+        distance go to the tree that explains more, then to the earlier start.
         """
-        bounds = self.bounds(tolerance)
-        found = run_all(partial(_searched, self.problem, bounds), starts, n_jobs, kept="Central trees")
-        return min(found, key=lambda each: (each.distance, -each.explained))
-
-    def loss(self, found: SearchResult) -> float:
-        """What a tree loses of the teacher's variance that the student explains, as a fraction."""
-        return self.fit.loss(found.explained)
+        search = partial(ConsensusProblem.search, self.problem, bounds=self.bounds(tolerance))
+        results = run_all(search, starts, n_jobs, kept="Consensus trees")
+        return min(results, key=lambda each: (each.distance, -each.explained))
 
     @cached_property
     def fit(self) -> TeacherFit:
-        """What the student explains of the teacher's answers, and what their mean does."""
+        """What the student explains of the teacher's predictions, and what their mean explains."""
         sums = self.problem.rows.target.sum(axis=0)
         by_mean = float((sums**2).sum() * UNIT**2 / self.problem.rows.weight.sum())
         return TeacherFit(self.student.explained, by_mean)
 
     def bounds(self, tolerance: float) -> Bounds:
-        """What a tree must keep to that may lose such a fraction of what the student explains."""
+        """The bounds of trees that may lose this fraction of what the student explains."""
         square_sum = self.problem.square_sum
         allowed = tolerance * max(self.fit.gain, 0.0)
-        # Rounding must not shut out the student itself.
+        # Rounding must not exclude the student itself.
         most_loss = square_sum - self.student.explained + allowed + 1e-12 * square_sum
-        return Bounds(self.problem.most_leaves, self.least_rows, most_loss, square_sum, UNIT)
-
-    def _keeps_to(self, bounds: Bounds, found: SearchResult) -> bool:
-        return (
-            bounds.square_sum - found.explained <= bounds.most_loss and found.least_rows >= bounds.least_rows
-        )
-
-
-def _searched(problem: ConsensusProblem, bounds: Bounds, start: SearchResult) -> SearchResult:
-    return problem.searched(start.nodes, bounds)
+        return Bounds(self.problem.max_leaves, self.min_rows, most_loss, square_sum, UNIT)
 
 
 # -- One search as the kernel sees it ------------------------------------------------------------------------
@@ -154,87 +145,85 @@ NO_MOVES = Bounds(most_leaves=0, least_rows=np.inf, most_loss=-np.inf, square_su
 
 @dataclass(frozen=True, eq=False)
 class SearchResult:
-    """A tree by its questions, and what is known of it."""
+    """A tree as nodes of numbered splits, with its distance and fit."""
 
     nodes: Nodes
     n_leaves: int
     distance: float  # mean, to the references
-    explained: float  # what its leaves explain of the sum of the teacher's squared answers
-    least_rows: float  # in a leaf
+    explained: float  # what its leaves explain of the sum of the teacher's squared predictions
+    min_rows: float  # in a leaf
 
 
 @dataclass(frozen=True, eq=False)
 class ConsensusProblem:
-    """The questions of some trees, the rows, and the trees that are to be near."""
+    """The splits of some trees, the rows, and the trees that distances are measured to."""
 
-    questions: SplitList
+    splits: SplitList
     rows: SearchRows
     points: Points
     grafts: Grafts
-    everything: FloatArray  # (rules,) what the rule that allows everything costs
-    square_sum: float  # of the teacher's answers, weighted
-    most_leaves: int
-    held: LongArray  # paths of the nodes that stay as they are, and of all nodes above them
-    guide: Constraints  # what may be asked where
+    everything: FloatArray  # (rules,) the cost of the rule without conditions
+    square_sum: float  # of the teacher's predictions, weighted
+    max_leaves: int
+    fixed_paths: LongArray  # of the nodes that stay as they are, and of all nodes above them
+    guide: Constraints  # which splits are allowed where
 
     @classmethod
     def of(
         cls,
-        lesson: DistillationTask,
-        near: Sequence[Tree],
-        repeats: IntArray,
+        task: DistillationTask,
+        references: Sequence[Tree],
         settings: DistanceSettings,
         *,
         more: Sequence[Tree] = (),
         grafts: Sequence[tuple[Tree, int]] | None = None,
-        held: Iterable[int] = (),
+        fixed_paths: Iterable[int] = (),
     ) -> ConsensusProblem:
-        """The problem of being near to some trees.
+        """The problem of finding a tree near to some references.
 
-        `more` are trees that may be measured, and whose questions may be asked. Subtrees are taken from
-        `grafts`, trees with the places of their roots; by default from the trees that are to be near.
+        `more` are trees that may be measured, and whose splits may be used. Subtrees are taken from `grafts`,
+        trees with the paths of their roots; by default from the references.
         """
-        sources, places = zip(*([(tree, 1) for tree in near] if grafts is None else grafts), strict=True)
-        trees = list({id(tree): tree for tree in (*near, *more, *sources)}.values())
-        questions = SplitList.of(trees, lesson.table)
-        rows = pack_rows(questions.bins(), lesson.answers, lesson.weight, repeats)
-        points, everything = pack_points(near, questions, settings)
+        sources, paths = zip(*([(tree, 1) for tree in references] if grafts is None else grafts), strict=True)
+        trees = list({id(tree): tree for tree in (*references, *more, *sources)}.values())
+        splits = SplitList.of(trees, task.table)
+        points, everything = pack_points(references, splits, settings)
         return cls(
-            questions,
-            rows,
+            splits,
+            pack_rows(splits.bins(), task.fitted_predictions, task.weight, task.repeats),
             points,
-            pack_grafts(sources, questions, places),
+            pack_grafts(sources, splits, paths),
             everything,
-            sum_squares(lesson.answers, lesson.weight),
+            sum_squares(task.fitted_predictions, task.weight),
             max(tree.n_leaves for tree in trees),
-            freeze(np.array(sorted(held), np.int64)),
-            keep_interactions(make_guide(lesson.lesson, lesson.rules)),
+            freeze(np.array(sorted(fixed_paths), np.int64)),
+            keep_interactions(make_guide(task.teacher_table, task.rules)),
         )
 
     @property
     def n_nodes(self) -> int:
         """Room for the nodes of a tree."""
-        return 2 * self.most_leaves + 1
+        return 2 * self.max_leaves + 1
 
-    def measured(self, tree: Tree) -> SearchResult:
-        """What is known of a tree that asks questions of the list."""
-        return self.searched(self.questions.nodes_of(tree, self.n_nodes), NO_MOVES)
+    def measure(self, tree: Tree) -> SearchResult:
+        """Measure distance and fit of a tree whose splits are in the list."""
+        return self._run(find_consensus, self.splits.pack_tree(tree, self.n_nodes), NO_MOVES)
 
-    def searched(self, start: Nodes, bounds: Bounds) -> SearchResult:
-        """The tree that the search from a start ends at."""
-        return self._moved(find_consensus, start, bounds)
+    def search(self, start: SearchResult, bounds: Bounds) -> SearchResult:
+        """Move from a start to the nearest tree, move by move, as long as a move shortens the distance."""
+        return self._run(find_consensus, start.nodes, bounds)
 
-    def stepped(self, start: Nodes, bounds: Bounds) -> SearchResult:
-        """The tree one step away that gains most fit per unit of distance; the start if none gains."""
-        return self._moved(take_step, start, bounds)
+    def step(self, start: Nodes, bounds: Bounds) -> SearchResult:
+        """Make the one move that gains most fit per unit of distance; the start if none gains."""
+        return self._run(take_step, start, bounds)
 
-    def _moved(self, kernel: Callable[..., None], start: Nodes, bounds: Bounds) -> SearchResult:
+    def _run(self, kernel: Callable[..., None], start: Nodes, bounds: Bounds) -> SearchResult:
         work = make_work(self, start)
-        # Where no move is allowed, nothing is long.
-        n_steps = float(self.points.at.size) * len(self.questions.asked) if bounds.most_leaves else 0.0
+        # Without moves the call is short, and shows no progress.
+        n_steps = float(self.points.at.size) * len(self.splits.keys) if bounds.most_leaves else 0.0
         with stop_flag() as stop:
-            given = self.questions.packed, self.rows, self.points, self.grafts
-            problem = Problem(*given, bounds, self.held, self.guide)
+            arrays = self.splits.packed, self.rows, self.points, self.grafts
+            problem = Problem(*arrays, bounds, self.fixed_paths, self.guide)
             call_kernel(kernel, problem, work, stop, stop=stop, n_steps=n_steps)
         current = work.current
         n_leaves = int(current.n_leaves[0])
@@ -245,17 +234,17 @@ class ConsensusProblem:
             n_leaves=n_leaves,
             distance=float(current.total.sum() / len(current.total)),
             explained=float(((stats[:, 2:] * UNIT) ** 2 / weight[:, None]).sum()),
-            least_rows=float(stats[:, 0].min()),
+            min_rows=float(stats[:, 0].min()),
         )
 
 
 def make_work(problem: ConsensusProblem, start: Nodes) -> SearchState:
-    """Memory for a search from a tree."""
-    n_nodes, n_leaves, n_rows = problem.n_nodes, problem.most_leaves + 1, len(problem.rows.weight)
+    """Allocate the memory for a search from a tree."""
+    n_nodes, n_leaves, n_rows = problem.n_nodes, problem.max_leaves + 1, len(problem.rows.weight)
     n_coordinates, n_rules = problem.points.at.shape
     n_trees, n_stats = len(problem.points.n_rules), 2 + problem.rows.target.shape[1]
     width = max(problem.points.rule.shape[1], n_leaves)
-    n_questions, n_bins = problem.questions.packed.goes_left.shape
+    n_questions, n_bins = problem.splits.packed.goes_left.shape
 
     def whole(*shape: int) -> LongArray:
         return np.zeros(shape, np.int64)
@@ -315,25 +304,25 @@ def make_work(problem: ConsensusProblem, start: Nodes) -> SearchState:
         tree_bound=np.zeros(n_trees),
         bound=np.full(n_questions, NO_BOUND),
         least=np.zeros(1),
-        is_used=np.zeros(len(problem.questions.packed.n_categories), np.uint8),
+        is_used=np.zeros(len(problem.splits.packed.n_categories), np.uint8),
     )
     return SearchState(current, candidate, Nodes(whole(n_nodes), whole(n_nodes)), scratch)
 
 
 # -- Rows and reference trees as the arrays that the search reads --------------------------------------------
 
-MOST_WEIGHT = 2.0**38  # of all rows: sums of their answers in units have no more than 53 bits
+MOST_WEIGHT = 2.0**38  # of all rows: sums of their predictions in units have no more than 53 bits
 
 
-def pack_rows(bins: IntArray, answers: FloatArray, weight: FloatArray, repeats: IntArray) -> SearchRows:
-    """The rows as the kernel adds them up: those that no question tells apart are one.
+def pack_rows(bins: IntArray, predictions: FloatArray, weight: FloatArray, repeats: IntArray) -> SearchRows:
+    """Pack the rows for the kernel: those that no split separates become one.
 
     Weights become whole numbers, so that no sum depends on the order of the rows.
     """
     whole = round_weights(weight)
     cell = _cells(bins)
     n_cells, first = int(cell.max()) + 1, np.unique(cell, return_index=True)[1]
-    units = np.rint(_learnt(answers) / UNIT) * whole[:, None]
+    units = np.rint(predictions / UNIT) * whole[:, None]
     return freeze_fields(
         SearchRows(
             bin=np.ascontiguousarray(bins[:, first], np.int64),
@@ -344,18 +333,18 @@ def pack_rows(bins: IntArray, answers: FloatArray, weight: FloatArray, repeats: 
     )
 
 
-def sum_squares(answers: FloatArray, weight: FloatArray) -> float:
-    """The weighted sum of the squared answers, which a perfect tree would explain."""
-    units = np.rint(_learnt(answers) / UNIT)
+def sum_squares(predictions: FloatArray, weight: FloatArray) -> float:
+    """Sum the weighted squares of the teacher's predictions, which a perfect tree would explain."""
+    units = np.rint(predictions / UNIT)
     return math.fsum((units**2).sum(axis=1) * round_weights(weight)) * UNIT**2
 
 
 def node_sums(
-    tree: Tree, table: Table, answers: FloatArray, weight: FloatArray
+    tree: Tree, table: Table, predictions: FloatArray, weight: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """The weight of the rows at every node, and the sums of their answers."""
+    """Sum the weights of the rows at every node, and the teacher's predictions for them."""
     whole = round_weights(weight)
-    units = np.rint(_learnt(answers) / UNIT) * whole[:, None]
+    units = np.rint(predictions / UNIT) * whole[:, None]
     sums = np.zeros((tree.n_nodes, 1 + units.shape[1]))
     np.add.at(sums, tree.apply(table), np.column_stack([whole, units]))
     add_to_ancestors(tree, sums)
@@ -363,19 +352,15 @@ def node_sums(
 
 
 def round_weights(weight: FloatArray) -> FloatArray:
-    """Weights as whole numbers, in proportion to the given ones."""
+    """Round weights to whole numbers, in proportion to the given ones."""
     if (weight == np.rint(weight)).all() and weight.sum() < MOST_WEIGHT:
         return weight
     # Not by the sum: it would depend on the order of the rows.
     return np.asarray(np.rint(weight / weight.max() * np.floor(MOST_WEIGHT / len(weight))), np.float64)
 
 
-def _learnt(answers: FloatArray) -> FloatArray:
-    return answers[:, -1:] if answers.shape[1] <= 2 else answers
-
-
 def _cells(bins: IntArray) -> LongArray:
-    """For every row a number, the same for rows that are in the same bins of all features."""
+    """Number the rows so that rows in the same bins of all features have one number."""
     cell = np.zeros(bins.shape[1], np.int64)
     for bin_of_row in bins:
         if bin_of_row.min() < bin_of_row.max():
@@ -385,29 +370,29 @@ def _cells(bins: IntArray) -> LongArray:
 
 
 def make_whole_point(questions: CandidateSplits, n_outcomes: int) -> FloatArray:
-    """The rule that allows everything, without an outcome."""
+    """The point of the rule without conditions, without an outcome."""
     ends = [np.full(n, exact(1 / n)) if n else np.array([0.0, 0.5]) for n in questions.n_categories.tolist()]
     return np.concatenate([*ends, np.zeros(n_outcomes)])
 
 
 def pack_points(
-    trees: Sequence[Tree], questions: SplitList, settings: DistanceSettings
+    trees: Sequence[Tree], splits: SplitList, settings: DistanceSettings
 ) -> tuple[Points, FloatArray]:
-    """The rules of the trees that are to be near, and what the whole space costs against each rule."""
-    target = questions.table.schema.target
-    packed, n_outcomes = questions.packed, max(len(target.classes), 1)
+    """Pack the rules of the reference trees as points, and the distance of the whole space to each rule."""
+    target = splits.table.schema.target
+    packed, n_outcomes = splits.packed, max(len(target.classes), 1)
     whole = make_whole_point(packed, n_outcomes)
     width = max(tree.n_leaves for tree in trees)
     at = np.zeros((len(trees), width, len(whole)))
     for r, tree in enumerate(trees):
-        nodes = questions.nodes_of(tree, tree.n_nodes)
+        nodes = splits.pack_tree(tree, tree.n_nodes)
         leaves = np.flatnonzero(tree.feature == LEAF)
         at[r, : len(leaves)] = _boxes(nodes, tree.n_nodes, packed, whole)[leaves]
         at[r, : len(leaves), -n_outcomes:] = _outcomes(tree, leaves, settings)
     rules, number = np.unique(at.reshape(-1, len(whole)), axis=0, return_inverse=True)
     rules = np.ascontiguousarray(rules.T)
     is_label, is_metric = settings.outcome == "label", settings.matching == "metric"
-    # The fraction of the second of two classes is all that the rows hold; a label needs it in units.
+    # Of two classes, rows hold the probability of the second alone; a label needs it in units.
     scale = UNIT if is_label else UNIT * _outcome_scale(settings, len(target.classes))
     points = Points(
         at=rules,
@@ -424,10 +409,10 @@ def pack_points(
     return freeze_fields(points), np.abs(whole[:, None] - rules).sum(axis=0)
 
 
-def pack_grafts(trees: Sequence[Tree], questions: SplitList, places: Sequence[int] | None = None) -> Grafts:
-    """The nodes of the trees that subtrees are taken from.
+def pack_grafts(trees: Sequence[Tree], splits: SplitList, paths: Sequence[int] | None = None) -> Grafts:
+    """Pack the trees that subtrees are taken from.
 
-    `places` are the paths of their roots in the tree that takes them; None: they are whole trees.
+    `paths` are those of their roots in the tree that takes them; None: they are whole trees.
     """
     shape = (len(trees), max(tree.n_nodes for tree in trees))
     grafts = Grafts(
@@ -440,15 +425,15 @@ def pack_grafts(trees: Sequence[Tree], questions: SplitList, places: Sequence[in
     )
     seen: set[tuple[int, object]] = set()
     for r, tree in enumerate(trees):
-        grafts.path[r, 0] = 1 if places is None else places[r]
-        _fill_grafts(grafts, r, questions.nodes_of(tree, shape[1]), tree, seen)
+        grafts.path[r, 0] = 1 if paths is None else paths[r]
+        _fill_grafts(grafts, r, splits.pack_tree(tree, shape[1]), tree, seen)
     used = (grafts.n_leaves * grafts.is_first).ravel()
     grafts.place[:] = (np.cumsum(used) - used).reshape(shape)
     return freeze_fields(grafts)
 
 
 def _allowed(at: FloatArray, questions: CandidateSplits) -> KeyArray:
-    """The categories that each rule allows, as bits."""
+    """Pack the categories that each rule allows as bits."""
     words = []
     for f, n in enumerate(questions.n_categories.tolist()):
         flags = at[questions.coordinate[f] : questions.coordinate[f] + n] > 0.0
@@ -463,27 +448,27 @@ def _outcome_scale(settings: DistanceSettings, n_classes: int) -> float:
 
 
 def _outcomes(tree: Tree, leaves: LongArray, settings: DistanceSettings) -> FloatArray:
-    """The coordinates of what the leaves predict."""
+    """The coordinates of the predictions of the leaves."""
     target = tree.schema.target
     if settings.outcome == "label":
-        # Of tied classes the first, as in the search, which does not look at the nodes above.
+        # A tie goes to the first class, as in the search, which does not look at the nodes above.
         label = tree.value[leaves].argmax(axis=1)
         flags: BoolArray = label[:, None] == np.arange(len(target.classes))
         return np.where(flags, exact(settings.label_weight / 2), 0.0)
     value = tree.value[leaves]
     if target.is_classes:
-        learnt = value[:, -1:] if len(target.classes) <= 2 else value
+        fitted = value[:, -1:] if len(target.classes) <= 2 else value
     else:
         low, high = target.low, target.high
-        learnt = fraction_of_range(value, low, low, high) if low < high else np.zeros_like(value)
-    scaled = np.rint(learnt * _outcome_scale(settings, len(target.classes)) * COORDINATES) / COORDINATES
+        fitted = fraction_of_range(value, low, low, high) if low < high else np.zeros_like(value)
+    scaled = np.rint(fitted * _outcome_scale(settings, len(target.classes)) * COORDINATES) / COORDINATES
     padded = np.zeros((len(leaves), max(len(target.classes), 1)))
     padded[:, : scaled.shape[1]] = scaled
     return padded
 
 
 def _boxes(nodes: Nodes, n_nodes: int, questions: CandidateSplits, whole: FloatArray) -> FloatArray:
-    """The point of every node, without an outcome."""
+    """Compute the point of every node, without an outcome."""
     boxes = np.zeros((n_nodes, len(whole)))
     boxes[0] = whole
     for node in range(n_nodes):
@@ -504,21 +489,21 @@ def _boxes(nodes: Nodes, n_nodes: int, questions: CandidateSplits, whole: FloatA
 def _weights(
     rules: FloatArray, questions: CandidateSplits, whole: FloatArray, settings: DistanceSettings
 ) -> FloatArray:
-    """What each rule costs that is matched with none."""
+    """Compute the cost of leaving each rule unmatched."""
     boxes, everything = rules[: questions.coordinate[-1]], whole[: questions.coordinate[-1], None]
     if settings.matching == "metric":
         return np.asarray(np.abs(boxes - everything).sum(axis=0) + exact(settings.label_weight) / 2)
     total = np.zeros(rules.shape[1])
     for f, n in enumerate(questions.n_categories.tolist()):
         own = slice(questions.coordinate[f], questions.coordinate[f + 1])
-        is_asked = (boxes[own] != everything[own]).any(axis=0)
+        is_restricted = (boxes[own] != everything[own]).any(axis=0)
         size = boxes[own].sum(axis=0) if n else 2 * (boxes[own][1] - boxes[own][0])
-        total += np.where(is_asked, size, 0.0)
+        total += np.where(is_restricted, size, 0.0)
     return total
 
 
 def _fill_grafts(grafts: Grafts, r: int, nodes: Nodes, tree: Tree, seen: set[tuple[int, object]]) -> None:
-    """Enter a tree, whose root has its path; `seen` has the subtrees of those before, each with its place."""
+    """Enter a tree whose root has its path; `seen` holds the subtrees of earlier trees, with their paths."""
     n_nodes = tree.n_nodes
     path, n_leaves = grafts.path[r], grafts.n_leaves[r]
     grafts.split[r], grafts.right[r] = nodes.split, nodes.right
@@ -538,58 +523,59 @@ def _fill_grafts(grafts: Grafts, r: int, nodes: Nodes, tree: Tree, seen: set[tup
         seen.add(key)
 
 
-# -- All questions of some trees, numbered in the order that breaks ties, and the rows as answers to  --------
+# -- The splits of some trees, numbered in the order that breaks ties ----------------------------------------
 
 
 class SplitKey(NamedTuple):
-    """A question as trees ask it. Their order breaks ties: by the name of the feature, then by the cut."""
+    """A split; the order of keys breaks ties: by the name of the feature, then by the threshold."""
 
-    place: int  # of the feature, in the order of names
+    rank: int  # of the feature, in the order of names
     threshold: float  # 0 for a set
-    categories: tuple[bool, ...]  # who goes left; empty for a range
+    categories: tuple[bool, ...]  # True for those that go left; empty for a range
     missing_left: bool
 
 
-def make_split_key(tree: Tree, node: int, place: LongArray) -> SplitKey:
-    """The question of an inner node."""
+def make_split_key(tree: Tree, node: int, rank: LongArray) -> SplitKey:
+    """The split of an inner node."""
     feature = int(tree.feature[node])
     if tree.set_start[node] >= 0:
         flags = tuple(map(bool, tree.left_categories(node)))
-        return SplitKey(int(place[feature]), 0.0, flags, bool(tree.missing_left[node]))
-    return SplitKey(int(place[feature]), float(tree.threshold[node]), (), bool(tree.missing_left[node]))
+        return SplitKey(int(rank[feature]), 0.0, flags, bool(tree.missing_left[node]))
+    return SplitKey(int(rank[feature]), float(tree.threshold[node]), (), bool(tree.missing_left[node]))
 
 
 def rank_features(table: Table) -> LongArray:
-    """For every feature its place in the order of names."""
-    place = np.empty(table.n_features, np.int64)
-    place[list(table.schema.name_order)] = np.arange(table.n_features)
-    return place
+    """Rank the features in the order of their names."""
+    rank = np.empty(table.n_features, np.int64)
+    rank[list(table.schema.name_order)] = np.arange(table.n_features)
+    return rank
 
 
 @dataclass(frozen=True, eq=False)
 class SplitList:
-    """All questions of some trees, and the table whose rows they tell apart."""
+    """All splits of some trees, each once, and the table whose rows they divide."""
 
     table: Table
-    place: LongArray
-    asked: list[SplitKey]
+    rank: LongArray  # of every feature
+    keys: list[SplitKey]
     number: dict[SplitKey, int]
     packed: CandidateSplits
     cuts: list[FloatArray]  # of every feature, in the order of names
 
     @classmethod
     def of(cls, trees: Sequence[Tree], table: Table) -> SplitList:
-        """The questions of the trees, each once."""
-        place = rank_features(table)
-        found = {
-            make_split_key(tree, int(node), place)
-            for tree in trees
-            for node in np.flatnonzero(tree.feature != LEAF)
-        }
-        asked = sorted(found)
-        cuts = [np.unique([each.threshold for each in asked if each.place == i]) for i in range(len(place))]
-        packed = _packed_questions(asked, cuts, table)
-        return cls(table, place, asked, {each: i for i, each in enumerate(asked)}, packed, cuts)
+        """Collect the splits of the trees."""
+        rank = rank_features(table)
+        keys = sorted(
+            {
+                make_split_key(tree, int(node), rank)
+                for tree in trees
+                for node in np.flatnonzero(tree.feature != LEAF)
+            }
+        )
+        cuts = [np.unique([each.threshold for each in keys if each.rank == i]) for i in range(len(rank))]
+        packed = _pack_splits(keys, cuts, table)
+        return cls(table, rank, keys, {each: i for i, each in enumerate(keys)}, packed, cuts)
 
     def bins(self) -> IntArray:
         """The bin of every row for each feature, (features, rows), in the order of names."""
@@ -598,16 +584,16 @@ class SplitList:
         each = zip(columns, self.cuts, packed.n_bins, packed.n_categories, strict=True)
         return np.stack([_bins(*feature) for feature in each])
 
-    def nodes_of(self, tree: Tree, n_nodes: int) -> Nodes:
-        """The tree by the numbers of its questions, with room for so many nodes."""
+    def pack_tree(self, tree: Tree, n_nodes: int) -> Nodes:
+        """The tree by the numbers of its splits, with room for `n_nodes` nodes."""
         ask, right = np.full(n_nodes, LEAF, np.int64), np.zeros(n_nodes, np.int64)
         for node in np.flatnonzero(tree.feature != LEAF):
-            ask[node] = self.number[make_split_key(tree, int(node), self.place)]
+            ask[node] = self.number[make_split_key(tree, int(node), self.rank)]
             right[node] = tree.right[node]
         return Nodes(ask, right)
 
-    def tree_of(self, nodes: Nodes, n_leaves: int) -> Tree:
-        """The tree that the nodes make, without values, on the schema of the table."""
+    def build_tree(self, nodes: Nodes, n_leaves: int) -> Tree:
+        """Build the tree of the nodes, without values, on the schema of the table."""
         n_nodes, n_values = 2 * n_leaves - 1, max(len(self.table.schema.target.classes), 1)
         order = self.table.schema.name_order
         feature, threshold = np.full(n_nodes, LEAF, np.int32), np.full(n_nodes, np.nan)
@@ -616,32 +602,32 @@ class SplitList:
         for node in range(n_nodes):
             if nodes.split[node] == LEAF:
                 continue
-            asked = self.asked[nodes.split[node]]
-            feature[node], missing_left[node] = order[asked.place], asked.missing_left
+            key = self.keys[nodes.split[node]]
+            feature[node], missing_left[node] = order[key.rank], key.missing_left
             left[node], right[node] = node + 1, nodes.right[node]
-            if asked.categories:
-                sets[node] = np.array(asked.categories)
+            if key.categories:
+                sets[node] = np.array(key.categories)
             else:
-                threshold[node] = asked.threshold
+                threshold[node] = key.threshold
         size = np.ones(n_nodes)  # as if every leaf had one row
         for node in range(n_nodes - 1, -1, -1):
             if nodes.split[node] != LEAF:
                 size[node] = size[node + 1] + size[nodes.right[node]]
         value, impurity = np.full((n_nodes, n_values), 1.0 / n_values), np.zeros(n_nodes)
-        loose = LooseNodes(feature, threshold, left, right, missing_left, value, size, size, impurity, sets)
-        return build_preorder(loose, self.table.schema)
+        parts = NodeParts(feature, threshold, left, right, missing_left, value, size, size, impurity, sets)
+        return build_preorder(parts, self.table.schema)
 
 
-def _packed_questions(asked: Sequence[SplitKey], cuts: Sequence[FloatArray], table: Table) -> CandidateSplits:
-    """The questions for the kernel, the features in the order of names."""
+def _pack_splits(keys: Sequence[SplitKey], cuts: Sequence[FloatArray], table: Table) -> CandidateSplits:
+    """Pack the splits for the kernel, the features in the order of names."""
     features = [table.schema.features[i] for i in table.schema.name_order]
     n_categories = np.array([len(each.categories) if each.is_subset else 0 for each in features], np.int64)
-    place = np.array([each.place for each in asked], np.int64)
+    rank = np.array([each.rank for each in keys], np.int64)
     n_bins = np.array([n if n else len(cut) + 1 for n, cut in zip(n_categories, cuts, strict=True)], np.int64)
-    goes_left = np.zeros((len(asked), int(n_bins.max()) + 1), np.bool_)
-    last_bin, cut_at = np.full(len(asked), -1, np.int64), np.zeros(len(asked))
-    for i, each in enumerate(asked):
-        f = each.place
+    goes_left = np.zeros((len(keys), int(n_bins.max()) + 1), np.bool_)
+    last_bin, cut_at = np.full(len(keys), -1, np.int64), np.zeros(len(keys))
+    for i, each in enumerate(keys):
+        f = each.rank
         goes_left[i, n_bins[f]] = each.missing_left
         if n_categories[f]:
             goes_left[i, : n_categories[f]] = each.categories
@@ -650,19 +636,17 @@ def _packed_questions(asked: Sequence[SplitKey], cuts: Sequence[FloatArray], tab
             goes_left[i, : last_bin[i] + 1] = True
             cut_at[i] = _end(features[f], each.threshold)
     widths = np.where(n_categories > 0, n_categories, 2)
-    first = np.searchsorted(place, np.arange(len(features) + 1)).astype(np.int64)
+    first = np.searchsorted(rank, np.arange(len(features) + 1)).astype(np.int64)
     coordinate = np.concatenate([[0], np.cumsum(widths)]).astype(np.int64)
     word = np.concatenate([[0], np.cumsum(-(-n_categories // 64))[:-1]]).astype(np.int64)
-    packed = CandidateSplits(
-        place, goes_left, last_bin, cut_at, first, coordinate, n_categories, n_bins, word
-    )
+    packed = CandidateSplits(rank, goes_left, last_bin, cut_at, first, coordinate, n_categories, n_bins, word)
     return freeze_fields(packed)
 
 
 def _bins(column: FloatArray, cuts: FloatArray, n_bins: int, n_categories: int) -> IntArray:
-    """The bin of every row: its category, or how many cuts lie below; the last one where it is missing.
+    """The bin of every row: its category, or the number of cuts below; the last one where it is missing.
 
-    Of a feature that is not asked about, all rows are in the first bin.
+    All rows are in the first bin of a feature without splits.
     """
     if not len(cuts):
         return np.zeros(len(column), np.int32)
@@ -673,7 +657,7 @@ def _bins(column: FloatArray, cuts: FloatArray, n_bins: int, n_categories: int) 
 
 
 def _end(feature: Feature, value: float) -> float:
-    """An end of a range as a coordinate: half of its fraction of the range."""
+    """The end of a range as a coordinate: half of its fraction of the range."""
     if not feature.low < feature.high:
         return 0.0
     inside = min(max(value, feature.low), feature.high)

@@ -335,11 +335,22 @@ DIGITS = 2  # of a weight: the last digits of sums differ between machines
 
 
 class HeldOutPredictions(NamedTuple):
-    """What each part of a teacher predicts for rows that it was not fitted to, and what these rows were."""
+    """The predictions of each part of a teacher for rows that it was not fitted to, and their targets."""
 
     predictions: Sequence[FloatArray]  # (rows, outputs) of each part
     truth: FloatArray  # (rows, outputs): 1 for the class of the row, or the number as a fraction of its range
     weight: FloatArray | None
+
+    @classmethod
+    def of(cls, table: Table, held_out: BoolArray, predictions: Sequence[FloatArray]) -> HeldOutPredictions:
+        """Select the rows held out from predictions of all rows."""
+        target, values = table.schema.target, table.target[held_out]
+        if target.is_classes:
+            truth = np.eye(len(target.classes))[values]
+        else:
+            truth = fraction_of_range(values, target.low, target.low, target.high)[:, None]
+        weight = None if table.weight is None else table.weight[held_out]
+        return cls([each[held_out] for each in predictions], truth, weight)
 
 
 def choose_part_weights(held_out: Sequence[HeldOutPredictions], usual: FloatArray) -> FloatArray:

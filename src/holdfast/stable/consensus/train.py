@@ -1,25 +1,25 @@
-"""Consensus trees: what a teacher knows, in the tree that lies amid the trees of other samples.
+"""Consensus trees: a teacher, trees distilled from it, and the tree of least mean distance to these.
 
-A teacher, the mean of several models, says how likely every class is in every row. A student, a tree of few
-leaves, is grown on what it says, and so are the references, on bootstrap samples. The student then moves to
-the midst of the references, as far as it goes on fitting the teacher.
+`train_consensus_candidates` runs the steps in order: fit the teacher (`teacher`), choose the size on held-out
+rows (`size`), distil a student, and bootstrap students as references (`distil`), search for the tree nearest
+to the references that still fits the teacher (`search`), undo weakly supported splits (`weak_splits`), and
+score trees made the same way without the rows held out.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import numpy as np
 
-from holdfast._arrays import BoolArray, FloatArray, IntArray, LongArray, round_last_digits
+from holdfast._arrays import BoolArray, FloatArray, LongArray, round_last_digits
 from holdfast._choices import LEAF_VALUES, MOST_LEAVES, THRESHOLDS
 from holdfast._random import Branch
 from holdfast.data.folds import draw_folds, subset_groups
 from holdfast.data.resampling import Units
 from holdfast.data.table import Table
-from holdfast.distance.costs import DistanceSettings, check_outcome, fraction_of_range
+from holdfast.distance.costs import DistanceSettings, check_outcome
 from holdfast.errors import ParameterError
 from holdfast.growth.class_costs import read_loss_matrix
 from holdfast.growth.leaf_values import count_rows_by_class, refit_all_leaf_values, refit_leaf_values
@@ -28,7 +28,7 @@ from holdfast.growth.rules import GrowthRules, resolve_min_rows
 from holdfast.growth.sample import fixed_point_sample, scale_weights
 from holdfast.growth.shrinkage import shared_strength, shrink_tree
 from holdfast.scoring.metric import Metric, TrueValues, predict_for_metric
-from holdfast.stable.candidates import Method, Scores, Sizes, TrainedCandidates, TreeCollection
+from holdfast.stable.candidates import Method, Scores, TrainedCandidates, TreeCollection
 from holdfast.stable.consensus.distil import (
     DistillationTask,
     Student,
@@ -37,7 +37,6 @@ from holdfast.stable.consensus.distil import (
 )
 from holdfast.stable.consensus.prior import Prior
 from holdfast.stable.consensus.search import STARTS, ConsensusSearch, SearchResult, TeacherFit
-from holdfast.stable.consensus.shape import ReferenceSplits, explained_at, undo_weak_splits
 from holdfast.stable.consensus.size import SIZES, SizeChoice, choose_size
 from holdfast.stable.consensus.teacher import (
     SEED,
@@ -50,6 +49,7 @@ from holdfast.stable.consensus.teacher import (
     part_weights,
     teacher_predictions,
 )
+from holdfast.stable.consensus.weak_splits import ReferenceSplits, explained_at, undo_weak_splits
 from holdfast.stable.rows import (
     CLEAR_AT_ONCE,
     FOLDS,
@@ -70,387 +70,301 @@ from holdfast.tree.prune import prune_at
 from holdfast.tree.stats import set_class_counts
 from holdfast.tree.tree import LEAF, Tree
 
-SMALLER = (12, 8, 4)  # leaves of further candidates, as far as they are fewer than a tree may have
-LEAST_ROWS, LEAST_FRACTION = 14, 0.01  # in a leaf of a student: more than the search asks for
-LEAST_ROWS_FOUND = 10  # in a leaf of a consensus tree
-TOLERANCES = (0.0, 0.06, 0.12)  # of the candidates of the most leaves, if these are few
-MOST_SEARCHED = 50  # references that trees of more than 24 leaves are moved towards: a search takes seconds
+SMALLER_SIZES = (12, 8, 4)  # leaves of further candidates, if they are fewer than a tree may have
+MIN_ROWS, MIN_FRACTION = 14, 0.01  # in a leaf of a student: more than the search requires
+MIN_ROWS_FOUND = 10  # in a leaf of a consensus tree
+TOLERANCES = (0.0, 0.06, 0.12)  # of the candidates of the greatest size, if it is at most 12 leaves
+MAX_SEARCHED = 50  # references that trees of more than 24 leaves are moved towards: a search takes seconds
+
+
+def train_consensus_candidates(
+    rows: TrainingSet, settings: StabilitySettings, metric: Metric
+) -> TrainedCandidates:
+    """Train consensus trees of several sizes and tolerances, the greatest size first, and score them.
+
+    The scores are those of trees made the same way without the rows held out. The references are bootstrap
+    students of all rows, pruned to each size.
+    """
+    _check(settings)
+    settings = replace(settings, shrinkage=None)  # chosen again on held-out rows
+    settings, tasks = _fit_teachers(rows, settings)
+    choice = None
+    if settings.is_size_open:
+        choice = _choose_size(rows, settings, tasks)
+        settings = settings.with_size(MOST_LEAVES if choice is None else choice.max_leaf_nodes)
+    trees = train_consensus_trees(rows.table, rows.groups, settings)
+    judged = _fit_without_holdout(rows, settings, trees, tasks)
+    shrinkage = None
+    if settings.leaf_values == "shrunk":
+        shrinkage = _choose_shrinkage(rows, judged)
+        trees, judged = trees.shrink(shrinkage), [each.shrink(shrinkage) for each in judged]
+    depth = settings.rules.max_depth
+    trained = TrainedCandidates(
+        references=trees.make_references(depth),
+        candidates=trees.make_candidates(),
+        scores=_score(rows, metric, [each.all_trees for each in judged]),
+        baseline=_test_against_constant(rows, metric, settings, judged),
+        shrinkage=shrinkage,
+        teacher_loss=trees.teacher_losses,
+        student_loss=trees.student_losses,
+        max_leaf_nodes=trees.limits,
+        smaller_references={each.max_leaf_nodes: each.make_references(depth) for each in trees.smaller},
+        size_choice=choice,
+        teacher_weights=settings.teacher if isinstance(settings.teacher, Mapping) else None,
+    )
+    if trained.baseline is None or trained.baseline.is_better or settings.rules.first_splits is not None:
+        return trained
+    return _add_constant(trained, rows, settings, metric)
 
 
 def split_rows_for_consensus(table: Table, settings: StabilitySettings, info: RowMetadata) -> RowSplit:
-    """A third of the rows to score by, unless `settings.validation` says otherwise; all rows are early.
+    """Hold out a third of the rows to score by, unless `settings.validation` differs; all rows are early.
 
-    The rows held out serve the scores alone: the trees that are handed out have seen all rows. None holds
-    nothing out: the scores are then those on the rows that were learnt from, and too good.
+    The rows held out serve the scores alone: the final trees are trained on all rows. With validation=None
+    nothing is held out, and the scores are the optimistic ones on the training rows.
     """
-    everything = np.ones(table.n_rows, np.bool_)
+    all_rows = np.ones(table.n_rows, np.bool_)
     if settings.validation is None:
         if info.holdout is None:
-            return RowSplit(everything, (everything,))
+            return RowSplit(all_rows, (all_rows,))
         settings = replace(settings, validation="auto")  # which is refused below
     if settings.validation == "auto":
         settings = replace(settings, validation=FRACTION_HELD_OUT)
-    if info.stage is not None and len(np.unique(info.stage)) == 1:  # none is early, which nobody asks
+    if info.stage is not None and len(np.unique(info.stage)) == 1:  # no early rows are needed
         info = info._replace(stage=None)
-    # Whatever the seed, the same rows: those held out choose the size.
-    division = split_rows(table, replace(settings, seed=SEED), info)
-    return replace(division, early=everything)
+    # The rows held out choose the size: they are the same for every random state.
+    return replace(split_rows(table, replace(settings, seed=SEED), info), early=all_rows)
 
 
-def consensus_candidates(rows: TrainingSet, settings: StabilitySettings, metric: Metric) -> TrainedCandidates:
-    """The central trees for several sizes and tolerances, those of the most leaves first, and their scores.
-
-    The scores are those of trees made alike without the rows held out. The references are bootstrap students
-    of all rows, for every size those of as many leaves.
-    """
-    _check(settings)
-    settings = replace(settings, shrinkage=None)  # held-out rows choose it again
-    settings, taught = _teach_divisions(rows, settings)
-    settings, choice = _with_size(rows, settings, taught)
-    whole, depth = train_consensus_trees(rows.table, rows.groups, settings), settings.rules.max_depth
-    sizes = Sizes(
-        max_leaf_nodes=whole.limits,
-        student_loss=whole.student_losses,
-        smaller_references={each.max_leaf_nodes: each.reference_collection(depth) for each in whole.smaller},
-        choice=choice,
-        teacher=settings.teacher if isinstance(settings.teacher, Mapping) else None,
-    )
-    learnt, strength = _learnt(rows, settings, whole, taught), None
-    if settings.leaf_values == "shrunk":
-        strength = _strength(rows, learnt)
-        whole, learnt = whole.shrunk(strength), [each.shrunk(strength) for each in learnt]
-    grown = TrainedCandidates(
-        whole.reference_collection(depth),
-        whole.candidates,
-        _scores(rows, metric, [each.all_trees for each in learnt]),
-        whole.teacher_losses,
-        sizes,
-        strength,
-        _baseline(rows, metric, settings, learnt),
-    )
-    if grown.baseline is None or grown.baseline.is_better or settings.rules.first_splits is not None:
-        return grown
-    return _with_one_leaf(grown, rows, settings, metric)
+# -- Teacher and size, chosen on held-out rows ---------------------------------------------------------------
 
 
-def _teach_divisions(
+def _fit_teachers(
     rows: TrainingSet, settings: StabilitySettings
-) -> tuple[StabilitySettings, list[Taught | None]]:
+) -> tuple[StabilitySettings, list[DistillationTask | None]]:
     """Fit a teacher to the training rows of each division; None where a division holds nothing out.
 
-    Its predictions of the rows held out choose the weights of its parts, if the default teacher is asked for.
+    The weights of the parts of the default teacher are chosen by their predictions of the rows held out.
     """
     usual, table = part_weights(settings.teacher), rows.table
-    weights, divisions = np.array(list(usual.values())), []
+    weights, predictions = np.array(list(usual.values())), []
     for training in rows.division.training:
         parts = None
         if not training.all():
-            parts = part_predictions(_teacher_data(table, rows.groups, settings, training), usual)
-        divisions.append(parts)
-    pairs = [(flags, each) for flags, each in zip(rows.division.validation, divisions, strict=True) if each]
-    if settings.teacher == DEFAULT_TEACHER and pairs:
-        weights = choose_part_weights([_held_out_predictions(table, *each) for each in pairs], weights)
+            parts = part_predictions(_make_teacher_data(table, rows.groups, settings, training), usual)
+        predictions.append(parts)
+    if settings.teacher == DEFAULT_TEACHER and any(predictions):
+        held_out = [
+            HeldOutPredictions.of(table, flags, parts)
+            for flags, parts in zip(rows.division.validation, predictions, strict=True)
+            if parts
+        ]
+        weights = choose_part_weights(held_out, weights)
         if weights.tolist() != list(usual.values()):
             chosen = dict(zip(usual, weights.tolist(), strict=True))
             settings = replace(settings, teacher={part: share for part, share in chosen.items() if share})
             weights = weights / weights.sum()
-    taught = [
+    tasks = [
         None
         if parts is None
         else make_task(
             table.subset(training), average_predictions(parts, weights.tolist())[training], settings
         )
-        for training, parts in zip(rows.division.training, divisions, strict=True)
+        for training, parts in zip(rows.division.training, predictions, strict=True)
     ]
-    return settings, taught
+    return settings, tasks
 
 
-def _held_out_predictions(table: Table, flags: BoolArray, parts: Sequence[FloatArray]) -> HeldOutPredictions:
-    target = table.schema.target
-    if target.is_classes:
-        truth = np.eye(len(target.classes))[table.target[flags]]
-    else:
-        truth = fraction_of_range(table.target[flags], target.low, target.low, target.high)[:, None]
-    weight = None if table.weight is None else table.weight[flags]
-    return HeldOutPredictions([each[flags] for each in parts], truth, weight)
+def _choose_size(
+    rows: TrainingSet, settings: StabilitySettings, tasks: Sequence[DistillationTask | None]
+) -> SizeChoice | None:
+    """Choose the number of leaves on held-out rows; None where there are none."""
+    held_out = []
+    for flags, task in zip(rows.division.validation, tasks, strict=True):
+        if task is None:
+            continue
+        trees = []
+        for size in SIZES:
+            own = settings.with_size(size)
+            limited = _limit_students(task, own)
+            trees += _set_leaf_values([limited.grow_student().tree], limited, own)
+        held_out.append((flags, trees))
+    return choose_size(rows, held_out) if held_out else None
 
 
-def _with_size(
-    rows: TrainingSet, settings: StabilitySettings, taught: Sequence[Taught | None]
-) -> tuple[StabilitySettings, SizeChoice | None]:
-    """The settings with the number of leaves that rows held out choose, if it is left open."""
-    if not settings.is_size_open:
-        return settings, None
-    held_out = [
-        (flags, [_student_of_size(each, settings.with_size(size)) for size in SIZES])
-        for flags, each in zip(rows.division.validation, taught, strict=True)
-        if each is not None
-    ]
-    choice = choose_size(rows, held_out) if held_out else None
-    return settings.with_size(MOST_LEAVES if choice is None else choice.max_leaf_nodes), choice
-
-
-def _student_of_size(rows: Taught, settings: StabilitySettings) -> Tree:
-    rows = rows.limited(settings)
-    return _with_leaf_values([rows.lesson.student(rows.repeats).tree], rows, settings)[0]
-
-
-def _baseline(
-    rows: TrainingSet, metric: Metric, settings: StabilitySettings, learnt: Sequence[ConsensusTrees]
-) -> BaselineTest | None:
-    """The test against a constant: on the rows held out or, where these leave it open, on all rows by folds.
-
-    Students stand for the consensus trees of the folds: to search for these would take far longer.
-    """
-    trees = [each.all_trees for each in learnt]
-    found = baseline_test(rows, metric, zip(rows.division.validation, trees, strict=True))
-    if found is None or rows.division.is_cross_fitted or rows.table.n_rows > MOST_CROSS_FITTED:
-        return found
-    limit, parts = most_leaves(settings), []
-    sizes = [limit, *(size for size in SMALLER if size < limit)]
-    for repeat in range(REPEATS):
-        if found.ratio >= CLEAR_AT_ONCE or (repeat and found.ratio < OPEN):
-            break
-        stream = (SEED, Branch.BASELINE_TEST_FOLDS, repeat)
-        for fold in draw_folds(rows.table, rows.groups, FOLDS, stream):
-            training, groups = rows.table.subset(fold.training), subset_groups(rows.groups, fold.training)
-            parts.append((fold.held_out, train_students(settings, sizes, training, groups)))
-        found = baseline_test(rows, metric, parts) or found
-    return found
-
-
-def _with_one_leaf(
-    grown: TrainedCandidates, rows: TrainingSet, settings: StabilitySettings, metric: Metric
-) -> TrainedCandidates:
-    """The same with one candidate more: the constant, amid references of one leaf."""
-    assert grown.sizes is not None
-    assert grown.teacher_loss is not None
-    candidates, sizes, tree = grown.candidates, grown.sizes, grown.candidates.trees[0]
-    constants = [[_constant(tree, rows.table.subset(each), settings)] for each in rows.division.training]
-    own = _scores(rows, metric, constants)
-    names = ("value", "error", "measured", "measured_error")
-    scores = {name: np.append(getattr(grown.scores, name), getattr(own, name)) for name in names}
-    roots = tuple(prune_at(each, np.ones(each.n_nodes, np.bool_)) for each in grown.references.trees)
-    return grown._replace(
-        candidates=TreeCollection(
-            (*candidates.trees, _constant(tree, rows.table, settings)),
-            (*candidates.combinations, {"tolerance": 0.0, "max_leaf_nodes": 1}),
-            np.arange(len(candidates) + 1),
-            np.zeros(len(candidates) + 1, np.int64),
-        ),
-        scores=Scores(**scores, reliability=1.0),
-        teacher_loss=np.append(grown.teacher_loss, 1.0),
-        sizes=sizes._replace(
-            max_leaf_nodes=np.append(sizes.max_leaf_nodes, 1),
-            student_loss=np.append(sizes.student_loss, 0.0),
-            smaller_references={**sizes.smaller_references, 1: replace(grown.references, trees=roots)},
-        ),
-    )
-
-
-def _constant(tree: Tree, table: Table, settings: StabilitySettings) -> Tree:
-    """A tree of one leaf, with the base rate, the mean or the quantile of the rows."""
-    root = prune_at(tree, np.ones(tree.n_nodes, np.bool_))
-    rules = settings.rules
-    if not rules.predicts_quantiles:
-        rules = replace(rules, criterion=_criterion(table))
-    return refit_leaf_values(root, table, rules)
-
-
-# -- one set of rows ------------------------------------------------------------------------------------
-
-
-class Taught(NamedTuple):
-    """What the teacher of some rows has to say, and how often each row counts."""
-
-    lesson: DistillationTask
-    repeats: IntArray
-    exponent: int  # weights of the lesson are the given ones times 2 ** -exponent
-
-    def limited(self, settings: StabilitySettings) -> Taught:
-        """The same for students of the size and the depth of the settings."""
-        rules = make_student_rules(settings, int(self.repeats.sum()))
-        return self._replace(lesson=self.lesson.limited(rules))
-
-
-def taught_by(table: Table, groups: LongArray | None, settings: StabilitySettings) -> Taught:
-    """The lesson of the rows: the teacher learns from them, and says what it thinks of each."""
-    return make_task(table, predict_teacher(table, groups, settings), settings)
-
-
-def predict_teacher(table: Table, groups: LongArray | None, settings: StabilitySettings) -> FloatArray:
-    """What a teacher that has learnt from the rows says of each."""
-    return teacher_predictions(_teacher_data(table, groups, settings), settings.teacher)
-
-
-def _teacher_data(
-    table: Table, groups: LongArray | None, settings: StabilitySettings, training: BoolArray | None = None
-) -> TeacherData:
-    repeats, importance, _ = scale_weights(table, settings.rules)
-    return TeacherData.of(table, repeats * importance, groups, settings, training)
-
-
-def make_task(
-    table: Table, answers: FloatArray, settings: StabilitySettings, prior: Prior | None = None
-) -> Taught:
-    """The lesson of what a teacher says, weighed against what was known before."""
-    repeats, importance, exponent = scale_weights(table, settings.rules)
-    if prior is not None and prior.n_rows > 0:
-        answers, importance = prior.blend(answers, table, repeats, importance)
-    answers = quantize_predictions(answers)
-    rules = make_student_rules(settings, int(repeats.sum()))
-    lesson = DistillationTask.of(table, answers, repeats, importance, rules, settings.thresholds)
-    return Taught(lesson, repeats, exponent)
+# -- The trees of one set of rows ----------------------------------------------------------------------------
 
 
 def train_consensus_trees(
     table: Table, groups: LongArray | None, settings: StabilitySettings
 ) -> ConsensusTrees:
-    """Teacher, student, references and the trees in their midst; and the same of fewer leaves.
+    """Fit the teacher, distil student and references, and search for consensus trees of every size."""
+    task = make_task(table, predict_teacher(table, groups, settings), settings)
+    return search_consensus_trees(task, groups, settings, SMALLER_SIZES)
 
-    Smaller students are the same ones, as they were when they had so many leaves.
-    """
-    return search_consensus_trees(taught_by(table, groups, settings), groups, settings, SMALLER)
+
+def predict_teacher(table: Table, groups: LongArray | None, settings: StabilitySettings) -> FloatArray:
+    """Fit the teacher to the rows, and predict each of them."""
+    return teacher_predictions(_make_teacher_data(table, groups, settings), settings.teacher)
+
+
+def make_task(
+    table: Table, predictions: FloatArray, settings: StabilitySettings, prior: Prior | None = None
+) -> DistillationTask:
+    """Make the task of distilling a teacher's predictions, averaged with those of a prior tree."""
+    repeats, importance, exponent = scale_weights(table, settings.rules)
+    if prior is not None and prior.n_rows > 0:
+        predictions, importance = prior.blend(predictions, table, repeats, importance)
+    rules = make_student_rules(settings, int(repeats.sum()))
+    return DistillationTask.of(
+        table, quantize_predictions(predictions), repeats, importance, rules, settings.thresholds, exponent
+    )
 
 
 def search_consensus_trees(
-    rows: Taught, groups: LongArray | None, settings: StabilitySettings, sizes: Sequence[int] = ()
+    task: DistillationTask, groups: LongArray | None, settings: StabilitySettings, sizes: Sequence[int] = ()
 ) -> ConsensusTrees:
-    """The same of rows whose teacher has said what it thinks, and of these sizes as far as they are fewer."""
-    students = _students(rows, groups, settings)
+    """Distil student and references, and search for consensus trees, also of smaller `sizes`.
+
+    Students are grown once, and pruned to the smaller sizes.
+    """
+    copy = replace(task, coarse=replace(task.coarse))  # whose codes are released with it
+    units, progress = Units.of(task.table, groups), "Students" if settings.verbose else ""
+    sampled = copy.grow_students(units, (SEED, Branch.STUDENTS), settings.n_trees, settings.n_jobs, progress)
+    students = [copy.grow_student(), *sampled]
     distances = distance_settings(settings, [each.tree for each in students])
-    most, grown = most_leaves(settings), max(each.tree.n_leaves for each in students)
-    whole = _central(rows, students, most, distances, settings)
+    max_leaves, grown = most_leaves(settings), max(each.tree.n_leaves for each in students)
+    largest = _search_size(task, students, max_leaves, distances, settings)
     smaller = [
-        # Where no student has grown beyond a size, its trees are those of the most leaves.
-        _central(rows, students, size, distances, settings)
+        # Where no student has more leaves than a size, its trees are those of the greatest size.
+        _search_size(task, students, size, distances, settings)
         if size < grown
-        else whole.within(chosen_tolerance(settings), size)
+        else largest.select(chosen_tolerance(settings), size)
         for size in sizes
-        if size < most
+        if size < max_leaves
     ]
-    return replace(whole, smaller=tuple(smaller))
+    return replace(largest, smaller=tuple(smaller))
 
 
-def _students(rows: Taught, groups: LongArray | None, settings: StabilitySettings) -> list[Student]:
-    """The student of all rows, then those of the bootstrap samples."""
-    lesson, repeats = rows.lesson, rows.repeats
-    lesson = replace(lesson, coarse=replace(lesson.coarse))  # whose codes are forgotten with it
-    sampled = lesson.students(
-        repeats,
-        Units.of(lesson.table, groups),
-        (SEED, Branch.STUDENTS),
-        settings.n_trees,
-        settings.n_jobs,
-        "Students" if settings.verbose else "",
-    )
-    return [lesson.student(repeats), *sampled]
-
-
-def _central(
-    rows: Taught,
+def _search_size(
+    task: DistillationTask,
     students: Sequence[Student],
     size: int,
     distances: DistanceSettings,
     settings: StabilitySettings,
 ) -> ConsensusTrees:
-    """Consensus trees with at most `size` leaves, among references of that size."""
-    lesson, chosen = rows.lesson, chosen_tolerance(settings)
-    is_small = size <= MOST_LEAVES
+    """Search for consensus trees with at most `size` leaves, relative to students pruned to that size."""
+    chosen, is_small = chosen_tolerance(settings), size <= MOST_LEAVES
     has_all = is_small and size == most_leaves(settings)
     tolerances = tuple(sorted({*TOLERANCES, chosen})) if has_all else (chosen,)
     n_starts = STARTS if has_all else 2 if is_small else 1
-    student, *references = [each.cut_to(size) for each in students]
-    near = references if size <= SIZES[1] else references[:MOST_SEARCHED]
-    search = ConsensusSearch.of(lesson, student, near, rows.repeats, distances)
-    is_given = settings.rules.min_samples_leaf != 1  # which is kept to
-    least_rows = float(lesson.least_rows) if is_given else max(search.least_rows, LEAST_ROWS_FOUND)
-    search = replace(search, least_rows=least_rows)
-    found = _found(search, tolerances, chosen, n_starts, settings.n_jobs)
-    shapes = [
-        lesson.ask_if_recorded(search.problem.questions.tree_of(each.nodes, each.n_leaves)) for each in found
+    student, *references = [each.prune_to_leaves(size) for each in students]
+    near = references if size <= SIZES[1] else references[:MAX_SEARCHED]
+    search = ConsensusSearch.of(task, student, near, distances)
+    is_explicit = settings.rules.min_samples_leaf != 1  # the user's own minimum holds
+    min_rows = float(task.min_rows) if is_explicit else max(search.min_rows, MIN_ROWS_FOUND)
+    search = replace(search, min_rows=min_rows)
+    results = _search_tolerances(search, tolerances, chosen, n_starts, settings.n_jobs)
+    trees = [
+        task.add_recorded_splits(search.problem.splits.build_tree(each.nodes, each.n_leaves))
+        for each in results
     ]
     if settings.thresholds == "exact":
-        shapes = [round_exactly(tree, lesson.table, search.prescribed) for tree in shapes]
-    splits = ReferenceSplits.of(references, lesson.table, lesson.weight)
+        trees = [round_exactly(tree, task.table, search.first_splits) for tree in trees]
+    splits = ReferenceSplits.of(references, task.table, task.weight)
+    fixed_paths = set(search.problem.fixed_paths.tolist())
     trees = [
-        undo_weak_splits(tree, splits, lesson, search.fit, tolerance, set(search.problem.held.tolist()))
-        for tree, tolerance in zip(fit_leaf_values(shapes, rows, settings), tolerances, strict=True)
+        undo_weak_splits(tree, splits, task, search.fit, tolerance, fixed_paths)
+        for tree, tolerance in zip(fit_leaf_values(trees, task, settings), tolerances, strict=True)
     ]
-    explained = [float(explained_at(tree, lesson)[tree.feature == LEAF].sum()) for tree in trees]
-    references = _with_weights(references, rows.exponent)
+    explained = [float(explained_at(tree, task)[tree.feature == LEAF].sum()) for tree in trees]
+    references = _restore_weights(references, task.exponent)
     return ConsensusTrees(size, tolerances, tuple(trees), tuple(explained), search.fit, tuple(references))
+
+
+def _search_tolerances(
+    search: ConsensusSearch, tolerances: tuple[float, ...], chosen: float, n_starts: int, n_jobs: int | None
+) -> list[SearchResult]:
+    """Search for the consensus tree of each tolerance; a greater one never gives a tree farther away.
+
+    The search with the chosen tolerance has several starts, the others start from the one before.
+    """
+    results: list[SearchResult] = []
+    for tolerance in tolerances:
+        starts = results[-1:] or [search.student]
+        if tolerance == chosen:
+            starts = [*search.starts(tolerance, n_starts), *results[-1:]]
+        results.append(search.find_nearest(tolerance, starts, n_jobs=n_jobs))
+    return results
 
 
 def train_students(
     settings: StabilitySettings, sizes: Sequence[int], table: Table, groups: LongArray | None
 ) -> list[Tree]:
-    """The student of the rows at each of the sizes; one teacher serves them all."""
-    rules = replace(settings.rules, max_leaf_nodes=max(sizes))
-    rows = taught_by(table, groups, replace(settings, rules=rules))
-    student = rows.lesson.student(rows.repeats)
-    return _with_leaf_values([student.cut_to(size) for size in sizes], rows, settings)
+    """Distil a student of the rows, pruned to each of the sizes."""
+    settings_of_largest = replace(settings, rules=replace(settings.rules, max_leaf_nodes=max(sizes)))
+    task = make_task(table, predict_teacher(table, groups, settings_of_largest), settings_of_largest)
+    student = task.grow_student()
+    return _set_leaf_values([student.prune_to_leaves(size) for size in sizes], task, settings)
 
 
-def fit_leaf_values(trees: list[Tree], rows: Taught, settings: StabilitySettings) -> list[Tree]:
-    """The trees with the leaf values that the settings ask for, and the weights that the rows were given."""
-    return _with_leaf_values(rows.lesson.refit(trees), rows, settings)
+def fit_leaf_values(trees: list[Tree], task: DistillationTask, settings: StabilitySettings) -> list[Tree]:
+    """Give trees the leaf values that the settings prescribe."""
+    return _set_leaf_values(task.refit(trees), task, settings)
 
 
-def _with_leaf_values(trees: list[Tree], rows: Taught, settings: StabilitySettings) -> list[Tree]:
-    """The same of trees that have the teacher's answers in their leaves."""
-    table = rows.lesson.table
-    if not settings.is_taught:
+def _set_leaf_values(trees: list[Tree], task: DistillationTask, settings: StabilitySettings) -> list[Tree]:
+    """Give trees whose leaves have the teacher's mean predictions the values that the settings prescribe."""
+    table = task.table
+    if not settings.has_teacher_values:
         rules = settings.rules
         if not rules.predicts_quantiles:
-            rules = replace(rules, criterion=_criterion(table))
+            rules = replace(rules, criterion=_default_criterion(table))
         sample = fixed_point_sample(table, rules)
-        labelled = refit_all_leaf_values(trees, table, [sample] * len(trees))
+        trees = refit_all_leaf_values(trees, table, [sample] * len(trees))
         strength = settings.shrinkage
-        return labelled if strength is None else [shrink_tree(tree, strength) for tree in labelled]
-    trees = [_with_observed(tree, rows) for tree in _with_weights(trees, rows.exponent)]
+        return trees if strength is None else [shrink_tree(tree, strength) for tree in trees]
+    trees = _restore_weights(trees, task.exponent)
+    if table.schema.target.is_classes:
+        trees = [_set_counts(tree, task) for tree in trees]
     losses = read_loss_matrix(settings.rules.loss_matrix, table.schema.target.classes)
     if losses is not None:
         trees = [set_losses(tree, losses) for tree in trees]
     if settings.leaf_values == "posterior":
-        weight = rows.lesson.weight
-        trees = [set_posterior_values(tree, table, rows.repeats, weight) for tree in trees]
+        trees = [set_posterior_values(tree, table, task.repeats, task.weight) for tree in trees]
     return trees
 
 
-def _with_observed(tree: Tree, rows: Taught) -> Tree:
-    """The tree with the rows of each class at its nodes, which the teacher's answers do not tell."""
-    table = rows.lesson.table
-    if not table.schema.target.is_classes:
-        return tree
+def _set_counts(tree: Tree, task: DistillationTask) -> Tree:
+    """Set the rows of each class at every node: the teacher's predictions do not determine them."""
+    table = task.table
     n_classes = len(table.schema.target.classes)
-    counts = count_rows_by_class(tree, tree.apply(table), table.target, rows.repeats, n_classes)
-    # Of three classes or more, the lesson counts a row only for the classes that the teacher allows.
+    counts = count_rows_by_class(tree, tree.apply(table), table.target, task.repeats, n_classes)
+    # The trees of a task of three classes or more have no such counts.
     return set_class_counts(tree.replace(count=counts.sum(axis=1)), counts)
 
 
-def _with_weights(trees: list[Tree], exponent: int) -> list[Tree]:
-    """The trees with the weights that the rows were given, which were learnt from as shares."""
+def _restore_weights(trees: list[Tree], exponent: int) -> list[Tree]:
+    """Scale the weights of the nodes back to the given ones, of which the task has shares."""
     return [tree.replace(weight=np.ldexp(tree.weight, exponent)) for tree in trees]
 
 
-def most_leaves(settings: StabilitySettings) -> int:
-    """The leaves that a tree may have: as the rules say, or twelve."""
-    return settings.rules.max_leaf_nodes or MOST_LEAVES
+def _limit_students(task: DistillationTask, settings: StabilitySettings) -> DistillationTask:
+    """The task for students of the size and the depth of the settings."""
+    return task.with_limits(make_student_rules(settings, int(task.repeats.sum())))
 
 
 def make_student_rules(settings: StabilitySettings, n_rows: int) -> GrowthRules:
-    """How students grow: the best splits first, up to so many leaves."""
+    """Make the rules by which students grow: best split first, up to the greatest number of leaves."""
     rules = settings.rules
-    given = resolve_min_rows(rules.min_samples_leaf, n_rows)
-    share = LEAST_FRACTION * min(1.0, MOST_LEAVES / most_leaves(settings))
+    explicit = resolve_min_rows(rules.min_samples_leaf, n_rows)
+    share = MIN_FRACTION * min(1.0, MOST_LEAVES / most_leaves(settings))
     # Of less than 280 rows, 14 are too many.
-    fewest = min(LEAST_ROWS, max(LEAST_ROWS_FOUND, round(n_rows / 20)))
-    least = given if given > 1 else max(fewest, round(share * n_rows))
+    fewest = min(MIN_ROWS, max(MIN_ROWS_FOUND, round(n_rows / 20)))
     return GrowthRules(
         max_depth=rules.max_depth,
         max_leaf_nodes=most_leaves(settings),
-        min_samples_leaf=least,
+        min_samples_leaf=explicit if explicit > 1 else max(fewest, round(share * n_rows)),
         min_impurity_decrease=rules.min_impurity_decrease,
         categories=rules.categories,
         custom_features_only=rules.custom_features_only,
@@ -463,37 +377,142 @@ def make_student_rules(settings: StabilitySettings, n_rows: int) -> GrowthRules:
     )
 
 
+def most_leaves(settings: StabilitySettings) -> int:
+    """The greatest number of leaves: that of the rules, or twelve."""
+    return settings.rules.max_leaf_nodes or MOST_LEAVES
+
+
+def chosen_tolerance(settings: StabilitySettings) -> float:
+    """The tolerance of the tree that is chosen by default."""
+    return TEACHER_TOLERANCE if settings.tolerance is None else float(settings.tolerance)
+
+
 def distance_settings(settings: StabilitySettings, trees: list[Tree]) -> DistanceSettings:
-    """How distances between the trees are measured, the depth being the greatest that is allowed or there."""
+    """How distances between the trees are measured; the depth is the greatest that is allowed or occurs."""
     depth = max(1, settings.rules.max_depth or 1, *(tree.depth for tree in trees))
     target = trees[0].schema.target
     outcome = check_outcome(target, settings.matching, settings.label_weight, settings.outcome)
     return DistanceSettings.of_depth(depth, settings.matching, outcome, settings.label_weight)
 
 
-def _found(
-    search: ConsensusSearch, tolerances: tuple[float, ...], chosen: float, n_starts: int, n_jobs: int | None
-) -> list[SearchResult]:
-    """The central tree for each tolerance; a greater one never gives a tree that is farther away.
-
-    The one that will be chosen is looked for from several starts, the others from the one before.
-    """
-    found: list[SearchResult] = []
-    for tolerance in tolerances:
-        starts = found[-1:] or [search.student]
-        if tolerance == chosen:
-            starts = [*search.starts(tolerance, n_starts), *found[-1:]]
-        found.append(search.nearest(tolerance, starts, n_jobs=n_jobs))
-    return found
+def _make_teacher_data(
+    table: Table, groups: LongArray | None, settings: StabilitySettings, training: BoolArray | None = None
+) -> TeacherData:
+    repeats, importance, _ = scale_weights(table, settings.rules)
+    return TeacherData.of(table, repeats * importance, groups, settings, training)
 
 
-def chosen_tolerance(settings: StabilitySettings) -> float:
-    """The tolerance of the tree that is taken unless another is asked for."""
-    return TEACHER_TOLERANCE if settings.tolerance is None else float(settings.tolerance)
-
-
-def _criterion(table: Table) -> str:
+def _default_criterion(table: Table) -> str:
     return "gini" if table.schema.target.is_classes else "squared_error"
+
+
+# -- Scores, shrinkage and the test against a constant, on held-out rows -------------------------------------
+
+
+def _fit_without_holdout(
+    rows: TrainingSet,
+    settings: StabilitySettings,
+    trees: ConsensusTrees,
+    tasks: Sequence[DistillationTask | None],
+) -> list[ConsensusTrees]:
+    """Train trees the same way without the rows that each division holds out."""
+    return [
+        trees
+        if task is None
+        else search_consensus_trees(
+            _limit_students(task, settings), subset_groups(rows.groups, training), settings, SMALLER_SIZES
+        )
+        for training, task in zip(rows.division.training, tasks, strict=True)
+    ]
+
+
+def _choose_shrinkage(rows: TrainingSet, judged: Sequence[ConsensusTrees]) -> float:
+    """Choose the strength of shrinkage on the rows held out, for all trees together."""
+    pairs = [
+        (tree, held_out)
+        for trees, held_out in zip(judged, rows.division.validation, strict=True)
+        for tree in trees.all_trees
+    ]
+    return shared_strength(rows.table, pairs)
+
+
+def _score(rows: TrainingSet, metric: Metric, judged: Sequence[Sequence[Tree]]) -> Scores:
+    """Score each candidate by a tree made the same way without the rows that it is scored on."""
+    values, errors = [], []
+    for trees, held_out in zip(judged, rows.division.validation, strict=True):
+        part = rows.table.subset(held_out)
+        true_values = TrueValues.of(part, subset_groups(rows.groups, held_out))
+        scores = [metric.score(predict_for_metric(metric, tree, part), true_values) for tree in trees]
+        values.append([each.value for each in scores])
+        errors.append([each.error for each in scores])
+    value = round_last_digits(np.mean(values, axis=0))
+    error = np.mean(errors, axis=0)
+    if rows.division.is_cross_fitted:
+        # The same rows are held out several times over: only folds of one division are independent.
+        n_folds = 1 / float(np.mean([held_out.mean() for held_out in rows.division.validation]))
+        error = np.std(values, axis=0, ddof=1) / np.sqrt(n_folds)
+    return Scores(value, error, value, error, reliability=1.0)
+
+
+def _test_against_constant(
+    rows: TrainingSet, metric: Metric, settings: StabilitySettings, judged: Sequence[ConsensusTrees]
+) -> BaselineTest | None:
+    """Test the trees against a constant on the rows held out, and by cross-validation where that is unclear.
+
+    Students stand in for the consensus trees of the folds, whose search would take far longer.
+    """
+    trees = [each.all_trees for each in judged]
+    test = baseline_test(rows, metric, zip(rows.division.validation, trees, strict=True))
+    if test is None or rows.division.is_cross_fitted or rows.table.n_rows > MOST_CROSS_FITTED:
+        return test
+    limit, parts = most_leaves(settings), []
+    sizes = [limit, *(size for size in SMALLER_SIZES if size < limit)]
+    for repeat in range(REPEATS):
+        if test.ratio >= CLEAR_AT_ONCE or (repeat and test.ratio < OPEN):
+            break
+        stream = (SEED, Branch.BASELINE_TEST_FOLDS, repeat)
+        for fold in draw_folds(rows.table, rows.groups, FOLDS, stream):
+            training, groups = rows.table.subset(fold.training), subset_groups(rows.groups, fold.training)
+            parts.append((fold.held_out, train_students(settings, sizes, training, groups)))
+        test = baseline_test(rows, metric, parts) or test
+    return test
+
+
+def _add_constant(
+    trained: TrainedCandidates, rows: TrainingSet, settings: StabilitySettings, metric: Metric
+) -> TrainedCandidates:
+    """Add the constant as a candidate, with references of one leaf."""
+    assert trained.teacher_loss is not None
+    assert trained.student_loss is not None
+    assert trained.max_leaf_nodes is not None
+    candidates, tree = trained.candidates, trained.candidates.trees[0]
+    constants = [[_make_constant(tree, rows.table.subset(each), settings)] for each in rows.division.training]
+    own = _score(rows, metric, constants)
+    names = ("value", "error", "measured", "measured_error")
+    scores = {name: np.append(getattr(trained.scores, name), getattr(own, name)) for name in names}
+    roots = tuple(prune_at(each, np.ones(each.n_nodes, np.bool_)) for each in trained.references.trees)
+    return trained._replace(
+        candidates=TreeCollection(
+            (*candidates.trees, _make_constant(tree, rows.table, settings)),
+            (*candidates.combinations, {"tolerance": 0.0, "max_leaf_nodes": 1}),
+            np.arange(len(candidates) + 1),
+            np.zeros(len(candidates) + 1, np.int64),
+        ),
+        scores=Scores(**scores, reliability=1.0),
+        teacher_loss=np.append(trained.teacher_loss, 1.0),
+        student_loss=np.append(trained.student_loss, 0.0),
+        max_leaf_nodes=np.append(trained.max_leaf_nodes, 1),
+        smaller_references={**trained.smaller_references, 1: replace(trained.references, trees=roots)},
+    )
+
+
+def _make_constant(tree: Tree, table: Table, settings: StabilitySettings) -> Tree:
+    """Make a tree of one leaf, with the base rate, the mean or the quantile of the rows."""
+    root = prune_at(tree, np.ones(tree.n_nodes, np.bool_))
+    rules = settings.rules
+    if not rules.predicts_quantiles:
+        rules = replace(rules, criterion=_default_criterion(table))
+    return refit_leaf_values(root, table, rules)
 
 
 def _check(settings: StabilitySettings) -> None:
@@ -505,14 +524,13 @@ def _check(settings: StabilitySettings) -> None:
         )
     if settings.matching == "cover":
         raise ParameterError(
-            "matching='cover' is not for method='consensus', which looks for the midst of trees by the "
-            "matching 'paper' or 'metric'."
+            "matching='cover' is not for method='consensus', whose search has the "
+            "matchings 'paper' and 'metric'."
         )
-    if settings.rules.predicts_quantiles and settings.is_taught:
+    if settings.rules.predicts_quantiles and settings.has_teacher_values:
         raise ParameterError(
-            f"criterion={settings.rules.criterion!r} asks for quantiles, and the teacher of a consensus tree "
-            "predicts means: set leaf_values='labels', and the leaves say quantiles of the labels; or use "
-            "method='bootstrap'."
+            f"criterion={settings.rules.criterion!r} predicts quantiles, and the teacher of a consensus tree "
+            "predicts means: set leaf_values='labels' for quantiles of the labels, or use method='bootstrap'."
         )
     if settings.thresholds not in THRESHOLDS:
         raise ParameterError(
@@ -523,85 +541,40 @@ def _check(settings: StabilitySettings) -> None:
         raise ParameterError(
             f"leaf_values={settings.leaf_values!r} is unknown: choose 'posterior' (the rows of a leaf and "
             "the teacher together), 'teacher' (the mean of the teacher's predictions), 'labels' (the rows "
-            "alone), 'shrunk' (the rows, drawn towards the nodes above) or 'honest' (rows that chose no "
+            "alone), 'shrunk' (the rows, shrunk towards the parent nodes) or 'honest' (rows that chose no "
             "split)."
         )
     if settings.leaf_values == "shrunk" and settings.validation is None:
         raise ParameterError(
-            "leaf_values='shrunk' shrinks as much as rows held out speak for, and validation=None holds out "
+            "leaf_values='shrunk' chooses its strength on rows held out, and validation=None holds out "
             "none: leave validation='auto'."
         )
 
 
-# -- scores ---------------------------------------------------------------------------------------------
+CONSENSUS = Method(train_consensus_candidates, split_rows_for_consensus)
 
-
-def _learnt(
-    rows: TrainingSet, settings: StabilitySettings, whole: ConsensusTrees, taught: Sequence[Taught | None]
-) -> list[ConsensusTrees]:
-    """Trees made the same way without the rows that each division holds out."""
-    return [
-        whole
-        if each is None
-        else search_consensus_trees(
-            each.limited(settings), subset_groups(rows.groups, training), settings, SMALLER
-        )
-        for training, each in zip(rows.division.training, taught, strict=True)
-    ]
-
-
-def _strength(rows: TrainingSet, learnt: Sequence[ConsensusTrees]) -> float:
-    """The strength of shrinkage that rows held out speak for, of all trees together."""
-    pairs = [
-        (tree, held_out)
-        for each, held_out in zip(learnt, rows.division.validation, strict=True)
-        for tree in each.all_trees
-    ]
-    return shared_strength(rows.table, pairs)
-
-
-def _scores(rows: TrainingSet, metric: Metric, made: Sequence[Sequence[Tree]]) -> Scores:
-    """For each candidate the score of a tree made the same way without the rows that it is scored on."""
-    values, errors = [], []
-    for learnt, held_out in zip(made, rows.division.validation, strict=True):
-        part = rows.table.subset(held_out)
-        true_values = TrueValues.of(part, subset_groups(rows.groups, held_out))
-        scored = [metric.score(predict_for_metric(metric, tree, part), true_values) for tree in learnt]
-        values.append([each.value for each in scored])
-        errors.append([each.error for each in scored])
-    value = round_last_digits(np.mean(values, axis=0))
-    error = np.mean(errors, axis=0)
-    if rows.division.is_cross_fitted:
-        # The same rows are held out several times over: only folds of one division are independent.
-        n_folds = 1 / float(np.mean([held_out.mean() for held_out in rows.division.validation]))
-        error = np.std(values, axis=0, ddof=1) / np.sqrt(n_folds)
-    return Scores(value, error, value, error, reliability=1.0)
-
-
-CONSENSUS = Method(consensus_candidates, split_rows_for_consensus)
-
-# -- What a search for central trees comes to ----------------------------------------------------------------
+# -- The consensus trees of one set of rows ------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
 class ConsensusTrees:
-    """The central tree for each tolerance, the references amid which it lies, and trees of fewer leaves."""
+    """The consensus tree of each tolerance, its references, and the same for smaller sizes."""
 
     max_leaf_nodes: int
     tolerances: tuple[float, ...]
     trees: tuple[Tree, ...]
-    explained: tuple[float, ...]  # by each of the trees, of the sum of the teacher's squared answers
+    explained: tuple[float, ...]  # by each of the trees, of the sum of the teacher's squared predictions
     fit: TeacherFit  # the search itself holds all rows, and is not kept
     references: tuple[Tree, ...]  # of at most as many leaves
     smaller: tuple[ConsensusTrees, ...] = ()
 
-    def shrunk(self, strength: float) -> ConsensusTrees:
-        """The same with leaf values drawn towards the nodes above; the references stay as they are."""
+    def shrink(self, strength: float) -> ConsensusTrees:
+        """Shrink the leaf values towards those of the parent nodes; the references stay as they are."""
         trees = tuple(shrink_tree(tree, strength) for tree in self.trees)
-        return replace(self, trees=trees, smaller=tuple(each.shrunk(strength) for each in self.smaller))
+        return replace(self, trees=trees, smaller=tuple(each.shrink(strength) for each in self.smaller))
 
-    def within(self, tolerance: float, max_leaf_nodes: int) -> ConsensusTrees:
-        """The tree of one tolerance, where no tree has more leaves than a smaller size allows."""
+    def select(self, tolerance: float, max_leaf_nodes: int) -> ConsensusTrees:
+        """The tree of one tolerance under a smaller limit of leaves, which all trees keep to already."""
         place = self.tolerances.index(tolerance)
         return replace(
             self,
@@ -613,34 +586,33 @@ class ConsensusTrees:
 
     @property
     def sizes(self) -> tuple[ConsensusTrees, ...]:
-        """The trees of every size, those of the most leaves first."""
+        """The trees of every size, those of the greatest first."""
         return (self, *self.smaller)
 
     @property
     def all_trees(self) -> tuple[Tree, ...]:
-        """The trees of every size, one for each tolerance."""
+        """The trees of every size and tolerance."""
         return tuple(tree for each in self.sizes for tree in each.trees)
 
     @property
     def teacher_losses(self) -> FloatArray:
-        """Of all trees: what they lose, as a fraction, of what the student of the most leaves explains."""
+        """The loss of every tree, as a fraction of what the student of the greatest size explains."""
         return np.array([self.fit.loss(explained) for each in self.sizes for explained in each.explained])
 
     @property
     def student_losses(self) -> FloatArray:
-        """Of all trees: the same of the student of as many leaves, which the tolerance bounds."""
+        """The same for the student of the same size, which the tolerance bounds."""
         return np.array([each.fit.loss(explained) for each in self.sizes for explained in each.explained])
 
     @property
     def limits(self) -> LongArray:
-        """Of all trees: the most leaves that they may have."""
+        """The greatest number of leaves that each of all trees may have."""
         return np.repeat(
             [each.max_leaf_nodes for each in self.sizes], [len(each.trees) for each in self.sizes]
         )
 
-    @property
-    def candidates(self) -> TreeCollection:
-        """All trees, each with what it was looked for with."""
+    def make_candidates(self) -> TreeCollection:
+        """All trees, each with its tolerance and its limit of leaves."""
         combinations = tuple(
             {"tolerance": tolerance, "max_leaf_nodes": each.max_leaf_nodes}
             for each in self.sizes
@@ -649,8 +621,8 @@ class ConsensusTrees:
         n_trees = len(combinations)
         return TreeCollection(self.all_trees, combinations, np.arange(n_trees), np.zeros(n_trees, np.int64))
 
-    def reference_collection(self, max_depth: int | None) -> TreeCollection:
-        """The references, students that had at most this depth."""
+    def make_references(self, max_depth: int | None) -> TreeCollection:
+        """The references, which were grown to at most this depth."""
         combination = {"max_leaf_nodes": self.max_leaf_nodes, "max_depth": max_depth}
         zeros = np.zeros(len(self.references), np.int64)
         return TreeCollection(self.references, (combination,), zeros, zeros)

@@ -1,7 +1,7 @@
-"""Splits that can be defended: those that few references make are undone where little is lost.
+"""Weak splits: those that few references make are undone where little fit is lost.
 
 The support of a split is the share of the references that split mostly the same rows on the same feature. Two
-sets of rows are mostly the same if those in both are at least half of those in either.
+sets of rows are mostly the same if their intersection has at least half the weight of their union.
 """
 
 from collections.abc import Collection, Sequence
@@ -19,9 +19,9 @@ from holdfast.tree.rules import number_paths
 from holdfast.tree.stats import find_weak_splits
 from holdfast.tree.tree import LEAF, Tree
 
-CLOSE = 0.03  # probabilities that are no further apart, or means in standard deviations of the target
+CLOSE = 0.03  # difference of probabilities, or of means in standard deviations of the target
 LITTLE = 0.01  # of what the student explains
-MOSTLY = 0.5  # rows in both sets, as a share of the rows in either
+MOSTLY = 0.5  # the intersection of two sets of rows, as a share of their union
 MOST_ROWS = 2048  # by which sets of rows are compared
 
 
@@ -37,8 +37,8 @@ class ReferenceSplits(NamedTuple):
 
     @classmethod
     def of(cls, references: Sequence[Tree], table: Table, weight: FloatArray) -> "ReferenceSplits":
-        """The splits of some trees on the schema of the table."""
-        rows = _drawn_rows(table, weight)
+        """Collect the splits of trees on the schema of the table."""
+        rows = _draw_rows(table, weight)
         table, weight = table.subset(rows), round_weights(weight[rows])
         inner = [np.flatnonzero(tree.feature != LEAF) for tree in references]
         reached = [_reaching_rows(tree, nodes, table) for tree, nodes in zip(references, inner, strict=True)]
@@ -57,16 +57,16 @@ class ReferenceSplits(NamedTuple):
         support = np.full(tree.n_nodes, np.nan)
         nodes = np.flatnonzero(tree.feature != LEAF)
         reached = _reaching_rows(tree, nodes, self.table).astype(np.float64)
-        in_both = self.weighted @ reached.T  # sums of whole numbers: exact in any order
-        in_either = self.weighted.sum(axis=1)[:, None] + reached @ self.weight - in_both
-        is_alike = (in_both >= MOSTLY * in_either) & (self.feature[:, None] == tree.feature[nodes])
+        intersection = self.weighted @ reached.T  # sums of whole numbers: exact in any order
+        union = self.weighted.sum(axis=1)[:, None] + reached @ self.weight - intersection
+        is_alike = (intersection >= MOSTLY * union) & (self.feature[:, None] == tree.feature[nodes])
         for node, alike in zip(nodes.tolist(), is_alike.T, strict=True):
             support[node] = len(np.unique(self.reference[alike])) / self.n_references
         return support
 
 
-def _drawn_rows(table: Table, weight: FloatArray) -> LongArray:
-    """The rows that count, or those of them with the lowest keys, equal rows together."""
+def _draw_rows(table: Table, weight: FloatArray) -> LongArray:
+    """Draw rows of positive weight: those with the lowest keys, equal rows together."""
     rows = np.flatnonzero(weight > 0)
     if len(rows) <= MOST_ROWS:
         return rows
@@ -75,7 +75,7 @@ def _drawn_rows(table: Table, weight: FloatArray) -> LongArray:
 
 
 def _reaching_rows(tree: Tree, nodes: LongArray, table: Table) -> BoolArray:
-    """(nodes, rows) True where the row reaches the node."""
+    """True where the row reaches the node, (nodes, rows)."""
     leaf = tree.apply(table)
     return np.asarray((leaf >= nodes[:, None]) & (leaf < tree.subtree_end[nodes][:, None]), np.bool_)
 
@@ -86,40 +86,40 @@ def _reaching_rows(tree: Tree, nodes: LongArray, table: Table) -> BoolArray:
 def undo_weak_splits(
     tree: Tree,
     references: ReferenceSplits,
-    lesson: DistillationTask,
+    task: DistillationTask,
     fit: TeacherFit,
-    most_lost: float,
-    held: Collection[int] = (),
+    max_loss: float,
+    fixed_paths: Collection[int] = (),
 ) -> Tree:
     """Undo splits of low support, from the leaves upwards, and note the support of those that stay.
 
     A split into two leaves is undone if it adds at most 1 % of what the student explains of the teacher, if
     the leaves predict the same class within .03, or if they are in the opposite order to their rows. The tree
-    loses at most `most_lost` of what the student explains: a split that it needs for this stays, as do the
-    paths `held`. Of several the one that adds least goes first.
+    loses at most `max_loss` of what the student explains: a split that it needs for this stays, as do the
+    `fixed_paths`. The split that adds least is undone first.
     """
     tree = tree.replace(split_support=references.support(tree))
-    held_nodes = [node for path, node in number_paths(tree).items() if path in held]
-    is_held, explained = np.isin(np.arange(tree.n_nodes), held_nodes), explained_at(tree, lesson)
-    observed, deviation = compute_moments(tree, lesson.table, lesson.weight, tree.apply(lesson.table))
+    fixed = [node for path, node in number_paths(tree).items() if path in fixed_paths]
+    is_fixed, explained = np.isin(np.arange(tree.n_nodes), fixed), explained_at(tree, task)
+    observed, deviation = compute_moments(tree, task.table, task.weight, tree.apply(task.table))
     scale = 1.0 if tree.schema.target.is_classes else float(deviation[0])
     while True:
         ends = tree.feature == LEAF
         total, added = explained[ends].sum(), _added(tree, explained)
-        undone = [
+        candidates = [
             (added[node], node)
             for node in find_weak_splits(tree)
-            if not is_held[node]
+            if not is_fixed[node]
             and ends[[tree.left[node], tree.right[node]]].all()
-            and fit.loss(total - added[node]) <= most_lost
+            and fit.loss(total - added[node]) <= max_loss
             and (added[node] <= LITTLE * fit.gain or _is_hardly_a_split(tree, node, observed, scale))
         ]
-        if not undone:
+        if not candidates:
             return tree
-        _, node = min(undone)
+        _, node = min(candidates)
         kept = np.flatnonzero(tree.parent != node)
         tree = prune_at(tree, np.arange(tree.n_nodes) == node)
-        is_held, explained, observed = is_held[kept], explained[kept], observed[kept]
+        is_fixed, explained, observed = is_fixed[kept], explained[kept], observed[kept]
 
 
 def _is_hardly_a_split(tree: Tree, node: int, observed: FloatArray, scale: float) -> bool:
@@ -133,13 +133,13 @@ def _is_hardly_a_split(tree: Tree, node: int, observed: FloatArray, scale: float
 
 
 def _added(tree: Tree, explained: FloatArray) -> FloatArray:
-    """What each split adds to what is explained, as if its sides were leaves; 0 at a leaf."""
+    """Compute what each split adds to what is explained if its children were leaves; 0 at a leaf."""
     below = explained[tree.left] + explained[tree.right]
     added = np.where(tree.feature == LEAF, 0.0, below - explained)
     return round_last_digits(np.maximum(added, 0.0))
 
 
-def explained_at(tree: Tree, lesson: DistillationTask) -> FloatArray:
-    """What every node, as a leaf, explains of the sum of the teacher's squared answers."""
-    weight, answers = node_sums(tree, lesson.table, lesson.answers, lesson.weight)
-    return np.asarray((answers**2).sum(axis=1) / np.maximum(weight, 1.0))
+def explained_at(tree: Tree, task: DistillationTask) -> FloatArray:
+    """Compute what every node, as a leaf, explains of the sum of the teacher's squared predictions."""
+    weight, sums = node_sums(tree, task.table, task.fitted_predictions, task.weight)
+    return np.asarray((sums**2).sum(axis=1) / np.maximum(weight, 1.0))

@@ -29,7 +29,7 @@ from holdfast.stable.candidates import (
     TreeCollection,
     estimate_reliability,
     grow_collection,
-    remove_split_effects,
+    remove_division_effects,
 )
 from holdfast.stable.rows import RowMetadata, RowSplit, split_rows
 from holdfast.stable.settings import StabilitySettings
@@ -164,7 +164,7 @@ def test_the_pipeline_is_what_plain_loops_would_do(name: str, validation: Any):
     assert trained.frontier.measured_score == pytest.approx(np.array(scores))
     if validation == 3:
         place = np.arange(9)
-        adjusted = remove_split_effects(np.array(scores), place % 4, (place % 4 + place // 4) % 9)
+        adjusted = remove_division_effects(np.array(scores), place % 4, (place % 4 + place // 4) % 9)
         scores = np.clip(adjusted, min(scores), max(scores))
     assert trained.frontier.score == pytest.approx(np.array(scores))
 
@@ -363,7 +363,7 @@ def test_what_a_division_adds_is_taken_out(n_combinations: int, n_divisions: int
     combination, division = place % n_combinations, place // n_combinations
     merit = np.array([draw.random() for _ in range(n_combinations)])
     ease = np.array([draw.random() for _ in range(n_divisions)])
-    adjusted = remove_split_effects(merit[combination] + ease[division], combination, division)
+    adjusted = remove_division_effects(merit[combination] + ease[division], combination, division)
     assert adjusted == pytest.approx(merit[combination] + ease.mean())
 
 
@@ -372,7 +372,7 @@ def test_without_division_effects_the_mean_and_the_order_inside_a_division_stay(
     score = np.array([draw.random() for _ in range(n_estimators)])
     combination = np.array([draw.randrange(4) for _ in range(n_estimators)])
     division = np.array([draw.randrange(3) for _ in range(n_estimators)])
-    adjusted = remove_split_effects(score, combination, division)
+    adjusted = remove_division_effects(score, combination, division)
     assert adjusted.mean() == pytest.approx(score.mean())
     for way in range(3):
         inside = division == way
@@ -382,7 +382,7 @@ def test_without_division_effects_the_mean_and_the_order_inside_a_division_stay(
 
 def test_a_single_division_has_no_effect():
     score = np.array([0.2, 0.9, 0.4])
-    assert remove_split_effects(score, np.array([0, 1, 0]), np.zeros(3, int)) == pytest.approx(score)
+    assert remove_division_effects(score, np.array([0, 1, 0]), np.zeros(3, int)) == pytest.approx(score)
 
 
 # -- scores that are chance -------------------------------------------------------------------------------
@@ -437,7 +437,7 @@ def test_every_combination_meets_every_division(n_combinations: int, n_ways: int
 def test_with_one_tree_a_combination_the_effects_are_the_means_of_the_divisions():
     score, division = np.array([0.9, 0.8, 0.6, 0.7]), np.array([0, 0, 1, 1])
     # The divisions have means of 0.85 and 0.65: one loses 0.1, the other gains it.
-    assert remove_split_effects(score, np.arange(4), division) == pytest.approx([0.8, 0.7, 0.7, 0.8])
+    assert remove_division_effects(score, np.arange(4), division) == pytest.approx([0.8, 0.7, 0.7, 0.8])
 
 
 def test_the_error_of_a_guess_rests_on_all_folds_and_that_of_a_measured_score_on_one():
@@ -449,7 +449,7 @@ def test_the_error_of_a_guess_rests_on_all_folds_and_that_of_a_measured_score_on
     for number in range(4):
         inside = frontier.combination == number
         of_mean = (frontier.measured_error[inside] ** 2).mean() / 3
-        adjusted = remove_split_effects(frontier.measured_score, frontier.combination, frontier.division)
+        adjusted = remove_division_effects(frontier.measured_score, frontier.combination, frontier.division)
         spread = np.mean(
             [
                 (adjusted[i] - adjusted[frontier.combination == frontier.combination[i]].mean()) ** 2
@@ -466,7 +466,7 @@ def test_shrunken_scores_keep_their_combination_and_come_nearer_to_its_mean():
     )
     assert 0.0 <= shrunk.reliability <= 1.0
     frontier, measured = shrunk.frontier, shrunk.frontier.measured_score
-    value = remove_split_effects(measured, frontier.combination, frontier.division)
+    value = remove_division_effects(measured, frontier.combination, frontier.division)
     for number in range(4):
         inside = frontier.combination == number
         mean = value[inside].mean()

@@ -147,5 +147,5 @@ def test_folds_and_what_is_no_fraction_are_refused(validation: Any):
 
 
 def test_a_holdout_and_a_fraction_to_hold_out_are_one_too_many():
-    with pytest.raises(ParameterError, match=r"validation=0\.25 and X_holdout both say"):
+    with pytest.raises(ParameterError, match=r"validation=0\.25 and X_holdout both determine"):
         train(TABLE, replace(PAPER, validation=0.25), holdout=HOLDOUT)

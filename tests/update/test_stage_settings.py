@@ -14,7 +14,7 @@ from holdfast.update.sequence import StageSettings
         ({"strategy": "best"}, "strategy='best' is unknown"),
         ({"memory": "none"}, "memory='none' is unknown"),
         ({"half_life": 0}, "half_life=0 is out of range"),
-        ({"half_life": 2, "memory": "stage"}, "memory='stage' forgets them"),
+        ({"half_life": 2, "memory": "stage"}, "memory='stage' leaves them out"),
         ({"tolerance": -0.1}, "tolerance=-0.1 is out of range"),
         ({"prior_rows": float("inf")}, "prior_rows=inf is out of range"),
         ({"movement_weight": 0.1}, "movement_weight=0.1 is for strategy='shortest-path'"),
@@ -29,7 +29,7 @@ def test_an_error_names_the_setting_and_the_way_out(given: dict[str, Any], words
         StageSettings(**given)
 
 
-def test_what_is_not_said_is_what_is_usual() -> None:
+def test_settings_have_the_defaults_of_the_strategy() -> None:
     settings = StageSettings(strategy="shortest-path")
     assert (settings.weight, settings.update_tolerance) == (0.02, 0.02)
     assert StageSettings(strategy="shortest-path", movement_weight=0).weight == 0.0

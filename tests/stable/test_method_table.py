@@ -1,4 +1,4 @@
-"""The table of methods: every entry makes candidates with scores, whatever the target."""
+"""Every method trains candidates with scores, for classes and for numbers."""
 
 from dataclasses import replace
 
@@ -26,15 +26,15 @@ def test_a_method_gives_reference_trees_and_candidates_that_each_have_a_score(na
     table, criterion = TARGETS[target]
     settings = StabilitySettings(GrowthRules(criterion, max_depth=3), method=name, n_estimators=7)
     rows = prepare_training_set(table, settings)
-    grown = get_method(name).grow(rows, settings, make_metric(None, table.schema.target))
-    assert len(grown.references) == 7
-    n_sizes = 1 if grown.sizes is None else len(np.unique(grown.sizes.max_leaf_nodes))
-    assert 1 <= len(grown.candidates) <= 7 * n_sizes
-    for values in (grown.scores.value, grown.scores.error, grown.scores.measured):
-        assert len(values) == len(grown.candidates)
+    trained = get_method(name).train(rows, settings, make_metric(None, table.schema.target))
+    assert len(trained.references) == 7
+    n_sizes = 1 if trained.max_leaf_nodes is None else len(np.unique(trained.max_leaf_nodes))
+    assert 1 <= len(trained.candidates) <= 7 * n_sizes
+    for values in (trained.scores.value, trained.scores.error, trained.scores.measured):
+        assert len(values) == len(trained.candidates)
         assert np.isfinite(values).all()
     again = train(table, settings)
-    assert again.frontier.score.tolist() == grown.scores.value.tolist()
+    assert again.frontier.score.tolist() == trained.scores.value.tolist()
 
 
 @pytest.mark.parametrize("name", METHODS)

@@ -4,7 +4,12 @@ import numpy as np
 import pytest
 
 from holdfast import Table, tree_distance
-from holdfast.stable.consensus.train import distance_settings, taught_by, train_consensus_trees
+from holdfast.stable.consensus.train import (
+    distance_settings,
+    make_task,
+    predict_teacher,
+    train_consensus_trees,
+)
 from holdfast.stable.settings import StabilitySettings
 from holdfast.tree.check import check_tree
 from holdfast.tree.rules import find_paths_above, is_same_split, number_paths, subtree_sizes
@@ -35,25 +40,25 @@ def search_of(
     schema = before.schema.widened(after.schema)
     old = train_consensus_trees(before, None, SETTINGS).trees[-1].with_schema(schema)
     after = Table(schema, after.columns, after.target)
-    taught = taught_by(after, None, SETTINGS)
-    student = taught.lesson.grow(taught.repeats)
-    held = find_paths_above(old, frozen)
-    return UpdateSearch(taught, old, student, distance_settings(SETTINGS, [old]), held=held)
+    task = make_task(after, predict_teacher(after, None, SETTINGS), SETTINGS)
+    student = task.grow_student().tree
+    fixed_paths = find_paths_above(old, frozen)
+    return UpdateSearch(task, old, student, distance_settings(SETTINGS, [old]), fixed_paths=fixed_paths)
 
 
 def squared_error(search: UpdateSearch, tree: Tree) -> float:
     """The slow obvious way: of the second class, or of the number as a fraction of the range."""
-    lesson, target = search.rows.lesson, tree.schema.target
-    said = tree.value[tree.apply(lesson.table)][:, -1]
+    target = tree.schema.target
+    said = tree.value[tree.apply(search.task.table)][:, -1]
     if not target.is_classes:
         said = (said - target.low) / (target.high - target.low)
-    return float(np.sum((lesson.answers[:, -1] - said) ** 2))
+    return float(np.sum((search.task.predictions[:, -1] - said) ** 2))
 
 
 @pytest.mark.parametrize("task", ["classification", "regression"])
 def test_the_loss_is_a_fraction_of_what_the_student_explains(task: str) -> None:
     search = search_of(task=task)
-    answers = search.rows.lesson.answers[:, -1]
+    answers = search.task.predictions[:, -1]
     student, mean = squared_error(search, search.student), float(((answers - answers.mean()) ** 2).sum())
     by_hand = (squared_error(search, search.refitted) - student) / (mean - student)
     assert search.loss(search.refitted) == pytest.approx(by_hand)
@@ -78,7 +83,7 @@ def test_every_step_is_a_tree_that_fits_better_until_one_fits_well_enough(seed: 
 def test_the_nearest_tree_is_no_farther_than_the_starts_and_fits(seed: int) -> None:
     search = search_of(seed)
     starts = [search.steps(0.02)[-1], search.student]
-    nearest = search.nearest(0.02, starts)
+    nearest = search.find_nearest(0.02, starts)
     assert nearest is not None
     away = [tree_distance(tree, search.deployed, label_weight=10.0).total for tree in (nearest, *starts)]
     assert away[0] <= min(away[1:]) + 1e-6
@@ -91,7 +96,7 @@ def test_frozen_nodes_keep_their_questions_all_the_way() -> None:
     assert any(not is_same_split(free.deployed, 0, tree, 0) for tree in free.steps(0.0))
     for tree in frozen.steps(0.0):
         assert is_same_split(frozen.deployed, 0, tree, 0)
-    nearest = frozen.nearest(10.0, frozen.steps(0.0))
+    nearest = frozen.find_nearest(10.0, frozen.steps(0.0))
     assert nearest is None or is_same_split(frozen.deployed, 0, nearest, 0)
 
 

@@ -12,7 +12,7 @@ from holdfast.distance.costs import DistanceSettings
 from holdfast.stable.consensus.distil import DistillationTask
 from holdfast.stable.consensus.search import ConsensusSearch
 from holdfast.tree.tree import Tree
-from reference.centring import SmallSearch, shape_of, small_lesson
+from reference.centring import SmallSearch, shape_of, small_task
 
 pytestmark = pytest.mark.kernel
 
@@ -31,7 +31,7 @@ KINDS = [
 def test_the_search_makes_the_best_of_all_moves_until_there_is_none(seed: int, kind: dict) -> None:
     small = SmallSearch(seed, **kind)
     for tolerance in (0.0, 0.1):
-        found = small.search.nearest(tolerance, [small.search.student])
+        found = small.search.find_nearest(tolerance, [small.search.student])
         shape = small.shape(small.student)
         while (better := small.best_move(shape, tolerance)) is not None:
             shape = better
@@ -52,17 +52,17 @@ def test_trees_are_measured_as_the_public_distance_does(kind: dict) -> None:
 def test_the_tree_found_is_no_farther_than_any_start_and_within_the_bounds(tolerance: float) -> None:
     small = SmallSearch(3)
     starts = small.search.starts(tolerance)
-    found = small.search.nearest(tolerance, starts)
+    found = small.search.find_nearest(tolerance, starts)
     assert found.distance <= min(each.distance for each in starts)
-    assert small.search.loss(found) <= tolerance + 1e-9
-    assert found.least_rows >= small.search.least_rows
-    assert found.n_leaves <= small.search.problem.most_leaves
+    assert small.search.fit.loss(found.explained) <= tolerance + 1e-9
+    assert found.min_rows >= small.search.min_rows
+    assert found.n_leaves <= small.search.problem.max_leaves
 
 
 def test_threads_find_the_same_tree() -> None:
     small = SmallSearch(3)
     starts = small.search.starts(0.3)
-    one, two = (small.search.nearest(0.3, starts, n_jobs) for n_jobs in (1, 2))
+    one, two = (small.search.find_nearest(0.3, starts, n_jobs) for n_jobs in (1, 2))
     assert shape_of(one.nodes) == shape_of(two.nodes)
     assert one.distance == two.distance
 
@@ -79,35 +79,35 @@ def test_starts_are_the_student_and_the_nearest_references_within_the_tolerance(
     assert [each.distance for each in others] == sorted(each.distance for each in allowed)[:2]
 
 
-def central_tree(table: Table, answers: FloatArray) -> Tree:
+def central_tree(table: Table, predictions: FloatArray) -> Tree:
     """The central tree of a table."""
     ones = np.ones(table.n_rows, np.int32)
     rules = GrowthRules(max_leaf_nodes=4, min_samples_leaf=4)
-    lesson = DistillationTask.of(table, answers, ones, np.ones(table.n_rows), rules)
-    student = lesson.grow(ones)
-    references = lesson.grow_many(ones, Units.of(table), (0, 10), 5, 1, "")
+    task = DistillationTask.of(table, predictions, ones, np.ones(table.n_rows), rules)
+    student = task.grow_student().tree
+    references = [each.tree for each in task.grow_students(Units.of(table), (0, 10), 5, 1)]
     settings = DistanceSettings.of_depth(3, "paper", "label", 3.0)
-    search = ConsensusSearch.of(lesson, student, references, ones, settings)
-    found = search.nearest(0.1, search.starts(0.1))
-    return lesson.refit([search.problem.questions.tree_of(found.nodes, found.n_leaves)])[0]
+    search = ConsensusSearch.of(task, student, references, settings)
+    found = search.find_nearest(0.1, search.starts(0.1))
+    return task.refit([search.problem.splits.build_tree(found.nodes, found.n_leaves)])[0]
 
 
 def test_rows_in_another_order_give_the_same_tree() -> None:
-    table, answers = small_lesson(np.random.default_rng(5), 60, 2)
-    tree = central_tree(table, answers)
+    table, predictions = small_task(np.random.default_rng(5), 60, 2)
+    tree = central_tree(table, predictions)
     order = np.random.default_rng(6).permutation(60)
     shuffled = Table(table.schema, tuple(each[order] for each in table.columns), table.target[order], None)
-    other = central_tree(shuffled, answers[order])
+    other = central_tree(shuffled, predictions[order])
     assert np.array_equal(tree.feature, other.feature)
     assert np.array_equal(tree.threshold, other.threshold, equal_nan=True)
     assert np.array_equal(tree.value, other.value)
 
 
 def test_columns_in_another_order_give_the_same_tree() -> None:
-    table, answers = small_lesson(np.random.default_rng(5), 60, 2)
-    tree = central_tree(table, answers)
+    table, predictions = small_task(np.random.default_rng(5), 60, 2)
+    tree = central_tree(table, predictions)
     schema = replace(table.schema, features=table.schema.features[::-1])
-    other = central_tree(Table(schema, table.columns[::-1], table.target, None), answers)
+    other = central_tree(Table(schema, table.columns[::-1], table.target, None), predictions)
     assert [tree.schema.features[i].name for i in tree.feature if i >= 0] == [
         other.schema.features[i].name for i in other.feature if i >= 0
     ]
@@ -116,5 +116,5 @@ def test_columns_in_another_order_give_the_same_tree() -> None:
 
 
 def test_where_the_teacher_says_the_same_of_all_the_tree_is_a_leaf() -> None:
-    table, answers = small_lesson(np.random.default_rng(7), 30, 3)
-    assert central_tree(table, np.tile(answers[:1], (30, 1))).n_leaves == 1
+    table, predictions = small_task(np.random.default_rng(7), 30, 3)
+    assert central_tree(table, np.tile(predictions[:1], (30, 1))).n_leaves == 1

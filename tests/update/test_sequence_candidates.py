@@ -29,19 +29,19 @@ def made(
 
 def test_a_stage_knows_structures_of_its_own_and_of_earlier_stages() -> None:
     found = made([[0.0] * 3] * 3, origin=[0, 1, 2])
-    known = found.known(2, hindsight=False)
-    assert known.tolist() == [[True, False, False], [True, True, False], [True, True, True]]
+    allowed = found.allowed(2, hindsight=False)
+    assert allowed.tolist() == [[True, False, False], [True, True, False], [True, True, True]]
 
 
 def test_in_hindsight_every_stage_knows_all_structures_up_to_the_last_stage_there_is() -> None:
     found = made([[0.0] * 3] * 3, origin=[0, 1, 2])
-    assert found.known(1, hindsight=True).tolist() == [[True, True, False]] * 3
-    assert found.known(2, hindsight=True).all()
+    assert found.allowed(1, hindsight=True).tolist() == [[True, True, False]] * 3
+    assert found.allowed(2, hindsight=True).all()
 
 
 def test_a_tolerance_leaves_out_what_loses_more_but_never_everything() -> None:
     found = made([[0.0, 0.05], [0.4, 0.3]], origin=[0, 0], tolerance=0.02)
-    assert found.known(1, hindsight=False).tolist() == [[True, False], [False, True]]
+    assert found.allowed(1, hindsight=False).tolist() == [[True, False], [False, True]]
 
 
 def test_the_sequence_in_hindsight_may_be_better_and_one_decided_step_by_step_worse() -> None:
@@ -68,9 +68,9 @@ def test_the_curve_has_the_weight_that_is_asked_for_and_falls() -> None:
 def test_only_structures_that_ask_the_same_where_a_stage_has_no_rows_follow_each_other() -> None:
     losses, regions = [[0.0, 0.1, 0.1], [0.9, 0.0, 0.5]], [[0, 0, 2], [0, 1, 0]]
     found = made(losses, origin=[0, 0, 0], regions=regions)
-    assert found.known(1, hindsight=False).tolist() == [[True, True, False], [True, True, True]]
+    assert found.allowed(1, hindsight=False).tolist() == [[True, True, False], [True, True, True]]
     assert found.step_by_step(0.01) == [0, 2]
     assert found.path(0.01, hindsight=False).structures == (1, 1)
     found = made(losses, origin=[0, 0, 0], tolerance=0.02, regions=regions)
-    assert found.known(1, hindsight=False).tolist() == [[True, False, False], [False, True, True]]
+    assert found.allowed(1, hindsight=False).tolist() == [[True, False, False], [False, True, True]]
     assert found.path(0.01, hindsight=False).structures == (0, 2)

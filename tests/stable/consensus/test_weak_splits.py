@@ -12,7 +12,7 @@ import pytest
 from holdfast import StableTreeClassifier, StableTreeRegressor, Table, explain_row, load, save, tree_distance
 from holdfast._arrays import FloatArray
 from holdfast.stable.consensus.search import TeacherFit
-from holdfast.stable.consensus.shape import ReferenceSplits, explained_at, undo_weak_splits
+from holdfast.stable.consensus.weak_splits import ReferenceSplits, explained_at, undo_weak_splits
 from holdfast.tree.prune import prune_at
 from holdfast.tree.stats import find_weak_splits
 from holdfast.tree.tree import LEAF, Tree
@@ -80,10 +80,10 @@ def test_support_is_the_share_of_references_that_split_mostly_the_same_rows_so(n
 class Unsupported(SmallSearch):
     """A student whose splits no reference makes but for the first."""
 
-    def undone(self, most_lost: float, held: frozenset[int] = frozenset()) -> Tree:
+    def undone(self, max_loss: float, held: frozenset[int] = frozenset()) -> Tree:
         stump = prune_at(self.student, self.student.node_depth == 1)
-        splits = ReferenceSplits.of([stump] * 3, self.table, self.lesson.weight)
-        return undo_weak_splits(self.student, splits, self.lesson, self.fit, most_lost, held)
+        splits = ReferenceSplits.of([stump] * 3, self.table, self.task.weight)
+        return undo_weak_splits(self.student, splits, self.task, self.fit, max_loss, held)
 
     @property
     def fit(self) -> TeacherFit:
@@ -96,18 +96,18 @@ class Unsupported(SmallSearch):
 
 
 @pytest.mark.parametrize("n_classes", KINDS)
-@pytest.mark.parametrize("most_lost", [0.005, 0.1])
-def test_every_weak_split_that_is_left_adds_something_or_is_needed(n_classes: int, most_lost: float) -> None:
+@pytest.mark.parametrize("max_loss", [0.005, 0.1])
+def test_every_weak_split_that_is_left_adds_something_or_is_needed(n_classes: int, max_loss: float) -> None:
     for seed in range(4):
         small = Unsupported(seed, n_classes=n_classes)
-        tree = small.undone(most_lost)
-        assert small.loss(tree) <= most_lost + 1e-9
+        tree = small.undone(max_loss)
+        assert small.loss(tree) <= max_loss + 1e-9
         for node in find_weak_splits(tree):
             below = [int(tree.left[node]), int(tree.right[node])]
             if (tree.feature[below] == LEAF).all():
                 smaller = prune_at(tree, np.arange(tree.n_nodes) == node)
                 added = small.loss(smaller) - small.loss(tree)
-                assert added > 0.01 - 1e-9 or small.loss(smaller) > most_lost - 1e-9
+                assert added > 0.01 - 1e-9 or small.loss(smaller) > max_loss - 1e-9
 
 
 @pytest.mark.parametrize("n_classes", KINDS)
@@ -131,17 +131,17 @@ def test_no_weak_split_is_left_between_leaves_that_are_alike_or_in_the_wrong_ord
 def test_what_nodes_explain_is_what_the_search_measures() -> None:
     for n_classes in KINDS:
         small = Unsupported(1, n_classes=n_classes)
-        by_nodes = explained_at(small.student, small.lesson)[small.student.feature == LEAF].sum()
+        by_nodes = explained_at(small.student, small.task)[small.student.feature == LEAF].sum()
         assert by_nodes == pytest.approx(small.search.student.explained, rel=1e-12)
 
 
 def test_a_split_that_adds_nothing_is_undone_unless_it_is_prescribed() -> None:
     small = Unsupported(0)
-    flat = replace(small.lesson, answers=np.full_like(small.answers, 0.5))
+    flat = replace(small.task, predictions=np.full_like(small.predictions, 0.5))
     leaf = prune_at(small.student, small.student.node_depth == 0)
-    splits = ReferenceSplits.of([leaf] * 3, small.table, small.lesson.weight)
+    splits = ReferenceSplits.of([leaf] * 3, small.table, small.task.weight)
     assert undo_weak_splits(small.student, splits, flat, small.fit, 2.0).n_leaves == 1
-    stump = undo_weak_splits(small.student, splits, flat, small.fit, 2.0, held={1})
+    stump = undo_weak_splits(small.student, splits, flat, small.fit, 2.0, fixed_paths={1})
     assert find_weak_splits(stump) == {0: 0.0}
     assert stump.n_leaves == 2
 

@@ -7,7 +7,6 @@ from holdfast import Table, Tree
 from holdfast.data.schema import Feature, Schema, Target
 from holdfast.growth.rules import GrowthRules
 from holdfast.stable.consensus.distil import DistillationTask, quantize_predictions
-from holdfast.stable.consensus.train import Taught
 from holdfast.update.path import keep_leaf_classes
 
 SCHEMA = Schema((Feature("x", low=0.0, high=3.0),), Target("y", classes=("no", "yes")))
@@ -22,16 +21,15 @@ def tree_of(*chances: float) -> Tree:
     )
 
 
-def rows_of(*chances: float) -> Taught:
+def rows_of(*chances: float) -> DistillationTask:
     """Ten rows in each of the three parts, of which the teacher says these chances."""
     x = np.repeat([0.5, 1.5, 2.5], 10)
     table = Table(SCHEMA, (x,), (np.arange(30) % 2).astype(np.int32))
-    said = np.repeat(chances, 10)
-    answers = quantize_predictions(np.stack([1 - said, said], axis=1))
-    lesson = DistillationTask.of(
-        table, answers, np.ones(30, np.int32), np.ones(30), GrowthRules(min_samples_leaf=1)
+    second = np.repeat(chances, 10)
+    predictions = quantize_predictions(np.stack([1 - second, second], axis=1))
+    return DistillationTask.of(
+        table, predictions, np.ones(30, np.int32), np.ones(30), GrowthRules(min_samples_leaf=1)
     )
-    return Taught(lesson, np.ones(30, np.int32), 0)
 
 
 DEPLOYED = tree_of(0.2, 0.45, 0.8)
