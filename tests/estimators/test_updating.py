@@ -476,7 +476,7 @@ def test_a_step_is_passed_over_where_its_likelihood_is_clearly_lower_and_the_wor
         update = judged_steps(model, difference=0.0, error=0.0, likelihood=likelihood)
         assert is_no_worse(update.steps[1], update.deployed) is is_fine
     words = " ".join(str(update).split())
-    assert "as asked" not in words
+    assert "as requested" not in words
     assert "Step 1 fits too, but its log likelihood on the rows held out is worse" in words
     assert "(-0.0205 ± 0.0057)" in words
     update = judged_steps(model, difference=-0.03, error=0.01, likelihood=(-0.02, 0.01))
@@ -486,7 +486,7 @@ def test_a_step_is_passed_over_where_its_likelihood_is_clearly_lower_and_the_wor
 def test_a_step_that_was_named_is_said_to_be_asked_for(model: StableTreeClassifier) -> None:
     update = judged_steps(model, difference=0.0, error=0.0, likelihood=(0.0, 0.0))
     words = " ".join(str(update.select_step(len(update.steps) - 1)).split())
-    assert "as asked" in words
+    assert "as requested" in words
     assert "Step 1 fits too, and is nearer" in words
     refit = model.update(*frame(0), strategy="refit").update_
     assert "No split changes as requested" not in str(refit)
