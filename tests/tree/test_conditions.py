@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from storage.test_model_file import MIXED
 
 from holdfast.data.schema import Feature, Schema
 from holdfast.tree.check import check_tree
@@ -11,7 +10,7 @@ from holdfast.tree.rules import find_known_values, iterate_conditions, list_cond
 from holdfast.tree.rules_text import branch_text
 from holdfast.tree.text import draw_tree
 from holdfast.tree.tree import LEAF, Tree
-from reference.trees import NUMERIC, SUBSET, SURVIVED
+from reference.trees import NUMERIC, ORDERED, QUESTION, SUBSET, SURVIVED
 
 
 def chain(n_questions: int, n_features: int) -> Tree:
@@ -37,7 +36,7 @@ def chain(n_questions: int, n_features: int) -> Tree:
     return tree
 
 
-@pytest.mark.parametrize("tree", [NUMERIC, SUBSET, MIXED, chain(12, 3)], ids=["n", "s", "m", "chain"])
+@pytest.mark.parametrize("tree", [NUMERIC, SUBSET, ORDERED, QUESTION, chain(12, 3)])
 def test_every_node_has_the_conditions_of_its_own_way(tree: Tree) -> None:
     for node, conditions in enumerate(iterate_conditions(tree)):
         assert list(conditions.items()) == list(list_conditions(tree, node).items())

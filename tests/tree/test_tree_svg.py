@@ -217,7 +217,7 @@ def test_nodes_that_changed_are_marked():
     assert group.get("data-changed") == "true"
     assert "was <b>" in texts(node_group(NUMERIC, 4, changed={4: "was <b>"}))
     assert node_group(NUMERIC, 0).get("data-changed") is None
-    with pytest.raises(ParameterError, match="changed speaks of node 9: the nodes of the tree are 0 to 4"):
+    with pytest.raises(ParameterError, match="changed names node 9: the nodes of the tree are 0 to 4"):
         NUMERIC.to_svg(changed={9: "was 45"})
 
 
@@ -331,7 +331,7 @@ def test_one_colour_means_the_same_mean_in_trees_drawn_beside_each_other():
 
 
 def test_trees_of_another_target_have_no_common_scale():
-    with pytest.raises(ParameterError, match="another target"):
+    with pytest.raises(ParameterError, match="same classes"):
         NUMERIC.to_svg(beside=[SPECIES])
 
 

@@ -25,7 +25,7 @@ from holdfast.tree.svg import (
     SHADE,
     SMALL,
     TEXT,
-    fitted,
+    fit_text,
     lighten,
     text_width,
     tree_svg,
@@ -240,7 +240,7 @@ class StagesDisplay(Display):
             ax.set_xlim(0, width)
             ax.set_ylim(height - 30, 0)
             ax.set_axis_off()
-            ax.set_title(fitted(f"{self.target}: splits of the tree", width - 2 * MARGIN))
+            ax.set_title(fit_text(f"{self.target}: splits of the tree", width - 2 * MARGIN))
             _legend(ax)
             for number, column in enumerate(self.columns):
                 x = MARGIN + number * (room + GAP)
@@ -293,7 +293,7 @@ def _legend(ax: Axes) -> None:
 
 
 def _titles(ax: Axes, stage: Stage, x: float, room: float) -> None:
-    _text(ax, x + 4, TOP - 34, fitted(printable(stage.label), room), bold=True)
+    _text(ax, x + 4, TOP - 34, fit_text(printable(stage.label), room), bold=True)
     _text(ax, x + 4, TOP - 16, pluralize(stage.n_rows, "row"), colour=GREY)
     ax.plot([x, x + room], [TOP - 5, TOP - 5], "-", lw=0.8, color=EDGE)
 
@@ -303,7 +303,7 @@ def _draw_cell(ax: Axes, cell: Cell, x: float, y: float, room: float) -> None:
     if cell.state in COLOURS:
         colour = lighten(COLOURS[cell.state][0], 0.25)
         ax.add_patch(Rectangle((x, y + 1), room, LINE - 3, facecolor=colour, lw=0))
-    text = fitted(cell.text, room - cell.indent - 4)
+    text = fit_text(cell.text, room - cell.indent - 4)
     shown = _struck(text) if cell.state == GONE else text
     _text(ax, x + cell.indent, y + LINE / 2, shown, bold=is_new, colour=INK if is_new else GREY)
 

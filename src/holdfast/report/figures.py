@@ -108,13 +108,13 @@ def outline(
 ) -> list[dict[str, Any]]:
     """Return the tree as an indented list, a line for each node."""
     texts = NodeTexts.of(tree, positive=positive, changed=changed)
-    lines, marks = [], node_marks(tree, at_answers=True)
+    lines, marks = [], node_marks(tree, at_branches=True)
     for node in range(1, tree.n_nodes):
         parent = int(tree.parent[node])
         is_yes, is_leaf = bool(tree.left[parent] == node), tree.feature[node] == LEAF
         condition = branch_text(tree, parent, is_yes, counts=True, most=FULL_LIST, known=texts.known)
         condition += marks.get(node, "")
-        support = [texts.said(node), *texts.support(node)] if is_leaf else [texts.inner_support(node)]
+        support = [texts.second_line(node), *texts.support(node)] if is_leaf else [texts.inner_support(node)]
         lines.append(
             {
                 "node": node,

@@ -1,4 +1,4 @@
-"""Rules in words: one IF ... THEN rule per leaf."""
+"""Rules, conditions, edits and marks of a tree as text."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -61,19 +61,20 @@ def rules_text(
     order: str = RULE_ORDERS[0],
     intervals: bool = False,
 ) -> str:
-    """One IF ... THEN rule per leaf, with its support and probabilities, in 80 columns.
+    """Format one IF ... THEN rule per leaf, with its support and probabilities, in 80 columns.
 
-    Of two classes the probability is that of the positive one. `order="risk"` begins with the leaf where it,
-    or the mean, is highest.
-
-    Conditions that take missing values say so where some training row lacked the value, and do not list
-    categories that no training row had there; `missing=True` tells both wherever they are allowed, so that
-    nothing is left out, unless lists of more than `most` categories or classes are to be cut.
-    `intervals=True` adds the observed rate, or the mean, of the rows of each leaf, and the 95 % interval.
+    With two classes the probability is that of the positive one. `order="risk"` sorts the rules by this
+    probability, or by the mean, highest first. `missing=True` mentions missing values and unseen categories
+    wherever a condition allows them, not only where training rows had them. Lists of more than `most`
+    categories or classes are truncated. `intervals=True` adds the observed rate or mean of each leaf with its
+    95 % interval.
     """
-    texts, support, marks = _Texts(missing, most), _Support(tree, positive, intervals), condition_marks(tree)
+    texts, support = _ConditionTexts(missing, most), _SupportText(tree, positive, intervals)
+    marks = condition_marks(tree)
     blocks = [
-        "\n".join(_rule_lines(rule, texts.of(rule.conditions, marks[rule.leaf]), support.text(rule), most))
+        "\n".join(
+            _rule_lines(rule, texts.format(rule.conditions, marks[rule.leaf]), support.text(rule), most)
+        )
         for rule in sort_rules(tree, order, positive)
     ]
     notes = [
@@ -86,31 +87,31 @@ def rules_text(
 
 
 def sort_rules(tree: Tree, order: str = RULE_ORDERS[0], positive: Any = None) -> list[Rule]:
-    """The rules as they stand in the tree, or those of the highest risk first.
+    """List the rules from left to right, or by descending risk.
 
-    Of three or more classes the risk is the probability of `positive`; without it they stay as they stand.
+    With three or more classes the risk is the probability of `positive`; without it the order stays.
     """
     if order not in RULE_ORDERS:
         raise ParameterError(f"order={order!r} is unknown: choose one of {', '.join(RULE_ORDERS)}.")
     rules, risks = list(tree_rules(tree)), risk(tree, positive)
     if order == "risk" and risks is not None:
-        rules.sort(key=lambda rule: -risks[rule.leaf])  # which leaves ties as they stand
+        rules.sort(key=lambda rule: -risks[rule.leaf])  # a stable sort
     return rules
 
 
 def rule_text(rule: Rule, most: int | None = None) -> str:
-    """The rule on one line, without its support."""
-    conditions = " AND ".join(_Texts(False, most, counts=False).of(rule.conditions))
+    """Format a rule on one line, without its support."""
+    conditions = " AND ".join(_ConditionTexts(False, most, counts=False).format(rule.conditions))
     return f"{f'IF {conditions} ' if conditions else ''}THEN {rule_outcome_text(rule)}"
 
 
 def leaf_conditions(
     tree: Tree, *, missing: bool = False, most: int | None = None, first: int | None = None
 ) -> dict[int, tuple[str, ...]]:
-    """The conditions of every leaf, lists cut as in `condition_text`; only so many as `first` says."""
-    texts, marks = _Texts(missing, most), condition_marks(tree)
+    """Format the conditions of every leaf, or only the first ones, see `condition_text`."""
+    texts, marks = _ConditionTexts(missing, most), condition_marks(tree)
     return {
-        node: texts.of(
+        node: texts.format(
             (count_rows(tree, node, *each) for each in islice(conditions.items(), first)), marks[node]
         )
         for node, conditions in enumerate(iterate_conditions(tree))
@@ -121,16 +122,18 @@ def leaf_conditions(
 _NO_MARKS: Mapping[str, str] = {}
 
 
-class _Texts:
-    """Conditions as text, each worked out once: leaves of a deep tree have most of theirs in common."""
+class _ConditionTexts:
+    """Format conditions, each once: leaves of a deep tree share most of them."""
 
     def __init__(self, missing: bool, most: int | None, counts: bool = True) -> None:
         self.missing, self.most, self.counts = missing, most, counts
-        # By identity, which is faster than by value; each is kept, lest another one get its number.
-        self._known: dict[int, tuple[Condition, str]] = {}
+        # By identity, which is faster than by value; each is stored, so that its number stays unique.
+        self._cache: dict[int, tuple[Condition, str]] = {}
 
-    def of(self, conditions: Iterable[Condition], marks: Mapping[str, str] = _NO_MARKS) -> tuple[str, ...]:
-        """The texts of the conditions with their marks, without those that allow everything."""
+    def format(
+        self, conditions: Iterable[Condition], marks: Mapping[str, str] = _NO_MARKS
+    ) -> tuple[str, ...]:
+        """Format the conditions with their marks, without those that allow everything."""
         return tuple(
             self._text(condition) + marks.get(condition.name, "")
             for condition in conditions
@@ -138,43 +141,43 @@ class _Texts:
         )
 
     def _text(self, condition: Condition) -> str:
-        if id(condition) not in self._known:
+        if id(condition) not in self._cache:
             text = condition_text(condition, missing=self.missing, counts=self.counts, most=self.most)
-            self._known[id(condition)] = condition, text
-        return self._known[id(condition)][1]
+            self._cache[id(condition)] = condition, text
+        return self._cache[id(condition)][1]
 
 
 # -- one leaf ---------------------------------------------------------------------------------------------
 
 
 def rule_outcome_text(rule: Rule) -> str:
-    """The class, the mean, or the quantile with its name, that the rule predicts."""
+    """Format the prediction of a rule: class, mean, or named quantile."""
     if rule.target.is_classes:
         return format_class_names(rule.target)[rule.target.classes.index(rule.outcome)]
     return f"{rule.statistic} {number_text(rule.value[0], 4)}".strip()
 
 
 def other_classes_text(rule: Rule, most: int | None = None) -> str:
-    """The other classes seen at the leaf, the most probable first; empty unless there are three or more."""
+    """List the other classes of a leaf, the most probable first; empty for fewer than three classes."""
     target, fractions = rule.target, np.array(rule.value)
     if len(target.classes) < 3:
         return ""
     order = np.argsort(-fractions, kind="stable").tolist()
     own = target.classes.index(rule.outcome)
-    seen = [index for index in order if fractions[index] > 0 and index != own]
+    others = [index for index in order if fractions[index] > 0 and index != own]
     names = format_class_names(target)
     return ", ".join(
-        truncate_list([f"{names[index]} {probability_text(rule.value[index])}" for index in seen], most)
+        truncate_list([f"{names[index]} {probability_text(rule.value[index])}" for index in others], most)
     )
 
 
-def _rule_lines(rule: Rule, conditions: tuple[str, ...], said: str, most: int | None) -> list[str]:
+def _rule_lines(rule: Rule, conditions: tuple[str, ...], support: str, most: int | None) -> list[str]:
     lines = []
     for index, condition in enumerate(conditions):
         lines += _indented("AND  " if index else "IF   ", condition)
     head = "THEN " if conditions else "ALWAYS "
     outcome = f"{printable(rule.target.name)} = {rule_outcome_text(rule)}"
-    support = f"({said})"
+    support = f"({support})"
     if len(f"{head}{outcome}   {support}") <= WIDTH:
         lines.append(f"{head}{outcome}   {support}")
     else:
@@ -184,8 +187,8 @@ def _rule_lines(rule: Rule, conditions: tuple[str, ...], said: str, most: int | 
     return lines
 
 
-class _Support:
-    """What stands behind each rule of a tree: the probability that is told, and rows."""
+class _SupportText:
+    """The support of the rules of a tree as text: probability, interval and rows."""
 
     def __init__(self, tree: Tree, positive: Any, intervals: bool = False) -> None:
         self.tree, self.intervals = tree, intervals
@@ -193,31 +196,31 @@ class _Support:
         self.name = probability_name(tree.schema.target, self.place)
 
     def text(self, rule: Rule) -> str:
-        """Probability and rows of one rule."""
+        """Format probability and rows of one rule."""
         rows = f"{count_text(rule.count)} of {count_text(self.n_rows)} rows, {percent_text(rule.fraction)}"
         if not rule.conditions:
             rows = rows_text(rule.count)
-        between = self._between(rule) if self.intervals else ""
+        interval = self._interval(rule) if self.intervals else ""
         if not rule.target.is_classes:
-            return f"{between}; {rows}" if between else rows
+            return f"{interval}; {rows}" if interval else rows
         probability = probability_text(select_probability(rule.value, self.place, rule.predicted))
         mark = "," if self.tree.is_posterior else ";"
-        return f"{self.name} = {probability}{f'{mark} {between}' if between else ''}; {rows}"
+        return f"{self.name} = {probability}{f'{mark} {interval}' if interval else ''}; {rows}"
 
-    def _between(self, rule: Rule) -> str:
-        """The rate or mean of the rows, after the 95 % interval of the estimate or before their own."""
+    def _interval(self, rule: Rule) -> str:
+        """Format the observed rate or mean, before its 95 % interval or after that of the estimate."""
         place = rule.predicted if self.place is None else self.place
-        found = class_outcome(self.tree, rule.leaf, place)
-        if found.observed is None:
+        outcome = class_outcome(self.tree, rule.leaf, place)
+        if outcome.observed is None:
             return ""
         if rule.target.is_classes:
-            low, high = found.interval or (0.0, 1.0)
+            low, high = outcome.interval or (0.0, 1.0)
             ends = f"{probability_text(low)} to {probability_text(high)}"
-            observed = f"observed {probability_text(found.observed)}"
+            observed = f"observed {probability_text(outcome.observed)}"
         else:
-            ends = "" if found.interval is None else " to ".join(distinct_texts(*found.interval))
-            observed = f"observed mean {number_text(found.observed, 4)}"
-        if found.is_about_estimate:
+            ends = "" if outcome.interval is None else " to ".join(distinct_texts(*outcome.interval))
+            observed = f"observed mean {number_text(outcome.observed, 4)}"
+        if outcome.is_about_estimate:
             return "; ".join(filter(None, [ends, observed]))
         return ", ".join(filter(None, [observed, ends]))
 
@@ -237,9 +240,9 @@ def _indented(head: str, text: str) -> list[str]:
 
 # -- Conditions in words -------------------------------------------------------------------------------------
 
-SHORT_LIST = 6  # categories that read at a glance
-FULL_LIST = 24  # categories that a tooltip, or rules on a terminal, still spell out
-CUT_LIST = 5  # categories shown of a list that is cut
+SHORT_LIST = 6  # categories of a short list
+FULL_LIST = 24  # most categories that a tooltip or a terminal lists
+CUT_LIST = 5  # categories shown of a truncated list
 NO_ROWS = "no rows"  # in training
 
 
@@ -251,12 +254,12 @@ def condition_text(
     most: int | None = None,
     before: Condition | None = None,
 ) -> str:
-    """The condition as text.
+    """Format a condition.
 
-    "or not recorded" stands where a missing value is allowed and some training row lacked the value there;
-    with `counts` the number of these rows, and of the others. Categories that no training row had there are
-    not listed. `missing=True` tells both wherever they are allowed. A list of more than `most` categories
-    is cut; with None, none is. Of categories that the condition `before` does not allow, nothing is said.
+    "or not recorded" is added if missing values are allowed and some training row lacked the value; `counts`
+    adds the numbers of rows with and without a value. Categories that no training row had are left out.
+    `missing=True` mentions both wherever they are allowed. Lists of more than `most` categories are
+    truncated. Categories that the condition `before` excludes are left out.
     """
     feature, n_missing = condition.feature, condition.n_missing
     with_missing = condition.missing and (before is None or before.missing)
@@ -270,16 +273,16 @@ def condition_text(
         return f"{subject} is not recorded{others}" if with_missing else f"{subject} has no possible value"
     if condition.is_whole if is_numeric else len(allowed) == len(known):
         return f"{subject} is recorded or not" if with_missing else f"{subject} is recorded{others}"
-    is_told = with_missing and (missing or had_missing)
+    shows_missing = with_missing and (missing or had_missing)
     if feature.kind == "question":
-        text = (subject if is_told else name) if True in allowed else f"not {subject}"
+        text = (subject if shows_missing else name) if True in allowed else f"not {subject}"
     elif is_numeric:
         text = _interval_text(name, condition.low, condition.high)
     elif feature.kind == "ordered":
         text = _order_text(name, known, allowed)
     else:
         text = _set_text(name, known, allowed, most)
-    if not is_told:
+    if not shows_missing:
         return f"{text}{others}"
     if not counts or n_missing is None or isnan(n_missing):
         return f"{text} or not recorded{others}"
@@ -299,12 +302,12 @@ def branch_text(
     most: int | None = None,
     known: Mapping[int, Condition] | None = None,
 ) -> str:
-    """The question of an inner node as a condition, for the yes side (True, left) or the no side.
+    """Format the condition of a branch: the yes side (True, left) or the no side of a split.
 
-    Only the categories that can reach the node are told; the other options are as in `condition_text`.
-    For many nodes, `known` is `known_before(tree)`.
+    Only categories that can reach the node are listed; the options are those of `condition_text`. `known` is
+    the result of `find_known_values(tree)`, computed once for many nodes.
     """
-    condition, before = _told(tree, node, side, known)
+    condition, before = _branch_condition(tree, node, side, known)
     return condition_text(condition, missing=missing, counts=counts, most=most, before=before)
 
 
@@ -318,13 +321,12 @@ def split_text(
     known: Mapping[int, Condition] | None = None,
     branches: bool = False,
 ) -> str:
-    """The question of an inner node for forms that name the branches yes and no.
+    """Format a split for drawings that label the branches yes and no.
 
-    Whatever is not listed goes to no, so the set has all the categories that go to yes, also those that no
-    training row had. Where the no side takes missing values that training rows had, the text says so. With
-    `branches` nothing is said of missing values: what stands at the branches says it.
+    A set lists all categories of the yes side, also those that no training row had. If missing values of
+    training rows go to no, this is mentioned, unless the drawing shows it at the `branches`.
     """
-    condition, before = _told(tree, node, True, known)
+    condition, before = _branch_condition(tree, node, True, known)
     condition = replace(condition, seen=None)
     if branches:
         return condition_text(replace(condition, n_known=None, n_missing=None), most=most, before=before)
@@ -340,8 +342,8 @@ def split_text(
 def iterate_shorter_conditions(
     tree: Tree, node: int, side: bool, known: Mapping[int, Condition], *, missing: bool = False
 ) -> Iterator[str]:
-    """The condition in ever fewer words: without the numbers of rows, then with fewer of its categories."""
-    condition, before = _told(tree, node, side, known)
+    """Iterate over shorter and shorter texts: without numbers of rows, then with fewer categories."""
+    condition, before = _branch_condition(tree, node, side, known)
     yield condition_text(condition, missing=missing, counts=True, most=SHORT_LIST, before=before)
     for most in (SHORT_LIST, 4, 3, 2, 1):
         yield condition_text(condition, missing=missing, most=most, before=before)
@@ -350,13 +352,13 @@ def iterate_shorter_conditions(
 def iterate_shorter_branches(
     tree: Tree, node: int, side: bool, known: Mapping[int, Condition], *, missing: bool = False
 ) -> Iterator[str]:
-    """The same without the name of the feature, for a branch below it: <= 5, in {A, B}, true."""
+    """Iterate over the same texts without the name of the feature: <= 5, in {A, B}, true."""
     name = printable(tree.schema.names[tree.feature[node]])
     for text in iterate_shorter_conditions(tree, node, side, known, missing=missing):
-        yield _without_subject(text, name, tree.schema.features[tree.feature[node]].kind == "question")
+        yield _remove_subject(text, name, tree.schema.features[tree.feature[node]].kind == "question")
 
 
-def _without_subject(text: str, name: str, is_question: bool) -> str:
+def _remove_subject(text: str, name: str, is_question: bool) -> str:
     if not is_question:
         return text.removeprefix(f"{name} ")
     rest = text.removeprefix("not ").removeprefix(f"({name})").removeprefix(name)
@@ -365,10 +367,10 @@ def _without_subject(text: str, name: str, is_question: bool) -> str:
     return f"{'false' if text.startswith(f'not ({name})') else 'true'}{rest}"
 
 
-def _told(
+def _branch_condition(
     tree: Tree, node: int, side: bool, known: Mapping[int, Condition] | None
 ) -> tuple[Condition, Condition | None]:
-    """The answer, and what of its feature can reach the node; None if the answer would be impossible."""
+    """Return the condition of a branch, and that on values reaching the node; None if they conflict."""
     condition = split_condition(tree, node, side)
     before = list_conditions(tree, node).get(int(tree.feature[node])) if known is None else known.get(node)
     if before is not None:
@@ -381,9 +383,9 @@ def _told(
 def _categories(
     condition: Condition, before: Condition | None, had_missing: bool
 ) -> tuple[tuple[Label, ...], tuple[Label, ...], tuple[Label, ...]]:
-    """The categories there are; those that are allowed; those that are although no training row had them.
+    """Return all categories, the allowed ones, and allowed ones that no training row had.
 
-    A side that no training row came to is told by all that it allows.
+    A side without training rows is described by all categories that it allows.
     """
     feature = condition.feature
     if feature.kind not in ("nominal", "ordered"):
@@ -395,12 +397,12 @@ def _categories(
     if condition.seen is None:
         return known, allowed, ()
     seen = set(condition.seen)
-    told = tuple(label for label in allowed if label in seen)
-    is_all = condition.missing and len(told) == sum(label in seen for label in known)
-    if is_all or not (told or had_missing):
+    listed = tuple(label for label in allowed if label in seen)
+    is_all = condition.missing and len(listed) == sum(label in seen for label in known)
+    if is_all or not (listed or had_missing):
         return known, allowed, ()
     unseen = tuple(label for label in allowed if label not in seen)
-    return tuple(label for label in known if label in seen), told, unseen
+    return tuple(label for label in known if label in seen), listed, unseen
 
 
 def _unseen_text(labels: tuple[Label, ...], most: int | None) -> str:
@@ -427,7 +429,7 @@ def _interval_text(name: str, low: float, high: float) -> str:
 
 
 def _is_rounded_up(threshold: float, text: str) -> bool:
-    """True if the number as it is shown lies on the other side: 4.9999998 reads as 5, and 5 goes right."""
+    """Return True if rounding changes the side: 4.9999998 is shown as 5, and 5 goes right."""
     return float(text) - threshold > 1e-12 * abs(threshold)
 
 
@@ -454,37 +456,37 @@ def _set_text(name: str, known: tuple[Label, ...], allowed: tuple[Label, ...], m
 
 
 def _labels(labels: tuple[Label, ...], most: int | None) -> list[str]:
-    """The labels as items of a list that is cut like any other; those left out are not even written."""
-    n_told = len(labels) if most is None or len(labels) <= most else min(most, CUT_LIST)
-    more = len(labels) - n_told
-    return [*map(item_text, labels[:n_told]), *([f"{CUT} {more} more"] if more else [])]
+    """Format labels as a list that may be truncated; labels left out are not formatted."""
+    n_shown = len(labels) if most is None or len(labels) <= most else min(most, CUT_LIST)
+    more = len(labels) - n_shown
+    return [*map(item_text, labels[:n_shown]), *([f"{CUT} {more} more"] if more else [])]
 
 
 def truncate_list(texts: list[str], most: int | None) -> list[str]:
-    """The texts, or, of more than `most`, some of them and the number of the others."""
+    """Truncate a list of more than `most` texts, and add the number of the others."""
     if most is None or len(texts) <= most:
         return texts
-    n_told = min(most, CUT_LIST)
-    return [*texts[:n_told], f"{CUT} {len(texts) - n_told} more"]
+    n_shown = min(most, CUT_LIST)
+    return [*texts[:n_shown], f"{CUT} {len(texts) - n_shown} more"]
 
 
-# -- Which way the values of a tree go along its features, where that is promised ----------------------------
+# -- Monotone constraints ------------------------------------------------------------------------------------
 
-_SAID = {1: "never falls", -1: "never rises"}
+_VERBS = {1: "never falls", -1: "never rises"}
 _SIGNS = {1: "↑", -1: "↓"}
 
 
 def direction_signs(tree: Tree) -> dict[str, str]:
-    """What stands beside the columns asked about, by name, where something is promised of them."""
-    return {name: _SIGNS[direction] for name, direction in _asked_directions(tree).items()}
+    """Return the signs of the monotone columns that the tree splits on, by name."""
+    return {name: _SIGNS[direction] for name, direction in _used_directions(tree).items()}
 
 
 def direction_lines(tree: Tree, *, signs: bool = False) -> list[str]:
-    """A sentence for each direction of the columns asked about; in a drawing with the sign it explains."""
-    directions = _asked_directions(tree)
+    """Describe the monotone constraints that the tree uses, one sentence per direction."""
+    directions = _used_directions(tree)
     return [
         (f"{_SIGNS[direction]} " if signs else "") + _sentence(tree, direction, names)
-        for direction in _SAID
+        for direction in _VERBS
         if (names := [name for name, own in directions.items() if own == direction])
     ]
 
@@ -495,45 +497,45 @@ def _sentence(tree: Tree, direction: int, names: list[str]) -> str:
     place = tree.monotone.column(tree) if target.is_classes else None
     what = probability_name(target, place) if target.is_classes else printable(target.name)
     columns = join_parts([printable(name) for name in names])
-    return f"{what} {_SAID[direction]} as {columns if len(names) == 1 else f'any of {columns}'} rises."
+    return f"{what} {_VERBS[direction]} as {columns if len(names) == 1 else f'any of {columns}'} rises."
 
 
-def _asked_directions(tree: Tree) -> dict[str, int]:
-    """The directions of the columns that the tree asks about, by name."""
+def _used_directions(tree: Tree) -> dict[str, int]:
+    """Return the directions of the columns that the tree splits on, by name."""
     if tree.monotone is None:
         return {}
-    asked = {tree.schema.names[feature] for feature in tree.feature[tree.feature != LEAF].tolist()}
-    return {name: direction for name, direction in tree.monotone.directions if name in asked}
+    used = {tree.schema.names[feature] for feature in tree.feature[tree.feature != LEAF].tolist()}
+    return {name: direction for name, direction in tree.monotone.directions if name in used}
 
 
-# -- Marks at the splits that few reference trees make, and the sentence that explains them ------------------
+# -- Marks of splits with low support ------------------------------------------------------------------------
 
 SIGN = "†"
 
 
-def node_marks(tree: Tree, *, at_answers: bool) -> dict[int, str]:
-    """What is written at the nodes: the marks of splits of low support, and those of edits.
+def node_marks(tree: Tree, *, at_branches: bool) -> dict[int, str]:
+    """Return the marks of edits and of splits with low support, by node.
 
-    `at_answers`: in a drawing whose lines are answers, a split is marked at the two nodes below it.
+    With `at_branches` a split is marked at both of its children, for drawings with a line per branch.
     """
-    marks = edit_marks(tree, at_answers=at_answers)
+    marks = edit_marks(tree, at_branches=at_branches)
     for node, support in find_weak_splits(tree).items():
-        for each in (int(tree.left[node]), int(tree.right[node])) if at_answers else (node,):
+        for each in (int(tree.left[node]), int(tree.right[node])) if at_branches else (node,):
             marks[each] = f"{_mark(support)}{marks.get(each, '')}"
     return marks
 
 
 def condition_marks(tree: Tree) -> list[dict[str, str]]:
-    """For every node, the marks of the conditions that lead to it, by the names of the features."""
+    """Return for every node the marks of the conditions on its path, by feature name."""
     weak, least = find_weak_splits(tree), [dict[str, float]()]
     for node in range(1, tree.n_nodes):
         parent = int(tree.parent[node])
-        found = least[parent]
+        supports = least[parent]
         if parent in weak:
             name = tree.schema.names[tree.feature[parent]]
-            found = {**found, name: min(weak[parent], found.get(name, 1.0))}
-        least.append(found)
-    return [{name: _mark(support) for name, support in found.items()} for found in least]
+            supports = {**supports, name: min(weak[parent], supports.get(name, 1.0))}
+        least.append(supports)
+    return [{name: _mark(support) for name, support in supports.items()} for supports in least]
 
 
 def _mark(support: float) -> str:
@@ -541,7 +543,7 @@ def _mark(support: float) -> str:
 
 
 def support_lines(tree: Tree) -> list[str]:
-    """The sentence that explains the marks; none where there are none."""
+    """Explain the marks, if there are any."""
     if not find_weak_splits(tree):
         return []
     least = rounded_percent(LEAST_SUPPORT)
@@ -552,38 +554,38 @@ def support_lines(tree: Tree) -> list[str]:
 
 
 def support_sentence(tree: Tree, node: int) -> str:
-    """The support of a split in words, where it is low."""
+    """Describe the support of a split if it is low."""
     support = find_weak_splits(tree).get(node)
     return "" if support is None else support_text(support)
 
 
 def support_text(support: float) -> str:
-    """The support of a split in words, marked where it is low."""
+    """Describe the support of a split, with a mark if it is low."""
     low = f"{SIGN} only " if support < LEAST_SUPPORT else ""
     return f"{low}{rounded_percent(support)} of the reference trees split mostly the same rows on it"
 
 
-# -- What was edited by hand, in words, and the marks that tie the words to the nodes of a drawing -----------
+# -- Edits ---------------------------------------------------------------------------------------------------
 
 
 def edit_text(edit: Edit) -> str:
-    """What was there, what became of it, and who says why."""
+    """Describe an edit: before, after, author, date and reason."""
     before, after = node_text(edit.before), node_text(edit.after)
     if edit.kind == "pruned":
         text = f"{before} was pruned to {after}"
     elif edit.kind == "value":
         text = f"{_value_text(edit.before.value)} became {_value_text(edit.after.value)}"
     elif edit.kind == "grown":
-        text = f"{before} was grown anew: {after}"
+        text = f"{before} was grown again: {after}"
     else:
         text = f"{before} became {after}"
     person = ", ".join(printable(each) for each in (edit.by, edit.when) if each)
-    said = ": ".join(each for each in (person, printable(edit.why)) if each)
-    return f"{text} ({said})" if said else text
+    source = ": ".join(each for each in (person, printable(edit.why)) if each)
+    return f"{text} ({source})" if source else text
 
 
 def node_text(node: Node) -> str:
-    """What the node asks, for yes; or what a leaf says."""
+    """Format the split of a node, or the value of a leaf."""
     if node.feature is None:
         return f"a leaf, {_value_text(node.value)}"
     name = printable(str(node.feature))
@@ -604,59 +606,53 @@ def _value_text(value: Any) -> str:
     return f"{label_text(label)} with p = {probability_text(value[label])}"
 
 
-# -- in drawings ------------------------------------------------------------------------------------------
+def edit_marks(tree: Tree, *, at_branches: bool) -> dict[int, str]:
+    """Return the marks of the edits in force, by node: [1] for the first edit, and so on.
 
-
-def edit_marks(tree: Tree, *, at_answers: bool) -> dict[int, str]:
-    """What is written at each node that an edit holds at: [1] for the first edit, and so on.
-
-    `at_answers`: in a drawing whose lines are answers, an edited question stands at the two nodes below it.
+    With `at_branches` an edited split is marked at both of its children.
     """
     number = {id(edit): place for place, edit in enumerate(tree.edits, 1)}
     marks: dict[int, str] = {}
     for node, edit in find_valid_edits(tree):
-        is_asked = at_answers and tree.feature[node] != LEAF
-        for each in (int(tree.left[node]), int(tree.right[node])) if is_asked else (node,):
+        is_split = at_branches and tree.feature[node] != LEAF
+        for each in (int(tree.left[node]), int(tree.right[node])) if is_split else (node,):
             marks[each] = f"{marks.get(each, '')} [{number[id(edit)]}]"
     return marks
 
 
 def edit_lines(tree: Tree) -> list[str]:
-    """A line for each edit, with its mark; of one that holds no longer, a remark."""
-    held = {id(edit) for _, edit in find_valid_edits(tree)}
+    """Describe each edit with its mark, and note if it is no longer in force."""
+    in_force = {id(edit) for _, edit in find_valid_edits(tree)}
     return [
-        f"[{place}] {edit_text(edit)}{'' if id(edit) in held else '; changed again since'}"
+        f"[{place}] {edit_text(edit)}{'' if id(edit) in in_force else '; changed again since'}"
         for place, edit in enumerate(tree.edits, 1)
     ]
 
 
 def wrap_edits(tree: Tree, width: int) -> list[str]:
-    """The lines of the edits, none of them longer than the width."""
+    """Wrap the descriptions of the edits."""
     return [line for text in edit_lines(tree) for line in wrap(text, width, subsequent_indent="    ")]
 
 
-# -- The probability that drawings and rules tell ------------------------------------------------------------
+# -- Probabilities and intervals -----------------------------------------------------------------------------
 
 LONGEST_NAME = 16  # letters of a class in a heading
 
 
 def probability_name(target: Target, place: int | None) -> str:
-    """What the probability is of: p, or with the positive class p(died)."""
+    """Name the probability: p, or with a positive class p(died)."""
     return "p" if place is None else f"p({shorten(format_class_names(target)[place], LONGEST_NAME)})"
 
 
 def select_probability(fractions: Sequence[float], place: int | None, predicted: int) -> float:
-    """The fraction of the positive class; of the predicted one where there is none.
-
-    Where errors cost different amounts, the predicted one need not be the most frequent.
-    """
+    """Return the fraction of the positive class, or of the predicted one without a positive class."""
     return float(fractions[predicted if place is None else place])
 
 
 def interval_sentence(outcome: LeafOutcome) -> str:
-    """The interval of the estimate of a leaf or, of an interval of its rows, why the estimate lies outside.
+    """State the interval of an estimate, or why the estimate lies outside the interval of its rows.
 
-    "" where the interval is that of the rows and holds the estimate.
+    Empty if the interval is that of the rows and contains the estimate.
     """
     if outcome.is_about_estimate and outcome.interval is not None:
         is_rate = outcome.label is not None
@@ -666,7 +662,7 @@ def interval_sentence(outcome: LeafOutcome) -> str:
         return ""
     weights = "weights, " if outcome.is_weighted else ""
     reason = (
-        "it was set by hand"
+        "it was set manually"
         if outcome.is_by_hand
         else f"it also draws on {weights}the teacher's predictions or the nodes above"
     )

@@ -1,10 +1,9 @@
-"""A tree as one SVG picture."""
+"""Trees as SVG pictures: colours, layout and drawing."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from numbers import Real
 from re import split
 from typing import Any
 from unicodedata import east_asian_width
@@ -13,6 +12,7 @@ from xml.sax.saxutils import escape, quoteattr
 import numpy as np
 
 from holdfast._arrays import FloatArray
+from holdfast._check import check_number
 from holdfast._text import (
     CUT,
     NO_BREAK,
@@ -26,7 +26,6 @@ from holdfast._text import (
     rows_text,
     shorten,
 )
-from holdfast.errors import ParameterError
 from holdfast.tree.rules import (
     format_class_names,
     format_outcome,
@@ -48,14 +47,14 @@ from holdfast.tree.tree import LEAF, Tree
 
 
 def class_colour(texts: NodeTexts, place: int) -> str:
-    """Of the positive class the end of the scale of risks; of the other one a quiet grey."""
+    """Return the colour of a class: the end of the risk scale for the positive one, grey for the other."""
     if texts.positive is None:
         return nth_colour(place)
     return BLUE if place == texts.positive else EDGE
 
 
 def leaf_colours(texts: NodeTexts, node: int) -> tuple[str, str]:
-    """Inside and border: by risk or mean; of three or more classes by the class, the deeper the surer."""
+    """Return fill and border of a leaf: by risk or mean, or by class and its probability."""
     tree = texts.tree
     if texts.positive is not None:
         return colour_of_risk(texts, float(tree.value[node, texts.positive])), OUTLINE
@@ -67,12 +66,12 @@ def leaf_colours(texts: NodeTexts, node: int) -> tuple[str, str]:
 
 
 def colour_of_risk(texts: NodeTexts, risk: float) -> str:
-    """The place of the risk on the scale of the drawing."""
+    """Return the colour of a risk on the scale of the drawing."""
     return risk_colour(risk / highest_risk(texts))
 
 
 def highest_risk(texts: NodeTexts) -> float:
-    """The end of the scale of risks: 1, or where all are small the first of 0.5, 0.2, 0.1, ... above them."""
+    """Return the end of the risk scale: the least of 1, 0.5, 0.2, 0.1, ... that no risk exceeds."""
     assert texts.positive is not None
     highest = float(_leaf_values(texts, texts.positive).max())
     ends = [step * 10.0**power for power in range(-4, 0) for step in (1, 2, 5)]
@@ -80,33 +79,33 @@ def highest_risk(texts: NodeTexts) -> float:
 
 
 def mean_colour(texts: NodeTexts, mean: float) -> str:
-    """The place of the mean between the lowest and the highest one."""
+    """Return the colour of a mean between the lowest and the highest one."""
     low, high = ends_of_means(texts)
     return risk_colour((mean - low) / (high - low) if high > low else 1.0)
 
 
 def ends_of_means(texts: NodeTexts) -> tuple[float, float]:
-    """The ends of the scale of means."""
+    """Return the ends of the scale of means."""
     means = _leaf_values(texts, 0)
     return float(means.min()), float(means.max())
 
 
 def _leaf_values(texts: NodeTexts, place: int) -> FloatArray:
-    """What all leaves say: of the tree and of those drawn beside it."""
+    """Return the leaf values of the tree and of those drawn beside it."""
     trees = [texts.tree, *texts.beside]
     return np.concatenate([tree.value[tree.feature == LEAF, place] for tree in trees])
 
 
-# -- What a drawn tree tells of a node when one points at it -------------------------------------------------
+# -- Tooltips ------------------------------------------------------------------------------------------------
 
-MOST_TOLD = 24  # conditions of a leaf
+MOST_CONDITIONS = 24  # of a leaf
 
 
 def leaf_title(texts: NodeTexts, node: int, conditions: tuple[str, ...]) -> list[str]:
-    """The rule of a leaf, what it says, and what stands behind it."""
+    """Return the tooltip of a leaf: its rule, prediction and support."""
     tree = texts.tree
-    lines = list(conditions[:MOST_TOLD])
-    if len(conditions) > MOST_TOLD:
+    lines = list(conditions[:MOST_CONDITIONS])
+    if len(conditions) > MOST_CONDITIONS:
         lines.append(f"{CUT} and more")
     lines.append(f"{printable(tree.schema.target.name)} = {format_outcome(tree, node)}")
     lines += _fraction_lines(texts, node)
@@ -114,13 +113,13 @@ def leaf_title(texts: NodeTexts, node: int, conditions: tuple[str, ...]) -> list
 
 
 def inner_title(texts: NodeTexts, node: int) -> list[str]:
-    """What an inner node asks about, in full, and what stands behind it."""
+    """Return the tooltip of an inner node: feature, split support, and rows."""
     lines = [texts.feature(node), support_sentence(texts.tree, node)]
     return [*filter(None, lines), *_fraction_lines(texts, node)]
 
 
 def _fraction_lines(texts: NodeTexts, node: int) -> list[str]:
-    """The probabilities of the classes, the rows that were seen, and their share of all."""
+    """Describe class probabilities, observed rows, and the fraction of all rows."""
     tree = texts.tree
     lines = []
     if tree.schema.target.is_classes:
@@ -128,25 +127,25 @@ def _fraction_lines(texts: NodeTexts, node: int) -> list[str]:
         lines += [f"p({name}) = {probability_text(fraction)}" for name, fraction in fractions]
     if texts.positive is not None and len(support := texts.support(node)) >= 2:
         name = format_class_names(tree.schema.target)[texts.positive]
-        found = texts.outcome(node)
-        rate = rounded_percent(found.observed or 0.0)
-        of_estimate = " of the estimate" if found.is_about_estimate else ""
+        outcome = texts.outcome(node)
+        rate = rounded_percent(outcome.observed or 0.0)
+        of_estimate = " of the estimate" if outcome.is_about_estimate else ""
         counts = support[0].split(":")[0]
         lines.append(f"{counts} rows were {name}: {rate}, 95 % interval{of_estimate} {support[1]}")
     return [*lines, f"{rows_text(float(tree.count[node]))}, {percent_text(fraction_of_rows(tree, node))}"]
 
 
-# -- The colours of all pictures -----------------------------------------------------------------------------
+# -- Colours -------------------------------------------------------------------------------------------------
 
 INK, GREY, OUTLINE, EDGE = "#1c2733", "#586574", "#8b98a7", "#c5ced8"  # of text and lines, from dark to light
 SHADE, PAPER = "#f4f6f9", "#ffffff"
-# Okabe and Ito's colours, which people with any kind of colour vision can tell apart.
+# The palette of Okabe and Ito, distinguishable with any kind of colour vision.
 PALETTE = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#808890")
 BLUE, RED = PALETTE[0], PALETTE[5]
 
 
 def nth_colour(place: int) -> str:
-    """The colour of the class at this place: past the end of the palette they come again, darken each time.
+    """Return the colour of the class at this position; beyond the palette, colours repeat in darker shades.
 
     >>> nth_colour(0), nth_colour(8)
     ('#0072b2', '#00446b')
@@ -155,7 +154,7 @@ def nth_colour(place: int) -> str:
 
 
 def risk_colour(fraction: float) -> str:
-    """The colour of a risk, as a fraction of the highest: the higher the deeper, dark letters stay readable.
+    """Return the colour of a risk, given as a fraction of the highest; black text stays readable on it.
 
     >>> risk_colour(0.0), risk_colour(1.0)
     ('#f5f9fc', '#73b1d5')
@@ -164,24 +163,24 @@ def risk_colour(fraction: float) -> str:
 
 
 def lighten(colour: str, fraction: float) -> str:
-    """So large a fraction of the colour, the rest white."""
-    return _mixed(colour, 255, fraction)
+    """Mix this fraction of the colour with white."""
+    return _mix(colour, 255, fraction)
 
 
 def darken(colour: str, fraction: float) -> str:
-    """So large a fraction of the colour, the rest black."""
-    return _mixed(colour, 0, fraction)
+    """Mix this fraction of the colour with black."""
+    return _mix(colour, 0, fraction)
 
 
-def _mixed(colour: str, other: int, fraction: float) -> str:
+def _mix(colour: str, other: int, fraction: float) -> str:
     channels = [int(colour[start : start + 2], 16) for start in (1, 3, 5)]
     return "#" + "".join(f"{round(other + fraction * (channel - other)):02x}" for channel in channels)
 
 
-# -- A tree as one SVG picture -------------------------------------------------------------------------------
+# -- Drawing -------------------------------------------------------------------------------------------------
 
-SWATCHES = 5  # of a scale of colours
-NEWS = darken(RED, 0.75)  # of letters on a light ground
+SWATCHES = 5  # of a colour scale
+CHANGED = darken(RED, 0.75)  # text colour of changes
 
 
 def tree_svg(
@@ -195,13 +194,13 @@ def tree_svg(
     changed: Mapping[int, str] | None = None,
     beside: Sequence[Tree] = (),
 ) -> str:
-    """The tree as the text of an SVG file, which also stands inside an HTML page.
+    """Draw a tree as the text of an SVG file, which can also be embedded in HTML.
 
-    A tree that fits across a page grows downwards, with yes on the left; a larger one grows to the right,
-    with yes above. Every node has its number in `data-node`, and every branch that of its lower end in
-    `data-edge`, so that a page can light up the way of a row.
+    A tree that fits the width of a page grows downwards, with yes on the left; a larger one grows to the
+    right, with yes above. Every node has its number in `data-node`, and every branch that of its lower end in
+    `data-edge`, so that a page can highlight the path of a row.
     """
-    _check_width(width)
+    check_number("width", width, is_open="low", none_ok=True)
     texts = NodeTexts.of(
         tree, positive=positive, decimals=decimals, missing=missing, changed=changed, beside=beside
     )
@@ -211,7 +210,7 @@ def tree_svg(
     bottom = top + max(box.y + box.height for box in boxes)
     noted = [*map(printable, list_warnings(tree)), *(f"Note: {printable(note)}" for note in list_notes(tree))]
     below = [texts.key(), *direction_lines(tree, signs=True), *support_lines(tree), *noted, *edit_lines(tree)]
-    notes = [line for text in below if text for line in wrapped(text, full_width - 2 * MARGIN)]
+    notes = [line for text in below if text for line in wrap_text(text, full_width - 2 * MARGIN)]
     height = bottom + MARGIN + (LINE * len(notes) + 8 if notes else 0)
     parts = [
         background(full_width, height),
@@ -228,17 +227,12 @@ def tree_svg(
     return picture(full_width, height, parts, label=title or repr(tree), shown_width=width)
 
 
-def _check_width(width: float | None) -> None:
-    if width is not None and not (isinstance(width, Real) and 0 < width < float("inf")):
-        raise ParameterError(f"width={width!r}: give a number of pixels above 0, or None.")
-
-
 # -- the heading ------------------------------------------------------------------------------------------
 
 
 def _heading(texts: NodeTexts, width: float, title: str | None) -> tuple[list[str], float, float]:
-    """The title and what the colours mean, with the width and height that the picture then needs."""
-    name = fitted(printable(title or texts.tree.schema.target.name), max(width - 2 * MARGIN, 2 * WIDEST))
+    """Draw title and legend; return them with the width and height that they need."""
+    name = fit_text(printable(title or texts.tree.schema.target.name), max(width - 2 * MARGIN, 2 * WIDEST))
     parts = [text_at(MARGIN, MARGIN + 12, name, size=14, bold=True, anchor="start")]
     x, y = MARGIN + text_width(name, 14, bold=True) + 20, MARGIN + 12.0
     width = max(width, x - 20 + MARGIN)
@@ -256,17 +250,17 @@ def _heading(texts: NodeTexts, width: float, title: str | None) -> tuple[list[st
 
 
 def _step(label: str, colour: str) -> float:
-    """How far it is to the next item of the legend."""
+    """Return the distance to the next item of the legend."""
     return (18 if colour else 0) + text_width(label, SMALL) + 14
 
 
-_Items = list[tuple[str, str]]  # labels and colours; a label without a colour is a word before them
+_Items = list[tuple[str, str]]  # labels and colours; a label without a colour is a heading
 
 
 def _legend(texts: NodeTexts) -> list[_Items]:
-    """What each colour stands for, in groups that stand on one line."""
+    """List labels and colours, in groups that stay on one line."""
     target = texts.tree.schema.target
-    names = [fitted(name, WIDEST, SMALL) for name in format_class_names(target)]
+    names = [fit_text(name, WIDEST, SMALL) for name in format_class_names(target)]
     if texts.positive is not None:
         marks = np.linspace(0.0, highest_risk(texts), SWATCHES).tolist()
         scale = [(f"{100 * mark:.3g} %", colour_of_risk(texts, mark)) for mark in marks]
@@ -284,7 +278,7 @@ def _legend(texts: NodeTexts) -> list[_Items]:
 
 
 def _edge(texts: NodeTexts, boxes: list[Box], node: int, sideways: bool) -> str:
-    """The branch to the node: a line as thick as its share of the rows, and the condition at its end."""
+    """Draw the branch to a node, as wide as its fraction of the rows, with its condition."""
     tree = texts.tree
     parent = int(tree.parent[node])
     is_yes, above, box = bool(tree.left[parent] == node), boxes[parent], boxes[node]
@@ -317,10 +311,10 @@ def _edge(texts: NodeTexts, boxes: list[Box], node: int, sideways: bool) -> str:
 
 
 def _nodes(texts: NodeTexts, boxes: list[Box], sideways: bool) -> Iterator[str]:
-    told = leaf_conditions(texts.tree, most=FULL_LIST, first=MOST_TOLD + 1)
+    conditions = leaf_conditions(texts.tree, most=FULL_LIST, first=MOST_CONDITIONS + 1)
     for node, box in enumerate(boxes):
-        if node in told:
-            kind, title = "leaf", leaf_title(texts, node, told[node])
+        if node in conditions:
+            kind, title = "leaf", leaf_title(texts, node, conditions[node])
             drawn = (_flat_leaf if sideways else _leaf)(texts, node, box)
         else:
             kind, title, drawn = "inner", inner_title(texts, node), _inner(texts, node, box)
@@ -330,20 +324,20 @@ def _nodes(texts: NodeTexts, boxes: list[Box], sideways: bool) -> Iterator[str]:
 
 
 def _inner(texts: NodeTexts, node: int, box: Box) -> list[str]:
-    """What it asks about, the bar, and its rows."""
+    """Draw an inner node: its feature, the bar of classes, and its rows."""
     x, y = box.middle[0], box.y + 19
     stroke = RED if node in texts.changed else OUTLINE
     parts = [rounded_box(box.x, box.y, box.width, box.height, SHADE, stroke)]
     for place, line in enumerate(box.lines):
-        is_news = node in texts.changed and place == len(box.lines) - 1
-        colour = NEWS if is_news else INK
+        is_remark = node in texts.changed and place == len(box.lines) - 1
+        colour = CHANGED if is_remark else INK
         parts.append(text_at(x, y + LINE * place, line, size=TEXT, bold=True, colour=colour))
     parts += _bar(texts, node, box, y + LINE * len(box.lines) - 9)
     return [*parts, text_at(x, box.y + box.height - 9, box.support[0], colour=GREY)]
 
 
 def _leaf(texts: NodeTexts, node: int, box: Box) -> list[str]:
-    """Line below line: what it says, the bar, and what stands behind it."""
+    """Draw a leaf with its lines below each other: prediction, bar of classes, and support."""
     x, y = box.middle[0], box.y + 19 + first_size(texts) - TEXT
     parts = [_leaf_box(texts, node, box)]
     parts += [_leaf_text(texts, box, place, x, y + LINE * place) for place in range(len(box.lines))]
@@ -354,9 +348,9 @@ def _leaf(texts: NodeTexts, node: int, box: Box) -> list[str]:
 
 
 def _flat_leaf(texts: NodeTexts, node: int, box: Box) -> list[str]:
-    """All on one line, in columns, and the bar below."""
+    """Draw a leaf with all texts on one line, in columns, and the bar below."""
     y = box.y + 18
-    said = [
+    outcome = [
         _leaf_text(texts, box, place, box.x + box.places[place], y, "start")
         for place in range(len(box.lines))
     ]
@@ -364,7 +358,7 @@ def _flat_leaf(texts: NodeTexts, node: int, box: Box) -> list[str]:
         text_at(box.x + box.places[place], y, line, anchor="end")
         for place, line in enumerate(box.support, len(box.lines))
     ]
-    return [_leaf_box(texts, node, box), *said, *support, *_bar(texts, node, box, box.y + 26)]
+    return [_leaf_box(texts, node, box), *outcome, *support, *_bar(texts, node, box, box.y + 26)]
 
 
 def _leaf_box(texts: NodeTexts, node: int, box: Box) -> str:
@@ -374,13 +368,13 @@ def _leaf_box(texts: NodeTexts, node: int, box: Box) -> str:
 
 
 def _leaf_text(texts: NodeTexts, box: Box, place: int, x: float, y: float, anchor: str = "middle") -> str:
-    """One line of what a leaf says, the first of them large."""
+    """Draw one line of the prediction of a leaf, the first one large."""
     size = SMALL if place else first_size(texts)
     return text_at(x, y, box.lines[place], size=size, bold=not place, anchor=anchor)
 
 
 def _bar(texts: NodeTexts, node: int, box: Box, y: float) -> list[str]:
-    """The fractions of the classes, side by side; of two, the positive one first."""
+    """Draw the fractions of the classes side by side, the positive one first."""
     if not texts.tree.schema.target.is_classes:
         return []
     fractions = texts.tree.value[node]
@@ -397,46 +391,46 @@ def _bar(texts: NodeTexts, node: int, box: Box, y: float) -> list[str]:
     ]
 
 
-# -- What all SVG pictures are made of -----------------------------------------------------------------------
+# -- SVG elements --------------------------------------------------------------------------------------------
 
 FONT = "system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue',Arial,sans-serif"
-LARGE, TEXT, SMALL = 18, 13, 12  # sizes of the letters: of what matters most, of names, and of the rest
-LEGIBLE = 11  # the smallest letters that one can read
+LARGE, TEXT, SMALL = 18, 13, 12  # font sizes: of predictions, of names, and of the rest
+LEGIBLE = 11  # least legible font size
 MARGIN = 20  # around the picture
-LONGEST = 300  # letters of a text that is worth fitting: the rest cannot show
+LONGEST = 300  # letters of a text that may be visible
 NARROW, WIDE = frozenset("fijlrtI .,:;|!'`()[]-·"), frozenset("mwMW@%<>=+…")
 
 
 def picture(
     width: float, height: float, parts: Iterable[str], label: str = "", shown_width: float | None = None
 ) -> str:
-    """The text of an SVG file of these parts; `label` says what it is to those who cannot see it.
+    """Join the elements of an SVG file; `label` is its text for screen readers.
 
-    It is shown as large as it was drawn, or as wide as `shown_width` says.
+    It is displayed in its own size, or with the width `shown_width`.
     """
-    spoken = f" aria-label={quoteattr(label)}" if label else ""
-    # In a narrower page the picture shrinks, while its smallest letters stay legible. Its height follows by
-    # block-size, which only browsers read: CairoSVG takes "height:auto" for no height, and draws nothing.
+    aria = f" aria-label={quoteattr(label)}" if label else ""
+    # On a narrower page the picture shrinks as long as its text is legible. The height is set by block-size,
+    # which only browsers read: CairoSVG takes "height:auto" for no height and draws nothing.
     scale = 1.0 if shown_width is None else float(shown_width) / width
     least = min(scale, LEGIBLE / SMALL) * width
     style = f"max-width:100%;min-width:{least:.0f}px;block-size:auto"
     root = (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" '
-        f'width="{scale * width:.0f}" height="{scale * height:.0f}" style="{style}" role="img"{spoken} '
+        f'width="{scale * width:.0f}" height="{scale * height:.0f}" style="{style}" role="img"{aria} '
         f'font-family="{FONT}" font-size="{SMALL}" fill="{INK}">'
     )
     return "\n".join([root, *parts, "</svg>"])
 
 
 def background(width: float, height: float) -> str:
-    """Paper with a thin border, over the whole picture."""
+    """Draw the background with a thin border."""
     return rounded_box(0.5, 0.5, width - 1, height - 1, PAPER, EDGE, radius=8)
 
 
 def rounded_box(
     x: float, y: float, width: float, height: float, fill: str, stroke: str = "none", *, radius: int = 6
 ) -> str:
-    """A rectangle with round corners."""
+    """Draw a rectangle with round corners."""
     return (
         f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}" rx="{radius}" '
         f'fill="{fill}" stroke="{stroke}"/>'
@@ -453,7 +447,7 @@ def text_at(
     colour: str = INK,
     anchor: str = "middle",
 ) -> str:
-    """A line of text at a place of the picture."""
+    """Draw a line of text."""
     weight = ' font-weight="600"' if bold else ""
     return (
         f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size}"{weight} fill="{colour}" '
@@ -464,22 +458,22 @@ def text_at(
 # -- text that fits ---------------------------------------------------------------------------------------
 
 
-def wrapped(text: str, width: float, size: int = TEXT) -> list[str]:
-    """The text in lines of so many pixels, which end at a space or within a name at an underscore.
+def wrap_text(text: str, width: float, size: int = TEXT) -> list[str]:
+    """Wrap a text at spaces and underscores into lines of at most `width` pixels.
 
-    Letters of the size of names are taken for bold ones.
+    Text of the size of names is assumed to be bold.
     """
     lines = [""]
     for piece in split("(?<=[ _])", protect_spaces(text)):
-        piece = fitted(piece.replace(NO_BREAK, " "), width, size)
+        piece = fit_text(piece.replace(NO_BREAK, " "), width, size)
         if lines[-1] and text_width((lines[-1] + piece).rstrip(), size, bold=size == TEXT) > width:
             lines.append("")
         lines[-1] += piece
     return [line.rstrip() for line in lines]
 
 
-def fitted(text: str, width: float, size: int = TEXT) -> str:
-    """The text, shortened to so many pixels."""
+def fit_text(text: str, width: float, size: int = TEXT) -> str:
+    """Shorten a text to at most `width` pixels."""
     letters = min(len(text), LONGEST)
     while text_width(shorten(text, letters).rstrip(), size, bold=size == TEXT) > width:
         letters -= 1
@@ -487,7 +481,7 @@ def fitted(text: str, width: float, size: int = TEXT) -> str:
 
 
 def text_width(text: str, size: float, bold: bool = False) -> float:
-    """Pixels that the text takes, at most: the font is the reader's, so letters count as in a wide one."""
+    """Return an upper bound on the width of a text in pixels, since the font depends on the reader."""
     total = 0.0
     for letter in text:
         if letter in NARROW:
@@ -499,31 +493,31 @@ def text_width(text: str, size: float, bold: bool = False) -> float:
     return total * size * (1.07 if bold else 1.0)
 
 
-# -- Where each node of a drawn tree stands, and the lines of text in its box and on its branch --------------
+# -- Layout --------------------------------------------------------------------------------------------------
 
 LINE = 16  # from one line of text to the next
 PAD = 10  # between the side of a box and its text
-PAGE = 1200  # a tree that is wider grows to the right, if that makes it narrower
+PAGE = 1200  # width from which a tree grows to the right, if that makes it narrower
 WIDEST, MOST_LINES = 190, 3  # of the text in a box
 WIDEST_BRANCH, MOST_BRANCH_LINES = 124, 3  # of the condition on a branch
-MOST_LEAF_LINES = 2  # of the condition that leads right to a leaf, which has one lane
+MOST_LEAF_LINES = 2  # of the condition of a leaf in a tree that grows to the right
 BAR = 6  # height of the bar of probabilities
-LEVEL = 34  # from the boxes of a level to the conditions that lead to the next
+LEVEL = 34  # from the boxes of a level to the conditions of the next
 GAP = 12  # between neighbours, and between two texts on one line
 
 
 @dataclass(frozen=True)
 class Box:
-    """Where one node is drawn, the lines of text in it, and the condition that leads to it."""
+    """Position and texts of one node, with the condition that leads to it."""
 
-    lines: tuple[str, ...]  # of an inner node what it asks about; of a leaf what it says
-    support: tuple[str, ...]  # rows, and what else stands behind it
+    lines: tuple[str, ...]  # feature of an inner node; prediction of a leaf
+    support: tuple[str, ...]  # rows, and observed rate and interval of a leaf
     width: float
     height: float
-    branch: tuple[str, ...] = ()  # the condition that leads to it; of the root none
+    branch: tuple[str, ...] = ()  # the condition that leads to it; empty for the root
     x: float = 0.0  # left side
     y: float = 0.0  # upper side
-    # Where the lines of a leaf begin and its support ends, from its left side, if all stand on one line.
+    # In a leaf with one line: where its texts begin and its support ends, from the left side.
     places: tuple[float, ...] = ()
 
     @property
@@ -533,34 +527,34 @@ class Box:
 
     @property
     def branch_width(self) -> float:
-        """Of the text of the condition."""
+        """Width of the text of the condition."""
         return max((text_width(line, SMALL) for line in self.branch), default=0.0)
 
     @property
     def branch_height(self) -> float:
-        """Of the text of the condition, and a little room below it."""
+        """Height of the text of the condition, with some space below it."""
         return 15.0 * len(self.branch) + 5 if self.branch else 0.0
 
 
 def layout(texts: NodeTexts) -> tuple[list[Box], bool]:
-    """The boxes in their places, and whether the tree grows to the right."""
+    """Place the boxes; the flag is True if the tree grows to the right."""
     tree = texts.tree
     inner = {node: _inner_box(texts, node) for node in np.flatnonzero(tree.feature != LEAF).tolist()}
     branches = [_branch_lines(texts, node) for node in range(tree.n_nodes)]
-    found = []
+    layouts = []
     for sideways in (False, True):
         boxes = {**inner, **_leaf_boxes(texts, sideways)}
         sized = [replace(boxes[node], branch=branches[node][sideways]) for node in range(tree.n_nodes)]
-        found.append(_placed(tree, sized, sideways))
-        if extent(found[0]) <= PAGE:
-            return found[0], False
-    downwards, rightwards = found
+        layouts.append(_place_boxes(tree, sized, sideways))
+        if extent(layouts[0]) <= PAGE:
+            return layouts[0], False
+    downwards, rightwards = layouts
     is_narrower = extent(rightwards) < extent(downwards)
     return (rightwards, True) if is_narrower else (downwards, False)
 
 
 def extent(boxes: list[Box]) -> float:
-    """The width of the boxes in their places, with the margins."""
+    """Return the width of the placed boxes with the margins."""
     return max(max(box.x + box.width, box.middle[0] + box.branch_width / 2) for box in boxes) + MARGIN
 
 
@@ -568,11 +562,11 @@ def extent(boxes: list[Box]) -> float:
 
 
 def _inner_box(texts: NodeTexts, node: int) -> Box:
-    """What the node asks about, what changed in it, the bar, and its rows."""
+    """Size the box of an inner node."""
     lines = [*_lines([texts.feature(node)], WIDEST, MOST_LINES)]
     lines[-1] += texts.marks.get(node, "")
     if node in texts.changed:
-        lines.append(fitted(texts.changed[node], WIDEST))
+        lines.append(fit_text(texts.changed[node], WIDEST))
     support = texts.inner_support(node)
     width = max(text_width(support, SMALL), *(text_width(line, TEXT, bold=True) for line in lines))
     height = LINE * (len(lines) + 1) + 12 + bar_height(texts)
@@ -580,11 +574,11 @@ def _inner_box(texts: NodeTexts, node: int) -> Box:
 
 
 def _leaf_boxes(texts: NodeTexts, sideways: bool) -> dict[int, Box]:
-    """The boxes of the leaves, all alike."""
-    said = {leaf: _leaf_lines(texts, leaf) for leaf in texts.leaves}
+    """Size the boxes of the leaves, all alike."""
+    lines = {leaf: _leaf_lines(texts, leaf) for leaf in texts.leaves}
     support = {leaf: texts.support(leaf) for leaf in texts.leaves}
     first = first_size(texts)
-    columns = _widths(list(said.values()), first), _widths(list(support.values()), SMALL)
+    columns = _widths(list(lines.values()), first), _widths(list(support.values()), SMALL)
     n_lines = sum(map(len, columns))
     if sideways:
         width, height = sum(map(sum, columns)) + GAP * (n_lines - 1) + 2 * PAD, 26 + bar_height(texts)
@@ -594,17 +588,17 @@ def _leaf_boxes(texts: NodeTexts, sideways: bool) -> dict[int, Box]:
     starts = PAD + np.cumsum([0.0, *columns[0]]) + GAP * np.arange(len(columns[0]) + 1)
     ends = width - PAD - np.cumsum([0.0, *columns[1][:0:-1]]) - GAP * np.arange(len(columns[1]))
     places = (*starts[:-1].tolist(), *ends[::-1].tolist()) if sideways else ()
-    return {leaf: Box(said[leaf], support[leaf], width, height, places=places) for leaf in texts.leaves}
+    return {leaf: Box(lines[leaf], support[leaf], width, height, places=places) for leaf in texts.leaves}
 
 
 def first_size(texts: NodeTexts) -> int:
-    """The size of the first line of a leaf: a risk or a mean is large, the name of a class is not."""
+    """Return the font size of the first line of a leaf: large for a risk or a mean."""
     is_number = texts.positive is not None or not texts.tree.schema.target.is_classes
     return LARGE if is_number else TEXT
 
 
 def _widths(texts: Sequence[Sequence[str]], first: int) -> list[float]:
-    """Of the first lines of all boxes, then of the second ones, and so on."""
+    """Return the greatest width of the first lines of all boxes, of the second ones, and so on."""
     widths = [0.0] * max(map(len, texts))
     for lines in texts:
         for place, line in enumerate(lines):
@@ -615,19 +609,19 @@ def _widths(texts: Sequence[Sequence[str]], first: int) -> list[float]:
 
 
 def _leaf_lines(texts: NodeTexts, leaf: int) -> tuple[str, ...]:
-    """What the leaf says, and what changed in it."""
-    said = [fitted(line, WIDEST) for line in (texts.large(leaf), texts.said(leaf)) if line]
-    said[-1] += texts.marks.get(leaf, "")
-    return (*said, fitted(texts.changed[leaf], WIDEST)) if leaf in texts.changed else tuple(said)
+    """List the prediction of a leaf and the remark on its change."""
+    lines = [fit_text(line, WIDEST) for line in (texts.large(leaf), texts.second_line(leaf)) if line]
+    lines[-1] += texts.marks.get(leaf, "")
+    return (*lines, fit_text(texts.changed[leaf], WIDEST)) if leaf in texts.changed else tuple(lines)
 
 
 def bar_height(texts: NodeTexts) -> int:
-    """Of the bar of probabilities, and a little room below it; regression has none."""
+    """Return the height of the bar of probabilities with some space below it; 0 for regression."""
     return BAR + 4 if texts.tree.schema.target.is_classes else 0
 
 
 def _branch_lines(texts: NodeTexts, node: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The condition on the branch to the node: where the tree grows down, and where it grows to the right."""
+    """Wrap the condition on the branch to a node, for a tree growing down and for one growing right."""
     if not node:
         return (), ()
     is_leaf = texts.tree.feature[node] == LEAF
@@ -638,13 +632,13 @@ def _branch_lines(texts: NodeTexts, node: int) -> tuple[tuple[str, ...], tuple[s
     return downwards, rightwards
 
 
-def _lines(answers: Iterable[str], width: float, most: int, size: int = TEXT) -> list[str]:
-    """The first of the texts that fits into so many lines, or the last of them shortened."""
-    for text in answers:
-        if len(lines := wrapped(text, width, size)) <= most:
+def _lines(candidates: Iterable[str], width: float, most: int, size: int = TEXT) -> list[str]:
+    """Wrap the first text that fits into `most` lines, or shorten the last one."""
+    for text in candidates:
+        if len(lines := wrap_text(text, width, size)) <= most:
             return lines
     letters = min(len(text), LONGEST)
-    while len(lines := wrapped(shorten(text, letters), width, size)) > most:
+    while len(lines := wrap_text(shorten(text, letters), width, size)) > most:
         letters -= 1
     return lines
 
@@ -652,10 +646,10 @@ def _lines(answers: Iterable[str], width: float, most: int, size: int = TEXT) ->
 # -- places -----------------------------------------------------------------------------------------------
 
 
-def _placed(tree: Tree, boxes: list[Box], sideways: bool) -> list[Box]:
-    """The boxes in a tidy tree: every leaf has a lane of its own, a parent stands midway between its two.
+def _place_boxes(tree: Tree, boxes: list[Box], sideways: bool) -> list[Box]:
+    """Place the boxes: every leaf gets its own lane, and a parent is centered above its children.
 
-    A parent stands at least one lane away from the border of its subtree, so boxes of two lanes never meet.
+    A parent is at least one lane away from the border of its subtree, so boxes of two lanes never overlap.
     """
     is_leaf = tree.feature == LEAF
     breadth = np.array(
@@ -669,7 +663,7 @@ def _placed(tree: Tree, boxes: list[Box], sideways: bool) -> list[Box]:
     middle = (np.cumsum(is_leaf) - 0.5) * lane + MARGIN - gap / 2
     for node in reversed(np.flatnonzero(~is_leaf).tolist()):  # children stand after their parent
         middle[node] = (middle[tree.left[node]] + middle[tree.right[node]]) / 2
-    # Below a leaf its lane is free, so only inner nodes keep the next level away.
+    # The lane below a leaf is free, so only inner nodes determine the distance to the next level.
     length = np.array([box.width if sideways else box.height for box in boxes]) * ~is_leaf
     before = np.array([box.branch_width + 8 if sideways else box.branch_height for box in boxes])
     before[0] = 0.0

@@ -1,4 +1,4 @@
-"""A tree drawn with text: one line per node, the outcomes of the leaves in columns on the right."""
+"""Trees drawn as text, and the texts of the nodes in pictures."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from holdfast._check import check_integer
 from holdfast._text import (
     CUT,
     count_text,
@@ -68,29 +69,35 @@ _SET = r"""\{(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[^{}])*\}"""  # as a conditi
 def draw_tree(
     tree: Tree, *, missing: bool = False, width: int = WIDTH, whole: str = "rules()", positive: Any = None
 ) -> str:
-    """The tree as indented lines of at most `width` columns, with outcome, probability and rows of each leaf.
+    """Draw a tree with one line per node, and prediction, probability and rows of each leaf in columns.
 
-    Of two classes the probability is that of the positive one. The drawing takes 60 columns or so, whatever
-    the width. `missing=True` also says, at each condition, whether a missing value meets it. A condition
-    that is too long for its line goes on in the next ones; a set that is too long for these has a number,
-    and is listed below the tree. Of more than 24 categories some are left out, and the last line says that
-    `whole` has all of them.
+    With two classes the probability is that of the positive one. The drawing needs about 60 columns even if
+    `width` is less. `missing=True` adds missing values to every condition that allows them. Long conditions
+    are wrapped; a set that does not fit into a few lines is numbered and listed below the tree. Lists of more
+    than 24 categories are truncated, and the last line refers to `whole` for all of them.
     """
     leaves = np.flatnonzero(tree.feature == LEAF).tolist()
     heading, *cells = _columns(tree, leaves, positive_class(tree, positive))
     sets: dict[str, int] = {}
-    stems = _stems(tree, max(width - len(heading) - 2, NARROWEST), missing, sets)
+    stems = _draw_branches(tree, max(width - len(heading) - 2, NARROWEST), missing, sets)
     column = max(len(line) for stem in stems for line in stem)
     lines = [f"{stems[0][0]:{column}}  {heading}"]
     outcomes = dict(zip(leaves, cells, strict=True))
     for node, stem in enumerate(stems):
         if node in outcomes:
             lines += stem[:-1] if node else []
-            lines.append(f"{_led(stem[-1], column) if node else 'always':{column}}  {outcomes[node]}")
+            lines.append(f"{_add_dots(stem[-1], column) if node else 'always':{column}}  {outcomes[node]}")
         elif node:
             lines += stem
-    lines += set_lines(sets, width)
-    # An indent of more than its columns begins with the sign, too.
+    return _join_with_notes(tree, lines, sets, width, whole)
+
+
+def _join_with_notes(tree: Tree, lines: list[str], sets: Mapping[str, int], width: int, whole: str) -> str:
+    """Put warnings before the lines of a drawing, and sets, notes and edits below."""
+    lines += [""] * bool(sets)
+    for text, number in sets.items():
+        lines += wrap_lines(f"set {number}: {text}", width, rest="    ")
+    # The indents of deep nodes begin with the same sign.
     if any(CUT in line[1:] for line in lines):
         lines += ["", *wrap(left_out_text(whole), width)]
     for note in (*list_notes(tree), *direction_lines(tree), *support_lines(tree)):
@@ -100,7 +107,7 @@ def draw_tree(
 
 
 def _columns(tree: Tree, leaves: list[int], positive: int | None) -> list[str]:
-    """A heading and one line per leaf, in columns."""
+    """Return the heading and one line per leaf, in columns."""
     target = tree.schema.target
     is_classes = target.is_classes
     words = format_leaf_statistic(tree)
@@ -113,26 +120,26 @@ def _columns(tree: Tree, leaves: list[int], positive: int | None) -> list[str]:
                 select_probability(tree.value[leaf], positive, int(tree.outcome[leaf]))
             )
         support = [count_text(float(tree.count[leaf])), percent_text(fraction_of_rows(tree, leaf))]
-        said = format_outcome(tree, leaf) if is_classes else format_value(tree, leaf)
-        rows.append([said, of_class, *support])
+        outcome = format_outcome(tree, leaf) if is_classes else format_value(tree, leaf)
+        rows.append([outcome, of_class, *support])
     if not is_classes:
         rows = [[outcome, *support] for outcome, _, *support in rows]
     columns = [[shorten(cell, WIDEST_OUTCOME) for cell in column] for column in zip(*rows, strict=True)]
-    # Classes read from the left, and so do probabilities: 0.999 and 0.99 line up at the point.
+    # Classes and probabilities are aligned on the left, so that 0.999 and 0.99 line up at the point.
     return format_columns(list(zip(*columns, strict=True)), sides="<<>>" if is_classes else ">>>")
 
 
-def _stems(tree: Tree, width: int, missing: bool, sets: dict[str, int]) -> list[list[str]]:
-    """For every node: the guide lines down to it, and the condition that leads to it, in lines."""
-    # Deep trees get narrower steps, so that conditions keep room to be read.
+def _draw_branches(tree: Tree, width: int, missing: bool, sets: dict[str, int]) -> list[list[str]]:
+    """Return for every node its guide lines and the condition that leads to it, in lines."""
+    # Deep trees get narrower steps, so that the conditions have enough space.
     dashes = "─" * max(0, min(2, WIDEST_INDENT // max(tree.depth, 1) - 1))
-    known, marks = find_known_values(tree), node_marks(tree, at_answers=True)
+    known, marks = find_known_values(tree), node_marks(tree, at_branches=True)
     stems, indents = [[rows_text(float(tree.count[0])) + marks.get(0, "")]], [""]
     for node in range(1, tree.n_nodes):
         parent = int(tree.parent[node])
         side = bool(tree.left[parent] == node)
         start = indents[parent] + ("├" if side else "└") + dashes.replace("──", "─ ")
-        # Only the end can show: whole indents of a deep tree would fill the memory.
+        # Only the end is shown: full indents of a deep tree would fill the memory.
         indents.append((indents[parent] + ("│" if side else " ") + " " * len(dashes))[-WIDEST_INDENT:])
         if tree.node_depth[node] * (1 + len(dashes)) > WIDEST_INDENT:
             start = f"{CUT}{start[1 - WIDEST_INDENT :]}"
@@ -153,46 +160,42 @@ def condition_lines(
     sets: dict[str, int],
     *,
     missing: bool = False,
-    is_question: bool = False,
+    as_split: bool = False,
 ) -> list[str]:
-    """The answer to the question of a node in lines of at most `width` letters.
+    """Format the condition of a branch, or the whole split, in lines of at most `width` letters.
 
-    With `is_question` it is told as in `split_text`.
-    The numbers of rows give way before a line is broken. Sets that would take more than a few lines are
-    told by their numbers in `sets`, where new ones are added.
+    Numbers of rows are left out before a line is wrapped. Sets that need more than a few lines are numbered
+    and added to `sets`.
     """
-    told = partial(split_text, tree, node) if is_question else partial(branch_text, tree, node, side)
-    texts = [told(missing=missing, counts=counts, most=FULL_LIST, known=known) for counts in (True, False)]
+    format_condition = partial(split_text, tree, node) if as_split else partial(branch_text, tree, node, side)
+    texts = [
+        format_condition(missing=missing, counts=counts, most=FULL_LIST, known=known)
+        for counts in (True, False)
+    ]
     for text in texts:
         if len(text) <= width:
             return [text]
     for text in (protect_spaces(texts[1]), texts[1]):
         if lines := _few_lines(text, width):
             return lines
-    numbered = sub(_SET, lambda found: f"set {sets.setdefault(found[0], len(sets) + 1)}", texts[1])
+    numbered = sub(_SET, lambda match: f"set {sets.setdefault(match[0], len(sets) + 1)}", texts[1])
     return _few_lines(numbered, width) or [shorten(numbered, width)]
 
 
 def _few_lines(text: str, width: int) -> list[str]:
-    """The text in lines that no word is longer than; none if these are too many."""
+    """Wrap the text; empty if it needs too many lines or has a word that is too long."""
     if max(map(len, text.split(" "))) > width - len(HANGING):
         return []
     lines = wrap_lines(text, width, rest=HANGING)
     return lines if len(lines) <= MOST_LINES else []
 
 
-def set_lines(sets: Mapping[str, int], width: int) -> list[str]:
-    """The sets that a drawing tells by their numbers, in full, after an empty line."""
-    listed = (wrap_lines(f"set {number}: {text}", width, rest="    ") for text, number in sets.items())
-    return ["", *(line for lines in listed for line in lines)] if sets else []
-
-
-def _led(stem: str, width: int) -> str:
-    """The stem with dots that lead the eye to the outcome."""
+def _add_dots(stem: str, width: int) -> str:
+    """Fill the line up to the columns with dots."""
     return f"{stem} ".ljust(width, "·") if len(stem) < width else stem
 
 
-# -- What the boxes and branches of a drawn tree say ---------------------------------------------------------
+# -- Texts of the nodes in pictures --------------------------------------------------------------------------
 
 MOST_DECIMALS = 6
 FEW = "few rows"
@@ -200,14 +203,14 @@ FEW = "few rows"
 
 @dataclass(frozen=True, eq=False)
 class NodeTexts:
-    """The texts of a drawn tree, and how they are told."""
+    """The texts of the nodes of a tree in pictures."""
 
     tree: Tree
-    positive: int | None  # the class whose probability is told, where there are two
-    decimals: int | None  # of percentages and means; None: as few as tell them apart
-    missing: bool  # say on the branches which way missing values go
-    changed: Mapping[int, str]  # what is said of a node that changed, such as "was 45"
-    beside: tuple[Tree, ...] = ()  # trees drawn beside it, whose colours mean the same
+    positive: int | None  # the class whose probability is shown; None unless there are two
+    decimals: int | None  # of percentages and means; None: as few as distinguish them
+    missing: bool  # show on the branches where missing values go
+    changed: Mapping[int, str]  # remarks on changed nodes, such as "was 45"
+    beside: tuple[Tree, ...] = ()  # trees drawn beside it with the same colour scale
 
     @classmethod
     def of(
@@ -220,55 +223,50 @@ class NodeTexts:
         changed: Mapping[int, str] | None = None,
         beside: Sequence[Tree] = (),
     ) -> "NodeTexts":
-        """The texts as they are asked for; a ParameterError names what cannot be had."""
-        if decimals is not None and not (
-            isinstance(decimals, int) and not isinstance(decimals, bool) and 0 <= decimals <= MOST_DECIMALS
-        ):
-            raise ParameterError(
-                f"decimals={decimals!r}: give an integer from 0 to {MOST_DECIMALS}, or None."
-            )
+        """Check the options and make the texts."""
+        check_integer("decimals", decimals, 0, MOST_DECIMALS, none_ok=True)
         for node in changed or {}:
             if node not in range(tree.n_nodes):
                 raise ParameterError(
-                    f"changed speaks of node {node!r}: the nodes of the tree are 0 to {tree.n_nodes - 1}."
+                    f"changed names node {node!r}: the nodes of the tree are 0 to {tree.n_nodes - 1}."
                 )
         if any(other.schema.target.classes != tree.schema.target.classes for other in beside):
-            raise ParameterError("beside holds a tree with another target: one scale of colours needs one.")
+            raise ParameterError("beside must hold trees with the same classes: they share a colour scale.")
         texts = {int(node): printable(str(text)) for node, text in (changed or {}).items()}
         return cls(tree, positive_class(tree, positive), decimals, missing, texts, tuple(beside))
 
     @cached_property
     def marks(self) -> Mapping[int, str]:
-        """The marks of nodes that were edited by hand, and of splits of low support."""
-        return node_marks(self.tree, at_answers=False)
+        """Marks of edited nodes and of splits with low support."""
+        return node_marks(self.tree, at_branches=False)
 
     @cached_property
     def signs(self) -> Mapping[str, str]:
-        """What stands beside the columns along which the values go one way."""
+        """Signs of the monotone columns."""
         return direction_signs(self.tree)
 
     @cached_property
     def known(self) -> Mapping[int, Condition]:
-        """What of its feature can reach each node that asks about one again."""
+        """Known values that reach each node that splits on a feature again."""
         return find_known_values(self.tree)
 
     # -- inner nodes ------------------------------------------------------------------------------------
 
     def feature(self, node: int) -> str:
-        """What the node asks about, and which way the values go along it where that is promised."""
+        """Format the feature of the node, with its sign if it is monotone."""
         name = printable(self.tree.schema.names[self.tree.feature[node]])
         sign = self.signs.get(self.tree.schema.names[self.tree.feature[node]], "")
         return f"{name} {sign}" if sign else name
 
     def inner_support(self, node: int) -> str:
-        """The rows of an inner node, and the risk or the mean in it."""
+        """Format the rows of an inner node, and its risk or mean."""
         rows = rows_text(float(self.tree.count[node]))
         if self.tree.schema.target.is_classes and self.positive is None:
             return rows
         return f"{rows} · {self.large(node)}"
 
     def branches(self, node: int) -> Iterator[str]:
-        """The condition that leads to the node, with ever fewer of its categories."""
+        """Iterate over shorter and shorter texts of the condition that leads to the node."""
         parent = int(self.tree.parent[node])
         side = bool(self.tree.left[parent] == node)
         return iterate_shorter_branches(self.tree, parent, side, self.known, missing=self.missing)
@@ -276,7 +274,7 @@ class NodeTexts:
     # -- leaves -----------------------------------------------------------------------------------------
 
     def large(self, node: int) -> str:
-        """What matters most: the risk of two classes, the class of more, or the mean."""
+        """Format the main line of a leaf: the risk for two classes, the class for more, or the mean."""
         if self.positive is not None:
             return self._percent(float(self.tree.value[node, self.positive]))
         if self.tree.schema.target.is_classes:
@@ -285,57 +283,54 @@ class NodeTexts:
             return format_value(self.tree, node)
         return fixed_text(float(self.tree.value[node, 0]), self.decimals)
 
-    def said(self, node: int) -> str:
-        """The decision of a leaf, apart from the risk that stands above it; the name of a quantile."""
+    def second_line(self, node: int) -> str:
+        """Format the predicted class below a risk, or the name of a quantile."""
         if self.positive is not None:
             return f"predicts {format_outcome(self.tree, node)}"
         return format_leaf_statistic(self.tree)
 
     def support(self, node: int) -> tuple[str, ...]:
-        """What stands behind a leaf: its rows, what they were where that is not the estimate, the interval.
-
-        A leaf of less than a dozen rows says so.
-        """
+        """Format the support of a leaf: rows, observed rate, interval, and a remark on few rows."""
         few = (FEW,) if 0 < self.tree.count[node] < FEW_ROWS else ()
         return (*self._support(node), *few)
 
     def _support(self, node: int) -> tuple[str, ...]:
         rows = rows_text(float(self.tree.count[node]))
         if self.tree.schema.target.is_classes and self.positive is None:
-            found = class_outcome(self.tree, node, int(self.tree.outcome[node]))
-            own = f"{self._percent(found.estimate)} · {rows}"
-            if found.is_as_observed or found.observed is None:
+            outcome = class_outcome(self.tree, node, int(self.tree.outcome[node]))
+            own = f"{self._percent(outcome.estimate)} · {rows}"
+            if outcome.is_as_observed or outcome.observed is None:
                 return (own,)
-            seen = f"{_rows(found.count or 0.0)} of {_rows(found.n_rows)}"
-            return (own, f"observed: {seen}, {self._percent(found.observed)}")
-        found = self.outcome(node)
-        if found.observed is None:
+            counts = f"{_format_rows(outcome.count or 0.0)} of {_format_rows(outcome.n_rows)}"
+            return (own, f"observed: {counts}, {self._percent(outcome.observed)}")
+        outcome = self.outcome(node)
+        if outcome.observed is None:
             return (rows,)
-        if found.count is not None:
-            rows = f"{_rows(found.count)} of {_rows(found.n_rows)}"
-        if not found.is_as_observed:
-            observed = self._percent if found.count is not None else self._mean
-            rows = f"{rows}{' by weight' if found.is_weighted else ''}: {observed(found.observed)}"
+        if outcome.count is not None:
+            rows = f"{_format_rows(outcome.count)} of {_format_rows(outcome.n_rows)}"
+        if not outcome.is_as_observed:
+            observed = self._percent if outcome.count is not None else self._mean
+            rows = f"{rows}{' by weight' if outcome.is_weighted else ''}: {observed(outcome.observed)}"
         interval = self.interval(node)
         return (rows, interval) if interval else (rows,)
 
     def outcome(self, node: int) -> LeafOutcome:
-        """What a node predicts of the positive class, or of the number, and what its rows were."""
+        """Prediction and observed rows of a node, for the positive class or the number."""
         return class_outcome(self.tree, node, self.positive or 0)
 
     def interval(self, node: int) -> str:
-        """The 95 % interval of a rate or a mean; nothing where there are too few rows."""
+        """Format the 95 % interval of a rate or a mean; empty with too few rows."""
         ends = self.outcome(node).interval
         if ends is None:
             return ""
         if not self.tree.schema.target.is_classes:
-            return self._means_between(*ends)
+            return self._mean_range(*ends)
         if self.decimals is None:
             return percent_range(*ends).replace(" to ", "\u2013")
         decimals = self.decimals
         return "\u2013".join(f"{100 * end:.{decimals}f}" for end in ends) + " %"
 
-    def _means_between(self, low: float, high: float) -> str:
+    def _mean_range(self, low: float, high: float) -> str:
         texts = (
             distinct_texts(low, high)
             if self.decimals is None
@@ -347,7 +342,7 @@ class NodeTexts:
         return number_text(value, 4) if self.decimals is None else fixed_text(value, self.decimals)
 
     def key(self) -> str:
-        """What the numbers in the leaves are; nothing where they speak for themselves."""
+        """Explain the numbers in the leaves; empty if they need no explanation."""
         if not self.tree.schema.target.is_classes:
             name = printable(self.tree.schema.target.name)
             if words := format_leaf_statistic(self.tree):
@@ -386,9 +381,9 @@ class NodeTexts:
 
     @property
     def _is_class_as_observed(self) -> bool:
-        """The same for the predicted class of each leaf."""
-        found = (class_outcome(self.tree, leaf, int(self.tree.outcome[leaf])) for leaf in self.leaves)
-        return all(each.is_as_observed for each in found)
+        """True if the predicted class of each leaf has its observed rate."""
+        outcomes = (class_outcome(self.tree, leaf, int(self.tree.outcome[leaf])) for leaf in self.leaves)
+        return all(each.is_as_observed for each in outcomes)
 
     def _percent(self, fraction: float) -> str:
         if self.decimals is None:
@@ -397,26 +392,26 @@ class NodeTexts:
 
     @property
     def leaves(self) -> list[int]:
-        """The nodes that are leaves."""
+        """List the leaves."""
         return [node for node in range(self.tree.n_nodes) if self.tree.feature[node] == LEAF]
 
 
-def _rows(count: float) -> str:
-    """A number of rows; to one decimal where it was worked out from fractions."""
+def _format_rows(count: float) -> str:
+    """Format a number of rows, with one decimal if it was computed from fractions."""
     return count_text(round(count)) if abs(count - round(count)) < 1e-3 else number_text(round(count, 1))
 
 
-# -- A tree for those who edit it ----------------------------------------------------------------------------
+# -- Trees with numbered nodes -------------------------------------------------------------------------------
 
 
 def draw_numbered_tree(
     tree: Tree, *, missing: bool = False, width: int = WIDTH, whole: str = "rules()", positive: Any = None
 ) -> str:
-    """The nodes in their order, indented, each with its number: an inner node asks, and a leaf says.
+    """List the nodes in order, indented, each with its number and its split or prediction.
 
-    `missing=True` also says at each question whether a missing value goes to yes.
+    `missing=True` adds missing values to every split that sends them to yes.
     """
-    known, marks = find_known_values(tree), node_marks(tree, at_answers=False)
+    known, marks = find_known_values(tree), node_marks(tree, at_branches=False)
     place = positive_class(tree, positive)
     digits = len(str(tree.n_nodes - 1))
     sets: dict[str, int] = {}
@@ -424,24 +419,18 @@ def draw_numbered_tree(
     for node, indent in enumerate(_indents(tree)):
         start = f"{node:>{digits}}  {indent}"
         if tree.feature[node] == LEAF:
-            told = [_leaf_text(tree, node, place)]
+            text = [_leaf_text(tree, node, place)]
         else:
             room = max(width - len(start) - 1, NARROWEST)
-            told = condition_lines(tree, node, True, known, room, sets, missing=missing, is_question=True)
-            told[-1] += "?"
-        told[-1] += marks.get(node, "")
-        lines += [start + told[0], *(" " * len(start) + line for line in told[1:])]
-    lines += set_lines(sets, width)
-    if any(CUT in line for line in lines):
-        lines += ["", *wrap(left_out_text(whole), width)]
-    for note in (*list_notes(tree), *direction_lines(tree), *support_lines(tree)):
-        lines += wrap(f"Note: {printable(note)}", width)
-    first = [line for note in list_warnings(tree) for line in wrap(printable(note), width)]
-    return "\n".join([*first, *lines, *wrap_edits(tree, width)])
+            text = condition_lines(tree, node, True, known, room, sets, missing=missing, as_split=True)
+            text[-1] += "?"
+        text[-1] += marks.get(node, "")
+        lines += [start + text[0], *(" " * len(start) + line for line in text[1:])]
+    return _join_with_notes(tree, lines, sets, width, whole)
 
 
 def _indents(tree: Tree) -> list[str]:
-    """What stands before each node: as wide as it is deep, and whether one comes to it by yes or by no."""
+    """Return the indent of each node by depth, with the branch that leads to it: yes or no."""
     step = max(1, min(4, WIDEST_INDENT // max(tree.depth, 1)))
     depth = tree.node_depth.tolist()
     indents = [""]
