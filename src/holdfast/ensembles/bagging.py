@@ -1,4 +1,4 @@
-"""Many trees from one table, each on a bag of its rows, and the mean of what they say."""
+"""Bagging and forests: trees grown on bags of the rows, and the mean of their predictions."""
 
 import warnings
 from collections.abc import Sequence
@@ -26,14 +26,14 @@ from holdfast.tree.predict import Routes
 from holdfast.tree.tree import Tree
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(freeze=True, eq=False)
 class Sampling:
     """How bags are drawn; by default a bootstrap with one draw per row on average."""
 
     seed: int = 0
     bootstrap: bool = True  # with replacement
-    max_samples: int | float | None = None  # draws; a float is a fraction of all rows, or of all groups
-    groups: LongArray | None = None  # of every row; whole groups are drawn
+    max_samples: int | float | None = None  # number of draws; a float is a fraction of all rows, or groups
+    groups: LongArray | None = None  # group of every row; whole groups are drawn
     branch: Branch = Branch.BAGS  # of the seed
 
     def __post_init__(self) -> None:
@@ -51,19 +51,19 @@ class Sampling:
         return self.bootstrap or self.max_samples not in (None, 1.0)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(freeze=True, eq=False)
 class Bags:
     """Bags of one table: bag i depends on the seed and i, not on the row order."""
 
     sampling: Sampling
-    repeats: IntArray  # how many rows each row stands for
+    repeats: IntArray  # how many rows each row represents
     units: Units  # rows or groups
-    order: LongArray  # the rows in one fixed order
-    n_draws: int | None  # None: as many as there are rows, or groups
+    order: LongArray  # the rows in canonical order
+    n_draws: int | None  # None: the number of rows, or of groups
 
     @classmethod
     def of(cls, table: Table, repeats: IntArray, sampling: Sampling) -> "Bags":
-        """Make bags of a table whose rows may stand for several each."""
+        """Make bags of a table whose rows may represent several each."""
         groups = sampling.groups
         if groups is not None and len(groups) != table.n_rows:
             raise DataError(
@@ -76,7 +76,7 @@ class Bags:
         return cls(sampling, repeats, Units.of(table, groups), order, most)
 
     def __getitem__(self, index: int) -> IntArray:
-        """How often each row is in the bag."""
+        """Count how often each row is in the bag."""
         return self.draws([index])[0].counts
 
     def draws(self, indices: Sequence[int]) -> list[Draws]:
@@ -114,15 +114,16 @@ def _n_draws(sampling: Sampling, n_all: int, what: str) -> int:
     return int(most)
 
 
-# -- Many trees from one table, each on a bag of its rows, and the mean of what they say ---------------------
+# -- Growing and predicting ----------------------------------------------------------------------------------
 
 BOOTSTRAP = Sampling()
-# Of trees that are asked and forgotten: as many together as have so many rows, and enough for many cores.
+# Trees that are discarded after prediction are grown in batches of this many rows in total, and of enough
+# trees for many cores.
 ROWS_OF_TREES, LEAST_AT_A_TIME = 2**20, 16
-ROWS_AT_A_TIME = 2**16  # that pass the trees together: a matrix of all rows would be the table once more
+ROWS_AT_A_TIME = 2**16  # predicted together: a matrix of all rows would be a copy of the table
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(freeze=True, eq=False, repr=False)
 class Bagging:
     """Trees grown on bags of rows, with the bags."""
 
@@ -160,8 +161,8 @@ def grow_bagging(
 
     The ensemble predicts the mean of the class fractions or, with `votes`, the fractions of the trees that
     vote for each class; of numbers the mean. Tree i depends on the seed and on i, never on the number of jobs
-    or on the order of the rows. A row drawn twice is one row of twice the weight; where `are_draws` is
-    False it counts as two towards the smallest leaf. A bar with the text of `progress` shows how far it is.
+    or on the order of the rows. A row drawn twice is one row of twice the weight; if `are_draws` is False it
+    counts as two rows for `min_samples_leaf`. A progress bar has the text of `progress`.
 
     >>> table = Table.from_arrays([[20.0], [30.0], [50.0], [60.0]], ["no", "no", "yes", "yes"])
     >>> bagging = grow_bagging(table, n_estimators=8)
@@ -173,13 +174,15 @@ def grow_bagging(
         raise ParameterError(
             f"votes are for classes, and the target {table.schema.target.name!r} is a number."
         )
-    ready = _BaggingSetup.of(table, rules, sampling, are_draws, n_jobs)
-    ensemble = ready.ensemble(ready.tasks(range(n_estimators)), n_jobs, progress, "Trees")
+    fixed, bags = _make_bags(table, rules, sampling, n_jobs)
+    batches = make_batches(range(n_estimators), max(1, ROWS_PER_TASK // table.n_rows))
+    options: dict[str, Any] = {"n_jobs": n_jobs, "progress": progress, "kept": "Trees"}
+    ensemble = _grow_ensemble(table, rules, fixed, bags, batches, are_draws=are_draws, **options)
     for note in ensemble.notes:
         warnings.warn(note, GrowthWarning, stacklevel=2)
-    if votes:  # which are cast by the losses
+    if votes:  # the trees vote by the losses already
         ensemble = ensemble.replace(votes=True, loss_matrix=None)
-    return Bagging(ensemble, ready.bags)
+    return Bagging(ensemble, bags)
 
 
 def predict_bagged(
@@ -194,81 +197,64 @@ def predict_bagged(
 ) -> FloatArray:
     """Predict rows, by default those of the table, with an ensemble that is not kept.
 
-    Some trees are grown, asked and forgotten before the next: large ones by the hundred take more memory than
-    the table. The values are the same to the last bit.
+    Trees are grown in batches and discarded after prediction: a hundred large trees take more memory than the
+    table. The values are those of `grow_bagging` to the last bit.
 
     >>> table = Table.from_arrays([[20.0], [30.0], [50.0], [60.0]], ["no", "no", "yes", "yes"])
     >>> predict_bagged(table, CART, 8)[:, 1]
     array([0.  , 0.  , 0.75, 0.75])
     """
     check_n_estimators(n_estimators)
-    ready = _BaggingSetup.of(table, rules, sampling, are_draws, n_jobs)
+    fixed, bags = _make_bags(table, rules, sampling, n_jobs)
+    batches = make_batches(range(n_estimators), max(1, ROWS_PER_TASK // table.n_rows))
     predicted = table if predicted is None else predicted
     values = np.zeros((predicted.n_rows, max(len(table.schema.target.classes), 1)))
     at_a_time = max(LEAST_AT_A_TIME, ROWS_OF_TREES // table.n_rows)
-    for tasks in make_batches(ready.tasks(range(n_estimators)), at_a_time):
-        ensemble = ready.ensemble(tasks, n_jobs)
+    for some in make_batches(batches, at_a_time):
+        ensemble = _grow_ensemble(table, rules, fixed, bags, some, are_draws=are_draws, n_jobs=n_jobs)
         for begin in range(0, predicted.n_rows, ROWS_AT_A_TIME):
             part = slice(begin, begin + ROWS_AT_A_TIME)
             values[part] = ensemble.add_scores(predicted.subset(part), values[part], n_jobs=n_jobs)
     return apply_link("mean", values, float(n_estimators))
 
 
-@dataclass(frozen=True, eq=False)
-class _BaggingSetup:
-    """Data shared by all trees of a bagging run."""
-
-    table: Table
-    rules: GrowthRules
-    fixed: FixedPointSample
-    bags: Bags
-    are_draws: bool
-
-    @classmethod
-    def of(
-        cls, table: Table, rules: GrowthRules, sampling: Sampling, are_draws: bool, n_jobs: int | None
-    ) -> "_BaggingSetup":
-        check_jobs(n_jobs)
-        fixed = fixed_point_sample(table, rules)
-        table.code(n_jobs)  # before the threads start, and before the rows are sorted, by ranks then
-        bags = Bags.of(table, fixed.repeats, sampling)
-        return cls(table, rules, fixed, bags, are_draws)
-
-    def tasks(self, indices: range) -> list[Sequence[int]]:
-        """Grow the trees of each task."""
-        return make_batches(indices, max(1, ROWS_PER_TASK // self.table.n_rows))
-
-    def ensemble(
-        self, tasks: Sequence[Sequence[int]], n_jobs: int | None, progress: str = "", kept: str = ""
-    ) -> Ensemble:
-        """Build the ensemble, all trees with one weight."""
-        grown = partial(_grow_batch, self.table, self.rules, self.fixed, self.bags, self.are_draws)
-        parts = run_all(grown, tasks, n_jobs, progress=progress, kept=kept)
-        trees = tuple(tree for part in parts for tree in part)
-        return Ensemble(
-            schema=self.table.schema,
-            trees=trees,
-            weights=np.ones(len(trees)),
-            outputs=np.zeros(len(trees), np.int32),
-            start=np.zeros(max(len(self.table.schema.target.classes), 1)),
-            link="mean",
-            notes=tuple(dict.fromkeys(note for tree in trees for note in tree.notes)),
-            loss_matrix=self.fixed.losses,
-        )
+def _make_bags(
+    table: Table, rules: GrowthRules, sampling: Sampling, n_jobs: int | None
+) -> tuple[FixedPointSample, Bags]:
+    """Return the rows in integers, shared by all trees, and the bags."""
+    check_jobs(n_jobs)
+    fixed = fixed_point_sample(table, rules)
+    table.code(n_jobs)  # before threads start, and before the rows are sorted by ranks
+    return fixed, Bags.of(table, fixed.repeats, sampling)
 
 
-def set_vote_threshold(ensemble: Ensemble, threshold: float) -> Ensemble:
-    """Make the trees vote for the second class from this fraction on.
-
-    >>> table = Table.from_arrays([[1.0], [1.0], [1.0], [2.0]], ["no", "no", "yes", "yes"])
-    >>> bagging = grow_bagging(table, n_estimators=3, sampling=Sampling(bootstrap=False), votes=True)
-    >>> for ensemble in (bagging.ensemble, set_vote_threshold(bagging.ensemble, 0.3)):
-    ...     print(ensemble.predict([[1.0], [2.0]]))
-    ['no' 'yes']
-    ['yes' 'yes']
-    """
-    trees = [tree.replace(value=np.eye(2)[(tree.value[:, 1] >= threshold).astype(int)]) for tree in ensemble]
-    return ensemble.replace(trees=tuple(trees), votes=False)
+def _grow_ensemble(
+    table: Table,
+    rules: GrowthRules,
+    fixed: FixedPointSample,
+    bags: Bags,
+    batches: Sequence[Sequence[int]],
+    *,
+    are_draws: bool,
+    n_jobs: int | None,
+    progress: str = "",
+    kept: str = "",
+) -> Ensemble:
+    """Grow the trees of the batches; all have the same weight."""
+    grow_batch = partial(_grow_batch, table, rules, fixed, bags, are_draws)
+    trees = tuple(
+        tree for part in run_all(grow_batch, batches, n_jobs, progress=progress, kept=kept) for tree in part
+    )
+    return Ensemble(
+        schema=table.schema,
+        trees=trees,
+        weights=np.ones(len(trees)),
+        outputs=np.zeros(len(trees), np.int32),
+        start=np.zeros(max(len(table.schema.target.classes), 1)),
+        link="mean",
+        notes=tuple(dict.fromkeys(note for tree in trees for note in tree.notes)),
+        loss_matrix=fixed.losses,
+    )
 
 
 def _grow_batch(
@@ -282,6 +268,20 @@ def _grow_batch(
     draws = bags.draws(indices)
     samples, seeds = [each.counts for each in draws], bags.tree_seeds(indices)
     return grow_samples(table, rules, fixed, samples, seeds, draws if are_draws else None)
+
+
+def set_vote_threshold(ensemble: Ensemble, threshold: float) -> Ensemble:
+    """Make the trees vote for the second class from this fraction upwards.
+
+    >>> table = Table.from_arrays([[1.0], [1.0], [1.0], [2.0]], ["no", "no", "yes", "yes"])
+    >>> bagging = grow_bagging(table, n_estimators=3, sampling=Sampling(bootstrap=False), votes=True)
+    >>> for ensemble in (bagging.ensemble, set_vote_threshold(bagging.ensemble, 0.3)):
+    ...     print(ensemble.predict([[1.0], [2.0]]))
+    ['no' 'yes']
+    ['yes' 'yes']
+    """
+    trees = [tree.replace(value=np.eye(2)[(tree.value[:, 1] >= threshold).astype(int)]) for tree in ensemble]
+    return ensemble.replace(trees=tuple(trees), votes=False)
 
 
 def check_n_estimators(n_estimators: Any, name: str = "n_estimators") -> None:

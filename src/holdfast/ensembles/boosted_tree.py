@@ -1,4 +1,4 @@
-"""What a boosted tree adds to the score of each row, and the tree itself."""
+"""One tree of a boosted ensemble: its shape, the steps of its leaves, and the finished tree."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ from holdfast.tree.tree import LEAF, Tree
 GRADIENT, HESSIAN, WEIGHT, COUNT = range(4)  # columns of the sums of a node
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(freeze=True, eq=False)
 class LeafSteps:
     """Shape of a tree, sums of its nodes and steps of its leaves."""
 
     nodes: NodeArrays
     sums: FloatArray  # (nodes, 4); of inner nodes 0
     value: FloatArray  # (nodes,); of inner nodes 0
-    weight_exponent: int = 0  # gradients, hessians and weights are times 2 ** -weight_exponent
-    promise: Monotone | None = None  # which way the steps go along features
+    weight_exponent: int = 0  # gradients, hessians and weights are scaled by 2 ** -weight_exponent
+    monotone: Monotone | None = None  # constraints on the steps
 
 
 def divide_nodes(fields: LongArray, n_rows: int, pool: ThreadPool) -> list[tuple[int, int]]:
@@ -86,14 +86,14 @@ def step_schema(table: Table, steps: Sequence[LeafSteps]) -> Schema:
 def build_boosted_trees(table: Table, schema: Schema, steps: Sequence[LeafSteps], l2: float) -> list[Tree]:
     """Build trees of score steps, many at once, which takes a fifth of the time.
 
-    The impurity of a node is what the splits below it gain, per weight: 0 at a leaf.
+    The impurity of a node is the gain of the splits below it, per weight: 0 at a leaf.
     """
     fields = np.concatenate([each.nodes.fields for each in steps])
     sizes = np.array([len(each.value) for each in steps], np.int64)
     ends = np.cumsum(sizes)
     first = ends - sizes
     inner = fields[:, FEATURE] != LEAF
-    sums, risk, whole, greatest = _summed_upwards(fields, steps, first, l2)
+    sums, risk, whole, greatest = _sum_upwards(fields, steps, first, l2)
     weight = sums[:, WEIGHT] / whole
     exponent = np.repeat(np.array([each.weight_exponent for each in steps], np.intc), sizes)
     parts = {
@@ -117,13 +117,13 @@ def build_boosted_trees(table: Table, schema: Schema, steps: Sequence[LeafSteps]
             **{name: part[begin:end] for name, part in parts.items()},
             in_set=each.nodes.in_set,
             criterion="newton",
-            monotone=each.promise,
+            monotone=each.monotone,
         )
         for each, begin, end in zip(steps, first.tolist(), ends.tolist(), strict=True)
     ]
 
 
-def _summed_upwards(
+def _sum_upwards(
     fields: LongArray, steps: Sequence[LeafSteps], first: LongArray, l2: float
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
     """Sum the rows of every node and the gains of the splits below it.
@@ -132,29 +132,31 @@ def _summed_upwards(
     """
     sizes = np.diff(first, append=len(fields))
     inner = fields[:, FEATURE] != LEAF
-    among_all = fields.copy()
-    among_all[:, [LEFT, RIGHT]] += np.repeat(first, sizes)[:, None]
-    left, right = among_all[:, LEFT], among_all[:, RIGHT]
+    all_fields = fields.copy()
+    all_fields[:, [LEFT, RIGHT]] += np.repeat(first, sizes)[:, None]
+    left, right = all_fields[:, LEFT], all_fields[:, RIGHT]
     sums = np.concatenate([each.sums for each in steps])
-    add_upwards(among_all, sums)
-    # By weight and by the greatest gradient: squares may be too large or too small for a float.
-    of_trees = sums[first, WEIGHT], np.maximum.reduceat(np.abs(sums[:, GRADIENT]), first)
-    whole, greatest = (np.repeat(np.where(each == 0.0, 1.0, each), sizes) for each in of_trees)
+    add_upwards(all_fields, sums)
+    # Relative to weight and greatest gradient: squares may overflow or underflow.
+    by_tree = sums[first, WEIGHT], np.maximum.reduceat(np.abs(sums[:, GRADIENT]), first)
+    whole, greatest = (np.repeat(np.where(each == 0.0, 1.0, each), sizes) for each in by_tree)
     gradient, hessian = sums[:, GRADIENT] / greatest, (sums[:, HESSIAN] + l2) / whole
-    reached = np.where(hessian > 0.0, gradient * gradient / np.where(hessian > 0.0, hessian, 1.0), 0.0)
-    gain = np.where(inner, np.maximum(reached[left] + reached[right] - reached, 0.0), 0.0)
+    score = np.where(hessian > 0.0, gradient * gradient / np.where(hessian > 0.0, hessian, 1.0), 0.0)
+    gain = np.where(inner, np.maximum(score[left] + score[right] - score, 0.0), 0.0)
     risk = gain[:, None].copy()
-    add_upwards(among_all, risk)
+    add_upwards(all_fields, risk)
     return sums, risk[:, 0], whole, greatest
 
 
-def enforce_monotone_steps(table: Table, steps: LeafSteps, promise: Monotone) -> FloatArray:
+def enforce_monotone_steps(table: Table, steps: LeafSteps, monotone: Monotone) -> FloatArray:
     """Project steps to the monotone constraints of the score; inner nodes get 0."""
     fields = steps.nodes.fields
     if len(fields) == 1:
         return steps.value
-    tree = build_boosted_trees(table, step_schema(table, [steps]), [replace(steps, promise=promise)], 0.0)[0]
-    # By the hessian: that is what a step off the best one costs.
+    tree = build_boosted_trees(table, step_schema(table, [steps]), [replace(steps, monotone=monotone)], 0.0)[
+        0
+    ]
+    # Weighted by the hessian: the cost of a deviation from the best step.
     own = tree.replace(weight=np.maximum(steps.sums[:, HESSIAN], 0.0))
     return np.where(fields[:, FEATURE] == LEAF, enforce_monotonicity(own).value[:, 0], 0.0)
 
@@ -164,14 +166,14 @@ def _finite(impurity: FloatArray, scale: FloatArray) -> FloatArray:
         return np.asarray(np.minimum(impurity * scale * scale, np.finfo(np.float64).max), np.float64)
 
 
-# -- One tree of a boosted ensemble --------------------------------------------------------------------------
+# -- Shapes --------------------------------------------------------------------------------------------------
 
-# Less work than this is done sooner by one thread: another takes a tenth of a millisecond to wake up.
+# Less work is faster with one thread: another takes a tenth of a millisecond to wake up.
 LEAST_SHARED = 65_536  # rows
 
 
 class TreeShape(NamedTuple):
-    """A boosted tree before its leaves have values: nodes in preorder, and rows leaf by leaf."""
+    """A boosted tree without leaf values: nodes in preorder, and rows leaf by leaf."""
 
     nodes: NodeArrays
     rows: IntArray
@@ -184,8 +186,8 @@ class Derivatives(NamedTuple):
     hessian: FloatArray
     importance: FloatArray  # the weight of one repetition; empty if all are 1
     role: ByteArray
-    rows: IntArray  # those that are learnt from
-    spread: FloatArray | None = None  # what is known for packing them: see `kernels/boosting/histogram.py`
+    rows: IntArray  # the training rows
+    spread: FloatArray | None = None  # summary for packing: see `kernels/boosting/histogram.py`
 
 
 class Splits(Protocol):
@@ -196,23 +198,23 @@ class Splits(Protocol):
         """Limits of the trees."""
 
     def tree(self, derivatives: Derivatives, seed: int, pool: ThreadPool) -> TreeShape:
-        """Grow the tree that lowers the loss most, split by split."""
+        """Grow the tree whose splits lower the loss most."""
 
 
-def n_blocks_of(n_rows: int) -> int:
+def count_blocks(n_rows: int) -> int:
     """Return the number of blocks for sums over this number of rows."""
     return -(-n_rows // ROWS_PER_SUM)
 
 
-def block_parts(n_rows: int, pool: ThreadPool) -> list[tuple[int, int]]:
+def divide_blocks(n_rows: int, pool: ThreadPool) -> list[tuple[int, int]]:
     """Divide blocks among threads, as (first, end); one part if the rows are few."""
-    n_blocks = n_blocks_of(n_rows)
+    n_blocks = count_blocks(n_rows)
     n_parts = min(pool.size, n_blocks) if n_rows >= LEAST_SHARED else 1
     borders = [n_blocks * part // n_parts for part in range(n_parts + 1)]
     return list(pairwise(borders))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(freeze=True, eq=False)
 class ExactSplits:
     """Splits between any two neighbouring values, by squared error on targets -g/h of weight h."""
 
@@ -222,10 +224,10 @@ class ExactSplits:
     least_hessian: float
 
     def tree(self, derivatives: Derivatives, seed: int, pool: ThreadPool) -> TreeShape:
-        """Grow the tree that lowers the loss most, split by split."""
+        """Grow the tree whose splits lower the loss most."""
         gradient, hessian, importance, role, rows, _ = derivatives
         counts = np.where(role == TRAINING, self.repeats, 0).astype(np.int32)
-        # A row without a hessian has no target of its own, and next to no weight.
+        # A row without a hessian has no target, and almost no weight.
         hessian = np.maximum(hessian, float(hessian[rows].max()) * 2.0**-24 or 1.0)
         importance, exponent = scale_importance(hessian * importance if len(importance) else hessian, counts)
         total = float(counts[rows] @ importance[rows])

@@ -1,4 +1,4 @@
-"""Gradient boosting: small trees, one after the other, each a step down the loss of all before it."""
+"""Gradient boosting: small trees in sequence, each a step that lowers the loss of the sum so far."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from holdfast.ensembles.boosted_tree import (
     LeafSteps,
     Splits,
     TreeShape,
-    block_parts,
     build_boosted_trees,
+    count_blocks,
+    divide_blocks,
     divide_nodes,
     enforce_monotone_steps,
-    n_blocks_of,
     newton_steps,
     step_schema,
     sum_leaves,
@@ -62,19 +62,19 @@ from holdfast.tree.stats import QUANTILE, weighted_quantile
 
 __all__ = ["Boosting", "BoostingSettings", "boost"]
 
-TREES_AT_A_TIME = 100  # that are made of steps: more would take memory and hardly less time
+TREES_AT_A_TIME = 100  # built together: more would take memory and hardly less time
 _NO_LOSSES = np.full(N_ROLES, np.nan)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(freeze=True, eq=False)
 class Boosting:
     """A boosted ensemble with the mean losses after each round."""
 
     ensemble: Ensemble
-    train_loss: FloatArray  # (rounds,) on the rows that the round learnt from
-    validation_loss: FloatArray  # (rounds,) on the rows held out
-    oob_scores: FloatArray  # (rounds,) on the rows that the round left out
-    oob_improvement: FloatArray  # (rounds,) by how much the round lowered the loss of these same rows
+    train_loss: FloatArray  # (rounds,) on the training rows of the round
+    validation_loss: FloatArray  # (rounds,) on the held-out rows
+    oob_scores: FloatArray  # (rounds,) loss on the rows not drawn in the round
+    oob_improvement: FloatArray  # (rounds,) decrease of the loss of these rows in the round
 
     @property
     def n_estimators(self) -> int:
@@ -82,7 +82,7 @@ class Boosting:
         return self.ensemble.n_rounds
 
     def plot(self, ax: Any = None) -> Any:
-        """A `BoostingDisplay`, drawn: the losses by rounds."""
+        """Draw the losses by rounds, as a `BoostingDisplay`."""
         from holdfast.plots.performance import BoostingDisplay
 
         return BoostingDisplay.from_result(self, ax=ax)
@@ -99,20 +99,20 @@ def boost(
 ) -> Boosting:
     """Boost an ensemble on the table.
 
-    With early stopping it has the number of rounds that lost least on the rows held out; with "oob" the
-    rounds up to the highest sum of what each gained on the rows that it left out. Rows of one group are held
-    out, and left out of a round, together. The seed matters only where rows or features are drawn.
+    With early stopping it has the number of rounds with the least loss on held-out rows; with "oob" the
+    rounds up to the greatest sum of out-of-bag improvements. Rows of one group are held out, and drawn,
+    together. The seed matters only if rows or features are drawn.
     """
     check_jobs(n_jobs)
     check_table(table)
     numbers = None if groups is None else read_groups(groups, table.n_rows)
     task = partial(
-        _boosted, settings=settings, group_numbers=numbers, seed=seed, n_jobs=n_jobs, progress=progress
+        _boost, settings=settings, group_numbers=numbers, seed=seed, n_jobs=n_jobs, progress=progress
     )
     return run_cached("Boosting", task, table)
 
 
-def _boosted(
+def _boost(
     table: Table,
     *,
     settings: BoostingSettings,
@@ -121,8 +121,8 @@ def _boosted(
     n_jobs: int | None,
     progress: str,
 ) -> Boosting:
-    folds = _folds(table, settings, group_numbers, seed)
-    # Sums of floats depend on their order: it is the same in whatever order the rows came.
+    folds = _make_folds(table, settings, group_numbers, seed)
+    # Sums of floats depend on the order of rows: it is the same for any order of the input.
     table, order = sort_table(table, [] if group_numbers is None else [group_numbers], n_jobs)
     group_numbers = None if group_numbers is None else group_numbers[order]
     folds = [fold.subset(order) for fold in folds]
@@ -130,23 +130,23 @@ def _boosted(
         if settings.early_stopping != "cv":
             (fold,) = folds
             rounds = Rounds.of(table, settings, group_numbers, fold, seed, pool)
-            return _history(rounds, progress).result(rounds)
+            return _run_rounds(rounds, progress).result(rounds)
         by_round = []
         for number, fold in enumerate(folds):
             rounds = Rounds.of(table, settings, group_numbers, fold, seed, pool)
             bar = f"{progress} fold {number + 1}" if progress else ""
-            by_round.append(_history(rounds, bar).validation)
+            by_round.append(_run_rounds(rounds, bar).validation)
         mean = np.mean(by_round, axis=0)
         n_estimators = int(round_last_digits(mean).argmin()) + 1  # the first of several
         best = replace(settings, n_estimators=n_estimators, early_stopping=False)
-        rounds = Rounds.of(table, best, group_numbers, _whole(table), seed, pool)
-        return replace(_history(rounds, progress).result(rounds), validation_loss=mean)
+        rounds = Rounds.of(table, best, group_numbers, _all_rows(table), seed, pool)
+        return replace(_run_rounds(rounds, progress).result(rounds), validation_loss=mean)
 
 
-def _history(rounds: Rounds, progress: str) -> _History:
+def _run_rounds(rounds: Rounds, progress: str) -> _History:
     """Boost round by round until the stopping rule is met."""
     history = _History(rounds.settings)
-    for number in _counted(rounds.settings.n_estimators, progress):
+    for number in _round_numbers(rounds.settings.n_estimators, progress):
         rounds.draw(number)
         before = rounds.mean_losses() if rounds.settings.subsample < 1.0 else _NO_LOSSES
         rounds.trees.append(rounds.round_of_trees(number))
@@ -156,44 +156,38 @@ def _history(rounds: Rounds, progress: str) -> _History:
     return history
 
 
-def _counted(n_estimators: int, progress: str) -> Iterable[int]:
+def _round_numbers(n_estimators: int, progress: str) -> Iterable[int]:
     if not progress:
         return range(n_estimators)
     return show_progress(range(n_estimators), progress, n_estimators)
 
 
-# -- rows held out -------------------------------------------------------------------------------------
-
-
-def _whole(table: Table) -> Fold:
+def _all_rows(table: Table) -> Fold:
     return Fold(np.ones(table.n_rows, np.int32), np.zeros(table.n_rows, np.bool_))
 
 
-def _folds(table: Table, settings: BoostingSettings, groups: LongArray | None, seed: int) -> list[Fold]:
+def _make_folds(table: Table, settings: BoostingSettings, groups: LongArray | None, seed: int) -> list[Fold]:
     """Return training and validation rows; several pairs if folds choose the number of rounds."""
     if settings.early_stopping != "cv":
-        return [_validation(table, settings, groups, seed)]
+        return [_hold_out(table, settings, groups, seed)]
     if is_number(settings.cv):
         return draw_stable_folds(table, groups, settings.cv, (seed, Branch.BOOSTING_VALIDATION))
     return read_folds(table, groups, settings.cv)
 
 
-def _validation(table: Table, settings: BoostingSettings, groups: LongArray | None, seed: int) -> Fold:
+def _hold_out(table: Table, settings: BoostingSettings, groups: LongArray | None, seed: int) -> Fold:
     """Return training rows and those held out for early stopping, if it is on."""
     if settings.early_stopping in (False, "oob"):
-        return _whole(table)
+        return _all_rows(table)
     fold = draw_stable_folds(table, groups, settings.validation_fraction, (seed, Branch.BOOSTING_VALIDATION))[
         0
     ]
     if not fold.held_out.any() or fold.held_out.all():
         raise ParameterError(
             f"validation_fraction={settings.validation_fraction:g} of {table.n_rows} rows leaves none to "
-            "hold out, or none to learn from: give another fraction, or leave early_stopping out."
+            "hold out, or none to train on: give another fraction, or leave early_stopping out."
         )
     return fold
-
-
-# -- what is remembered -------------------------------------------------------------------------------------
 
 
 @dataclass(eq=False)
@@ -205,8 +199,8 @@ class _History:
     validation: list[float] = field(default_factory=list)
     oob_scores: list[float] = field(default_factory=list)
     oob_improvement: list[float] = field(default_factory=list)
-    best: int = 0  # rounds that lost least, by a clear margin; 0: all
-    lowest: float = np.inf  # what they lost
+    best: int = 0  # number of rounds with the least loss; 0: all
+    lowest: float = np.inf  # their loss
 
     def is_over(self, before: FloatArray, after: FloatArray) -> bool:
         """Record a round; return True if losses have not improved for long enough."""
@@ -217,13 +211,13 @@ class _History:
         if not self.settings.early_stopping:
             return False
         if self.settings.early_stopping == "oob":
-            lost = -math.fsum(self.oob_improvement)
+            loss = -math.fsum(self.oob_improvement)
         else:
-            lost = float(after[HELD_OUT])
-            self.validation.append(lost)
-        if self.best == 0 or lost < self.lowest - self.settings.tol:
-            self.best, self.lowest = len(self.train), lost
-        if self.settings.early_stopping == "cv":  # the folds decide together, when all rounds are known
+            loss = float(after[HELD_OUT])
+            self.validation.append(loss)
+        if self.best == 0 or loss < self.lowest - self.settings.tol:
+            self.best, self.lowest = len(self.train), loss
+        if self.settings.early_stopping == "cv":  # decided by the mean over all folds
             return False
         return len(self.train) - self.best >= self.settings.n_iter_no_change
 
@@ -249,9 +243,9 @@ class _History:
         return Boosting(ensemble, *(np.array(line) for line in lines))
 
 
-# -- The rounds of a run of boosting -------------------------------------------------------------------------
+# -- Rounds --------------------------------------------------------------------------------------------------
 
-LEAST_HESSIAN = 1e-3  # of a leaf, in rows of the mean weight: without curvature its step would be endless
+LEAST_HESSIAN = 1e-3  # of a leaf, in rows of mean weight: without curvature its step would be infinite
 
 
 @dataclass(eq=False)
@@ -264,8 +258,8 @@ class Rounds:
     seed: int
     pool: ThreadPool
     groups: LongArray | None
-    splits: list[Splits]  # one for each output, which has its own memory
-    promises: list[Monotone | None]  # which way the score of each output goes along features
+    splits: list[Splits]  # one per output, with its own memory
+    monotone: list[Monotone | None]  # constraints on the score of each output
     data: BoostingRows
     start: FloatArray  # (outputs,)
     score: FloatArray  # (outputs, rows)
@@ -274,10 +268,10 @@ class Rounds:
     lost: FloatArray  # (rows,) weight times loss; empty unless rows are drawn
     weight_by_role: FloatArray
     lost_by_role: FloatArray
-    alpha: float = 0.0  # the quantile, or the residual from which Huber's loss is no longer squared
-    first_alpha: float = 0.0  # that of the start: losses of all rounds are measured by it
-    spread: FloatArray | None = None  # of the derivatives, for packing; None: to be looked up
-    learnt: IntArray | None = None  # the rows that a round learns from; None: to be looked up
+    alpha: float = 0.0  # the quantile, or the residual above which Huber's loss is linear
+    first_alpha: float = 0.0  # alpha of the start, by which the losses of all rounds are measured
+    spread: FloatArray | None = None  # of the derivatives, for packing; None: to be computed
+    training: IntArray | None = None  # training rows of the round; None: to be computed
     trees: list[list[LeafSteps]] = field(default_factory=list)
 
     @classmethod
@@ -298,16 +292,16 @@ class Rounds:
         _check_honest(settings, loss)
         data = BoostingRows.of(table, settings.class_rules, fold)
         settings = _on_scale(settings, data.weight_exponent)
-        learnt = data.role == TRAINING
-        y, weight, n_learnt = data.y[learnt], data.weight[learnt], data.repeats[learnt].sum(dtype=np.int64)
+        rows = data.role == TRAINING
+        y, weight, n_rows = data.y[rows], data.weight[rows], data.repeats[rows].sum(dtype=np.int64)
         check_magnitude(target, data.y[data.role != UNUSED])
         if loss.check is not None:
             loss.check(target, y)
         start = np.zeros(n_outputs)
         if settings.start == "constant":
             start[:] = best_constant(loss, y, weight, settings.level, n_outputs)
-        growth, least = settings.growth(int(n_learnt)), LEAST_HESSIAN * float(weight.sum() / n_learnt)
-        of_outputs = [
+        growth, least = settings.growth(int(n_rows)), LEAST_HESSIAN * float(weight.sum() / n_rows)
+        output_rules = [
             make_score_rules(table.schema, growth, output, n_outputs) for output in range(n_outputs)
         ]
         table.code(pool.size)
@@ -318,8 +312,8 @@ class Rounds:
             seed=seed,
             pool=pool,
             groups=groups,
-            splits=[_splits(table, settings, own, data.repeats, least) for own in of_outputs],
-            promises=[make_score_monotone(table.schema, own) for own in of_outputs],
+            splits=[_splits(table, settings, own, data.repeats, least) for own in output_rules],
+            monotone=[make_score_monotone(table.schema, own) for own in output_rules],
             data=data,
             start=start,
             score=np.repeat(start[:, None], table.n_rows, axis=1),
@@ -337,12 +331,12 @@ class Rounds:
         self.alpha = self._next_alpha()
         self.first_alpha = self.first_alpha or self.alpha
         n_rows = self.table.n_rows
-        sums, spread = np.empty((n_blocks_of(n_rows), N_ROLES)), np.empty((n_blocks_of(n_rows), N_SPREAD))
-        how = self.loss.number, self.alpha, self.first_alpha
-        written = self.gradient, self.hessian, self.lost, sums, spread
+        sums, spread = np.empty((count_blocks(n_rows), N_ROLES)), np.empty((count_blocks(n_rows), N_SPREAD))
+        loss = self.loss.number, self.alpha, self.first_alpha
+        outputs = self.gradient, self.hessian, self.lost, sums, spread
         self.pool.run(
-            lambda part: compute_derivatives(*how, self.data.lines, self.score, *part, *written),
-            block_parts(n_rows, self.pool),
+            lambda part: compute_derivatives(*loss, self.data.lines, self.score, *part, *outputs),
+            divide_blocks(n_rows, self.pool),
         )
         self.lost_by_role = sums.sum(axis=0)  # in the same order for any number of threads
         self.spread = spread if len(self.score) == 1 else None
@@ -350,24 +344,24 @@ class Rounds:
     def _next_alpha(self) -> float:
         if not self.loss.alpha_of_residuals:
             return self.settings.level
-        learnt = (self.data.role == TRAINING) | (self.data.role == OUT_OF_BAG)
-        size = np.abs(self.data.y[learnt] - self.score[0, learnt])
-        return weighted_quantile(size, self.data.weight[learnt], self.settings.level)
+        rows = (self.data.role == TRAINING) | (self.data.role == OUT_OF_BAG)
+        size = np.abs(self.data.y[rows] - self.score[0, rows])
+        return weighted_quantile(size, self.data.weight[rows], self.settings.level)
 
     def draw(self, number: int) -> None:
         """Draw the training rows of a round."""
         if self.settings.subsample == 1.0:
             return
-        known = (self.data.role == TRAINING) | (self.data.role == OUT_OF_BAG)
-        n_units = int(known.sum()) if self.groups is None else len(np.unique(self.groups[known]))
+        rows = (self.data.role == TRAINING) | (self.data.role == OUT_OF_BAG)
+        n_units = int(rows.sum()) if self.groups is None else len(np.unique(self.groups[rows]))
         n_drawn = max(round(self.settings.subsample * n_units), 1)
-        drawn = select_lowest(self.keys[known], (self.seed, Branch.BOOSTING_SAMPLES, number), n_drawn)
-        self.data.role[known] = np.where(drawn, TRAINING, OUT_OF_BAG)
-        self.learnt = self.spread = None
+        drawn = select_lowest(self.keys[rows], (self.seed, Branch.BOOSTING_SAMPLES, number), n_drawn)
+        self.data.role[rows] = np.where(drawn, TRAINING, OUT_OF_BAG)
+        self.training = self.spread = None
         if self.settings.early_stopping == "oob" and not (self.data.role == OUT_OF_BAG).any():
             units = "rows" if self.groups is None else "groups"
             raise DataError(
-                "early_stopping='oob' needs rows that a round leaves out, and "
+                "early_stopping='oob' needs rows that a round does not draw, and "
                 f"subsample={self.settings.subsample:g} of {n_units} {units} leaves none out: set it lower."
             )
         self.weight_by_role = sum_by_role(self.data.role, self.data.weight)
@@ -395,9 +389,9 @@ class Rounds:
 
     def round_of_trees(self, number: int) -> list[LeafSteps]:
         """Grow one tree per output from the same scores, and add their steps."""
-        rows = self.learnt
+        rows = self.training
         if rows is None:
-            rows = self.learnt = np.flatnonzero(self.data.role == TRAINING).astype(np.int32)
+            rows = self.training = np.flatnonzero(self.data.role == TRAINING).astype(np.int32)
         outputs = range(len(self.splits))
         if len(outputs) == 1:
             return [self._tree(0, rows, number, self.pool)]
@@ -406,31 +400,31 @@ class Rounds:
 
     def _tree(self, output: int, rows: IntArray, number: int, pool: ThreadPool) -> LeafSteps:
         gradient, hessian = self.gradient[output], self.hessian[output]
-        by, spread = hessian, self.spread
+        curvature, spread = hessian, self.spread
         if not self.settings.second_order:
-            by, spread = np.ones(len(hessian)), None
+            curvature, spread = np.ones(len(hessian)), None
         seed = 0
-        if self.splits[output].rules.draws:  # a seed takes longer than a small node
+        if self.splits[output].rules.draws:  # deriving a seed takes longer than a small node
             seed = derive_seed(self.seed, Branch.BOOSTING_SAMPLES, number, output)
-        role, asking = self.data.role, rows
+        role, splitting = self.data.role, rows
         if self.settings.leaf_values == "honest":
-            asking = self._asking(rows, number)
+            splitting = self._draw_splitting_rows(rows, number)
             role = np.where(role == TRAINING, np.uint8(OUT_OF_BAG), role)
-            role[asking], spread = TRAINING, None
+            role[splitting], spread = TRAINING, None
         lines = self.data.lines
         shape = self.splits[output].tree(
-            Derivatives(gradient, by, lines.importance, role, asking, spread), seed, pool
+            Derivatives(gradient, curvature, lines.importance, role, splitting, spread), seed, pool
         )
         sums = sum_leaves(shape, (gradient, hessian, lines.weight, lines.repeats), pool)
-        value = self._values(shape, sums, output)
-        if len(asking) < len(rows):
-            self._answer(shape, np.setdiff1d(rows, asking), output, value)
-        if (promise := self.promises[output]) is not None:
-            value = enforce_monotone_steps(self.table, LeafSteps(shape.nodes, sums, value), promise)
+        value = self._leaf_values(shape, sums, output)
+        if len(splitting) < len(rows):
+            self._set_honest_values(shape, np.setdiff1d(rows, splitting), output, value)
+        if (monotone := self.monotone[output]) is not None:
+            value = enforce_monotone_steps(self.table, LeafSteps(shape.nodes, sums, value), monotone)
         self._add(shape, value, output, pool)
-        return LeafSteps(shape.nodes, sums, value, self.data.weight_exponent, self.promises[output])
+        return LeafSteps(shape.nodes, sums, value, self.data.weight_exponent, self.monotone[output])
 
-    def _values(self, shape: TreeShape, sums: FloatArray, output: int) -> FloatArray:
+    def _leaf_values(self, shape: TreeShape, sums: FloatArray, output: int) -> FloatArray:
         """Compute the step of every leaf."""
         fields, rows, loss = shape.nodes.fields, shape.rows, self.loss
         is_leaf = fields[:, FEATURE] == NONE
@@ -441,9 +435,9 @@ class Rounds:
                 measured = self.data.y, score, gradient, self.data.weight
                 check_steps(fields, rows, loss.number, float(output), *measured, value)
             if self.settings.leaf_steps > 1:
-                how, further = (loss.number, loss.is_quadratic), self.settings.leaf_steps - 1
+                kind, further = (loss.number, loss.is_quadratic), self.settings.leaf_steps - 1
                 l2 = self.settings.l2_regularization
-                refine(fields, rows, *how, self.data.y, score, self.data.weight, further, l2, value)
+                refine(fields, rows, *kind, self.data.y, score, self.data.weight, further, l2, value)
             return value
         value = np.zeros(len(fields))
         for leaf in np.flatnonzero(is_leaf).tolist():
@@ -453,15 +447,15 @@ class Rounds:
             )
         return value
 
-    def _asking(self, rows: IntArray, number: int) -> IntArray:
-        """Select the half of a round's rows, or groups, that chooses splits; the rest gives leaf values."""
+    def _draw_splitting_rows(self, rows: IntArray, number: int) -> IntArray:
+        """Draw the half of a round's rows, or groups, that chooses splits; the rest sets leaf values."""
         keys = self.keys[rows]
         n_units = len(rows) if self.groups is None else len(np.unique(self.groups[rows]))
         stream = self.seed, Branch.BOOSTING_HONEST_ROWS, number
         return rows[select_lowest(keys, stream, max(n_units // 2, 1))]
 
-    def _answer(self, shape: TreeShape, rows: IntArray, output: int, value: FloatArray) -> None:
-        """Set leaf values by rows that did not choose the splits; a leaf without any keeps its value."""
+    def _set_honest_values(self, shape: TreeShape, rows: IntArray, output: int, value: FloatArray) -> None:
+        """Set leaf values by rows that did not choose the splits; leaves without any keep their value."""
         nodes = np.zeros(self.table.n_rows)
         own_number = np.arange(len(value), dtype=np.float64)
         fields = self._with_last_ranks(shape.nodes.fields)
@@ -489,14 +483,14 @@ class Rounds:
         add_routed(self.table.coded, fields, shape.nodes.in_set, others, step, score)
 
     def _with_last_ranks(self, fields: LongArray) -> LongArray:
-        """Set the last rank that goes left by all rows, not only the training rows.
+        """Set the last rank that goes left among all rows, not only the training rows.
 
-        A threshold is half-way between two values of these, and a row that lies between them is on one side.
+        A threshold is half-way between two values of these; other rows may have a value in between.
         """
-        threshold, asked = compute_thresholds(self.table, fields), node_features(self.table, fields)
+        threshold, feature = compute_thresholds(self.table, fields), node_features(self.table, fields)
         fields = fields.copy()
         for node in np.flatnonzero(threshold == threshold).tolist():
-            values = self.distinct[asked[node]]
+            values = self.distinct[feature[node]]
             fields[node, CUT] = np.searchsorted(values, threshold[node], side="right") - 1
         return fields
 
@@ -512,15 +506,15 @@ def _on_scale(settings: BoostingSettings, exponent: int) -> BoostingSettings:
 def _check_steps(settings: BoostingSettings, n_outputs: int) -> None:
     if settings.leaf_steps > 1 and n_outputs > 1:
         raise ParameterError(
-            f"leaf_steps={settings.leaf_steps} is for a single score, and here each class has one, which the "
-            "steps of the others move: leave leaf_steps at 1."
+            f"leaf_steps={settings.leaf_steps} is for a single score, and here each class has one, which "
+            "depends on the steps of the others: leave leaf_steps at 1."
         )
 
 
 def _check_honest(settings: BoostingSettings, loss: Loss) -> None:
     if settings.leaf_values == "honest" and loss.leaf_value is None:
         raise ParameterError(
-            f"leaf_values='honest' is for losses around a middle or a quantile, and the loss is "
+            f"leaf_values='honest' is for losses with a median or a quantile as leaf value, and the loss is "
             f"{settings.loss!r}: use 'absolute_error', 'huber' or 'quantile', or leave it at 'labels'."
         )
 
@@ -534,10 +528,10 @@ def _splits(
     return ExactSplits(table, repeats, growth, least)
 
 
-# -- The rows of a run of boosting ---------------------------------------------------------------------------
+# -- Rows ----------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(freeze=True, eq=False)
 class BoostingRows:
     """One entry per row; weights are multiplied by 2 ** -weight_exponent."""
 
@@ -546,17 +540,17 @@ class BoostingRows:
     weight_exponent: int
     importance: FloatArray  # the weight of one repetition
     repeats: IntArray
-    role: ByteArray  # a round that draws rows writes it anew
+    role: ByteArray  # rewritten by every round that draws rows
 
     @classmethod
     def of(cls, table: Table, rules: GrowthRules, fold: Fold) -> BoostingRows:
         """Make the rows of a table, some held out; the rules set class weights."""
-        taken = np.where(fold.held_out, 1, fold.times).astype(np.int32)
-        repeats, importance, exponent = scale_weights(table, rules, taken)
+        times = np.where(fold.held_out, 1, fold.times).astype(np.int32)
+        repeats, importance, exponent = scale_weights(table, rules, times)
         role = np.where(fold.held_out, HELD_OUT, TRAINING).astype(np.uint8)
         role[repeats == 0] = UNUSED
         if not (role == TRAINING).any():
-            raise DataError("There is nothing to boost trees on: all rows that count are held out.")
+            raise DataError("There are no training rows: all rows with weight are held out.")
         y, weight = table.target.astype(np.float64), repeats * importance
         return cls(y, weight, exponent, importance, repeats, role)
 
@@ -574,14 +568,14 @@ def sum_by_role(role: ByteArray, values: FloatArray) -> FloatArray:
     return np.asarray(np.bincount(role, values, N_ROLES), np.float64)
 
 
-# -- How an ensemble is boosted ------------------------------------------------------------------------------
+# -- Settings ------------------------------------------------------------------------------------------------
 
 EarlyStopping = bool | Literal["cv", "oob"]
 MOST_STEPS = 100  # of a leaf: Newton's method needs a handful
-MOST_EXACT_ROWS = 10_000  # of more rows, splits="auto" looks between bins only
+MOST_EXACT_ROWS = 10_000  # with more rows, splits="auto" searches between bins only
 
 
-@dataclass(frozen=True)
+@dataclass(freeze=True)
 class BoostingSettings:
     """Settings of gradient boosting.
 
@@ -593,36 +587,36 @@ class BoostingSettings:
     loss: LossName
     n_estimators: int = 100
     learning_rate: float = 0.1
-    max_depth: int | None = 3  # the interaction depth: so many features act together at most
-    max_leaf_nodes: int | None = None  # the most useful splits first
+    max_depth: int | None = 3  # the interaction depth: most features that interact
+    max_leaf_nodes: int | None = None  # best-first
     min_samples_leaf: int | float = 10  # rows; a float is a fraction of all rows
-    min_impurity_decrease: float = (
-        0.0  # what a split must gain at least: twice the decrease of the summed loss
-    )
+    min_impurity_decrease: float = 0.0  # least gain of a split: twice the decrease of the summed loss
     l2_regularization: float = 0.0  # added to the hessian of a leaf: small leaves take smaller steps
-    categories: Categories = "shrunk"  # means of columns of more than 9; "exact": the best set of these rows
-    max_features: MaxFeatures = None  # drawn anew at every split
-    subsample: float = 1.0  # fraction of the rows that each round learns from
+    categories: Categories = (
+        "shrunk"  # means of columns with more than 9; "exact": the best set of these rows
+    )
+    max_features: MaxFeatures = None  # drawn at every split
+    subsample: float = 1.0  # fraction of the rows drawn by each round
     second_order: bool = True  # False: splits by gradients alone, a regression tree on pseudo-residuals
-    leaf_steps: int = 1  # Newton steps that a leaf takes to its best value
+    leaf_steps: int = 1  # Newton steps of a leaf
     splits: Literal["auto", "exact", "binned"] = "auto"
     start: Literal["constant", "zero"] = "constant"
-    alpha: float = 0.9  # the quantile of "quantile"; of "huber", the fraction of residuals that count squared
-    quantile: float | None = None  # another name of alpha, for "quantile" alone
-    leaf_values: str = "labels"  # of losses around quantiles; "honest": half of the rows choose the questions
+    alpha: float = 0.9  # the quantile of "quantile"; of "huber", the fraction of residuals with squared loss
+    quantile: float | None = None  # another name of alpha, for "quantile" only
+    leaf_values: str = "labels"  # of quantile losses; "honest": half of the rows choose the splits
     class_weight: ClassWeight = None
-    priors: Priors = None  # fractions of the classes, by which their rows are weighed
-    loss_matrix: LossMatrix = None  # what errors cost: which class is predicted, not how trees grow
+    priors: Priors = None  # class fractions that set row weights
+    loss_matrix: LossMatrix = None  # costs of errors, which decide the predicted class, not growth
     monotonic_cst: Mapping[Column, int] | Sequence[int] | None = None  # as in GrowthRules, of the score
     monotonic_class: Label | None = None
     interaction_cst: Interactions = None
     excluded_features: Mapping[Column, int | None] | Sequence[Column] | None = None
     feature_costs: Mapping[Column, float] | None = None
-    early_stopping: EarlyStopping = False  # by rows held out, by folds, or by rows that rounds leave out
-    cv: Any = 5  # number of folds, a splitter of scikit-learn's, or pairs of row numbers
+    early_stopping: EarlyStopping = False  # by held-out rows, by folds, or by out-of-bag rows
+    cv: Any = 5  # number of folds, a splitter of scikit-learn, or pairs of row numbers
     validation_fraction: float = 0.1  # of the rows, held out
-    n_iter_no_change: int = 10  # rounds to wait for a gain
-    tol: float = 1e-7  # what counts as a gain of the mean loss
+    n_iter_no_change: int = 10  # rounds without improvement before stopping
+    tol: float = 1e-7  # least improvement of the mean loss
 
     def __post_init__(self) -> None:
         for each in fields(self):
@@ -645,8 +639,8 @@ class BoostingSettings:
         _check_stopping(self.early_stopping, self.subsample)
         if self.splits == "exact" and self.l2_regularization > 0:
             raise ParameterError(
-                f"splits='exact' knows no l2_regularization, which is {self.l2_regularization!r}: set it to "
-                "0, or use splits='binned'."
+                f"splits='exact' does not support l2_regularization, which is {self.l2_regularization!r}: "
+                "set it to 0, or use splits='binned'."
             )
         object.__setattr__(self, "priors", parse_priors(self.priors))
         object.__setattr__(self, "loss_matrix", parse_loss_matrix(self.loss_matrix))
@@ -654,7 +648,7 @@ class BoostingSettings:
 
     @property
     def level(self) -> float:
-        """Quantile of the "quantile" loss; for "huber", the fraction of residuals that count squared."""
+        """Quantile of the "quantile" loss; for "huber", the fraction of residuals with squared loss."""
         return self.alpha if self.quantile is None else float(self.quantile)
 
     def growth(self, n_rows: int) -> GrowthRules:
@@ -709,6 +703,6 @@ def _check_stopping(early_stopping: Any, subsample: float) -> None:
         )
     if early_stopping == "oob" and subsample == 1.0:
         raise ParameterError(
-            "early_stopping='oob' asks the rows that a round leaves out, and subsample=1.0 leaves none out: "
+            "early_stopping='oob' needs rows that a round does not draw, and subsample=1.0 draws all: "
             "set subsample below 1, such as 0.5."
         )

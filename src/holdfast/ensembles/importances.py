@@ -1,4 +1,4 @@
-"""How much each feature does for an ensemble, and how much that varies from tree to tree."""
+"""Feature importances of an ensemble, and their spread over the trees."""
 
 from __future__ import annotations
 
@@ -24,7 +24,6 @@ from holdfast._random import Branch
 from holdfast._text import estimate_text, pluralize, printable, shorten
 from holdfast._view import TextTable, View, ViewMixin
 from holdfast.data.row_keys import permute_rows, row_keys
-from holdfast.data.schema import Target
 from holdfast.data.table import Table
 from holdfast.ensembles.bagging import Bagging
 from holdfast.ensembles.out_of_bag import check_rows_left_out
@@ -34,26 +33,26 @@ from holdfast.scoring.metric import Metric, TrueValues, make_metric, predict_at_
 from holdfast.tree.tree import LEAF, Tree
 
 
-def importances(trees: Sequence[Tree]) -> Importances:
+def compute_importances(trees: Sequence[Tree]) -> Importances:
     """Compute the impurity decrease by feature on the training rows.
 
     The total decrease is the sum over the splits of a tree of the node's weight times the decrease of its
     impurity, averaged over the trees. The decrease per split is the sum of the decreases over all splits on
-    the feature divided by their number, whatever the weight of their nodes.
+    the feature divided by their number, not weighted by their nodes.
     """
     n_features = len(trees[0].schema.features)
     total, decrease, n_splits = (np.zeros((len(trees), n_features)) for _ in range(3))
-    # In units of powers of two that all trees share: neither a product nor a square overflows.
+    # In powers of two that all trees share, so that neither products nor squares overflow.
     of_weight = max(scale_to_unit(tree.weight)[1] for tree in trees)
     of_impurity = max(scale_to_unit(tree.impurity)[1] for tree in trees)
     for place, tree in enumerate(trees):
         inner = np.flatnonzero(tree.feature != LEAF)
         weight, impurity = np.ldexp(tree.weight, -of_weight), np.ldexp(tree.impurity, -of_impurity)
-        asked, risk = tree.feature[inner], weight * impurity
-        brought = risk[inner] - risk[tree.left[inner]] - risk[tree.right[inner]]
-        total[place] = np.bincount(asked, brought, n_features)
-        decrease[place] = np.bincount(asked, brought / weight[inner], n_features)
-        n_splits[place] = np.bincount(asked, minlength=n_features)
+        feature, risk = tree.feature[inner], weight * impurity
+        gain = risk[inner] - risk[tree.left[inner]] - risk[tree.right[inner]]
+        total[place] = np.bincount(feature, gain, n_features)
+        decrease[place] = np.bincount(feature, gain / weight[inner], n_features)
+        n_splits[place] = np.bincount(feature, minlength=n_features)
     return Importances(
         names=trees[0].schema.names,
         n_estimators=len(trees),
@@ -72,31 +71,28 @@ def permutation_importance(
 ) -> tuple[Spread, Metric]:
     """Compute the loss of out-of-bag score when each feature is permuted.
 
-    Of every tree the score on its out-of-bag rows, minus the score after the permutation, averaged over the
-    trees that have such rows; by default the accuracy, or the squared error, which is negated as all losses
-    are. A question of the user is a feature of its own: permuting a column leaves its answers as they are.
+    The score of each tree on its out-of-bag rows minus the score after the permutation, averaged over the
+    trees that have such rows; by default the accuracy, or the squared error, negated like all losses. A
+    custom feature is a feature of its own: permuting a column does not change its values.
     """
     check_jobs(n_jobs)
     check_rows_left_out(bagging, table)
-    metric = _metric(scoring, table.schema.target)
+    metric = scoring
+    if not isinstance(scoring, Metric):
+        target = table.schema.target
+        metric = make_metric(scoring or ("accuracy" if target.is_classes else "squared_error"), target)
     X, keys = table.rows(range(table.n_features)), row_keys(table)
-    task = partial(_lost_by_some, bagging, X, TrueValues.of(table), keys, metric)
+    task = partial(_score_losses, bagging, X, TrueValues.of(table), keys, metric)
     tasks = make_batches(range(len(bagging)), max(1, ROWS_PER_TASK // table.n_rows))
     parts = run_all(task, tasks, n_jobs, progress=progress, kept="Permutations")
     lost = np.array([each for part in parts for each in part])
-    telling = ~np.isnan(lost[:, 0])
-    if not telling.any():
-        raise DataError("No tree has rows out of its bag to permute: grow more trees, or give more rows.")
-    return _spread(lost[telling]), metric
+    has_rows = ~np.isnan(lost[:, 0])
+    if not has_rows.any():
+        raise DataError("No tree has out-of-bag rows to permute: grow more trees, or give more rows.")
+    return _spread(lost[has_rows]), metric
 
 
-def _metric(scoring: Any, target: Target) -> Metric:
-    if isinstance(scoring, Metric):
-        return scoring
-    return make_metric(scoring or ("accuracy" if target.is_classes else "squared_error"), target)
-
-
-def _lost_by_some(
+def _score_losses(
     bagging: Bagging,
     X: FloatArray,
     true_values: TrueValues,
@@ -104,10 +100,10 @@ def _lost_by_some(
     metric: Metric,
     indices: Sequence[int],
 ) -> list[FloatArray]:
-    return [_lost(bagging, index, X, true_values, keys, metric) for index in indices]
+    return [_score_loss(bagging, index, X, true_values, keys, metric) for index in indices]
 
 
-def _lost(
+def _score_loss(
     bagging: Bagging, index: int, X: FloatArray, true_values: TrueValues, keys: KeyArray, metric: Metric
 ) -> FloatArray:
     """Compute the loss of one tree's score for each permuted feature; NaN without out-of-bag rows."""
@@ -119,20 +115,20 @@ def _lost(
         return np.full_like(lost, np.nan)
     X, keys, routes = X[rows], keys[rows], bagging.routes(index)
     weight = None if true_values.weight is None else true_values.weight[rows]
-    known = TrueValues(true_values.target, true_values.values[rows], weight)
+    targets = TrueValues(true_values.target, true_values.values[rows], weight)
     leaves = routes.leaves(freeze(X), freeze(np.arange(len(rows), dtype=np.int32)))
     values = _tree_values(bagging, index, leaves, metric)
-    score = metric.value(values, known)
-    is_asked, place = find_path_features(tree), np.argsort(tree.schema.name_order, kind="stable")
+    score = metric.value(values, targets)
+    is_used, place = find_path_features(tree), np.argsort(tree.schema.name_order, kind="stable")
     for feature in np.unique(tree.feature[tree.feature != LEAF]).tolist():
-        changing = np.flatnonzero(is_asked[leaves, feature]).astype(np.int32)
+        changing = np.flatnonzero(is_used[leaves, feature]).astype(np.int32)
         column = X[:, feature].copy()
         stream = (bags.sampling.seed, Branch.PERMUTATIONS, index, int(place[feature]))
         X[:, feature] = column[permute_rows(keys, stream)]
         changed = values.copy()
         changed[changing] = _tree_values(bagging, index, routes.leaves(freeze(X), freeze(changing)), metric)
         X[:, feature] = column
-        lost[feature] = score - metric.value(changed, known)
+        lost[feature] = score - metric.value(changed, targets)
     return lost
 
 
@@ -145,18 +141,15 @@ def _tree_values(bagging: Bagging, index: int, leaves: IntArray, metric: Metric)
 
 def find_path_features(tree: Tree) -> BoolArray:
     """Flag the features split on above each node, (nodes, features)."""
-    asked = np.zeros((tree.n_nodes, len(tree.schema.features)), np.bool_)
+    is_used = np.zeros((tree.n_nodes, len(tree.schema.features)), np.bool_)
     by_depth = np.argsort(tree.node_depth, kind="stable")
     ends = np.cumsum(np.bincount(tree.node_depth))
     for level in range(1, tree.depth + 1):
         nodes = by_depth[ends[level - 1] : ends[level]]
         parents = tree.parent[nodes]
-        asked[nodes] = asked[parents]
-        asked[nodes, tree.feature[parents]] = True
-    return asked
-
-
-# -- over the trees ---------------------------------------------------------------------------------------
+        is_used[nodes] = is_used[parents]
+        is_used[nodes, tree.feature[parents]] = True
+    return is_used
 
 
 def _spread(figures: FloatArray) -> Spread:
@@ -169,23 +162,27 @@ def _spread(figures: FloatArray) -> Spread:
 def _spread_per_split(decrease: FloatArray, n_splits: FloatArray) -> Spread:
     """Return the decrease of an average split with its spread over trees.
 
-    The standard error is that of a ratio of sums over the trees, as far as its first derivatives tell.
+    The standard error is that of a ratio of sums over the trees, by the delta method.
     """
     n_trees = len(decrease)
     all_splits = np.maximum(n_splits.sum(axis=0), 1)
     mean = decrease.sum(axis=0) / all_splits
     uses = n_splits > 0
     n_uses = uses.sum(axis=0)
-    of_tree = decrease / np.maximum(n_splits, 1)
-    centre = of_tree.sum(axis=0) / np.maximum(n_uses, 1)
-    squares = np.where(uses, np.square(of_tree - centre), 0.0).sum(axis=0)
+    by_tree = decrease / np.maximum(n_splits, 1)
+    center = by_tree.sum(axis=0) / np.maximum(n_uses, 1)
+    squares = np.where(uses, np.square(by_tree - center), 0.0).sum(axis=0)
     deviation = np.sqrt(squares / np.maximum(n_uses - 1, 1))
-    pull = np.square(decrease - mean * n_splits).sum(axis=0)
-    error = np.sqrt(pull * n_trees / max(n_trees - 1, 1)) / all_splits
+    residual = np.square(decrease - mean * n_splits).sum(axis=0)
+    error = np.sqrt(residual * n_trees / max(n_trees - 1, 1)) / all_splits
     return Spread(mean, deviation, error)
 
 
-# -- The importances of the features as a table --------------------------------------------------------------
+# -- The result ----------------------------------------------------------------------------------------------
+
+MOST_LINES = 20  # of the printed table
+LONGEST_NAME = 32
+LOST = "change of the score when the feature is permuted among the out-of-bag rows"
 
 
 class Spread(NamedTuple):
@@ -196,16 +193,25 @@ class Spread(NamedTuple):
     error: FloatArray  # standard error of the mean
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(freeze=True, eq=False, repr=False)
 class Importances(ViewMixin):
-    """How much each feature does for the trees of an ensemble, in the order of the schema."""
+    """Feature importances of an ensemble, in the order of the schema.
+
+    Examples
+    --------
+    >>> from holdfast import ForestClassifier
+    >>> X, y = [[1, 5], [2, 5], [3, 5]] * 9, [0, 1, 1] * 9
+    >>> forest = ForestClassifier(n_estimators=20, random_state=0).fit(X, y)
+    >>> forest.importances_.columns()["feature"]
+    ['x0', 'x1']
+    """
 
     names: tuple[str, ...]
     n_estimators: int
     n_splits: LongArray  # on each feature, in all trees
     total_decrease: Spread  # of impurity, times the weight of the nodes
     decrease_per_split: Spread
-    permutation: Spread | None = None  # of the feature among rows out of the bag: what the score loses
+    permutation: Spread | None = None  # loss of score when the feature is permuted among out-of-bag rows
     metric: Metric | None = None  # of that score
 
     def __len__(self) -> int:
@@ -240,39 +246,31 @@ class Importances(ViewMixin):
         return frame_from(columns, types | {"feature": nw.String, "n_splits": nw.Int64}, backend)
 
     def plot(self, ax: Any = None, *, kind: str | None = None, max_features: int = 20) -> Any:
-        """An `ImportanceDisplay`, drawn: bars with their spread over the trees."""
+        """Draw bars with their spread over the trees, as an `ImportanceDisplay`."""
         from holdfast.plots.importance import ImportanceDisplay
 
         return ImportanceDisplay.from_result(self, ax=ax, kind=kind, max_features=max_features)
 
     def _view(self) -> View:
+        """The features, the most important first, cut if they are many."""
+        metric, order = self.metric, self.order.tolist()
+        score = [] if metric is None else [f"{'rise' if metric.is_loss else 'loss'} of {metric.title}"]
+        headings = ["feature", "splits", "total decrease", "decrease per split", *score]
+        cut = f"({MOST_LINES} of {len(order)} features; to_frame() has them all)\n"
+        note = f"± is one standard error over {pluralize(self.n_estimators, 'tree')}."
+        table = TextTable(
+            headings,
+            [self._cells(place) for place in order[:MOST_LINES]],
+            note=cut * (len(order) > MOST_LINES) + note,
+            widths=(0, 7, *[19] * (len(headings) - 2)),
+            meanings=dict.fromkeys(score, LOST),
+        )
+        return View(table)
 
-        return importances_view(self)
-
-
-# -- The importances of the features as a table --------------------------------------------------------------
-
-MOST_LINES = 20
-LONGEST_NAME = 32
-LOST = "change of the score when the feature is permuted among the out-of-bag rows"
-
-
-def importances_view(importances: Importances) -> View:
-    """The features, the most important first, cut if they are many."""
-    metric, order = importances.metric, importances.order.tolist()
-    score = [] if metric is None else [f"{'rise' if metric.is_loss else 'loss'} of {metric.title}"]
-    headings = ["feature", "splits", "total decrease", "decrease per split", *score]
-    rows = [_cells(importances, place) for place in order[:MOST_LINES]]
-    cut = f"({MOST_LINES} of {len(order)} features; to_frame() has them all)\n" * (len(order) > MOST_LINES)
-    note = f"{cut}± is one standard error over {pluralize(importances.n_estimators, 'tree')}."
-    widths = (0, 7, *[19] * (len(headings) - 2))
-    return View(TextTable(headings, rows, note=note, widths=widths, meanings=dict.fromkeys(score, LOST)))
-
-
-def _cells(importances: Importances, place: int) -> list[str]:
-    spreads = [importances.total_decrease, importances.decrease_per_split, importances.permutation]
-    return [
-        shorten(printable(importances.names[place]), LONGEST_NAME),
-        str(importances.n_splits[place]),
-        *(estimate_text(spread.mean[place], spread.error[place], room=7) for spread in spreads if spread),
-    ]
+    def _cells(self, place: int) -> list[str]:
+        spreads = [self.total_decrease, self.decrease_per_split, self.permutation]
+        return [
+            shorten(printable(self.names[place]), LONGEST_NAME),
+            str(self.n_splits[place]),
+            *(estimate_text(spread.mean[place], spread.error[place], room=7) for spread in spreads if spread),
+        ]

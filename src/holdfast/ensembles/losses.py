@@ -1,6 +1,6 @@
-"""What boosting lowers: where it starts, what a leaf adds, and how scores become predictions.
+"""Losses of boosting: their start, leaf values, and link from scores to predictions.
 
-A loss is a function in `holdfast.kernels.boosting.losses`, a name and a line in the tables at the end.
+A loss is a function in `holdfast.kernels.boosting.losses`, a name, and a line in the tables at the end.
 """
 
 from collections.abc import Callable
@@ -22,25 +22,25 @@ ClassLoss = Literal["log_loss", "exponential"]
 LossName = NumberLoss | ClassLoss
 Best = Callable[[FloatArray, FloatArray, float], float]  # a constant, of values, weights and alpha
 
-MOST_TARGET = 1e150  # in size; sums of squares of a million million residuals are finite
+MOST_TARGET = 1e150  # greatest absolute target; sums of 10^12 squared residuals are finite
 
 
-@dataclass(frozen=True)
+@dataclass(freeze=True)
 class Loss:
     """A loss of target and score.
 
-    `start` gives the constant score that loses least; None: one for each class, by the fractions of the
-    classes. `leaf_value`, where the loss has no second derivative to step by, gives the best shift of the
-    residuals of a leaf; others take Newton steps.
+    `start` computes the constant score of least loss; None: one per class, from the class fractions.
+    `leaf_value` computes the best shift of the residuals of a leaf if the loss has no second derivative;
+    other losses take Newton steps.
     """
 
-    number: int  # the kernels' name of it
+    number: int  # in the kernels
     link: Link
     start: Best | None = None
     leaf_value: Best | None = None
-    is_quadratic: bool = False  # then a Newton step is the best one, however long
-    alpha_of_residuals: bool = False  # alpha is then, in every round, this quantile of the residuals' size
-    check: Callable[[Target, FloatArray], None] | None = None  # raises a DataError where it has no meaning
+    is_quadratic: bool = False  # then a Newton step is exact, however long
+    alpha_of_residuals: bool = False  # alpha is this quantile of the absolute residuals of every round
+    check: Callable[[Target, FloatArray], None] | None = None  # raises a DataError for unsuitable targets
 
     @property
     def is_per_class(self) -> bool:
@@ -50,7 +50,7 @@ class Loss:
 
 def make_loss(name: str, target: Target) -> Loss:
     """Make the loss of that name for the target."""
-    own, others = (_OF_CLASSES, _OF_NUMBERS) if target.is_classes else (_OF_NUMBERS, _OF_CLASSES)
+    own, others = (_CLASS_LOSSES, _NUMBER_LOSSES) if target.is_classes else (_NUMBER_LOSSES, _CLASS_LOSSES)
     if not isinstance(name, str) or name not in own:
         is_other = isinstance(name, str) and name in others
         held = "classes" if target.is_classes else "numbers"
@@ -71,9 +71,9 @@ def check_magnitude(target: Target, values: NDArray[np.float64]) -> None:
     greatest = float(np.abs(values).max())
     if greatest != 0.0 and not 1 / MOST_TARGET <= greatest <= MOST_TARGET:
         raise DataError(
-            f"Boosting adds up squares, and {target.name!r} goes up to {greatest:g} in size, whose square no "
-            "number can hold. Measure the target in another unit, so that it goes up to something between "
-            f"{1 / MOST_TARGET:g} and {MOST_TARGET:g}."
+            f"Boosting sums squares, and {target.name!r} has absolute values up to {greatest:g}, whose "
+            "square is out of range. Measure the target in another unit, so that its greatest absolute value "
+            f"is between {1 / MOST_TARGET:g} and {MOST_TARGET:g}."
         )
 
 
@@ -86,14 +86,11 @@ def _check_counts(target: Target, values: NDArray[np.float64]) -> None:
         raise DataError(f"loss='poisson' needs a target above 0, and all of {target.name!r} are 0.")
 
 
-# -- quantiles ------------------------------------------------------------------------------------------
-
-
-def huber_centre(residuals: FloatArray, weight: FloatArray, delta: float) -> float:
+def huber_center(residuals: FloatArray, weight: FloatArray, delta: float) -> float:
     """Compute the shift of least Huber loss.
 
-    Its derivative is a sum of lines cut off at both ends: it grows between r - delta and r + delta of every
-    residual r, so that the zero is found by walking over these corners.
+    Its derivative is piecewise linear with corners at r - delta and r + delta of every residual r: a scan
+    over the corners finds its zero.
     """
     if delta <= 0.0:
         return weighted_quantile(residuals, weight, 0.5)
@@ -104,13 +101,10 @@ def huber_centre(residuals: FloatArray, weight: FloatArray, delta: float) -> flo
     steps = np.concatenate([[0.0], np.cumsum(hessian[:-1] * np.diff(corners))])
     gradient = steps - delta * weight.sum()  # at each corner
     lowest = np.flatnonzero(np.abs(gradient) <= 1e-12 * delta * weight.sum())
-    if len(lowest):  # nothing between these corners loses less or more: the middle
+    if len(lowest):  # the loss is constant between these corners: the middle
         return float(corners[lowest[0]] / 2 + corners[lowest[-1]] / 2)
-    place = int(np.searchsorted(gradient, 0.0))  # it never falls
+    place = int(np.searchsorted(gradient, 0.0))  # the gradient never falls
     return float(corners[place - 1] - gradient[place - 1] / hessian[place - 1])
-
-
-# -- the constants that lose least ----------------------------------------------------------------------
 
 
 def best_constant(
@@ -144,16 +138,16 @@ def _half_log_odds(y: FloatArray, weight: FloatArray, alpha: float) -> float:
     return _log_odds(y, weight, alpha) / 2
 
 
-_LEAST_FRACTION = 1e-12  # of a class that no row has: its log odds are finite
+_LEAST_FRACTION = 1e-12  # of a class without rows, so that its log odds are finite
 
-_OF_NUMBERS: dict[str, Loss] = {
+_NUMBER_LOSSES: dict[str, Loss] = {
     "squared_error": Loss(kernels.SQUARED, "identity", _mean, is_quadratic=True),
     "absolute_error": Loss(kernels.ABSOLUTE, "identity", _median, _median),
-    "huber": Loss(kernels.HUBER, "identity", _median, huber_centre, alpha_of_residuals=True),
+    "huber": Loss(kernels.HUBER, "identity", _median, huber_center, alpha_of_residuals=True),
     "quantile": Loss(kernels.QUANTILE, "identity", weighted_quantile, weighted_quantile),
     "poisson": Loss(kernels.POISSON, "exp", _log_mean, check=_check_counts),
 }
-_OF_CLASSES: dict[str, Loss] = {
+_CLASS_LOSSES: dict[str, Loss] = {
     "log_loss": Loss(kernels.LOGISTIC, "logistic", _log_odds),
     "exponential": Loss(kernels.EXPONENTIAL, "double_logistic", _half_log_odds),
 }

@@ -1,9 +1,9 @@
-"""How many features to draw at every split of a forest, by rows that its trees do not know."""
+"""Choice of the number of features drawn per split of a forest, by out-of-bag or cross-validated score."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Integral
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 
@@ -23,12 +23,12 @@ from holdfast.parallel.tasks import check_jobs
 from holdfast.scoring.metric import Metric, TrueValues
 
 TIED = 1e-12  # mean scores that differ by less, as a fraction of the best, are equal
-POWERS = (0.0, 0.25, 0.5, 0.75, 1.0)  # of the number of features, which are tried
+POWERS = (0.0, 0.25, 0.5, 0.75, 1.0)  # of the number of features, to be tried
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(freeze=True, eq=False, repr=False)
 class MaxFeaturesTable(ViewMixin):
-    """One entry for every number of features that was tried; scores are the greater the better."""
+    """Scores by number of features drawn per split; greater is better."""
 
     max_features: LongArray
     scores: FloatArray  # (numbers, folds), or one column of out-of-bag scores
@@ -81,25 +81,27 @@ class MaxFeaturesTable(ViewMixin):
         return frame_from(columns, types | {"max_features": nw.Int64, "chosen": nw.Boolean}, backend)
 
     def _view(self) -> View:
+        source = "out of the bag" if self.chosen_by == "oob" else f"in {self.scores.shape[1]} folds"
+        rows = [
+            [
+                str(number),
+                estimate_text(self.metric.shown(float(self.score[place])), self.error[place], room=7),
+                "chosen" if place == self.chosen else "",
+            ]
+            for place, number in enumerate(self.max_features.tolist())
+        ]
+        headings = ["max_features", self.metric.title, f"({source})"]
+        return View(TextTable(headings, rows, sides=">><", widths=(12, 19, 0), marked=[self.chosen]))
 
-        return max_features_view(self)
 
-
-class ChosenForest(NamedTuple):
-    """A forest with its chosen number of features, and the scores of the others."""
-
-    bagging: Bagging
-    table: MaxFeaturesTable
-
-
-@dataclass(frozen=True)
+@dataclass(freeze=True)
 class MaxFeaturesSearch:
     """Settings of the choice of `max_features`."""
 
     chosen_by: Literal["oob", "cv"] = "oob"
     n_estimators: int = 100
     scoring: Any = None  # by default the accuracy, or R²
-    cv: Any = 5  # as `divided` takes it
+    cv: Any = 5  # number of folds, a splitter of scikit-learn, or pairs of row numbers
     votes: bool = False
     n_jobs: int | None = None
     progress: str = ""
@@ -110,24 +112,26 @@ class MaxFeaturesSearch:
 
 def choose_max_features(
     table: Table, rules: GrowthRules, *, search: MaxFeaturesSearch, sampling: Sampling = BOOTSTRAP
-) -> ChosenForest:
-    """Grow the forest whose number of features per split scores best on held-out rows.
+) -> tuple[Bagging, MaxFeaturesTable]:
+    """Grow the forest whose number of features per split scores best, and return it with all scores.
 
-    With the evidence "oob", a forest is grown on the same bags for each number, and the best out-of-bag score
-    is taken; with "cv" the best mean score on rows held out. Of numbers that score alike the smallest wins.
-    `max_features` of the rules is tried among others.
+    By "oob", a forest is grown on the same bags for each number, and out-of-bag scores are compared; by "cv"
+    mean scores of held-out folds. Of tied numbers the smallest wins. `max_features` of the rules is one of
+    the numbers.
     """
     numbers = list_candidates(table.n_features, count_drawn_features(rules.max_features, table.n_features))
     metric = make_oob_metric(search.scoring, table.schema.target)
     if search.chosen_by == "oob":
-        return _by_left_out(table, rules, numbers, metric, search, sampling)
+        return _choose_by_oob(table, rules, numbers, metric, search, sampling)
     if table.n_rows == 1:
-        raise DataError("There is one sample only: max_features='cv' holds some out and learns from others.")
-    scores = _scores_by_folds(table, rules, numbers, metric, search, sampling)
+        raise DataError(
+            "There is one sample only: max_features='cv' trains on some rows and holds out others."
+        )
+    scores = _score_folds(table, rules, numbers, metric, search, sampling)
     n_folds = scores.shape[1]
     error = scores.std(axis=1, ddof=min(1, n_folds - 1)) / np.sqrt(n_folds)
     found = MaxFeaturesTable(numbers, scores, error, "cv", metric)
-    return ChosenForest(_grown(table, rules, found.chosen_value, search, sampling), found)
+    return _grow(table, rules, found.chosen_value, search, sampling), found
 
 
 def list_candidates(n_features: int, default: int) -> LongArray:
@@ -140,26 +144,26 @@ def list_candidates(n_features: int, default: int) -> LongArray:
     return np.unique([*powers, default or n_features]).astype(np.int64)
 
 
-def _by_left_out(
+def _choose_by_oob(
     table: Table,
     rules: GrowthRules,
     numbers: LongArray,
     metric: Metric,
     search: MaxFeaturesSearch,
     sampling: Sampling,
-) -> ChosenForest:
+) -> tuple[Bagging, MaxFeaturesTable]:
     scores = np.full((len(numbers), 1), -np.inf)
     error = np.zeros(len(numbers))
     for place, number in enumerate(numbers.tolist()):
-        bagging = _grown(table, rules, number, search, sampling)
+        bagging = _grow(table, rules, number, search, sampling)
         scores[place, 0], error[place] = out_of_bag(bagging, table, metric, n_jobs=search.n_jobs).score
         found = MaxFeaturesTable(numbers, scores.copy(), error.copy(), "oob", metric)
         if found.chosen == place:  # so far
             best = bagging
-    return ChosenForest(best, found)
+    return best, found
 
 
-def _scores_by_folds(
+def _score_folds(
     table: Table,
     rules: GrowthRules,
     numbers: LongArray,
@@ -172,33 +176,33 @@ def _scores_by_folds(
     folds = divide_rows(table, sampling.groups, search.cv, seed)
     scores = np.empty((len(numbers), len(folds.held_out)))
     for place in range(len(folds.held_out)):
-        learnt, held_out, bags = _parts(folds, place, sampling)
+        training, held_out, bags = _split_fold(folds, place, sampling)
         true_values = TrueValues.of(held_out)
         for line, number in enumerate(numbers.tolist()):
-            bagging = _grown(learnt, rules, number, search, bags)
+            bagging = _grow(training, rules, number, search, bags)
             scores[line, place] = metric.value(
                 bagging.ensemble.values(held_out, n_jobs=search.n_jobs), true_values
             )
     return scores
 
 
-def _parts(folds: Folds, place: int, sampling: Sampling) -> tuple[Table, Table, Sampling]:
-    """Return training rows, held-out rows and the sampling of the former."""
+def _split_fold(folds: Folds, place: int, sampling: Sampling) -> tuple[Table, Table, Sampling]:
+    """Return the training rows, the held-out rows, and the sampling of the former."""
     rows = np.repeat(np.arange(folds.table.n_rows), folds.times[place])
-    learnt, groups = folds.table.subset(rows), None
-    repeats = split_weight(learnt.weight, learnt.n_rows)[0]
+    training, groups = folds.table.subset(rows), None
+    repeats = split_weight(training.weight, training.n_rows)[0]
     n_all = int(repeats.sum(dtype=np.int64))
     if sampling.groups is not None and folds.groups is not None:
         groups = folds.groups[rows]
         n_all = count_groups(repeats, groups)
     most = sampling.max_samples
-    if isinstance(most, Integral):  # which all rows can give, and fewer perhaps not
+    if isinstance(most, Integral):  # possible for all rows, perhaps not for these
         most = min(int(most), n_all)
     bags = replace(sampling, max_samples=most, groups=groups)
-    return learnt, folds.table.subset(folds.held_out[place]), bags
+    return training, folds.table.subset(folds.held_out[place]), bags
 
 
-def _grown(
+def _grow(
     table: Table, rules: GrowthRules, number: int, search: MaxFeaturesSearch, sampling: Sampling
 ) -> Bagging:
     return grow_bagging(
@@ -210,21 +214,3 @@ def _grown(
         n_jobs=search.n_jobs,
         progress=f"{search.progress}, {number} of {table.n_features} features" if search.progress else "",
     )
-
-
-# -- The scores of forests that draw more or fewer features at each split, as a table ------------------------
-
-
-def max_features_view(scores: MaxFeaturesTable) -> View:
-    """The numbers of features, one to a line."""
-    source = "out of the bag" if scores.chosen_by == "oob" else f"in {scores.scores.shape[1]} folds"
-    rows = [
-        [
-            str(number),
-            estimate_text(scores.metric.shown(float(scores.score[place])), scores.error[place], room=7),
-            "chosen" if place == scores.chosen else "",
-        ]
-        for place, number in enumerate(scores.max_features.tolist())
-    ]
-    headings = ["max_features", scores.metric.title, f"({source})"]
-    return View(TextTable(headings, rows, sides=">><", widths=(12, 19, 0), marked=[scores.chosen]))

@@ -1,4 +1,4 @@
-"""What the trees say of the rows that are not in their bags, and how good it is."""
+"""Out-of-bag predictions of bagged trees, with their score, curve and correlation."""
 
 import warnings
 from collections.abc import Iterator, Sequence
@@ -18,17 +18,17 @@ from holdfast.errors import DataError, DataWarning, ParameterError
 from holdfast.parallel.tasks import ROWS_PER_TASK, check_jobs, make_batches, run_all
 from holdfast.scoring.metric import Metric, Score, TrueValues, make_metric
 
-TASKS_AT_ONCE = 16  # the leaves of so many wait in memory to be added up
+TASKS_AT_ONCE = 16  # whose leaves are in memory together
 ROWS_SCORED = 5_000_000  # in all points of the curve together
-MOST_POINTS, LEAST_POINTS = 100, 10  # of the curve, where not every number of trees is scored
+MOST_POINTS, LEAST_POINTS = 100, 10  # of the curve, if not every number of trees is scored
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(freeze=True, eq=False, repr=False)
 class Curve:
     """Out-of-bag score by number of trees; losses are negated."""
 
     n_estimators: LongArray
-    scores: FloatArray  # NaN where the score cannot be told: of a few rows of one class, say
+    scores: FloatArray  # NaN where it is undefined, such as for a few rows of one class
 
     def __post_init__(self) -> None:
         for name in ("n_estimators", "scores"):
@@ -41,7 +41,7 @@ class Curve:
         return f"<Curve: {len(self)} points, {self.scores[-1]:.4g} with {self.n_estimators[-1]} trees>"
 
     def plot(self, ax: Any = None) -> Any:
-        """An `OutOfBagDisplay`, drawn: the score by the number of trees."""
+        """Draw the score by the number of trees, as an `OutOfBagDisplay`."""
         from holdfast.plots.performance import OutOfBagDisplay
 
         return OutOfBagDisplay.from_result(self, ax=ax)
@@ -56,16 +56,16 @@ class Curve:
         return frame_from(columns, {"n_estimators": nw.Int64, "score": nw.Float64}, backend)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(freeze=True, eq=False, repr=False)
 class OutOfBag:
-    """Predictions of every row by the trees that were not grown on it."""
+    """Predictions of every row by the trees whose bags do not hold it."""
 
-    values: FloatArray  # (rows, classes) fractions, or (rows, 1) numbers; NaN where all trees know the row
-    n_trees: LongArray  # how many trees each row is predicted by
-    score: Score  # of the rows that are predicted
+    values: FloatArray  # (rows, classes) fractions, or (rows, 1) numbers; NaN if every bag holds the row
+    n_trees: LongArray  # that predict each row
+    score: Score  # on the rows with a prediction
     curve: Curve
     metric: Metric
-    correlation: TreeCorrelation  # of the errors of two trees, on rows that neither was grown on
+    correlation: TreeCorrelation  # of the errors of two trees, on rows in neither bag
 
     def __post_init__(self) -> None:
         for name in ("values", "n_trees"):
@@ -79,9 +79,9 @@ class OutOfBag:
 def out_of_bag(bagging: Bagging, table: Table, scoring: Any = None, *, n_jobs: int | None = None) -> OutOfBag:
     """Compute out-of-bag predictions of the training table, with their score.
 
-    A row is predicted by the trees whose bags do not hold it: the mean of what they say. Rows that are in all
-    bags have no prediction and are not scored, and a warning says how many they are. The score is by default
-    the accuracy, or R². All is done in one pass, and the bits are the same for any number of jobs.
+    The prediction of a row is the mean over the trees whose bags do not hold it. Rows in all bags have no
+    prediction and are not scored, with a warning. The score is by default the accuracy, or R². The bits are
+    the same for any number of jobs.
 
     >>> from holdfast.ensembles.bagging import grow_bagging
     >>> table = Table.from_arrays([[float(age)] for age in range(20, 80)], ["no"] * 30 + ["yes"] * 30)
@@ -97,14 +97,14 @@ def out_of_bag(bagging: Bagging, table: Table, scoring: Any = None, *, n_jobs: i
     scores = dict.fromkeys(points.tolist(), np.nan)
     total, spare = np.zeros((table.n_rows, bagging.ensemble.n_outputs)), bagging.ensemble.spare_bits
     n_trees = np.zeros(table.n_rows, np.int64)
-    truth, errors = target_values(table.schema.target, table.target), PairSums.of(*total.shape)
-    for index, rows, leaves in _left_out(bagging, table, n_jobs):
-        said = bagging.tree_values(index, leaves)
-        total[rows] += np.ldexp(said, -spare)
+    targets, errors = target_values(table.schema.target, table.target), PairSums.of(*total.shape)
+    for index, rows, leaves in _route_left_out(bagging, table, n_jobs):
+        predictions = bagging.tree_values(index, leaves)
+        total[rows] += np.ldexp(predictions, -spare)
         n_trees[rows] += 1
-        errors.add(rows, said, truth[rows])
+        errors.add(rows, predictions, targets[rows])
         if index + 1 in scores and index + 1 < len(bagging):
-            scores[index + 1] = _score_so_far(total[order], spare, n_trees[order], true_values, metric)
+            scores[index + 1] = _score_point(total[order], spare, n_trees[order], true_values, metric)
     values = scale_back(total / np.where(n_trees > 0, n_trees, np.nan)[:, None], spare)
     score = _score(values[order], n_trees[order], true_values, metric)
     scores[len(bagging)] = score.value
@@ -138,7 +138,7 @@ def make_oob_metric(scoring: Any, target: Target) -> Metric:
 
 
 def choose_points(n_estimators: int, n_rows: int, metric: Metric) -> LongArray:
-    """Choose the numbers of trees to score: all, or some of every magnitude where that takes long."""
+    """Choose the numbers of trees to score: all, or a geometric sequence if that would take long."""
     most = ROWS_SCORED // n_rows
     if metric.formula is None:
         most = min(most, MOST_POINTS)
@@ -148,19 +148,21 @@ def choose_points(n_estimators: int, n_rows: int, metric: Metric) -> LongArray:
     return np.unique(np.geomspace(1, n_estimators, n_points).round().astype(np.int64))
 
 
-def _left_out(
+def _route_left_out(
     bagging: Bagging, table: Table, n_jobs: int | None
 ) -> Iterator[tuple[int, LongArray, IntArray]]:
-    """Iterate over the rows outside each bag, with the leaves that they reach."""
-    routed = partial(_routed, bagging, freeze(table.rows(range(table.n_features))))
+    """Iterate over the trees, with the rows outside their bags and the leaves that these reach."""
+    route = partial(_route_batch, bagging, freeze(table.rows(range(table.n_features))))
     tasks = make_batches(range(len(bagging)), max(1, ROWS_PER_TASK // table.n_rows))
     for some in make_batches(tasks, TASKS_AT_ONCE):
-        for found in run_all(routed, some, n_jobs):
+        for found in run_all(route, some, n_jobs):
             yield from found
 
 
-def _routed(bagging: Bagging, X: FloatArray, indices: Sequence[int]) -> list[tuple[int, LongArray, IntArray]]:
-    X = freeze(X)  # on its way to another process an array becomes writable
+def _route_batch(
+    bagging: Bagging, X: FloatArray, indices: Sequence[int]
+) -> list[tuple[int, LongArray, IntArray]]:
+    X = freeze(X)  # sent to another process, an array becomes writable
     left_out = [(index, bagging.bags.left_out(index)) for index in indices]
     return [
         (index, rows, bagging.routes(index).leaves(X, freeze(rows.astype(np.int32))))
@@ -168,7 +170,7 @@ def _routed(bagging: Bagging, X: FloatArray, indices: Sequence[int]) -> list[tup
     ]
 
 
-def _score_so_far(
+def _score_point(
     total: FloatArray, spare: int, n_trees: LongArray, true_values: TrueValues, metric: Metric
 ) -> float:
     known = (n_trees > 0) & true_values.counted
@@ -182,17 +184,17 @@ def _score_so_far(
 
 def _score(values: FloatArray, n_trees: LongArray, true_values: TrueValues, metric: Metric) -> Score:
     """Score the rows that have predictions, and warn about the others."""
-    known = n_trees > 0
-    n_unknown = int(np.count_nonzero(~known & true_values.counted))
+    is_predicted = n_trees > 0
+    n_missing = int(np.count_nonzero(~is_predicted & true_values.counted))
     n_counted = int(np.count_nonzero(true_values.counted))
-    if n_unknown == n_counted:
-        rows = "The one sample that there is stands" if n_counted == 1 else f"All {n_counted} rows stand"
+    if n_missing == n_counted:
+        rows = "The one sample is" if n_counted == 1 else f"All {n_counted} rows are"
         raise DataError(f"{rows} in the bags of all trees, and none is out of the bag: grow more trees.")
-    if n_unknown:
+    if n_missing:
         warnings.warn(
-            f"{n_unknown} of {n_counted} rows are in the bags of all trees and have no out-of-bag "
+            f"{n_missing} of {n_counted} rows are in the bags of all trees and have no out-of-bag "
             "prediction: grow more trees to predict them too.",
             DataWarning,
             stacklevel=3,
         )
-    return metric.score(values[known], true_values.subset(known))
+    return metric.score(values[is_predicted], true_values.subset(is_predicted))

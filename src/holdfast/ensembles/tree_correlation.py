@@ -1,4 +1,4 @@
-"""How alike the trees of an ensemble are: what keeps the variance of their mean from falling."""
+"""The correlation of the trees of an ensemble, which limits how far averaging lowers the variance."""
 
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -13,20 +13,27 @@ from holdfast.errors import DataError, ParameterError
 from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.tree import Tree
 
+DIGITS = 4  # of printed variances
 
-@dataclass(frozen=True)
+
+@dataclass(freeze=True)
 class TreeCorrelation(ViewMixin):
-    """The variance of one tree over rows, and what it has in common with that of another.
+    """Variance of one tree and covariance of two, of their predictions or of their errors.
 
     With the correlation r, the mean of B trees has the variance `r s^2 + (1 - r) s^2 / B`, where s^2 is that
-    of one tree. More trees lower the second part alone. Of errors, the variance is the mean squared error.
-    Where the target is a class, the fractions of all classes add up.
+    of one tree: more trees lower the second term only. For errors, the variance is the mean squared error.
+    For classes, the terms of all classes are summed.
+
+    Examples
+    --------
+    >>> TreeCorrelation("errors", 100, variance=0.2, covariance=0.05).variance_of_mean(1000)
+    0.05015
     """
 
     of: Literal["predictions", "errors"]
     n_estimators: int
-    variance: float  # of one tree, the mean over the trees
-    covariance: float  # of two trees, the mean over the pairs; NaN of a single tree
+    variance: float  # of one tree; the mean over the trees
+    covariance: float  # of two trees; the mean over the pairs, NaN for a single tree
 
     @property
     def correlation(self) -> float:
@@ -47,15 +54,37 @@ class TreeCorrelation(ViewMixin):
         )
 
     def _view(self) -> View:
-
-        return tree_correlation_view(self)
+        """The correlation in a sentence, and the effect of more trees."""
+        rows = [
+            ["1 tree", number_text(self.variance, DIGITS)],
+            [f"{self.n_estimators:,} trees", number_text(self.variance_of_mean(), DIGITS)],
+            ["limit of many trees", number_text(self.covariance, DIGITS)],
+        ]
+        text = f"The {self.of} of two trees have a correlation of {number_text(self.correlation, 3)}."
+        what = "variance" if self.of == "predictions" else "squared error"
+        return View(text, TextTable(["mean of", what], rows, marked=[1]))
 
 
 def tree_correlation(ensemble: Ensemble, X: Any, y: Any = None, **policy: Any) -> TreeCorrelation:
-    """Estimate the correlation of tree predictions on X or, given the true values y, of their errors.
+    """Estimate the correlation of the trees' predictions on X or, given the true values y, of their errors.
 
-    It is for trees that are averaged or vote: bagging and forests. X and the policy are as in
-    `Ensemble.values`.
+    Parameters
+    ----------
+    ensemble : Ensemble or fitted estimator
+        Trees that are averaged or vote: bagging and forests.
+    X : array or frame
+        Rows.
+    y : array, optional
+        True classes or numbers.
+    **policy
+        Handling of unknown categories and missing values, as in `Ensemble.values`.
+
+    Returns
+    -------
+    TreeCorrelation
+
+    Examples
+    --------
 
     >>> from holdfast.data.table import Table
     >>> from holdfast.ensembles.bagging import grow_bagging
@@ -66,15 +95,15 @@ def tree_correlation(ensemble: Ensemble, X: Any, y: Any = None, **policy: Any) -
     ensemble = getattr(ensemble, "ensemble_", ensemble)  # of a fitted estimator
     if ensemble.link != "mean":
         raise ParameterError(
-            f"The trees of this ensemble add up (link={ensemble.link!r}), and their correlation means "
-            "nothing: it is for trees that are averaged, those of bagging and forests."
+            f"The trees of this ensemble are summed (link={ensemble.link!r}), and their correlation has no "
+            "meaning: it is for trees that are averaged, those of bagging and forests."
         )
     leaves = ensemble.leaves(X, **policy)
     true_values = None if y is None else _true_values(y, ensemble.schema.target, len(leaves))
     sums = PairSums.of(len(leaves), ensemble.n_outputs)
     for index, tree in enumerate(ensemble):
-        said = tree_values(tree, leaves[:, index], votes=ensemble.votes)
-        sums.add(slice(None), said, said.mean(axis=0) if true_values is None else true_values)
+        values = tree_values(tree, leaves[:, index], votes=ensemble.votes)
+        sums.add(slice(None), values, values.mean(axis=0) if true_values is None else true_values)
     return sums.correlation("predictions" if y is None else "errors", len(ensemble))
 
 
@@ -93,24 +122,25 @@ def target_values(target: Target, values: Any) -> FloatArray:
 
 
 def _true_values(y: Any, target: Target, n_rows: int) -> FloatArray:
-    given = np.asarray(y)
-    if given.shape != (n_rows,):
-        raise DataError(f"y has the shape {given.shape}, and X has {n_rows} rows: give one value per row.")
+    y = np.asarray(y)
+    if y.shape != (n_rows,):
+        raise DataError(f"y has the shape {y.shape}, and X has {n_rows} rows: give one value per row.")
     if not target.is_classes:
-        return target_values(target, given)
+        return target_values(target, y)
     numbers = {label: number for number, label in enumerate(target.classes)}
     try:
-        return target_values(target, [numbers[label] for label in given.tolist()])
+        return target_values(target, [numbers[label] for label in y.tolist()])
     except KeyError as unknown:
-        raise DataError(f"y holds {unknown}, which is none of the classes {list(target.classes)}.") from None
+        raise DataError(
+            f"y holds {unknown}, which is not one of the classes {list(target.classes)}."
+        ) from None
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(freeze=True, eq=False)
 class PairSums:
-    """For every row, the number of trees that predict it and sums of predictions and squares.
+    """For every row, the number of trees that predict it, and sums of deviations and squares.
 
-    The products of all pairs of trees need no pairs: they add up to the square of the sum minus the sum of
-    the squares.
+    The sum of the products over all pairs of trees is the square of the sum minus the sum of the squares.
     """
 
     count: LongArray  # (rows,)
@@ -122,10 +152,10 @@ class PairSums:
         """Initialise sums of no trees."""
         return cls(np.zeros(n_rows, np.int64), np.zeros((n_rows, n_outputs)), np.zeros(n_rows))
 
-    def add(self, rows: Any, said: FloatArray, centre: FloatArray) -> None:
-        """Add a tree: its predictions of these rows, and their mean or truth."""
-        with np.errstate(over="ignore", invalid="ignore"):  # of numbers whose squares are none
-            deviation = said - centre
+    def add(self, rows: Any, values: FloatArray, center: FloatArray) -> None:
+        """Add a tree: its predictions of these rows, and their mean or the true values."""
+        with np.errstate(over="ignore", invalid="ignore"):  # of numbers whose squares overflow
+            deviation = values - center
             self.count[rows] += 1
             self.total[rows] += deviation
             self.square[rows] += (deviation**2).sum(axis=1)
@@ -145,20 +175,3 @@ class PairSums:
             variance = (weight * self.square).sum() / (weight * self.count).sum()
             covariance = (weight * products).sum() / (weight * n_pairs).sum()
         return TreeCorrelation(of, n_estimators, float(variance), float(covariance))
-
-
-# -- The correlation of the trees of an ensemble, as a table -------------------------------------------------
-
-DIGITS = 4
-
-
-def tree_correlation_view(found: TreeCorrelation) -> View:
-    """The correlation in a sentence, and what more trees bring."""
-    what = "variance" if found.of == "predictions" else "squared error"
-    rows = [
-        ["1 tree", number_text(found.variance, DIGITS)],
-        [f"{found.n_estimators:,} trees", number_text(found.variance_of_mean(), DIGITS)],
-        ["limit of many trees", number_text(found.covariance, DIGITS)],
-    ]
-    said = f"The {found.of} of two trees have a correlation of {number_text(found.correlation, 3)}."
-    return View(said, TextTable(["mean of", what], rows, marked=[1]))
