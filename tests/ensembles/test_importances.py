@@ -12,7 +12,7 @@ from holdfast._arrays import FloatArray
 from holdfast.data.row_keys import draw_uniforms, row_keys
 from holdfast.data.table import Table
 from holdfast.ensembles.bagging import Bagging, Sampling, grow_bagging
-from holdfast.ensembles.importances import find_path_features, importances, permutation_importance
+from holdfast.ensembles.importances import compute_importances, find_path_features, permutation_importance
 from holdfast.errors import DataError, ParameterError
 from holdfast.growth.grow import grow
 from holdfast.growth.rules import GrowthRules
@@ -34,7 +34,7 @@ def test_the_decreases_of_a_small_tree_are_those_worked_out_by_hand() -> None:
     # 8/25: a decrease of 1/2 - 5/8 * 8/25 = 3/10, times 8 rows is 12/5. There x0 <= 6.5 leaves two pure
     # sides: a decrease of 8/25, times 5 rows is 8/5.
     table = Table.from_arrays(np.arange(8.0)[:, None], list("aaabbbba"))
-    found = importances([grow(table)])
+    found = compute_importances([grow(table)])
     assert found.total_decrease.mean == pytest.approx([12 / 5 + 8 / 5])
     assert found.decrease_per_split.mean == pytest.approx([(3 / 10 + 8 / 25) / 2])
     assert found.n_splits.tolist() == [2]
@@ -58,7 +58,7 @@ def decreases(bagging: Bagging) -> list[list[list[tuple[float, float]]]]:
 
 @pytest.mark.parametrize("bagging", [BAGGING, NUMBERS], ids=["classes", "numbers"])
 def test_decreases_are_added_up_over_splits_and_averaged_over_trees(bagging: Bagging) -> None:
-    found, by_hand = importances(bagging.ensemble.trees), decreases(bagging)
+    found, by_hand = compute_importances(bagging.ensemble.trees), decreases(bagging)
     for feature in range(4):
         totals = [sum(weight * drop for weight, drop in tree[feature]) for tree in by_hand]
         drops = [drop for tree in by_hand for _, drop in tree[feature]]
@@ -73,7 +73,7 @@ def test_decreases_are_added_up_over_splits_and_averaged_over_trees(bagging: Bag
 
 def test_the_error_of_the_decrease_per_split_is_that_of_the_jackknife() -> None:
     bagging = grow_bagging(ILL, FOREST, 60)
-    found, by_hand = importances(bagging.ensemble.trees), decreases(bagging)
+    found, by_hand = compute_importances(bagging.ensemble.trees), decreases(bagging)
     for feature in range(4):
         without = [
             np.mean([d for place, tree in enumerate(by_hand) if place != left for _, d in tree[feature]])
@@ -85,7 +85,7 @@ def test_the_error_of_the_decrease_per_split_is_that_of_the_jackknife() -> None:
 
 def test_a_feature_that_no_tree_asks_about_has_no_importance() -> None:
     table = Table.from_arrays([[float(age), float(age % 2)] for age in range(40)], ["no"] * 20 + ["yes"] * 20)
-    found = importances(grow_bagging(table, n_estimators=5).ensemble.trees)
+    found = compute_importances(grow_bagging(table, n_estimators=5).ensemble.trees)
     for spread in (found.total_decrease, found.decrease_per_split):
         assert [figures[1] for figures in spread] == [0.0, 0.0, 0.0]
 
@@ -176,7 +176,7 @@ def test_the_features_asked_on_the_way_to_a_node_are_those_of_the_nodes_above() 
 
 
 def test_the_table_has_a_line_for_every_feature_the_most_important_first() -> None:
-    found = importances(BAGGING.ensemble.trees)
+    found = compute_importances(BAGGING.ensemble.trees)
     assert (np.diff(found.total_decrease.mean[found.order]) <= 0).all()
     assert [line.split()[0] for line in str(found).splitlines()] == _lines(found.order)
     lost, metric = permutation_importance(BAGGING, ILL)
@@ -196,7 +196,7 @@ def _lines(order: FloatArray) -> list[str]:
 
 def test_a_long_table_is_cut_and_says_so() -> None:
     table = Table.from_arrays(*load_breast_cancer(return_X_y=True))
-    text = str(importances(grow_bagging(table, n_estimators=3).ensemble.trees))
+    text = str(compute_importances(grow_bagging(table, n_estimators=3).ensemble.trees))
     assert "(20 of 30 features; to_frame() has them all)" in text
     assert max(map(len, text.splitlines())) < 110
 
@@ -213,5 +213,5 @@ def test_bags_of_all_rows_leave_nothing_to_permute() -> None:
 @pytest.mark.filterwarnings("ignore::holdfast.errors.DataWarning")
 def test_a_single_row_cannot_be_permuted() -> None:
     table = Table.from_arrays([[1.0]], ["no"])
-    with pytest.raises(DataError, match="No tree has rows out of its bag"):
+    with pytest.raises(DataError, match="No tree has out-of-bag rows"):
         permutation_importance(grow_bagging(table, n_estimators=3), table)

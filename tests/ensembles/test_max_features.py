@@ -67,7 +67,7 @@ def test_scores_of_folds_are_those_of_forests_that_never_saw_them(table: Table) 
     rows = np.arange(150)
     pairs = [(rows[rows % 3 != fold], rows[rows % 3 == fold]) for fold in range(3)]
     search = MaxFeaturesSearch("cv", n_estimators=5, cv=pairs)
-    found = choose_max_features(table, rules, search=search, sampling=Sampling(2)).table
+    found = choose_max_features(table, rules, search=search, sampling=Sampling(2))[1]
     for line, number in enumerate((1, 2, 4)):
         for place, (learnt, held_out) in enumerate(pairs):
             forest = grow_bagging(
@@ -86,10 +86,10 @@ def test_scores_of_folds_are_those_of_forests_that_never_saw_them(table: Table) 
 def test_folds_keep_groups_together_and_do_not_depend_on_the_order_of_the_rows() -> None:
     groups = np.arange(150) // 5
     search = MaxFeaturesSearch("cv", n_estimators=4, cv=3)
-    one = choose_max_features(ILL, FOREST, search=search, sampling=Sampling(1, groups=groups)).table
+    one = choose_max_features(ILL, FOREST, search=search, sampling=Sampling(1, groups=groups))[1]
     order = np.random.default_rng(0).permutation(150)
     shuffled = Sampling(1, groups=groups[order])
-    other = choose_max_features(ILL.subset(order), FOREST, search=search, sampling=shuffled).table
+    other = choose_max_features(ILL.subset(order), FOREST, search=search, sampling=shuffled)[1]
     assert one.scores == pytest.approx(other.scores)
     assert one.scores.shape == (3, 3)
 
@@ -97,7 +97,7 @@ def test_folds_keep_groups_together_and_do_not_depend_on_the_order_of_the_rows()
 def test_a_number_of_draws_that_a_fold_does_not_have_is_all_of_its_rows() -> None:
     search = MaxFeaturesSearch("cv", n_estimators=2, cv=3)
     found = choose_max_features(ILL, FOREST, search=search, sampling=Sampling(max_samples=150))
-    assert found.bagging.bags.n_draws is None  # all of them
+    assert found[0].bags.n_draws is None  # all of them
 
 
 def test_of_numbers_that_score_alike_the_smallest_is_taken() -> None:
@@ -109,7 +109,7 @@ def test_of_numbers_that_score_alike_the_smallest_is_taken() -> None:
 
 
 def test_the_table_is_a_frame_with_a_row_for_every_number() -> None:
-    by_folds = choose_max_features(ILL, FOREST, search=MaxFeaturesSearch("cv", n_estimators=2, cv=2)).table
+    by_folds = choose_max_features(ILL, FOREST, search=MaxFeaturesSearch("cv", n_estimators=2, cv=2))[1]
     frame = by_folds.to_frame("pandas")
     assert frame["max_features"].tolist() == [1, 2, 4]
     assert frame["chosen"].sum() == 1

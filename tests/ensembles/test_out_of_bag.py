@@ -176,7 +176,7 @@ def test_bags_of_all_rows_leave_nothing_to_score_on() -> None:
 def test_a_single_row_is_never_out_of_the_bag() -> None:
     with pytest.warns(DataWarning):
         table = Table.from_arrays([[1.0]], ["no"])
-    with pytest.raises(DataError, match="The one sample that there is stands in the bags of all trees"):
+    with pytest.raises(DataError, match="The one sample is in the bags of all trees"):
         out_of_bag(grow_bagging(table, n_estimators=3), table)
 
 

@@ -158,5 +158,5 @@ def test_trees_that_add_up_and_values_that_do_not_fit_are_named() -> None:
         tree_correlation(boost(table, BoostingSettings("log_loss", 3)).ensemble, table)
     with pytest.raises(DataError, match="80 rows: give one value per row"):
         tree_correlation(bagging.ensemble, table, ["a"] * 3)
-    with pytest.raises(DataError, match="'z', which is none of the classes"):
+    with pytest.raises(DataError, match="'z', which is not one of the classes"):
         tree_correlation(bagging.ensemble, table, ["z"] * 80)

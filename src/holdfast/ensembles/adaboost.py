@@ -32,7 +32,7 @@ STUMPS = GrowthRules(max_depth=1)
 ROUNDING = 1e-9
 
 
-@dataclass(freeze=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class AdaBoost:
     """AdaBoost trees with their votes and error rates."""
 

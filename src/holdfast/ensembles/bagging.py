@@ -26,7 +26,7 @@ from holdfast.tree.predict import Routes
 from holdfast.tree.tree import Tree
 
 
-@dataclass(freeze=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Sampling:
     """How bags are drawn; by default a bootstrap with one draw per row on average."""
 
@@ -51,7 +51,7 @@ class Sampling:
         return self.bootstrap or self.max_samples not in (None, 1.0)
 
 
-@dataclass(freeze=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Bags:
     """Bags of one table: bag i depends on the seed and i, not on the row order."""
 
@@ -123,7 +123,7 @@ ROWS_OF_TREES, LEAST_AT_A_TIME = 2**20, 16
 ROWS_AT_A_TIME = 2**16  # predicted together: a matrix of all rows would be a copy of the table
 
 
-@dataclass(freeze=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Bagging:
     """Trees grown on bags of rows, with the bags."""
 

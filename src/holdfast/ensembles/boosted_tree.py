@@ -35,7 +35,7 @@ from holdfast.tree.tree import LEAF, Tree
 GRADIENT, HESSIAN, WEIGHT, COUNT = range(4)  # columns of the sums of a node
 
 
-@dataclass(freeze=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class LeafSteps:
     """Shape of a tree, sums of its nodes and steps of its leaves."""
 
@@ -214,7 +214,7 @@ def divide_blocks(n_rows: int, pool: ThreadPool) -> list[tuple[int, int]]:
     return list(pairwise(borders))
 
 
-@dataclass(freeze=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class ExactSplits:
     """Splits between any two neighbouring values, by squared error on targets -g/h of weight h."""
 

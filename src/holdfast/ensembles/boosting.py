@@ -66,7 +66,7 @@ TREES_AT_A_TIME = 100  # built together: more would take memory and hardly less 
 _NO_LOSSES = np.full(N_ROLES, np.nan)
 
 
-@dataclass(freeze=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Boosting:
     """A boosted ensemble with the mean losses after each round."""
 
@@ -531,7 +531,7 @@ def _splits(
 # -- Rows ----------------------------------------------------------------------------------------------------
 
 
-@dataclass(freeze=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class BoostingRows:
     """One entry per row; weights are multiplied by 2 ** -weight_exponent."""
 
@@ -575,7 +575,7 @@ MOST_STEPS = 100  # of a leaf: Newton's method needs a handful
 MOST_EXACT_ROWS = 10_000  # with more rows, splits="auto" searches between bins only
 
 
-@dataclass(freeze=True)
+@dataclass(frozen=True)
 class BoostingSettings:
     """Settings of gradient boosting.
 

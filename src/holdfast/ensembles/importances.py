@@ -193,7 +193,7 @@ class Spread(NamedTuple):
     error: FloatArray  # standard error of the mean
 
 
-@dataclass(freeze=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Importances(ViewMixin):
     """Feature importances of an ensemble, in the order of the schema.
 

@@ -25,7 +25,7 @@ Best = Callable[[FloatArray, FloatArray, float], float]  # a constant, of values
 MOST_TARGET = 1e150  # greatest absolute target; sums of 10^12 squared residuals are finite
 
 
-@dataclass(freeze=True)
+@dataclass(frozen=True)
 class Loss:
     """A loss of target and score.
 

@@ -26,7 +26,7 @@ TIED = 1e-12  # mean scores that differ by less, as a fraction of the best, are 
 POWERS = (0.0, 0.25, 0.5, 0.75, 1.0)  # of the number of features, to be tried
 
 
-@dataclass(freeze=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class MaxFeaturesTable(ViewMixin):
     """Scores by number of features drawn per split; greater is better."""
 
@@ -94,7 +94,7 @@ class MaxFeaturesTable(ViewMixin):
         return View(TextTable(headings, rows, sides=">><", widths=(12, 19, 0), marked=[self.chosen]))
 
 
-@dataclass(freeze=True)
+@dataclass(frozen=True)
 class MaxFeaturesSearch:
     """Settings of the choice of `max_features`."""
 

@@ -23,7 +23,7 @@ ROWS_SCORED = 5_000_000  # in all points of the curve together
 MOST_POINTS, LEAST_POINTS = 100, 10  # of the curve, if not every number of trees is scored
 
 
-@dataclass(freeze=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Curve:
     """Out-of-bag score by number of trees; losses are negated."""
 
@@ -56,7 +56,7 @@ class Curve:
         return frame_from(columns, {"n_estimators": nw.Int64, "score": nw.Float64}, backend)
 
 
-@dataclass(freeze=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class OutOfBag:
     """Predictions of every row by the trees whose bags do not hold it."""
 

@@ -16,7 +16,7 @@ from holdfast.tree.tree import Tree
 DIGITS = 4  # of printed variances
 
 
-@dataclass(freeze=True)
+@dataclass(frozen=True)
 class TreeCorrelation(ViewMixin):
     """Variance of one tree and covariance of two, of their predictions or of their errors.
 
@@ -136,7 +136,7 @@ def _true_values(y: Any, target: Target, n_rows: int) -> FloatArray:
         ) from None
 
 
-@dataclass(freeze=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class PairSums:
     """For every row, the number of trees that predict it, and sums of deviations and squares.
 

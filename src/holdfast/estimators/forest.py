@@ -15,7 +15,7 @@ from holdfast.data.frame import Frame, make_frame
 from holdfast.data.schema import Label
 from holdfast.data.table import Table
 from holdfast.ensembles.bagging import Bagging, Sampling, check_n_estimators, grow_bagging, set_vote_threshold
-from holdfast.ensembles.importances import Importances, importances, permutation_importance
+from holdfast.ensembles.importances import Importances, compute_importances, permutation_importance
 from holdfast.ensembles.max_features import MaxFeaturesSearch, MaxFeaturesTable, choose_max_features
 from holdfast.ensembles.out_of_bag import Curve, make_oob_metric, out_of_bag
 from holdfast.ensembles.tree_correlation import TreeCorrelation, tree_correlation
@@ -249,7 +249,7 @@ class BaggedEstimator(BaggedParameters, EnsembleEstimator):
         scoring = make_oob_metric(self.oob_score or None, table.schema.target)
         bagging, max_features = self._grow_bagging(table, sampling, scoring)
         found = out_of_bag(bagging, table, scoring, n_jobs=self.n_jobs) if is_scored else None
-        figures = importances(bagging.ensemble.trees)
+        figures = compute_importances(bagging.ensemble.trees)
         if is_permuted:
             by = None if self.permutation_importance is True else self.permutation_importance
             text = "Permuting features" if self.verbose else ""

@@ -18,7 +18,7 @@ from holdfast._arrays import FloatArray, LongArray, freeze
 from holdfast._text import quoted
 from holdfast.data.columns import to_label
 from holdfast.data.schema import Label, Schema, Target
-from holdfast.ensembles.importances import Spread, importances
+from holdfast.ensembles.importances import Spread, compute_importances
 from holdfast.errors import ModelFileError, ModelFileWarning, ParameterError
 from holdfast.estimators.base import ClassifierBase
 from holdfast.estimators.boosting import AdaBoostClassifier, BoostingClassifier, BoostingRegressor
@@ -266,7 +266,7 @@ def _set_ensemble(estimator: Any, permutation: PermutationPart | UnsetType, ense
         estimator.estimator_weights_ = ensemble.weights
     elif isinstance(estimator, BaggedEstimator):
         is_sound = ensemble.link == "mean"
-        estimator.importances_ = importances(ensemble.trees)
+        estimator.importances_ = compute_importances(ensemble.trees)
     else:
         is_sound = not ensemble.votes and ensemble.link != "mean"
     if not is_sound:
