@@ -100,10 +100,10 @@ def test_the_estimator_stops_by_the_rows_left_out() -> None:
 
 
 def test_rows_must_be_left_out() -> None:
-    with pytest.raises(ParameterError, match=r"subsample=1\.0 leaves none out"):
+    with pytest.raises(ParameterError, match=r"subsample=1\.0 draws all"):
         BoostingSettings("squared_error", early_stopping="oob")
     rules = BoostingSettings("squared_error", early_stopping="oob", subsample=0.99)
-    with pytest.raises(DataError, match=r"0\.99 of 20 rows leaves none out"):
+    with pytest.raises(DataError, match=r"0\.99 of 20 rows draws all"):
         boost(noisy("squared_error", 20), rules)
 
 

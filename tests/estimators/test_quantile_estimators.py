@@ -145,7 +145,7 @@ def test_honest_leaves_are_the_same_for_any_order_and_number_of_threads(
             {"loss": "quantile", "quantile": 1.5},
             "quantile=1.5 is out of range: it must be a fraction between 0 and 1",
         ),
-        ({"leaf_values": "honest"}, "leaf_values='honest' is for losses around a middle or a quantile"),
+        ({"leaf_values": "honest"}, "leaf_values='honest' is for losses with a median or a quantile"),
         ({"leaf_values": "own"}, "leaf_values='own' is unknown"),
     ],
 )

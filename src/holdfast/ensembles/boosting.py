@@ -362,7 +362,7 @@ class Rounds:
             units = "rows" if self.groups is None else "groups"
             raise DataError(
                 "early_stopping='oob' needs rows that a round does not draw, and "
-                f"subsample={self.settings.subsample:g} of {n_units} {units} leaves none out: set it lower."
+                f"subsample={self.settings.subsample:g} of {n_units} {units} draws all: set it lower."
             )
         self.weight_by_role = sum_by_role(self.data.role, self.data.weight)
         self.lost_by_role = sum_by_role(self.data.role, self.lost)
@@ -581,7 +581,7 @@ class BoostingSettings:
 
     >>> BoostingSettings("poisson", learning_rate=0.0)
     Traceback (most recent call last):
-    holdfast.errors.ParameterError: learning_rate=0.0 is out of range: it must be above 0 and at most 1.
+    holdfast.errors.ParameterError: learning_rate=0.0 is out of range: it must be a number above 0 and at most 1.
     """
 
     loss: LossName

@@ -200,7 +200,7 @@ class Importances(ViewMixin):
     Examples
     --------
     >>> from holdfast import ForestClassifier
-    >>> X, y = [[1, 5], [2, 5], [3, 5]] * 9, [0, 1, 1] * 9
+    >>> X, y = [[1, 5], [2, 4], [3, 5]] * 9, [0, 1, 1] * 9
     >>> forest = ForestClassifier(n_estimators=20, random_state=0).fit(X, y)
     >>> forest.importances_.columns()["feature"]
     ['x0', 'x1']
