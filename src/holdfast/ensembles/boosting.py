@@ -579,9 +579,9 @@ MOST_EXACT_ROWS = 10_000  # with more rows, splits="auto" searches between bins 
 class BoostingSettings:
     """Settings of gradient boosting.
 
-    >>> BoostingSettings("poisson", learning_rate=0.0)
+    >>> BoostingSettings("poisson", n_estimators=0)
     Traceback (most recent call last):
-    holdfast.errors.ParameterError: learning_rate=0.0 is out of range: it must be a number above 0 and at most 1.
+    holdfast.errors.ParameterError: n_estimators=0 is out of range: it must be an integer of at least 1.
     """
 
     loss: LossName
