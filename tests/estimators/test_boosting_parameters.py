@@ -61,9 +61,7 @@ def test_folds_that_are_none_are_named(bad: Any) -> None:
 
 
 def test_parameters_that_exclude_each_other_are_named_both() -> None:
-    with pytest.raises(
-        ParameterError, match="does not support l2_regularization"
-    ):
+    with pytest.raises(ParameterError, match="does not support l2_regularization"):
         BoostingRegressor(splits="exact", l2_regularization=0.5).fit(PATIENTS, DAYS)
     with pytest.raises(ParameterError, match="leaf_steps=2 is for a single score"):
         BoostingClassifier(leaf_steps=2).fit(NUMBERS, PATIENTS["ward"])
