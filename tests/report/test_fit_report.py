@@ -211,7 +211,7 @@ def test_the_headline_says_what_the_tree_says_how_good_it_is_and_how_firmly_it_s
     assert f"from {100 * risks.min():.0f} % in the lowest group to {100 * risks.max():.0f} %" in says
     assert f"AUC {run.facts['trees']['chosen']['test']['score']:.3f}" in good
     first = run.facts["split_support"][0]
-    assert f"{100 * first['references']:.0f} % split first on {first['feature']}" in stands
+    assert f"{100 * first['references']:.0f} % have {first['feature']} as their first split" in stands
 
 
 def test_the_class_that_matters_can_be_named() -> None:
