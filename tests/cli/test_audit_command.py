@@ -32,7 +32,7 @@ def test_it_says_how_many_rows_get_another_class_and_shows_the_tables(patients: 
     assert result.exit_code == 0, result.output
     words = " ".join(result.stdout.split())
     assert "120 rows, 4 features; trained again 2 times." in words
-    assert "Trained again," in words
+    assert "Retrained," in words
     assert "of the rows another class" in words
     assert "Small changes: distance" in words
     assert result.stderr == ""

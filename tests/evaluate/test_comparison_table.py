@@ -113,9 +113,9 @@ def test_a_single_split_has_errors_by_its_rows_and_none_of_differences() -> None
 
 
 def test_a_fold_that_tells_nothing_counts_in_no_mean() -> None:
-    telling = np.array([[True, True, False, True]])
-    scores = np.where(telling[0], np.array(FOUR_FOLDS), np.nan)
-    found = comparison(scores, telling=telling)
+    is_scored = np.array([[True, True, False, True]])
+    scores = np.where(is_scored[0], np.array(FOUR_FOLDS), np.nan)
+    found = comparison(scores, is_scored=is_scored)
     assert found.mean[0] == pytest.approx((0.90 + 0.80 + 0.95) / 3)
     assert found.differences().n_folds == 3
     assert "3 of 4 folds" in found.reading

@@ -19,7 +19,13 @@ from holdfast.data.target import Task
 from holdfast.data.write import write_file
 from holdfast.errors import DataWarning, ParameterError
 from holdfast.evaluate.audit import RetrainAudit, retrain_audit
-from holdfast.evaluate.methods import AUDITED_METHODS, CHANGE_NAMES, check_name, default_names, make_estimator
+from holdfast.evaluate.methods import (
+    AUDITED_METHODS,
+    CHANGE_NAMES,
+    check_name,
+    list_default_names,
+    make_estimator,
+)
 from holdfast.report.page import write_report
 from holdfast.runs.dataset import Rows, read_rows
 from holdfast.runs.files import timed, write_json
@@ -75,7 +81,7 @@ def _audited(
 def _methods(settings: AuditSettings, target: Target) -> Any:
     """The methods, made for the target and with the questions that they may ask."""
     task: Task = "classification" if target.is_classes else "regression"
-    names = split_names(settings.methods) or default_names(AUDITED_METHODS, task)
+    names = split_names(settings.methods) or list_default_names(AUDITED_METHODS, task)
     questions = list(settings.question) or None
     return {name: make_estimator(name, task, custom_features=questions) for name in names}
 

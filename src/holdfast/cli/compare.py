@@ -21,9 +21,15 @@ from holdfast.data.table import Table
 from holdfast.data.target import Task
 from holdfast.data.write import write_file
 from holdfast.errors import CacheWarning, DataError, DataWarning, ParameterError
-from holdfast.evaluate.compare import ModelComparison, compare_models, metrics_of
-from holdfast.evaluate.folds import SharedFolds, shared_folds
-from holdfast.evaluate.methods import COMPARED_METHODS, METHOD_NAMES, METHODS, default_names, make_estimator
+from holdfast.evaluate.compare import ModelComparison, compare_models, make_metrics
+from holdfast.evaluate.folds import SharedFolds, make_folds
+from holdfast.evaluate.methods import (
+    COMPARED_METHODS,
+    METHOD_NAMES,
+    METHODS,
+    list_default_names,
+    make_estimator,
+)
 from holdfast.growth.rules import GrowthRules
 from holdfast.report.page import write_report
 from holdfast.runs.dataset import Rows, read_rows
@@ -48,9 +54,9 @@ def run(
         rows = read_rows(data, settings)
         table = rows.table(settings.task)
         if settings.models == ",".join(COMPARED_METHODS) and not table.schema.target.is_classes:
-            wanted = list(default_names(wanted, "regression"))
+            wanted = list(list_default_names(wanted, "regression"))
         scoring = _scoring(settings.scoring)
-        metrics_of(scoring, table)  # before any work, and before scikit-learn takes a second to import
+        make_metrics(scoring, table)  # before any work, and before scikit-learn takes a second to import
         _check_baseline(settings.baseline, wanted)
         given = _given(settings, table.schema.target)
         models = models_of(wanted, table.schema.target, scoring, settings.random_state, given)
@@ -145,7 +151,7 @@ def _check_baseline(baseline: str | None, wanted: Sequence[str]) -> None:
 
 def _shared(rows: Rows, table: Table, settings: CompareSettings) -> SharedFolds:
     """The folds that the models will share: what there is to say of them is said before the work."""
-    return shared_folds(
+    return make_folds(
         table,
         settings.folds,
         stage=rows.stage,

@@ -38,7 +38,7 @@ class CartClassifier(TreeClassifier):
         """Choose and grow the tree."""
         X = make_frame(X)
         table = self._table(X, y, sample_weight, self._task)
-        tree = _chosen(table, self._rules(), self.random_state, groups)
+        tree = _fit_cart(table, self._rules(), self.random_state, groups)
         self._set_classes(y, table)
         return self._set_fitted(X, tree)
 
@@ -52,10 +52,10 @@ class CartRegressor(TreeRegressor):
         """Choose and grow the tree."""
         X = make_frame(X)
         table = self._table(X, y, sample_weight, self._task)
-        return self._set_fitted(X, _chosen(table, self._rules(), self.random_state, groups))
+        return self._set_fitted(X, _fit_cart(table, self._rules(), self.random_state, groups))
 
 
-def _chosen(table: Table, rules: GrowthRules, random_state: Any, groups: Any) -> Tree:
+def _fit_cart(table: Table, rules: GrowthRules, random_state: Any, groups: Any) -> Tree:
     seed = 0 if random_state is None else make_seed(random_state)
     settings = StabilitySettings(rules=rules, grid=CART_GRID, seed=seed, n_jobs=1)
     numbers = None if groups is None else read_groups(groups, table.n_rows)

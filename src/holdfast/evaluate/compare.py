@@ -21,11 +21,11 @@ from holdfast.evaluate.fit import (
     FittedModel,
     check_weights,
     describe_error,
+    find_task,
     fit_and_predict,
-    task_of,
 )
-from holdfast.evaluate.folds import shared_folds
-from holdfast.evaluate.methods import model_maker, read_models
+from holdfast.evaluate.folds import make_folds
+from holdfast.evaluate.methods import make_factory, read_models
 from holdfast.parallel.tasks import check_jobs, run_all
 from holdfast.scoring.metric import Metric, Score, TrueValues, check_unscored_folds, make_metric
 
@@ -108,25 +108,25 @@ def compare_models(
     named = read_models(models)
     _check_choices(named, baseline, on_error)
     own = {name: each for name, each in named.items() if hasattr(each, "fit")}
-    data = EvaluationData.read(X, y, sample_weight, task_of(own), groups=groups, stage=stage)
-    metrics = metrics_of(scoring, data.table)
+    data = EvaluationData.read(X, y, sample_weight, find_task(own), groups=groups, stage=stage)
+    metrics = make_metrics(scoring, data.table)
     named = {name: _estimator(each, data.target, random_state) for name, each in named.items()}
     for name, model in named.items():
         _check_model(name, model, data, metrics)
-    shared = shared_folds(
+    shared = make_folds(
         data.table, cv, stage=data.stage, groups=data.groups, strict_groups=strict_groups, seed=random_state
     )
     folds = shared.folds
-    is_telling = _is_telling(data, folds, metrics)  # before the work
+    is_scored = _find_scored_folds(data, folds, metrics)  # before the work
     run = partial(_run_fold, named, data, folds, metrics, on_error == "skip")
     results = _run_folds(run, tuple(named), len(folds), n_jobs, verbose)
-    return _comparison(results, data, folds, metrics, is_telling, notes=shared.notes, baseline=baseline)
+    return _make_comparison(results, data, folds, metrics, is_scored, notes=shared.notes, baseline=baseline)
 
 
 def _estimator(model: Any, target: Target, seed: int) -> Any:
     """The estimator itself, or that of a name or a function."""
     task: Task = "classification" if target.is_classes else "regression"
-    return model if hasattr(model, "fit") else model_maker(model, task)(seed)
+    return model if hasattr(model, "fit") else make_factory(model, task)(seed)
 
 
 def _check_choices(named: dict[str, Any], baseline: str | None, on_error: str) -> None:
@@ -136,7 +136,7 @@ def _check_choices(named: dict[str, Any], baseline: str | None, on_error: str) -
         raise ParameterError(f"on_error={on_error!r} is unknown: choose 'raise' or 'skip'.")
 
 
-def metrics_of(scoring: Any, table: Table) -> tuple[Metric, ...]:
+def make_metrics(scoring: Any, table: Table) -> tuple[Metric, ...]:
     """Return the metrics that `scoring` names, each once: one of them, or several in a list."""
     several = scoring if isinstance(scoring, list | tuple) else [scoring]
     metrics = tuple(make_metric(each, table.schema.target) for each in several)
@@ -159,15 +159,15 @@ def _check_model(name: str, model: Any, data: EvaluationData, metrics: Sequence[
         )
 
 
-def _is_telling(data: EvaluationData, folds: Sequence[Fold], metrics: Sequence[Metric]) -> BoolArray:
+def _find_scored_folds(data: EvaluationData, folds: Sequence[Fold], metrics: Sequence[Metric]) -> BoolArray:
     """(metrics, folds) False if the metric means nothing on the rows held out, as an AUC of one class."""
     n_values = np.array([len(np.unique(data.table.target[fold.held_out])) for fold in folds])
     least = np.array([metric.least_values for metric in metrics])
-    telling = np.asarray(n_values >= least[:, np.newaxis], np.bool_)
-    for metric, tells in zip(metrics, telling, strict=True):
+    is_scored = np.asarray(n_values >= least[:, np.newaxis], np.bool_)
+    for metric, tells in zip(metrics, is_scored, strict=True):
         if not tells.all():
             check_unscored_folds(metric, int(tells.sum()), len(folds))
-    return telling
+    return is_scored
 
 
 # -- the fits ---------------------------------------------------------------------------------------------
@@ -242,12 +242,12 @@ def _score(metric: Metric, fitted: FittedModel, true_values: TrueValues, n_folds
     return Score(metric.value(predicted, true_values), 0.0)
 
 
-def _comparison(
+def _make_comparison(
     results: FoldResults,
     data: EvaluationData,
     folds: tuple[Fold, ...],
     metrics: tuple[Metric, ...],
-    is_telling: BoolArray,
+    is_scored: BoolArray,
     *,
     notes: tuple[str, ...],
     baseline: str | None,
@@ -274,14 +274,14 @@ def _comparison(
     return ModelComparison(
         names=names,
         metrics=metrics,
-        all_scores=np.where(is_telling[:, np.newaxis], np.moveaxis(scores, 2, 0), np.nan),
-        telling=is_telling,
+        all_scores=np.where(is_scored[:, np.newaxis], np.moveaxis(scores, 2, 0), np.nan),
+        is_scored=is_scored,
         row_errors=errors.T if len(folds) == 1 else None,
         folds=folds,
         notes=notes,
         target=data.target,
         predictions={
-            name: _out_of_fold(data, folds, [results[name, place] for place in places]) for name in names
+            name: _join_predictions(data, folds, [results[name, place] for place in places]) for name in names
         },
         fit_seconds=by_fold("fit_seconds"),
         predict_seconds=by_fold("predict_seconds"),
@@ -292,7 +292,9 @@ def _comparison(
     )
 
 
-def _out_of_fold(data: EvaluationData, folds: Sequence[Fold], results: Sequence[FoldResult]) -> FloatArray:
+def _join_predictions(
+    data: EvaluationData, folds: Sequence[Fold], results: Sequence[FoldResult]
+) -> FloatArray:
     """What was predicted of every row while it was held out; the mean of several times, NaN of none."""
     total = np.zeros((data.n_rows, max(len(data.target.classes), 1)))
     times = np.zeros((data.n_rows, 1))
@@ -327,7 +329,7 @@ class ModelComparison:
     names: tuple[str, ...]
     metrics: tuple[Metric, ...]
     all_scores: FloatArray  # (metrics, models, folds); NaN where a model failed or the fold tells nothing
-    telling: BoolArray  # (metrics, folds): False where the metric means nothing, as an AUC of one class
+    is_scored: BoolArray  # (metrics, folds): False where the metric means nothing, as an AUC of one class
     row_errors: FloatArray | None  # (metrics, models) of a single split: standard errors by its rows
     folds: tuple[Fold, ...]
     target: Target
@@ -341,7 +343,7 @@ class ModelComparison:
     given_baseline: str | None = None
 
     def __post_init__(self) -> None:
-        for name in ("all_scores", "telling", "fit_seconds", "predict_seconds", "leaves", "trees"):
+        for name in ("all_scores", "is_scored", "fit_seconds", "predict_seconds", "leaves", "trees"):
             object.__setattr__(self, name, freeze(getattr(self, name)))
         frozen_predictions = {name: freeze(values) for name, values in self.predictions.items()}
         object.__setattr__(self, "predictions", frozen_predictions)
@@ -410,7 +412,7 @@ class ModelComparison:
     @property
     def _counted(self) -> FloatArray:
         """The scores on the folds that tell something."""
-        return np.asarray(self.scores[:, self.telling[0]], np.float64)
+        return np.asarray(self.scores[:, self.is_scored[0]], np.float64)
 
     def by(self, metric: str) -> "ModelComparison":
         """The same comparison with another of its metrics first, to decide."""
@@ -423,7 +425,7 @@ class ModelComparison:
             self,
             metrics=tuple(self.metrics[each] for each in order),
             all_scores=self.all_scores[order],
-            telling=self.telling[order],
+            is_scored=self.is_scored[order],
             row_errors=None if self.row_errors is None else self.row_errors[order],
         )
 
@@ -435,7 +437,7 @@ class ModelComparison:
                 f"baseline={name!r} is none of the models: choose one of {quoted(self.names)}."
             )
         values = self._counted - self._counted[self.names.index(name)]
-        counted = [fold for fold, tells in zip(self.folds, self.telling[0], strict=True) if tells]
+        counted = [fold for fold, tells in zip(self.folds, self.is_scored[0], strict=True) if tells]
         return Differences(name, self.names, self.metric, values, held_out_ratio(counted))
 
     # -- tables ---------------------------------------------------------------------------------------
@@ -455,10 +457,10 @@ class ModelComparison:
             "noise": differences.noise,
             **{other.metric.name: other.mean for other in others},
             **{f"{other.metric.name}_error": other.error for other in others},
-            "n_leaves": mean_known(self.leaves),
-            "n_estimators": mean_known(self.trees),
-            "fit_seconds": median_known(self.fit_seconds),
-            "predict_seconds": median_known(self.predict_seconds),
+            "n_leaves": nan_mean(self.leaves),
+            "n_estimators": nan_mean(self.trees),
+            "fit_seconds": nan_median(self.fit_seconds),
+            "predict_seconds": nan_median(self.predict_seconds),
             **{f"fold_{number + 1}": scores for number, scores in enumerate(self.scores.T)},
         }
         names = [self.names[place] for place in self.order]
@@ -533,14 +535,14 @@ class ModelComparison:
         return self._view().to_html()
 
 
-def mean_known(figures: FloatArray) -> FloatArray:
+def nan_mean(figures: FloatArray) -> FloatArray:
     """The mean of every row, without what is NaN; NaN where all is."""
     known = ~np.isnan(figures)
     total = np.where(known, figures, 0.0).sum(axis=1)
     return np.asarray(total / np.where(known.any(axis=1), known.sum(axis=1), np.nan), np.float64)
 
 
-def median_known(seconds: FloatArray) -> FloatArray:
+def nan_median(seconds: FloatArray) -> FloatArray:
     """The median of every row, without what is NaN: a fold that had to compile kernels does not count."""
     return np.array([np.median(own[~np.isnan(own)]) if (own == own).any() else np.nan for own in seconds])
 

@@ -16,7 +16,7 @@ from holdfast._text import (
     printable,
 )
 from holdfast._view import Picture, TextTable, View, format_table
-from holdfast.evaluate.compare import Differences, ModelComparison, mean_known, median_known
+from holdfast.evaluate.compare import Differences, ModelComparison, nan_mean, nan_median
 from holdfast.scoring.metric import Metric
 
 MOST_READ = 40  # leaves of a tree that a person still reads
@@ -108,7 +108,7 @@ def comparison_cells(comparison: ModelComparison) -> _Grid:
         "fit",
         "predict",
     ]
-    seconds = median_known(comparison.fit_seconds), median_known(comparison.predict_seconds)
+    seconds = nan_median(comparison.fit_seconds), nan_median(comparison.predict_seconds)
     lines = [
         [
             printable(comparison.names[place]),
@@ -141,13 +141,13 @@ def _other_parts(cells: _Grid, width: int | None) -> list[str]:
     start, parts = 1, []
     for end in range(2, len(cells[0]) + 1):
         is_last = end == len(cells[0])
-        if is_last or not _fits(_of_columns(cells, start, end + 1), width):
-            parts.append(format_table(_of_columns(cells, start, end)))
+        if is_last or not _fits(_change_columns(cells, start, end + 1), width):
+            parts.append(format_table(_change_columns(cells, start, end)))
             start = end
     return parts
 
 
-def _of_columns(cells: _Grid, start: int, end: int) -> _Grid:
+def _change_columns(cells: _Grid, start: int, end: int) -> _Grid:
     return [[line[0], *line[start:end]] for line in cells]
 
 
@@ -164,7 +164,7 @@ def _score_cell(comparison: ModelComparison, place: int, decimals: int) -> str:
     if isnan(mean):
         return "failed"
     text = _number(comparison.metric.shown(mean), decimals)
-    alone = comparison.telling[0].sum() == 1 and comparison.row_errors is None
+    alone = comparison.is_scored[0].sum() == 1 and comparison.row_errors is None
     return text if alone else f"{text} ± {_number(error, decimals)}"
 
 
@@ -177,7 +177,7 @@ def _difference_cell(differences: Differences, place: int, decimals: int) -> str
 
 
 def _size_cell(comparison: ModelComparison, place: int) -> str:
-    leaves, trees = (float(mean_known(each)[place]) for each in (comparison.leaves, comparison.trees))
+    leaves, trees = (float(nan_mean(each)[place]) for each in (comparison.leaves, comparison.trees))
     if not isnan(leaves):
         return pluralize(leaves, "leaf", "leaves")
     return "" if isnan(trees) else f"{trees:,.0f} trees"
@@ -198,7 +198,7 @@ def _number(value: float, decimals: int, sign: str = "") -> str:
 
 def readable_tree(comparison: ModelComparison) -> int | None:
     """The best of the single trees that are small enough for a person to read; None if there is none."""
-    leaves = mean_known(comparison.leaves)
+    leaves = nan_mean(comparison.leaves)
     whole = [place for place in comparison.order.tolist() if not np.isnan(comparison.mean[place])]
     return next((place for place in whole if leaves[place] <= MOST_READ), None)
 
@@ -219,7 +219,7 @@ def failure_text(comparison: ModelComparison, name: str) -> str:
 def comparison_sentences(comparison: ModelComparison) -> list[str]:
     """How it was compared; what was found, if something could be; and what counts as noise."""
     whole = [place for place in comparison.order.tolist() if not np.isnan(comparison.mean[place])]
-    n_told = int(comparison.telling[0].sum())
+    n_told = int(comparison.is_scored[0].sum())
     if len(whole) < 2:
         return [_folds_text(comparison), "One model only: there is nothing to compare it with."]
     if n_told < 2:
@@ -237,7 +237,7 @@ def comparison_sentences(comparison: ModelComparison) -> list[str]:
 
 
 def _folds_text(comparison: ModelComparison) -> str:
-    n_told, n_rows = int(comparison.telling[0].sum()), len(comparison.folds[0].held_out)
+    n_told, n_rows = int(comparison.is_scored[0].sum()), len(comparison.folds[0].held_out)
     held_out = round(float(np.mean([fold.held_out.sum() for fold in comparison.folds])))
     title = comparison.metric.title + (", of which less is better" if comparison.metric.is_loss else "")
     if len(comparison.folds) == 1:
@@ -274,7 +274,7 @@ def _readable_text(
     comparison: ModelComparison, differences: Differences, whole: Sequence[int], within: Sequence[int]
 ) -> str:
     """The single trees that are small enough to read, among the best or else the best of them."""
-    leaves = mean_known(comparison.leaves)
+    leaves = nan_mean(comparison.leaves)
     small = [place for place in whole if leaves[place] <= MOST_READ]
     if good := [place for place in small if place in within]:
         trees = [f"{printable(comparison.names[place])} ({_size_cell(comparison, place)})" for place in good]

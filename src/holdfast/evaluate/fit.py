@@ -39,7 +39,7 @@ class EvaluationData:
         cls, X: Any, y: Any, weight: Any, task: Task | None, *, groups: Any = None, stage: Any = None
     ) -> "EvaluationData":
         """Read what the user gives; X stays in the type that it has."""
-        X = _collected(X)
+        X = _collect(X)
         n_rows = make_frame(X).n_rows
         line = read_vector(y, n_rows)
         with warnings.catch_warnings():
@@ -89,7 +89,7 @@ class EvaluationData:
         )
 
 
-def _collected(X: Any) -> Any:
+def _collect(X: Any) -> Any:
     """X itself; of a lazy frame or a batch of Arrow the frame or table, of a list of rows the array."""
     if isinstance(X, list | tuple):
         matrix = make_frame(X).matrix
@@ -126,7 +126,7 @@ def subset_rows(X: Any, rows: LongArray) -> Any:
 TASKS: dict[str, Task] = {"classifier": "classification", "regressor": "regression"}
 
 
-def task_of(models: dict[str, Any]) -> Task | None:
+def find_task(models: dict[str, Any]) -> Task | None:
     """Return the task that the estimators are made for; None if none of them says."""
     kinds = {name: _estimator_type(model) for name, model in models.items()}
     for name, kind in kinds.items():
@@ -231,7 +231,7 @@ def fit_and_predict(
     else:
         model.fit_again(previous, own_X, own_y, **options)
     seconds = time.perf_counter() - start
-    leaves, trees = size_of(model)
+    leaves, trees = count_leaves_and_trees(model)
     model = getattr(model, "best_estimator_", model)
     own_test = subset_rows(data.X if X_test is None else X_test, test)
     values, classes, predict_seconds = predict(
@@ -261,11 +261,11 @@ def predict(
         numbers, seconds = _timed(model.predict, X)
         array = np.asarray(numbers, np.float64)
         array = array[:, np.newaxis] if array.ndim == 1 else array
-        return _checked(array, (n_rows, 1)), None, seconds
+        return _check_predictions(array, (n_rows, 1)), None, seconds
     values, classes, seconds = None, None, 0.0
     if hasattr(model, "predict_proba"):
         own, seconds = _timed(model.predict_proba, X)
-        values = _in_order(np.asarray(own, np.float64), model, target)
+        values = _order_classes(np.asarray(own, np.float64), model, target)
     if values is None or with_classes:
         labels, label_seconds = _timed(model.predict, X)
         plain = np.asarray(labels).ravel().tolist()
@@ -277,7 +277,7 @@ def predict(
     if values is None:
         assert classes is not None
         values = np.eye(len(target.classes))[classes]
-    return _checked(values, (n_rows, len(target.classes))), classes, seconds
+    return _check_predictions(values, (n_rows, len(target.classes))), classes, seconds
 
 
 def _timed(function: Any, X: Any) -> tuple[Any, float]:
@@ -285,7 +285,7 @@ def _timed(function: Any, X: Any) -> tuple[Any, float]:
     return function(X), time.perf_counter() - start
 
 
-def _in_order(fractions: FloatArray, model: Any, target: Target) -> FloatArray:
+def _order_classes(fractions: FloatArray, model: Any, target: Target) -> FloatArray:
     """The probabilities in the order of the target's classes, 0 for a class that the model does not know."""
     if not hasattr(model, "classes_"):
         raise DataError("It has no classes_, which name the columns of predict_proba.")
@@ -306,7 +306,7 @@ def _class_index(label: Any, target: Target) -> int:
     return target.classes.index(plain)
 
 
-def _checked(values: FloatArray, shape: tuple[int, int]) -> FloatArray:
+def _check_predictions(values: FloatArray, shape: tuple[int, int]) -> FloatArray:
     if values.shape != shape:
         raise DataError(f"Its predictions have the shape {values.shape}, and {shape} was expected.")
     if not np.isfinite(values).all():
@@ -317,7 +317,7 @@ def _checked(values: FloatArray, shape: tuple[int, int]) -> FloatArray:
 # -- size and tree ----------------------------------------------------------------------------------------
 
 
-def size_of(model: Any) -> tuple[float, float]:
+def count_leaves_and_trees(model: Any) -> tuple[float, float]:
     """Return the leaves of a single tree and the number of trees of several; NaN for what it is not."""
     if hasattr(model, "get_n_leaves"):
         return float(model.get_n_leaves()), np.nan
@@ -329,7 +329,7 @@ def size_of(model: Any) -> tuple[float, float]:
     return np.nan, float(len(members)) if is_of_trees else np.nan
 
 
-def tree_of(model: Any, data: EvaluationData, schema: Schema, X: Any, pool: LongArray) -> Tree | None:
+def extract_tree(model: Any, data: EvaluationData, schema: Schema, X: Any, pool: LongArray) -> Tree | None:
     """Return the tree that the model is, on the schema of the rows in `pool`; None if it is no single tree.
 
     Of a pipeline it is the tree at its end, measured on what the pipeline makes of the pool. `X` has the

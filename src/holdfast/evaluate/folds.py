@@ -42,7 +42,7 @@ class SharedFolds(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-def shared_folds(
+def make_folds(
     table: Table,
     cv: Any,
     *,
@@ -64,7 +64,10 @@ def shared_folds(
     counted = np.ones(table.n_rows, np.bool_) if table.weight is None else table.weight > 0
     if stage is None and not is_number(cv):
         return SharedFolds(
-            tuple(_without(fold, ~counted, place) for place, fold in enumerate(read_folds(table, groups, cv)))
+            tuple(
+                _drop_unweighted(fold, ~counted, place)
+                for place, fold in enumerate(read_folds(table, groups, cv))
+            )
         )
     if stage is None:
         return SharedFolds(tuple(draw_stable_folds(table, groups, cv, (seed, Branch.COMPARISON_FOLDS))))
@@ -77,9 +80,9 @@ def shared_folds(
     if groups is None:
         return SharedFolds(forward(None))
     if not strict_groups:
-        return SharedFolds(forward(None), (_known_text(forward(None), groups),))
+        return SharedFolds(forward(None), (_describe_known_groups(forward(None), groups),))
     folds = forward(own_groups)
-    return SharedFolds(folds, (_apart_text(table, forward(None), folds),))
+    return SharedFolds(folds, (_describe_separation(table, forward(None), folds),))
 
 
 def forward_folds(stage: LongArray, cv: Any, apart: LongArray | None = None) -> list[Fold]:
@@ -99,10 +102,10 @@ def forward_folds(stage: LongArray, cv: Any, apart: LongArray | None = None) -> 
     if stage.min() == stage.max():
         raise DataError("stage has one value for all rows: later stages are predicted by earlier ones.")
     block = pool_stages(stage, int(cv) + 1)
-    return [_forward(block, number, apart) for number in range(1, int(block.max()) + 1)]
+    return [_make_forward_fold(block, number, apart) for number in range(1, int(block.max()) + 1)]
 
 
-def _forward(block: LongArray, number: int, apart: LongArray | None) -> Fold:
+def _make_forward_fold(block: LongArray, number: int, apart: LongArray | None) -> Fold:
     held_out = np.asarray(block == number, np.bool_)
     training = block < number
     if apart is not None:
@@ -116,7 +119,7 @@ def _forward(block: LongArray, number: int, apart: LongArray | None) -> Fold:
     return Fold(training.astype(np.int32), held_out)
 
 
-def _known_text(folds: tuple[Fold, ...], groups: LongArray) -> str:
+def _describe_known_groups(folds: tuple[Fold, ...], groups: LongArray) -> str:
     known = sum(int(find_known_groups(groups, fold.training, fold.held_out).sum()) for fold in folds)
     held_out = sum(int(fold.held_out.sum()) for fold in folds)
     if not known:
@@ -127,14 +130,14 @@ def _known_text(folds: tuple[Fold, ...], groups: LongArray) -> str:
     )
 
 
-def _without(fold: Fold, dropped: BoolArray, place: int) -> Fold:
+def _drop_unweighted(fold: Fold, dropped: BoolArray, place: int) -> Fold:
     kept = Fold(np.where(dropped, 0, fold.times).astype(np.int32), fold.held_out & ~dropped)
     if not kept.training.any() or not kept.held_out.any():
         raise DataError(f"All rows to learn from or to score on in place {place} of cv have the weight 0.")
     return kept
 
 
-def _apart_text(table: Table, earlier: tuple[Fold, ...], kept: tuple[Fold, ...]) -> str:
+def _describe_separation(table: Table, earlier: tuple[Fold, ...], kept: tuple[Fold, ...]) -> str:
     """How many of the earlier rows remain with whole groups kept apart, and the target among them.
 
     A DataWarning reports it too if they are few, or others than models will be used on.
@@ -212,7 +215,7 @@ class Resample:
         """The rows that no model is trained on, classes and stages in equal shares, groups whole."""
         strata = assign_strata(self.data.table, self.data.stage)
         stream = (self.seed, Branch.AUDIT_TEST_ROWS, self.number)
-        test = np.flatnonzero(select_below(drawn_positions(strata, self.data.groups, stream), self.test_size))
+        test = np.flatnonzero(select_below(draw_positions(strata, self.data.groups, stream), self.test_size))
         if len(test) == self.data.n_rows:
             raise DataError(
                 "There is one row or one group only: an audit keeps some of them untouched and trains on "
@@ -245,7 +248,7 @@ class Resample:
         in_order = np.sort(rows)
         groups = subset_groups(self.data.groups, in_order)
         position = np.empty(self.data.n_rows)
-        position[in_order] = drawn_positions(
+        position[in_order] = draw_positions(
             np.zeros(len(rows), np.int64), groups, (self.seed, *branch, self.number)
         )
         return np.asarray(position[rows], np.float64)
@@ -261,14 +264,14 @@ class Resample:
         return part
 
 
-def drawn_positions(strata: LongArray, groups: LongArray | None, stream: Stream) -> FloatArray:
+def draw_positions(strata: LongArray, groups: LongArray | None, stream: Stream) -> FloatArray:
     """A random position from 0 to 1 for every row: those below a fraction are about so many of every stratum.
 
     Rows of one group have one position; the stratum of a group is the lowest of its rows'. Rows that are
     alike are rows of their own, unlike where a method draws rows by what they hold. A stratum begins anywhere
     on the circle, so that many small ones do not all lose their rows to the same side.
 
-    >>> np.sort(drawn_positions(np.zeros(4, np.int64), None, (0,)) < 0.5).tolist()
+    >>> np.sort(draw_positions(np.zeros(4, np.int64), None, (0,)) < 0.5).tolist()
     [False, False, True, True]
     """
     chance = make_generator(*stream)

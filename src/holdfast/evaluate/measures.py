@@ -36,7 +36,7 @@ class Retraining:
         if self.before.tree is None or self.after.tree is None:
             return None
         try:
-            schema = joined_schema(self.before.tree.schema, self.after.tree.schema)
+            schema = join_schemas(self.before.tree.schema, self.after.tree.schema)
             return self.before.tree.with_schema(schema), self.after.tree.with_schema(schema)
         except SchemaMismatch:
             return None
@@ -76,7 +76,7 @@ class Retraining:
         return metric.shown(float(np.mean(both)))
 
 
-def joined_schema(first: Schema, second: Schema) -> Schema:
+def join_schemas(first: Schema, second: Schema) -> Schema:
     """A schema that has the features of both, each as wide as it is in either."""
     if first == second:
         return first

@@ -113,7 +113,7 @@ def check_name(name: str) -> str:
     return name
 
 
-def default_names(names: Iterable[str], task: "Task") -> tuple[str, ...]:
+def list_default_names(names: Iterable[str], task: "Task") -> tuple[str, ...]:
     """Return those of the names whose models are made for the task."""
     return tuple(name for name in names if task == "classification" or METHODS[name].for_regression)
 
@@ -179,13 +179,13 @@ def _check_model(name: str, model: Any, noun: str) -> None:
         )
 
 
-def model_maker(model: Any, task: "Task" = "classification") -> Callable[[int], Any]:
+def make_factory(model: Any, task: "Task" = "classification") -> Callable[[int], Any]:
     """Return a function that makes the estimator for a seed, of a name, an estimator or a function."""
     if isinstance(model, str):
-        return partial(_named, model, task)
+        return partial(_make_named, model, task)
     if hasattr(model, "fit"):
-        return partial(_cloned, model)
-    return partial(_called, model) if _wants_seed(model) else partial(_called_and_seeded, model)
+        return partial(_make_clone, model)
+    return partial(_call_with_seed, model) if _wants_seed(model) else partial(_call_and_seed, model)
 
 
 def _wants_seed(function: Any) -> bool:
@@ -200,25 +200,25 @@ def _wants_seed(function: Any) -> bool:
 # Functions of the module, so that tasks of other processes can have them.
 
 
-def _named(name: str, task: "Task", seed: int) -> Any:
+def _make_named(name: str, task: "Task", seed: int) -> Any:
     return make_estimator(name, task, random_state=seed)
 
 
-def _cloned(estimator: Any, seed: int) -> Any:
+def _make_clone(estimator: Any, seed: int) -> Any:
     from sklearn.base import clone
 
-    return _seeded(clone(estimator), seed)
+    return _set_seed(clone(estimator), seed)
 
 
-def _called(function: Any, seed: int) -> Any:
+def _call_with_seed(function: Any, seed: int) -> Any:
     return function(seed)
 
 
-def _called_and_seeded(function: Any, seed: int) -> Any:
-    return _seeded(function(), seed)
+def _call_and_seed(function: Any, seed: int) -> Any:
+    return _set_seed(function(), seed)
 
 
-def _seeded(estimator: Any, seed: int) -> Any:
+def _set_seed(estimator: Any, seed: int) -> Any:
     """The estimator with the seed in every random_state that it and its parts have."""
     if hasattr(estimator, "get_params"):
         names = estimator.get_params(deep=True)
