@@ -154,7 +154,7 @@ def test_no_trees_cannot_be_saved(tmp_path: Path) -> None:
 def test_one_tree_is_no_list_of_trees(tmp_path: Path) -> None:
     with pytest.raises(TypeError, match=r"use save\(tree, path\), or \[tree\]"):
         save_trees(NUMERIC, tmp_path / "trees.json")  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="Cannot save a str: it is no tree"):
+    with pytest.raises(TypeError, match="Cannot save a str: it is neither a tree"):
         save_trees(["model.json"], tmp_path / "trees.json")
 
 

@@ -32,7 +32,7 @@ from holdfast._files import make_hidden_path
 from holdfast.errors import DataError, FullDiskError, StoreWarning
 from holdfast.io import task_store
 from holdfast.io.model_file import model_to_json
-from holdfast.io.task_store import store_content
+from holdfast.io.task_store import read_store
 from holdfast.parallel import tasks as run_tasks
 from holdfast.runs.status import STORE, run_status
 from reference.small_disks import small_disk_at
@@ -271,7 +271,7 @@ def test_a_process_that_is_killed_leaves_a_store_that_is_whole(tmp_path: Path) -
     command = [sys.executable, tmp_path / "slow.py", str(path), str(out)]
     for seconds in CHANCE.uniform(0.0, 0.3, 3):
         with subprocess.Popen(command) as process:
-            while process.poll() is None and not (kept(path).exists() and store_content(kept(path))):
+            while process.poll() is None and not (kept(path).exists() and read_store(kept(path))):
                 time.sleep(0.01)
             time.sleep(seconds)
             process.kill()

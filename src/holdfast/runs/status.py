@@ -21,7 +21,7 @@ from holdfast._files import (
 )
 from holdfast._text import pluralize, printable
 from holdfast.errors import DataError, FullDiskError, HoldfastError, StoreWarning
-from holdfast.io.task_store import Database, StoreContent, TaskStore, store_content
+from holdfast.io.task_store import Database, StoreContent, TaskStore, read_store
 from holdfast.parallel.tasks import cache_results_in
 from holdfast.runs.folder import REQUIRED, made_parents, remove_empty, unfinished
 
@@ -71,7 +71,7 @@ def run_status(path: str | os.PathLike[str]) -> RunStatus:
     work = make_hidden_path(resolve_path(path))
     holder = next(filter(None, map(read_lock_holder, (work / LOCK, work / "lock"))), None)
     store = work / STORE
-    status = RunStatus(path, _finished(path), holder, store_content(store) if store.exists() else None, store)
+    status = RunStatus(path, _finished(path), holder, read_store(store) if store.exists() else None, store)
     if status.finished is None and status.kept is None and holder is None:
         raise DataError(
             f"There is no run at '{path}', finished or not. Give the folder or the file that one writes to."
@@ -129,7 +129,7 @@ def resumable(
                 stack.enter_context(hold_lock(work / LOCK, refusal, way_out="give another name"))
                 if restart:
                     Database.remove(work / STORE)
-                before = store_content(work / STORE) if (work / STORE).exists() else None
+                before = read_store(work / STORE) if (work / STORE).exists() else None
                 store = TaskStore(work / STORE, {"command": command})
             n_before = store.n_kept
             with _kept(store, path):
