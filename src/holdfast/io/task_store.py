@@ -282,7 +282,8 @@ class Database:
                 reason = f"is damaged ({error})"
             if reason:
                 warnings.warn(
-                    f"The stored results of a stopped run cannot be used: the file {reason}. All is computed again.",
+                    f"The stored results of a stopped run cannot be used: the file {reason}. "
+                    "All is computed again.",
                     StoreWarning,
                     stacklevel=2,
                 )
