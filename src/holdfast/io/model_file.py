@@ -160,8 +160,8 @@ def _get_tree(model: Any) -> Tree:
     if not isinstance(tree, Tree):
         raise TypeError(
             f"Cannot save a {type(model).__name__}: it is neither a tree nor an estimator with a "
-            "fitted tree_. Fit it first, take it out of its search or pipeline (search.best_estimator_, pipeline[-1]), or "
-            "turn another library's model into a tree: as_tree(model)."
+            "fitted tree_. Fit it first, take it out of its search or pipeline (search.best_estimator_, "
+            "pipeline[-1]), or turn another library's model into a tree: as_tree(model)."
         )
     return tree
 
