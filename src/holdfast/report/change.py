@@ -931,7 +931,7 @@ def _identity_section(run: UpdateRun) -> PageSection:
 
 def _edit_text(edit: Mapping[str, Any]) -> str:
     notes = ["no author is given"] * (not edit["by"]) + ["changed again later"] * (not edit["holds"])
-    return edit["text"] + (f" ({', '.join(notes)})" if notes else "")
+    return f"{edit['text']} ({', '.join(notes)})" if notes else str(edit["text"])
 
 
 def _register_section(run: UpdateRun) -> PageSection:
