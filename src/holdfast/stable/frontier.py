@@ -67,9 +67,9 @@ class Frontier(ViewMixin):
     --------
     >>> from holdfast import StableTreeClassifier
     >>> X, y = [[number, number % 3] for number in range(60)], [number // 30 for number in range(60)]
-    >>> model = StableTreeClassifier(teacher="linear", n_references=5, random_state=0).fit(X, y)
-    >>> model.frontier_.n_leaves.max().item(), len(model.frontier_.columns()["score"]) == len(model.frontier_)
-    (2, True)
+    >>> model = StableTreeClassifier(teacher="linear", n_estimators=5).fit(X, y)
+    >>> model.frontier_.sizes  # limits of leaves of the candidates
+    [4, 8, 12]
     """
 
     instability: FloatArray  # mean distance to the reference trees

@@ -87,10 +87,10 @@ class TreeUpdate(ViewMixin):
     >>> import numpy as np
     >>> from holdfast import StableTreeClassifier
     >>> X = np.arange(240.0).reshape(-1, 2) % 40
-    >>> model = StableTreeClassifier(teacher="linear", n_references=5, random_state=0).fit(X, X[:, 0] > 20)
+    >>> model = StableTreeClassifier(teacher="linear", n_estimators=5).fit(X, X[:, 0] > 20)
     >>> update = model.update(X, X[:, 0] > 22).update_
-    >>> update.deployed.n_leaves, update.steps[0].kind
-    (2, 'keep')
+    >>> update.steps[0].kind, update.steps[0].distance
+    ('keep', 0.0)
     """
 
     deployed: Tree
