@@ -472,7 +472,9 @@ def test_any_candidate_can_be_taken_and_the_reason_names_one_that_beats_it(drawn
     assert number in shown_order(choice.frontier).tolist()
 
 
-@pytest.mark.parametrize(("number", "words"), [(5, "candidates 0 to 4"), (-1, "0 to 4"), (1.5, "must be an integer")])
+@pytest.mark.parametrize(
+    ("number", "words"), [(5, "candidates 0 to 4"), (-1, "0 to 4"), (1.5, "must be an integer")]
+)
 def test_a_candidate_that_is_not_there_is_refused(number: Any, words: str):
     with pytest.raises(ParameterError, match=words):
         choose(STEPS, AUC, SelectionRule(candidate=number))
