@@ -320,7 +320,7 @@ def columns_text(absent: Iterable[str], known: Sequence[str]) -> str:
     return f"{suggestion}The columns are {quoted(known, 30)}."
 
 
-# -- text that fits ----------------------------------------------------------------------------------------
+# -- text that fits ------------------------------------------------------------------------------------------
 
 NO_BREAK = "\N{NO-BREAK SPACE}"
 CUT = "…"  # marks text that a drawing or the terminal omits

@@ -46,7 +46,7 @@ def kept_squares(path: Path, n_items: int = 5, task: Callable[[int], Any] = squa
     store = TaskStore(path)
     try:
         with cache_results_in(store):
-            found = run_all(task, range(n_items), kept="Squares")
+            found = run_all(task, range(n_items), cache_name="Squares")
     finally:
         store.write()
         store.close()
@@ -73,18 +73,18 @@ def test_tasks_that_were_done_before_the_end_are_kept(path: Path) -> None:
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_only_the_outermost_tasks_are_kept(n_jobs: int, path: Path) -> None:
     def outer(number: int) -> int:
-        return int(sum(each[1] for each in run_all(squared, range(number), kept="Within")))
+        return int(sum(each[1] for each in run_all(squared, range(number), cache_name="Within")))
 
     store = TaskStore(path)
     with cache_results_in(store):
-        assert run_all(outer, [2, 3], n_jobs, kept="Outer") == [1, 5]
+        assert run_all(outer, [2, 3], n_jobs, cache_name="Outer") == [1, 5]
     store.write()
     assert store.n_kept == 2
     store.close()
 
 
 def total(n_items: int) -> int:
-    return int(sum(each[1] for each in run_all(squared, range(n_items), kept="Within")))
+    return int(sum(each[1] for each in run_all(squared, range(n_items), cache_name="Within")))
 
 
 def test_a_piece_of_work_stands_for_the_lists_within_it(path: Path) -> None:
@@ -145,10 +145,10 @@ def test_lists_without_a_name_are_not_kept_and_short_ones_leave_no_file(
 def test_what_has_no_key_or_no_bytes_is_computed_as_ever(path: Path) -> None:
     store = TaskStore(path)
     with cache_results_in(store):
-        assert run_all(lambda each: each[0], [[1], [2]], kept="One") == [1, 2]
+        assert run_all(lambda each: each[0], [[1], [2]], cache_name="One") == [1, 2]
         strange = [object(), object()]
-        assert run_all(id, strange, kept="Two") == list(map(id, strange))
-        assert len(run_all(lambda _: object(), [1, 2], kept="Three")) == 2
+        assert run_all(id, strange, cache_name="Two") == list(map(id, strange))
+        assert len(run_all(lambda _: object(), [1, 2], cache_name="Three")) == 2
     store.remove()
 
 
@@ -254,7 +254,7 @@ def test_work_that_nothing_can_be_kept_of_says_so_once_and_goes_on(
 def test_it_can_be_asked_while_it_is_written_to(path: Path) -> None:
     store = TaskStore(path, {"command": "holdfast fit"})
     with cache_results_in(store):
-        run_all(squared, range(4), kept="Squares")
+        run_all(squared, range(4), cache_name="Squares")
         store.write()
         content = read_store(path)
     assert content is not None

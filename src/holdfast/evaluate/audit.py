@@ -254,7 +254,9 @@ def _train(
         previous = [known.get(each._replace(samples=each.samples[:-1]).key) for each in trainings]
         text = "Training again"
         tasks = list(zip(trainings, previous, strict=True))
-        models = run_all(partial(_train_method, resamples), tasks, n_jobs, progress=text * verbose, kept=text)
+        models = run_all(
+            partial(_train_method, resamples), tasks, n_jobs, progress=text * verbose, cache_name=text
+        )
         known |= zip((each.key for each in trainings), models, strict=True)
     return known
 

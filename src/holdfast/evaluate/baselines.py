@@ -76,7 +76,7 @@ def cart_by_cross_validation(
     learner = make_learner(table, settings.rules, _combinations(table, folds, settings))
     parts = [_Part.of(learner, table, groups, fold) for fold in folds]
     score = partial(_mean_score, learner, parts, metric)
-    scores = run_all(score, range(len(learner.combinations)), settings.n_jobs, kept="Baselines")
+    scores = run_all(score, range(len(learner.combinations)), settings.n_jobs, cache_name="Baselines")
     best = min(
         range(len(scores)), key=lambda place: (-scores[place], *_size(learner.combinations[place]), place)
     )

@@ -194,13 +194,17 @@ def _run_folds(
     """
     first = [(name, 0) for name in names]
     text = "First fold"
-    results = dict(zip(first, run_all(run, first, n_jobs, progress=text * verbose, kept=text), strict=True))
+    results = dict(
+        zip(first, run_all(run, first, n_jobs, progress=text * verbose, cache_name=text), strict=True)
+    )
     seconds = {name: sum(fitted[3:5]) if (fitted := results[name, 0].fitted) else np.nan for name in names}
     by_speed = sorted(names, key=lambda name: np.nan_to_num(seconds[name], nan=np.inf))
     rest = [(name, place) for name in by_speed for place in range(1, n_folds)]
     if rest:
         text = "Other folds"
-        results |= zip(rest, run_all(run, rest, n_jobs, progress=text * verbose, kept=text), strict=True)
+        results |= zip(
+            rest, run_all(run, rest, n_jobs, progress=text * verbose, cache_name=text), strict=True
+        )
     return results
 
 

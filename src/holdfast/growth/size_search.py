@@ -249,7 +249,7 @@ def path_scores(
     if len(telling) < n_folds:
         check_unscored_folds(metric, len(telling), n_folds)
     sizes = _Sizes(rules, values, parameter, metric, search.random_state)
-    found = run_all(partial(sizes.scores, folds), telling, search.n_jobs, kept="Folds")
+    found = run_all(partial(sizes.scores, folds), telling, search.n_jobs, cache_name="Folds")
     scores = np.array([[score.value for score in of_fold] for of_fold in found]).T
     if n_folds == 1:  # the rows themselves are all that tells how far chance goes
         return scores, np.array([score.error for score in found[0]])

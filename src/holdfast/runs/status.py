@@ -41,7 +41,7 @@ class RunStatus:
     @property
     def state(self) -> State:
         """Under way, if a process is at it; or else stopped, if something is kept; or else finished."""
-        if self.holder is not None and self.holder.is_there is not False:
+        if self.holder is not None and self.holder.is_running is not False:
             return "running"
         return "stopped" if self.kept is not None or self.finished is None else "finished"
 
@@ -222,9 +222,9 @@ def _process(status: RunStatus) -> str:
     holder = status.holder
     assert holder is not None
     start = f"{holder.pid} on {holder.host}, since {holder.since}"
-    if holder.is_there is None:
+    if holder.is_running is None:
         return f"{start}; whether it is still there, only that machine can tell"
-    return start if holder.is_there else f"{start}; it has ended"
+    return start if holder.is_running else f"{start}; it has ended"
 
 
 def _way_on(status: RunStatus) -> str:

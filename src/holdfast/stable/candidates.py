@@ -109,7 +109,7 @@ def grow_collection(
         for place in range(n_combinations)
         for run in make_batches(number[combination == place].tolist(), size)
     ]
-    parts = run_all(task, tasks, n_jobs, progress=progress, kept="Trees")
+    parts = run_all(task, tasks, n_jobs, progress=progress, cache_name="Trees")
     grown = {
         index: tree
         for (_, run), trees in zip(tasks, parts, strict=True)

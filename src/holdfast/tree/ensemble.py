@@ -365,7 +365,7 @@ class PackedEnsemble:
         parts = _parts(len(rows), len(trees))
         task = partial(_added, self.trees, trees)
         items = [(rows[part], scores[part]) for part in parts]
-        added = run_all(task, items, n_jobs if len(parts) > 1 else 1, stays=True)
+        added = run_all(task, items, n_jobs if len(parts) > 1 else 1, is_local=True)
         return added[0] if len(added) == 1 else np.concatenate(added)
 
     def leaves(self, rows: FloatArray, n_jobs: int | None) -> IntArray:
@@ -374,7 +374,7 @@ class PackedEnsemble:
         parts = _parts(len(rows), len(self.trees.root))
         items = [rows[part] for part in parts]
         task, n_jobs = partial(_leaves, self.trees), n_jobs if len(parts) > 1 else 1
-        return np.concatenate(run_all(task, items, n_jobs, stays=True))
+        return np.concatenate(run_all(task, items, n_jobs, is_local=True))
 
 
 # -- the work of one task ---------------------------------------------------------------------------------

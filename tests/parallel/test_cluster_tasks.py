@@ -107,7 +107,7 @@ def test_one_job_and_one_item_stay_in_this_process(n_jobs: int | None, n_items: 
 
 @pytest.mark.usefixtures("config")
 def test_what_would_travel_with_every_item_stays_in_this_process() -> None:
-    assert set(run_all(lambda _: os.getpid(), range(3), 2, stays=True)) == {os.getpid()}
+    assert set(run_all(lambda _: os.getpid(), range(3), 2, is_local=True)) == {os.getpid()}
 
 
 @pytest.mark.usefixtures("config")
@@ -174,7 +174,7 @@ def test_other_versions_on_a_worker_raise_an_error_that_names_them(monkeypatch: 
         run_all(abs, [-1, -2])
 
 
-# -- the same bits ----------------------------------------------------------------------------------------
+# -- the same bits -------------------------------------------------------------------------------------------
 
 DRAW = np.random.default_rng(0)
 X = DRAW.normal(size=(90, 3))
@@ -219,7 +219,7 @@ def test_a_cluster_gives_the_bits_of_one_process(name: str) -> None:
     assert WORK[name]() == alone
 
 
-# -- what is sent -----------------------------------------------------------------------------------------
+# -- what is sent --------------------------------------------------------------------------------------------
 
 
 def test_a_table_lies_once_on_every_worker_however_many_tasks_ask_for_it(client: Any) -> None:
@@ -254,7 +254,7 @@ def test_what_the_cluster_has_lost_is_sent_again(client: Any) -> None:
     assert run_all(task, range(4)) == [1, 2, 4, 8]
 
 
-# -- addresses --------------------------------------------------------------------------------------------
+# -- addresses -----------------------------------------------------------------------------------------------
 
 
 def test_a_command_works_on_a_cluster_and_writes_what_it_writes_here(kind: str, tmp_path: Path) -> None:
@@ -289,7 +289,7 @@ def test_an_address_where_nobody_answers_is_named(monkeypatch: pytest.MonkeyPatc
         pass
 
 
-# -- workers that die, and work that nobody waits for -----------------------------------------------------
+# -- workers that die, and work that nobody waits for --------------------------------------------------------
 
 
 def _comes_true(check: Callable[[], bool]) -> bool:

@@ -76,13 +76,13 @@ def test_a_table_is_sent_once_for_many_tasks_and_again_only_when_more_is_known_o
     parts = [sent.part(task, store.put) for task in tasks]
     assert len(store.blobs) == 4  # three tasks, and one table
     assert sum(len(blob) > 10_000 for blob in store.blobs) == 1
-    assert len({part.holds[0].key for part in parts}) == 1
+    assert len({part.contained[0].key for part in parts}) == 1
     assert sent.part(tasks[0], store.put) is parts[0]
-    assert list(parts[0].flat().values()) == [1, 2]  # what is needed first comes first
+    assert list(parts[0].list_handles().values()) == [1, 2]  # what is needed first comes first
 
     _ = table.coded
     again = sent.part(partial(Table.subset, table), store.put)
-    assert again.holds[0].n_bytes > parts[0].holds[0].n_bytes
+    assert again.contained[0].n_bytes > parts[0].contained[0].n_bytes
     assert sent.n_bytes == sum(len(blob) for blob in store.blobs)
 
 
