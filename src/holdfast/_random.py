@@ -1,7 +1,7 @@
 """Random streams: every use of randomness has its own branch of the seed.
 
-A stream is the seed, a branch, and further numbers, such as the index of the tree. So the draws for tree i depend
-on the seed and on i only, not on where or in what order trees are grown.
+A stream is the seed, a branch, and further numbers, such as the index of the tree. So the draws for tree i
+depend on the seed and on i only, not on where or in what order trees are grown.
 """
 
 from collections.abc import Sequence

@@ -151,9 +151,9 @@ def test_a_process_that_ends_leaves_the_old_file_or_the_new_one(by_kill: bool, t
 HOLDER = """
 import sys
 from pathlib import Path
-from holdfast._files import locked
+from holdfast._files import hold_lock
 from holdfast.runs.folder import reserved
-with reserved(Path(sys.argv[2])) if sys.argv[1] == "run" else locked(Path(sys.argv[2]), "No"):
+with reserved(Path(sys.argv[2])) if sys.argv[1] == "run" else hold_lock(Path(sys.argv[2]), "No"):
     print("ready", flush=True)
     sys.stdin.read()
 """
