@@ -293,7 +293,7 @@ def test_linear_trees_and_foreign_objectives_are_refused() -> None:
     [
         (
             Schema((Feature("bmi"),)),
-            r"asks about the columns 'age'.* and the columns of the schema are 'bmi'",
+            r"uses the columns 'age'.* and the columns of the schema are 'bmi'",
         ),
         (Schema((Feature("age"),)), r"predicts classes, and the target 'y' of the schema holds numbers"),
         (
@@ -318,6 +318,6 @@ def test_categories_that_the_schema_codes_otherwise_are_refused() -> None:
     model = lightgbm.LGBMRegressor(**ONE).fit(FRAME[["ward"]], RISK)
     schema = Schema((Feature("ward", "nominal", categories=(0, 1, 2)),))
     with pytest.raises(
-        SchemaMismatch, match=r"knows the categories 'ICU', .* of column 'ward', .* others only: 0"
+        SchemaMismatch, match=r"has the categories 'ICU', .* of column 'ward', .* none of them: 0"
     ):
         as_tree(model, schema)

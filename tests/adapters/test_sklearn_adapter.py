@@ -175,7 +175,7 @@ def test_questions_of_the_schema_are_left_alone() -> None:
 @pytest.mark.parametrize(
     ("schema", "message"),
     [
-        (Schema((Feature("age"),)), r"asks about the columns 'fare', and .* of the schema are 'age'. Fit"),
+        (Schema((Feature("age"),)), r"uses the columns 'fare', and .* of the schema are 'age'. Fit"),
         (
             Schema((Feature("fare", "nominal", categories=("a", "b")),), Target(classes=("no", "yes"))),
             r"column 'fare' with a number, .* nominal, with the categories 'a', 'b'. .*one-hot",

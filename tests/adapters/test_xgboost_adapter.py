@@ -243,7 +243,7 @@ def test_a_model_without_trees_or_without_a_second_class_is_refused() -> None:
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"booster": "dart"}, r"booster='dart', which weighs .* booster='gbtree'"),
+        ({"booster": "dart"}, r"booster='dart', which changes .* booster='gbtree'"),
         ({"booster": "gblinear"}, r"booster='gblinear', which has no trees"),
         ({"missing": -999.0}, r"takes -999.0 for missing, .* missing=np.nan"),
         ({"objective": "binary:hinge"}, r"objective 'binary:hinge', .*forest_trees"),
@@ -269,7 +269,7 @@ def test_several_targets_at_once_are_refused() -> None:
     [
         (
             Schema((Feature("bmi"),)),
-            r"asks about the columns 'age'.* and the columns of the schema are 'bmi'",
+            r"uses the columns 'age'.* and the columns of the schema are 'bmi'",
         ),
         (Schema((Feature("age"),)), r"predicts classes, and the target 'y' of the schema holds numbers"),
         (
