@@ -64,6 +64,11 @@ class RowSplit:
         """True if every row is held out in turn."""
         return len(self.validation) > 1
 
+    @property
+    def n_folds(self) -> float:
+        """The number of folds of one division; folds of different divisions share rows."""
+        return 1 / float(np.mean([held_out.mean() for held_out in self.validation]))
+
 
 class RowMetadata(NamedTuple):
     """Stage, group and holdout flag of every row; None if unknown."""
@@ -73,25 +78,28 @@ class RowMetadata(NamedTuple):
     holdout: BoolArray | None = None  # True for the rows that the user holds out to score on
 
 
-NOTHING_KNOWN = RowMetadata()
-
-
-def split_rows(table: Table, settings: StabilitySettings, info: RowMetadata = NOTHING_KNOWN) -> RowSplit:
+def split_rows(table: Table, settings: StabilitySettings, info: RowMetadata | None = None) -> RowSplit:
     """Split the rows of a table. Groups stay together; classes and stages are balanced.
 
     `settings.validation` is the fraction of rows held out, or a number of folds, each of them held out in
     turn, with new folds three times; "auto" takes five folds for up to 5,000 rows, else a third of them.
     """
+    info = info or RowMetadata()
     if info.holdout is not None:
         raise ParameterError(
             f"X_holdout is for method='paper', and method={settings.method!r} holds rows out by itself, as "
             "validation determines: leave it out, and test the chosen tree on these rows."
         )
     strata, keys = assign_strata(table, info.stage), unit_keys(table, info.groups)
-    early = _early(strata, keys, settings, info.stage)
+    check_fraction("early_fraction", settings.early_fraction)
+    if info.stage is not None:
+        early = find_early_stages(info.stage, settings.early_fraction)
+    else:
+        positions = draw_positions(strata, keys, (settings.seed, Branch.EARLY_ROWS))
+        early = select_below(positions, settings.early_fraction)
     groups = info.groups
     n_units = table.n_rows if groups is None else len(np.unique(groups))
-    n_folds, fraction = _validation(settings.validation, table.n_rows, n_units)
+    n_folds, fraction = _read_validation(settings.validation, table.n_rows, n_units)
     if n_units < 2 <= table.n_rows:
         raise DataError(
             "The rows to learn from are all of one group: there is nothing to hold out. Give the group of "
@@ -100,29 +108,16 @@ def split_rows(table: Table, settings: StabilitySettings, info: RowMetadata = NO
     if n_units < 2:
         return RowSplit(early, (np.ones(table.n_rows, np.bool_),))
     if not n_folds:
-        return RowSplit(
-            early,
-            (select_below(draw_positions(strata, keys, (settings.seed, Branch.VALIDATION_ROWS)), fraction),),
-        )
-    flags, n_made = _folds_in_turn(strata, keys, n_folds, settings.seed)
+        positions = draw_positions(strata, keys, (settings.seed, Branch.VALIDATION_ROWS))
+        return RowSplit(early, (select_below(positions, fraction),))
+    flags, n_made = _draw_folds(strata, keys, n_folds, settings.seed)
     requested = settings.validation
     if groups is not None and isinstance(requested, Integral) and min(n_made) < int(requested):
         warn_fewer_folds(int(requested), n_made, groups)
     return RowSplit(early, flags)
 
 
-def _early(
-    strata: LongArray, keys: KeyArray, settings: StabilitySettings, stage: LongArray | None
-) -> BoolArray:
-    check_fraction("early_fraction", settings.early_fraction)
-    if stage is not None:
-        return find_early_stages(stage, settings.early_fraction)
-    return select_below(
-        draw_positions(strata, keys, (settings.seed, Branch.EARLY_ROWS)), settings.early_fraction
-    )
-
-
-def _folds_in_turn(
+def _draw_folds(
     strata: LongArray, keys: KeyArray, n_folds: int, seed: int
 ) -> tuple[tuple[BoolArray, ...], list[int]]:
     """Draw folds several times: the rows of each fold, and how many folds each draw has."""
@@ -144,8 +139,8 @@ def draw_test_rows(
     return select_below(draw_positions(assign_strata(table, stage), keys, (seed, Branch.TEST_ROWS)), fraction)
 
 
-def _validation(validation: Any, n_rows: int, n_units: int) -> tuple[int, float]:
-    """Number of folds and fraction held out, one of them 0."""
+def _read_validation(validation: Any, n_rows: int, n_units: int) -> tuple[int, float]:
+    """Read the number of folds and the fraction held out, one of them 0."""
     if isinstance(validation, str) and validation == "auto":
         return (min(FOLDS, n_units), 0.0) if n_rows <= MOST_CROSS_FITTED else (0, FRACTION_HELD_OUT)
     if is_integer(validation) and int(validation) >= 2:

@@ -45,7 +45,8 @@ class Choice(ViewMixin):
     __str__ = __repr__
 
     def _view(self) -> View:
-        return choice_view(self)
+        reason = f"Candidate {self.candidate} is chosen. {self.reason}"
+        return View(reason) if self.frontier is None else View(reason, _make_table(self.frontier))
 
 
 @dataclass(frozen=True)
@@ -327,10 +328,7 @@ def _loss_allowed(frontier: Frontier, metric: Metric, rule: SelectionRule, best:
     if unit == "standard-error":
         error = float(frontier.score_error[best])
         errors = "one standard error" if tolerance == 1 else f"{tolerance:g} standard errors"
-        return (
-            tolerance * error,
-            f"{errors} ({number_text(tolerance * error, 3)})",
-        )
+        return tolerance * error, f"{errors} ({number_text(tolerance * error, 3)})"
     return tolerance, number_text(tolerance)
 
 
@@ -408,25 +406,21 @@ def frontier_view(frontier: Frontier) -> View:
 
     The chosen one is marked, and is listed even if it is not efficient.
     """
-    return View(_table(frontier))
+    return View(_make_table(frontier))
 
 
-def choice_view(choice: Choice) -> View:
-    """Show the reason of a choice, and the frontier if it is known."""
-    reason = f"Candidate {choice.candidate} is chosen. {choice.reason}"
-    return View(reason) if choice.frontier is None else View(reason, _table(choice.frontier))
-
-
-def _table(frontier: Frontier) -> TextTable:
+def _make_table(frontier: Frontier) -> TextTable:
     order, chosen = shown_order(frontier).tolist(), frontier.chosen
-    headings = _headings(frontier)
+    title = "score" if frontier.metric is None else frontier.metric.title
+    lost = LOST if frontier.has_teacher else "size-adjusted"
+    headings = ["candidate", "instability", lost, shorten(title, WIDEST_TITLE), "leaves", "depth"]
     return TextTable(
         headings,
         [_cells(frontier, place) for place in order],
-        title=_head(frontier),
+        title=_make_title(frontier),
         note="" if chosen is None else "* chosen",
         sides=">>>>>>",
-        widths=(9, 21, len(headings[2]), 19, 6, 5),
+        widths=(9, 21, len(lost), 19, 6, 5),
         marked=[] if chosen is None else [order.index(chosen)],
         whole="to_frame() of the frontier",
     )
@@ -440,7 +434,7 @@ def unbeaten_places(frontier: Frontier) -> set[int]:
     return {place for place in among if (d[place], a[place]) in points}
 
 
-def _head(frontier: Frontier) -> str:
+def _make_title(frontier: Frontier) -> str:
     if frontier.has_teacher:
         sizes = ", ".join(map(str, reversed(frontier.sizes)))
         each = f"number of leaves ({sizes}) and tolerance" if sizes else "tolerance"
@@ -448,12 +442,6 @@ def _head(frontier: Frontier) -> str:
     n_efficient = frontier.efficient.sum()
     verb = "is" if n_efficient == 1 else "are"
     return f"{n_efficient} of {pluralize(len(frontier), 'candidate')} {verb} efficient:"
-
-
-def _headings(frontier: Frontier) -> list[str]:
-    title = "score" if frontier.metric is None else frontier.metric.title
-    lost = LOST if frontier.has_teacher else "size-adjusted"
-    return ["candidate", "instability", lost, shorten(title, WIDEST_TITLE), "leaves", "depth"]
 
 
 def shown_order(frontier: Frontier) -> LongArray:

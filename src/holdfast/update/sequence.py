@@ -229,7 +229,6 @@ class StageSequence(ViewMixin):
         return None if isnan(score) else self.metric.shown(score)
 
     def _view(self) -> View:
-
         return sequence_view(self)
 
 

@@ -167,8 +167,8 @@ class TreeUpdate(ViewMixin):
         return replace(self, taken=int(step), is_selected=True).judge(policy, force=force)
 
     def _view(self) -> View:
-
-        return update_view(self)
+        verdict = [] if self.verdict is None else [self.verdict.summary, self.verdict.table()]
+        return View(update_summary(self), *path_parts(self), *verdict)
 
 
 class UpdateData(NamedTuple):
@@ -401,12 +401,6 @@ SENTENCES = {
     RETRAIN: "is a stable tree, retrained",
     CANDIDATE: "is the nearest of the bootstrap trees",
 }
-
-
-def update_view(update: TreeUpdate) -> View:
-    """Show a summary, the steps as a table, the changes of each, and the verdict."""
-    verdict = [] if update.verdict is None else [update.verdict.summary, update.verdict.table()]
-    return View(update_summary(update), *path_parts(update), *verdict)
 
 
 def path_parts(update: TreeUpdate) -> list[str | TextTable | Section]:

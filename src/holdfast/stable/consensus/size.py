@@ -113,7 +113,7 @@ class SizeChoice(ViewMixin):
         return frame_from(columns, types | {"max_leaf_nodes": nw.Int64, "chosen": nw.Boolean}, backend)
 
     def _view(self) -> View:
-        return size_choice_view(self)
+        return View(size_choice_table(self, self.reason))
 
 
 def choose_size(rows: TrainingSet, held_out: Sequence[tuple[BoolArray, Sequence[Tree]]]) -> SizeChoice:
@@ -166,23 +166,18 @@ def _n_times(rows: TrainingSet, held_out: Sequence[tuple[BoolArray, Sequence[Tre
 # -- The choice as text --------------------------------------------------------------------------------------
 
 
-def size_choice_view(choice: SizeChoice) -> View:
-    """Show the table of sizes and the reason of the choice."""
-    return View(size_choice_table(choice, choice.reason))
-
-
 def size_choice_table(choice: SizeChoice, note: str = "") -> TextTable:
     """Make the table of sizes."""
     headings = ["leaves", "held-out R²", f"more than {choice.sizes[0]} leaves", ""]
-    rows = [_cells(choice, place) for place in range(len(choice))]
+    rows = []
+    for place, size in enumerate(choice.sizes):
+        gain, error = float(choice.difference[place]), float(choice.difference_error[place])
+        rows.append(
+            [
+                str(size),
+                number_text(float(choice.explained[place]), 3),
+                estimate_text(gain, error, room=7) if place else "",
+                "chosen" if place == choice.chosen else "",
+            ]
+        )
     return TextTable(headings, rows, note=note, sides=">>><", widths=(6, 19, 19, 0), marked=[choice.chosen])
-
-
-def _cells(choice: SizeChoice, place: int) -> list[str]:
-    gain, error = float(choice.difference[place]), float(choice.difference_error[place])
-    return [
-        str(choice.sizes[place]),
-        number_text(float(choice.explained[place]), 3),
-        "" if place == 0 else estimate_text(gain, error, room=7),
-        "chosen" if place == choice.chosen else "",
-    ]

@@ -216,15 +216,7 @@ def _boosting(data: TeacherData) -> FloatArray:
 # -- linear models and kernels ----------------------------------------------------------------------------
 
 
-def _linear(data: TeacherData) -> FloatArray:
-    return _predict_penalised(data, RIDGE, is_kernel=False)
-
-
-def _kernel(data: TeacherData) -> FloatArray:
-    return _predict_penalised(data, KERNEL_RIDGE, is_kernel=True)
-
-
-def _predict_penalised(data: TeacherData, c: float, *, is_kernel: bool) -> FloatArray:
+def _predict_penalised(data: TeacherData, *, c: float, is_kernel: bool) -> FloatArray:
     """Predict with a logistic or linear model with a penalty on the squares of its coefficients.
 
     It is fitted to a part of many rows, drawn by their keys, and predicts some rows at a time.
@@ -319,8 +311,8 @@ PARTS: Mapping[str, Part] = {
     "forest": _forest,
     "extra-trees": _extra_trees,
     "boosting": _boosting,
-    "linear": _linear,
-    "kernel": _kernel,
+    "linear": partial(_predict_penalised, c=RIDGE, is_kernel=False),
+    "kernel": partial(_predict_penalised, c=KERNEL_RIDGE, is_kernel=True),
 }
 
 # Teachers of several parts, with the weights of these.
