@@ -53,7 +53,7 @@ def test_the_sentences_say_what_is_within_noise_and_what_can_be_read() -> None:
     assert "over the same 4 folds, each of about 5 rows held out" in reading
     # The error 0.01394 of 5 folds above, times Student's 3.182 of three degrees of freedom.
     assert "Within noise of the best, forest: stable (up to 0.044 may be chance)." in reading
-    assert "Of these a person can read stable (8 leaves), a single tree." in reading
+    assert "Readable among these: stable (8 leaves), a single tree." in reading
     far = comparison([[0.9, 0.8, 0.9], [0.5, 0.4, 0.5], [0.3, 0.1, 0.2]]).reading
     assert "forest is the best, by more than noise." in far
     assert "the best such tree, stable (8 leaves), is 0.4 behind" in far

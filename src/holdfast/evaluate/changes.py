@@ -1,6 +1,6 @@
-"""The changes that an audit tries: each is pairs of samples, before and after.
+"""The changes of an audit: each makes pairs of samples, before and after.
 
-To add one is to add a function of a resample and its line in CHANGES.
+To add one, add a function of a resample and its entry in CHANGES.
 """
 
 from collections.abc import Callable, Mapping
@@ -21,15 +21,15 @@ from holdfast.evaluate.folds import Resample
 SAMPLE = 0.75  # of the pool; two samples share twice that less 1
 FEWER = 0.02  # of the rows are left out
 MOST_STAGES = 5  # more of them are pooled, neighbours with neighbours
-MOST_DECIMALS = 15  # more of them no float has
+MOST_DECIMALS = 15  # of a float
 ONE, TWO, ANOTHER, STAGES = 0, 1, 2, 3  # numbers of the seeds of a repetition
 
 
 class ChangedColumns(NamedTuple):
-    """All rows with their columns as a change leaves them."""
+    """All rows with changed columns."""
 
-    X: Any  # to learn from
-    X_test: Any  # to predict
+    X: Any  # for training
+    X_test: Any  # for prediction
     schema: Schema  # in the order of the columns, on which trees are measured
 
 
@@ -37,13 +37,13 @@ ColumnChange = Callable[[EvaluationData, Schema], ChangedColumns]
 
 
 def keep_columns(data: EvaluationData, schema: Schema) -> ChangedColumns:
-    """The columns as they are."""
+    """Return the columns unchanged."""
     return ChangedColumns(data.X, data.X, schema)
 
 
 @dataclass(frozen=True, eq=False)
 class TrainingSample:
-    """The rows that a model is trained on, and its seed. Of samples with one key one is fitted."""
+    """The training rows of a model, and its seed. Samples with the same key are fitted once."""
 
     key: str
     rows: LongArray  # in the order in which the model gets them
@@ -52,7 +52,7 @@ class TrainingSample:
 
 
 class SamplePair(NamedTuple):
-    """Two samples that a method is trained on, and which of the test rows tell how it moved."""
+    """Two samples that a method is trained on, and the test rows on which the models are compared."""
 
     change: str
     part: int  # which of several pairs of the resample, as of stages
@@ -62,20 +62,20 @@ class SamplePair(NamedTuple):
 
 
 def make_first_sample(resample: Resample) -> TrainingSample:
-    """The sample that small changes begin with, and the first of the two that overlap."""
+    """Make the sample of small changes, which is also the first of the two that overlap."""
     return TrainingSample("one", resample.part(0.0, SAMPLE), resample.model_seed(ONE))
 
 
 def overlap(resample: Resample) -> list[SamplePair]:
-    """Two samples of three quarters of the pool, which share half of it, and a seed for each."""
+    """Make two samples of three quarters of the pool, which share half of it, with a seed for each."""
     second = TrainingSample("two", resample.part(1 - SAMPLE, 1.0), resample.model_seed(TWO))
     return [SamplePair("overlap", 0, make_first_sample(resample), second)]
 
 
 def staged(resample: Resample) -> list[SamplePair]:
-    """Half of the pool, then all of it; or, with stages, all up to one, then all up to the next.
+    """Pair half of the pool with all of it; or, with stages, all up to one stage with all up to the next.
 
-    The later model of stages is tried on test rows of the stages that it has seen.
+    With stages, models are tested on the stages that the later one has seen.
     """
     stage = resample.data.stage
     if stage is None or stage.max() == 0:
@@ -106,7 +106,7 @@ def staged(resample: Resample) -> list[SamplePair]:
 
 
 def leave_out_rows(resample: Resample) -> list[SamplePair]:
-    """The sample without 2 % of its rows, or of its groups."""
+    """Leave out 2 % of the rows, or of the groups, of the sample."""
     one = make_first_sample(resample)
     left_out = select_below(resample.positions(one.rows, Branch.AUDIT_CHANGES), FEWER)
     kept = one.rows[~left_out] if not left_out.all() else one.rows
@@ -114,7 +114,7 @@ def leave_out_rows(resample: Resample) -> list[SamplePair]:
 
 
 def change_seed(resample: Resample) -> list[SamplePair]:
-    """The same sample with another seed."""
+    """Fit the same sample with another seed."""
     one = make_first_sample(resample)
     return [
         SamplePair("another seed", 0, one, TrainingSample("seed", one.rows, resample.model_seed(ANOTHER)))
@@ -127,14 +127,14 @@ def _change_columns(
     change: Callable[[Stream, EvaluationData, Schema], ChangedColumns],
     resample: Resample,
 ) -> list[SamplePair]:
-    """The same rows with other columns."""
+    """Fit the same rows with other columns."""
     one = make_first_sample(resample)
     stream = (resample.seed, Branch.AUDIT_CHANGES, resample.number, number)
     return [SamplePair(name, 0, one, TrainingSample(name, one.rows, one.seed, partial(change, stream)))]
 
 
 def permute_columns(stream: Stream, data: EvaluationData, schema: Schema) -> ChangedColumns:
-    """The columns in a random order."""
+    """Permute the columns at random."""
     by_name = np.array(schema.name_order)
     order = by_name[make_generator(*stream).permutation(len(by_name))].tolist()
     X = reorder_columns(data.X, order)
@@ -142,7 +142,7 @@ def permute_columns(stream: Stream, data: EvaluationData, schema: Schema) -> Cha
 
 
 def add_noise_column(stream: Stream, data: EvaluationData, schema: Schema) -> ChangedColumns:
-    """A further column of random numbers, normally distributed."""
+    """Add a column of normally distributed random numbers."""
     name = "noise"
     while name in schema.names:
         name += "_"
@@ -153,9 +153,9 @@ def add_noise_column(stream: Stream, data: EvaluationData, schema: Schema) -> Ch
 
 
 def jitter_last_digits(stream: Stream, data: EvaluationData, schema: Schema) -> ChangedColumns:
-    """Every number moved at random by at most half of the last digit that its column has.
+    """Move every number at random by at most half of the last digit of its column.
 
-    Only in the rows to learn from: those to predict stay as they are. A column of two values is left alone.
+    Only in the rows for training. Columns of two values stay unchanged.
     """
     moved = {}
     for rank, place in enumerate(schema.name_order):
@@ -167,7 +167,7 @@ def jitter_last_digits(stream: Stream, data: EvaluationData, schema: Schema) -> 
 
 
 def find_last_digit(values: FloatArray) -> float:
-    """The unit of the last digit that it takes to write all of the numbers down.
+    """Find the unit of the last digit of the numbers.
 
     >>> find_last_digit(np.array([1.5, 2.25, np.nan])), find_last_digit(np.array([30.0, 41.0]))
     (0.01, 1.0)
@@ -194,7 +194,7 @@ CHANGES: dict[str, Callable[[Resample], list[SamplePair]]] = {
 
 
 def reorder_columns(X: Any, order: list[int]) -> Any:
-    """The columns of X in this order, in the type of X."""
+    """Reorder the columns of X, in its type."""
     if isinstance(X, np.ndarray):
         return X[:, order]
     if isinstance(X, Frame):
@@ -207,7 +207,7 @@ def reorder_columns(X: Any, order: list[int]) -> Any:
 
 
 def add_column(X: Any, name: str, values: FloatArray) -> Any:
-    """X with one column more, the last."""
+    """Append a column to X, in its type."""
     if isinstance(X, np.ndarray):
         return np.column_stack([X, values])
     if isinstance(X, Frame):
@@ -219,7 +219,7 @@ def add_column(X: Any, name: str, values: FloatArray) -> Any:
 
 
 def replace_columns(X: Any, changed: Mapping[int, FloatArray]) -> Any:
-    """X with other numbers in the columns at these places."""
+    """Replace the numbers in the columns of X at these places, in its type."""
     if isinstance(X, np.ndarray):
         copy = X.astype(object if X.dtype == object else np.float64)
         for place, values in changed.items():
@@ -240,12 +240,12 @@ def _narwhals(X: Any) -> Any:
 
 
 def _series(frame: Any, name: Any, values: FloatArray) -> Any:
-    """A column of these numbers in the library of the frame, and with its row labels."""
+    """Make a column of numbers in the library of the frame, with its row labels."""
     import narwhals as nw
 
     series = nw.new_series(name, values, nw.Float64, backend=frame.implementation)
     native = frame.to_native()
-    if hasattr(native, "index"):  # of pandas: otherwise rows are matched by their labels
+    if hasattr(native, "index"):  # of pandas, which matches rows by their labels
         labelled = series.to_native()
         labelled.index = native.index
         return nw.from_native(labelled, series_only=True)
