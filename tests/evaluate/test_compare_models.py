@@ -537,7 +537,11 @@ def test_a_fold_of_one_class_says_nothing_by_auc_and_does_not_count() -> None:
             {},
             "classifiers, 'TreeClassifier', with regressors, 'TreeRegressor'",
         ),
-        ([TreeClassifier()], {"baseline": "tree"}, "baseline='tree' is not one of the models.*'TreeClassifier'"),
+        (
+            [TreeClassifier()],
+            {"baseline": "tree"},
+            "baseline='tree' is not one of the models.*'TreeClassifier'",
+        ),
         ([TreeClassifier()], {"on_error": "stop"}, "on_error='stop' is unknown"),
         ([TreeClassifier()], {"scoring": []}, "scoring is empty"),
         ([TreeClassifier()], {"scoring": ["auc", "roc_auc"]}, "scoring names 'auc' more than once"),
