@@ -51,11 +51,7 @@ def mixed_table(seed: int, n_rows: int = 60, widths: tuple[int, ...] = (4, 3)) -
     codes = [generator.integers(0, width, n_rows).astype(float) for width in widths]
     for column in codes:
         column[generator.random(n_rows) < 0.1] = np.nan
-    features = (
-        Feature("x"),
-        Feature("z"),
-        *(nominal(f"z{i}", width) for i, width in enumerate(widths)),
-    )
+    features = (Feature("x"), Feature("z"), *(nominal(f"z{i}", width) for i, width in enumerate(widths)))
     y = generator.normal(size=n_rows)
     return Table(Schema(features, Target("y", low=y.min(), high=y.max())), (x, z, *codes), y)
 
@@ -99,10 +95,7 @@ def leaves_of(shape: TreeShape) -> set[frozenset[int]]:
 
 
 def twin(
-    table: Table,
-    derivatives: tuple[FloatArray, FloatArray],
-    repeats: IntArray | None = None,
-    **options: Any,
+    table: Table, derivatives: tuple[FloatArray, FloatArray], repeats: IntArray | None = None, **options: Any
 ) -> Node:
     """The tree that tries every split."""
     repeats = np.ones(table.n_rows, np.int32) if repeats is None else repeats
