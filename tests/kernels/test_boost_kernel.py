@@ -260,7 +260,8 @@ def test_a_histogram_without_a_place_is_counted_again(
     derivatives, rules = derivatives_of(table), GrowthRules("squared_error", **options)
     expected = tree_of(table, rules, derivatives)
     monkeypatch.setattr(binned_splits, "HISTOGRAM_BYTES", n_slots * 16 * int(table.coded.start[-1]))
-    assert BinnedSplits(table, np.ones(150, np.int32), rules, 0.0, 0.0).memory.n_slots == n_slots
+    splits = BinnedSplits(table, np.ones(150, np.int32), rules, 0.0, 0.0)
+    assert len(splits.buffers.histograms) == n_slots
     cramped = tree_of(table, rules, derivatives)
     assert len(expected.nodes.fields) > 20
     assert_same_nodes(cramped, expected)
