@@ -33,7 +33,7 @@ def test_a_loss_is_shown_as_people_say_it_and_a_worse_one_is_greater() -> None:
     lines = [" ".join(line.split()) for line in found.text().splitlines()]
     assert lines[1].startswith("good 0.575 ± 0.032")
     assert lines[3].startswith("poorer 0.875 ± 0.032 +0.300 ± 0.000")
-    assert "By log loss, of which less is better" in found.reading
+    assert "By log loss, of which lower is better" in found.reading
 
 
 def test_a_fold_that_compiled_for_a_minute_does_not_make_the_time() -> None:

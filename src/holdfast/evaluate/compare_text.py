@@ -155,7 +155,7 @@ def _fits(cells: _Grid, width: int | None) -> bool:
 
 
 def _title(metric: Metric) -> str:
-    return f"{metric.title} (less is better)" if metric.is_loss else metric.title
+    return f"{metric.title} (lower is better)" if metric.is_loss else metric.title
 
 
 def _score_cell(comparison: ModelComparison, place: int, decimals: int) -> str:
@@ -238,7 +238,7 @@ def comparison_sentences(comparison: ModelComparison) -> list[str]:
 def _folds_text(comparison: ModelComparison) -> str:
     n_scored, n_rows = int(comparison.is_scored[0].sum()), len(comparison.folds[0].held_out)
     held_out = round(float(np.mean([fold.held_out.sum() for fold in comparison.folds])))
-    title = comparison.metric.title + (", of which less is better" if comparison.metric.is_loss else "")
+    title = comparison.metric.title + (", of which lower is better" if comparison.metric.is_loss else "")
     if len(comparison.folds) == 1:
         return f"By {title}, on the same {held_out:,} of {n_rows:,} rows, held out once."
     folds = f"{n_scored} of {len(comparison.folds)}" if n_scored < len(comparison.folds) else f"{n_scored}"

@@ -649,7 +649,7 @@ def _performance_section(run: UpdateRun) -> PageSection:
     tones: dict[str, str] = {}
     rows = [_score_row(each, metric["name"], tones) for each in known]
     events = "events" if any(row[2] for row in rows) else ""
-    less = " (less is better)" if metric["loss"] else ""
+    less = " (lower is better)" if metric["loss"] else ""
     title = f"{metric['title']}{less}, with 95 % intervals"
     headings = ["rows", "number", events, "before", "after", "difference"]
     parts: list[Part] = [text]

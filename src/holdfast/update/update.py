@@ -448,7 +448,7 @@ def _score_sentence(update: TreeUpdate) -> str:
     if taken.difference == 0.0 and taken.error == 0.0:
         return f"The {what}, stays as it is."
     gain = fixed_text(update.metric.shown(taken.difference), decimals, "+")
-    less = " (less is better)" if update.metric.is_loss else ""
+    less = " (lower is better)" if update.metric.is_loss else ""
     error = fixed_text(taken.error, decimals)
     return f"Against keeping the tree as it is, {gain} ± {error} of the {what}{less}."
 
