@@ -117,7 +117,11 @@ def test_given_values_are_held_and_may_be_missing(model):
             display.x.places(display.points[:, 0]), display.points[:, 1], leaves, strict=True
         ):
             assert region_at(display, x, weight).leaf == leaf
-    for wrong, why in (({"age": 3}, "is on an axis"), ({"size": 3}, "is no feature"), ({"place": "Up"}, "Up")):
+    for wrong, why in (
+        ({"age": 3}, "is on an axis"),
+        ({"size": 3}, "is no feature"),
+        ({"place": "Up"}, "Up"),
+    ):
         with pytest.raises(hf.ParameterError, match=why):
             hf.PartitionDisplay.from_estimator(model, X, y, features=["age", "weight"], at=wrong)
 
