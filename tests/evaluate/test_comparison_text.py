@@ -56,7 +56,7 @@ def test_the_sentences_say_what_is_within_noise_and_what_can_be_read() -> None:
     assert "Readable among these: stable (8 leaves), a single tree." in reading
     far = comparison([[0.9, 0.8, 0.9], [0.5, 0.4, 0.5], [0.3, 0.1, 0.2]]).reading
     assert "forest is the best, by more than noise." in far
-    assert "the best such tree, stable (8 leaves), is 0.4 behind" in far
+    assert "the best readable tree, stable (8 leaves), is 0.4 behind" in far
     none = comparison(FOUR_FOLDS, leaves=np.full((3, 4), 500.0)).reading
     assert "None is a single tree of up to 40 leaves" in none
     alone = comparison(FOUR_FOLDS[:1], names=("forest",)).reading
