@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from made_tables import between, patients, risk, schema_of, split_in_two, with_gaps
+from made_tables import between, patients, risk, schema_of, split_in_two
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_linnerud
 from sklearn.exceptions import NotFittedError
 
@@ -17,6 +17,7 @@ from holdfast.errors import DataError, SchemaMismatch
 from holdfast.estimators.base import build_estimator
 from holdfast.estimators.stable import StableTreeClassifier
 from holdfast.tree.check import check_tree
+from reference.gaps import with_gaps
 from reference.precision import SINGLES, around
 
 xgboost = pytest.importorskip("xgboost", minversion="3.2")
@@ -43,8 +44,15 @@ def agree(tree: Any, model: Any, rows: Any) -> None:
 # -- predictions ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("method", ["hist", "exact", "approx"])
-@pytest.mark.parametrize("X", [CELLS, with_gaps(CELLS), np.round(CELLS, 1), CELLS.astype(np.float32)])
+@pytest.mark.parametrize(
+    ("X", "method"),
+    [
+        (CELLS, "hist"),
+        (with_gaps(CELLS), "exact"),
+        (np.round(CELLS, 1), "approx"),
+        (CELLS.astype(np.float32), "hist"),
+    ],
+)
 def test_a_classifier_of_one_tree_predicts_as_before(X: np.ndarray, method: str) -> None:
     model = xgboost.XGBClassifier(**ONE, tree_method=method).fit(X, MALIGNANT)
     rows = np.concatenate([between(X), with_gaps(X)])
