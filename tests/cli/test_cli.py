@@ -77,7 +77,7 @@ def test_show_writes_the_picture_to_a_file(model: Path, tmp_path: Path) -> None:
 
 def test_show_lists_the_nodes_as_csv(model: Path, tree: Tree) -> None:
     lines = list(csv.DictReader(holdfast("show", model, "--format", "csv").output.splitlines()))
-    assert [line["question"] for line in lines] == ["x0 <= 40", "", ""]
+    assert [line["split"] for line in lines] == ["x0 <= 40", "", ""]
     assert [float(line["rows"]) for line in lines] == tree.count.tolist()
 
 

@@ -303,9 +303,9 @@ def test_the_summary_has_the_questions_in_full(tmp_path: Path) -> None:
     path.write_text("\n".join(["ward,age,outcome", *rows]) + "\n")
     result = fit(path, tmp_path / "run")
     root = summary(tmp_path / "run")["split_support"][0]
-    assert len(set(re.findall(r"w\d\d", root["question"]))) == 20
+    assert len(set(re.findall(r"w\d\d", root["split"]))) == 20
     assert "short" not in root
-    assert set(re.findall(r"w\d\d", root["question"])) <= set(re.findall(r"w\d\d", result.stdout))
+    assert set(re.findall(r"w\d\d", root["split"])) <= set(re.findall(r"w\d\d", result.stdout))
 
 
 def test_each_rule_of_the_frontier_can_be_asked_for(patients: Path, tmp_path: Path) -> None:

@@ -49,7 +49,7 @@ def test_rules_that_are_piped_or_written_to_a_file_name_every_category(wards: Pa
 
 def test_the_table_of_nodes_names_every_category(wards: Path) -> None:
     root, yes, no = csv.DictReader(holdfast("show", wards, "--format", "csv").output.splitlines())
-    assert named(root["question"]) == named(yes["condition"]) == set(WARDS[::2])
+    assert named(root["split"]) == named(yes["condition"]) == set(WARDS[::2])
     assert named(no["condition"]) == set(WARDS[1::2])
 
 

@@ -35,7 +35,7 @@ def test_every_node_has_its_place_and_its_question():
     assert columns["parent"] == [-1, 0, 1, 1, 0]
     assert columns["left"] == [1, 2, -1, -1, -1]
     assert columns["right"] == [4, 3, -1, -1, -1]
-    assert columns["question"] == ["age <= 50", "age <= 30", None, None, None]
+    assert columns["split"] == ["age <= 50", "age <= 30", None, None, None]
     assert columns["condition"] == [None, "age <= 50", "age <= 30", "age > 30", "age > 50"]
     assert columns["missing_goes"] == ["right", "left", None, None, None]
 
@@ -47,7 +47,7 @@ def test_questions_and_conditions_name_every_category():
     )
     columns = node_columns(tree)
     assert (
-        columns["question"][0] == columns["condition"][1] == f"ward in {{{', '.join(ward.categories[:30])}}}"
+        columns["split"][0] == columns["condition"][1] == f"ward in {{{', '.join(ward.categories[:30])}}}"
     )
     assert columns["condition"][2] == f"ward in {{{', '.join(ward.categories[30:])}}}"
 
@@ -83,7 +83,7 @@ def test_shares_of_the_leaves_sum_to_one():
     columns = node_columns(FORTY_LEAVES)
     leaves = [
         share
-        for share, question in zip(columns["fraction"], columns["question"], strict=True)
+        for share, question in zip(columns["fraction"], columns["split"], strict=True)
         if not question
     ]
     assert len(leaves) == 40
