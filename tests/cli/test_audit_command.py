@@ -86,7 +86,7 @@ def test_the_pairs_in_the_file_are_those_of_retrain_audit(patients: Path, tmp_pa
 
 
 def test_stages_groups_weights_and_questions_have_their_columns(patients: Path, tmp_path: Path) -> None:
-    roles = ("--stage", "year", "--groups", "patient", "--weight", "weight", "--question", "age > lab * 10")
+    roles = ("--stage", "year", "--groups", "patient", "--weight", "weight", "--custom-feature", "age > lab * 10")
     result = audit(
         patients, *roles, "--changes", "staged", "-o", tmp_path / "audit.json", methods="pruned-1se"
     )

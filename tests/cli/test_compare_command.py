@@ -207,7 +207,7 @@ def test_a_model_that_fails_leaves_the_others_their_lines(patients: Path, monkey
             return super().fit(X, y)
 
     models = {"tree": TreeClassifier(), "broken": Broken()}
-    monkeypatch.setattr(command, "models_of", lambda *_: models)
+    monkeypatch.setattr(command, "make_models", lambda *_, **__: models)
     result = compare(patients, *PLAIN)
     assert result.exit_code == 0, result.output
     assert "broken failed on 5 of 5 folds: MemoryError: too many rows" in result.stdout
@@ -222,7 +222,7 @@ def test_every_model_can_be_built_fitted_and_measured(name: str, ending: str) ->
         pytest.skip("C4.5 is for classes")
     X = np.arange(24.0)[:, np.newaxis]
     y = X[:, 0] if ending == "Regressor" else np.where(X[:, 0] < 12, "a", "b")
-    models = command.models_of([name], Table.from_arrays(X, y).schema.target, None, 3)
+    models = command.make_models([name], Table.from_arrays(X, y).schema.target, random_state=3)
     assert list(models) == [METHODS[name].title]
     (model,) = models.values()
     assert type(model).__name__ == METHODS[name].estimator + ending
@@ -325,7 +325,7 @@ def test_a_table_that_is_too_wide_does_without_times_and_breaks_no_line(tmp_path
 
 @pytest.mark.usefixtures("few_trees")
 def test_what_is_said_of_the_trees_reaches_every_model(patients: Path, tmp_path: Path) -> None:
-    said = ("--min-samples-leaf", 15, "--class-weight", "balanced", "--question", "age > 60 and lab > 6")
+    said = ("--min-samples-leaf", 15, "--class-weight", "balanced", "--custom-feature", "age > 60 and lab > 6")
     out, models = tmp_path / "c.csv", ",".join(COMPARED_METHODS)
     result = compare(patients, *PLAIN, *said, "--folds", 2, "--output", out, models=models)
     assert result.exit_code == 0, result.output

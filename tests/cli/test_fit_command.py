@@ -8,7 +8,7 @@ from command_line import fit, holdfast, refusal, write_patients
 
 from holdfast import open_run
 from holdfast._choices import SELECTION_RULES
-from holdfast.cli.endings import one_line
+from holdfast.cli.errors import join_lines
 from holdfast.io.model_file import load_model, load_trees, model_to_json
 from reference.reading import read_file
 
@@ -92,7 +92,7 @@ def test_held_out_rows_choose_the_leaves_and_the_terminal_says_why(patients: Pat
     assert int(rows[0]["max_leaf_nodes"]) == choice["chosen"]
 
 
-def test_a_size_that_is_none_is_refused_in_one_line(patients: Path, tmp_path: Path) -> None:
+def test_a_size_that_is_none_is_refused_in_join_lines(patients: Path, tmp_path: Path) -> None:
     for options, words in (
         (["--max-leaf-nodes", "many"], "--max-leaf-nodes: max_leaf_nodes='many' is unknown"),
     ):
@@ -422,7 +422,7 @@ def test_parquet_is_read_with_its_types(patients: Path, tmp_path: Path) -> None:
         (["--n-jobs", "0"], "Invalid value for '--n-jobs': '0' must be"),
     ],
 )
-def test_what_cannot_be_is_refused_in_one_line(
+def test_what_cannot_be_is_refused_in_join_lines(
     options: list[str], message: str, patients: Path, tmp_path: Path
 ) -> None:
     result = fit(patients, tmp_path / "run", *options)
@@ -450,7 +450,7 @@ def test_what_cannot_be_is_refused_in_one_line(
         (b"when,outcome\n2020-01-01,a\n2020-01-02,b\n", "date='when' reads them as days since"),
     ],
 )
-def test_a_file_that_cannot_be_read_is_refused_in_one_line(
+def test_a_file_that_cannot_be_read_is_refused_in_join_lines(
     content: bytes, message: str, tmp_path: Path
 ) -> None:
     path = tmp_path / "data.csv"
@@ -526,8 +526,8 @@ def test_fit_needs_a_target(patients: Path) -> None:
 
 
 def test_a_refusal_is_one_line_of_sentences(patients: Path, tmp_path: Path) -> None:
-    assert one_line("a") == "a"
-    assert one_line("The data differ:\n  column 'x' is text\n  column 'y' is new\nSay so.") == (
+    assert join_lines("a") == "a"
+    assert join_lines("The data differ:\n  column 'x' is text\n  column 'y' is new\nSay so.") == (
         "The data differ: column 'x' is text; column 'y' is new; Say so."
     )
     result = holdfast("fit", patients, "--target", "nothing", "-o", tmp_path / "run")

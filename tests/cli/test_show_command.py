@@ -16,8 +16,7 @@ from holdfast import (
     save,
     save_trees,
 )
-from holdfast.cli.show import text_of
-from holdfast.cli.show_form import ENDINGS
+from holdfast.cli.show import ENDINGS, show_text
 from holdfast.io.model_file import load_model
 
 EXACT = GrowthRules(categories="exact")  # one row of each ward: no other search tells it from chance
@@ -69,7 +68,7 @@ def test_the_table_of_a_collection_has_first_questions_in_full(tmp_path: Path) -
 
 @pytest.mark.parametrize("form", ["drawing", "rules"])
 def test_on_a_terminal_lists_are_cut_and_the_last_line_says_how_to_see_all(form: str, wards: Path) -> None:
-    text = text_of(wards, form, columns=80, on_terminal=True)
+    text = show_text(wards, form, columns=80, on_terminal=True)
     assert 0 < len(named(text)) < 60
     assert " ".join(text.split("\n\n")[-1].split()) == (
         "… stands for what is left out: holdfast show --format rules -o rules.txt has all of it."
@@ -179,7 +178,7 @@ def test_on_a_terminal_features_are_cut_and_the_table_says_how_to_see_all(tmp_pa
     save_trees(model.ensemble_.trees, tmp_path / "trees.json")
     asked = {int(feature) for tree in model.ensemble_ for feature in tree.feature} - {-1}
     for name in ("model.json", "trees.json"):
-        cut = text_of(tmp_path / name, "drawing", on_terminal=True)
+        cut = show_text(tmp_path / name, "drawing", on_terminal=True)
         assert f"... and {len(asked) - 10} more: holdfast show -o all.txt has all" in cut
         assert len(re.findall(r"^x\d+ ", cut, re.MULTILINE)) == 10
         whole = holdfast("show", tmp_path / name).output
