@@ -258,7 +258,7 @@ class RowLabels:
     noun: str = "row"
 
     @classmethod
-    def of(cls, data: Any) -> "RowLabels | None":
+    def of(cls, data: Any) -> RowLabels | None:
         """Return the labels of a pandas frame or series; None for data without labels.
 
         >>> import pandas
@@ -269,7 +269,7 @@ class RowLabels:
         labels = getattr(native, "index", None)
         return None if labels is None or callable(labels) else cls(labels)
 
-    def subset(self, rows: BoolArray | LongArray) -> "RowLabels":
+    def subset(self, rows: BoolArray | LongArray) -> RowLabels:
         """Return the names of the selected rows."""
         return RowLabels(self.labels[rows], self.noun)
 

@@ -77,7 +77,7 @@ def test_a_file_by_its_name(folder: Path, tmp_path: Path, name: str, begins: str
 
 def test_what_cannot_be_compared_is_refused_in_one_line(folder: Path, tmp_path: Path) -> None:
     old, new, rows = folder / "old.json", folder / "new.json", folder / "rows.csv"
-    assert "end its name in .txt, .html, .json" in refusal(
+    assert "its name must end in .txt, .html, .json" in refusal(
         holdfast("diff", old, new, "-o", tmp_path / "d.xyz")
     )
     assert "it is what is read" in refusal(holdfast("diff", old, new, "-o", old))

@@ -152,7 +152,7 @@ def test_nothing_in_the_test_rows_moves_the_trees(patients: Path, tmp_path: Path
 
 def test_without_test_rows_nothing_is_said_of_them(patients: Path, tmp_path: Path) -> None:
     result = fit(patients, tmp_path / "run", *PLAIN, "--test", 0)
-    assert "no rows: nothing says how good the tree is" in " ".join(result.stdout.split())
+    assert "no rows are set aside" in " ".join(result.stdout.split())
     assert "test rows" not in result.stdout
     assert summary(tmp_path / "run")["trees"]["chosen"]["test"] is None
     assert load_model(tmp_path / "run" / "model.json").count[0] == 120
@@ -293,7 +293,7 @@ def test_headings_are_whole_however_large_the_numbers_are(tmp_path: Path) -> Non
 def test_the_instability_for_the_size_is_that_of_many_candidates(patients: Path, tmp_path: Path) -> None:
     result = fit(patients, tmp_path / "run", *PLAIN, "--method", "bootstrap")
     assert "candidate instability per rule for size AUC leaves" in " ".join(result.stdout.split())
-    assert "a multiple of what candidates of that size have" in " ".join(result.stdout.split())
+    assert "a multiple of that of candidates of the same size" in " ".join(result.stdout.split())
     assert "teacher" not in result.stdout
 
 

@@ -239,7 +239,7 @@ def test_questions_of_the_user_are_asked(model: str, tmp_path: Path) -> None:
     assert result.exit_code == 0, result.output
     fitted = load_model(tmp_path / "run" / "model.json")
     assert fitted.schema.names == ("a", "b", "a > b", "a + b > 20")
-    assert summary(tmp_path / "run")["columns"]["question"] == ["a > b", "a + b > 20"]
+    assert summary(tmp_path / "run")["columns"]["custom_features"] == ["a > b", "a + b > 20"]
     lines = list(csv.DictReader(holdfast("predict", tmp_path / "run", path).stdout.splitlines()))
     agree = [line["prediction"] == line["outcome"] for line in lines]
     assert sum(agree) > (0.7 if model == "forest" else 0.999) * len(agree)

@@ -264,7 +264,7 @@ def test_a_step_that_there_is_not_is_refused_and_the_path_is_kept_for_one_that_t
     assert refused.endswith("kept: once that is mended, the command goes on from there.")
     again = update(folder, tmp_path / "run", "--take", 1)
     assert again.exit_code == 0
-    assert "Continues a run that stopped at" in said(again)
+    assert "Continuing the run that stopped at" in said(again)
     assert [path.name for path in tmp_path.iterdir()] == ["run"]
 
 

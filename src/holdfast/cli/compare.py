@@ -33,7 +33,13 @@ from holdfast.cli.options import (
     seed_and_jobs,
 )
 from holdfast.errors import CacheWarning, DataError, DataWarning, ParameterError
-from holdfast.evaluate.methods import COMPARED_METHODS, METHOD_NAMES, METHODS, list_default_names, make_estimator
+from holdfast.evaluate.methods import (
+    COMPARED_METHODS,
+    METHOD_NAMES,
+    METHODS,
+    list_default_names,
+    make_estimator,
+)
 from holdfast.runs.folder import check_output
 
 if TYPE_CHECKING:
@@ -147,7 +153,11 @@ def command(
             custom_features=list(settings.custom_features) or None,
             random_state=random_state,
         )
-        division = {"stage": rows.stage, "groups": rows.groups, "strict_groups": strict_groups}
+        division: dict[str, Any] = {
+            "stage": rows.stage,
+            "groups": rows.groups,
+            "strict_groups": strict_groups,
+        }
         shared = make_folds(table, folds, **division, seed=random_state)
         _show_data(rows, table, len(shared.folds), shared.notes, console)
         _compile(estimators, console)

@@ -150,8 +150,9 @@ def _read_rows(
             )
         further = [Feature(name) for name in roles if name == weight]
         if target is not None:
-            kind = "nominal" if own.is_classes else "numeric"
-            further.append(Feature(target, kind, categories=own.classes))
+            further.append(
+                Feature(target, "nominal" if own.is_classes else "numeric", categories=own.classes)
+            )
         frame = read_rows_of_both(source, old, new, further, reading)
     columns = [None if name is None else frame.column(name) for name in (target, weight)]
     return frame, columns[0], columns[1]

@@ -52,7 +52,7 @@ def command(
 
     Python, SQL, ONNX, PMML, Excel and JSON predict as the model does; Mermaid and DOT draw a tree.
     """
-    sql = {"dialect": dialect, "table": table, "keep": keep, "view": view, "key": key}
+    sql: dict[str, Any] = {"dialect": dialect, "table": table, "keep": keep, "view": view, "key": key}
     options = {name: value for name, value in sql.items() if value}
     if no_verify and verify is not None:
         raise click.UsageError("--verify and --no-verify exclude each other.")

@@ -156,8 +156,13 @@ def show_text(
             draw = draw_numbered_tree if form == NODES else draw_tree
             room = columns or TREE_WIDTH
             return draw(found, missing=missing, width=room, whole=WHOLE, positive=positive)
-        most = {"most": FULL_LIST} if on_terminal else {}
-        text = rules_text(found, missing=missing, positive=positive, order=order or RULE_ORDERS[0], **most)
+        text = rules_text(
+            found,
+            missing=missing,
+            positive=positive,
+            order=order or RULE_ORDERS[0],
+            most=FULL_LIST if on_terminal else None,
+        )
         is_cut = on_terminal and f"{CUT} " in text
         return f"{text}\n\n{fill(left_out_text(WHOLE), RULES_WIDTH)}" if is_cut else text
     if form != "drawing":
