@@ -33,7 +33,7 @@ def test_it_says_how_many_rows_get_another_class_and_shows_the_tables(patients: 
     words = " ".join(result.stdout.split())
     assert "120 rows, 4 features; 2 random divisions." in words
     assert "Retrained," in words
-    assert "of the rows another class" in words
+    assert "changes the class of" in words
     assert "Small changes: distance" in words
     assert result.stderr == ""
 
@@ -101,7 +101,7 @@ def test_stages_groups_weights_and_questions_have_their_columns(patients: Path, 
     )
     assert result.exit_code == 0, result.output
     content = json.loads((tmp_path / "audit.json").read_text())
-    assert content["summary"].startswith("Trained again")
+    assert content["summary"].startswith("Retrained")
     assert [each["part"] for each in content["pairs"]] == [0, 1, 2, 0, 1, 2]
     assert content["table"][0]["change"] == "staged"
     assert content["paired"] == []

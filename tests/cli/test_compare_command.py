@@ -144,7 +144,7 @@ def test_fewer_folds_than_asked_for_are_said_before_the_work(tmp_path: Path) -> 
     assert result.exit_code == 0, result.output
     assert "of 5 folds can be made" in result.stderr
     made = int(result.stderr.split("only ")[1].split()[0])
-    assert f"{made} parts held out in turn" in " ".join(result.stdout.split())
+    assert f"folds {made}, stratified by class" in " ".join(result.stdout.split())
 
 
 def test_weights_count(patients: Path, tmp_path: Path) -> None:

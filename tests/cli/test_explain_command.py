@@ -101,7 +101,7 @@ def test_what_cannot_be_is_one_line(run: Path, rows: Path, options: tuple[object
 
 def test_without_rows_the_values_that_lack_are_named(run: Path) -> None:
     assert "give it with --set" in refusal(holdfast("explain", run, "--set", "age=70"))
-    assert "there is none: give ROWS" in refusal(holdfast("explain", run, "--row", 1))
+    assert "the rows of a file: give ROWS" in refusal(holdfast("explain", run, "--row", 1))
 
 
 def test_an_ensemble_is_refused(tmp_path: Path) -> None:

@@ -130,6 +130,6 @@ def test_show_reads_a_run_folder_and_its_collections(patients: Path, tmp_path: P
     lines = holdfast("show", references, "--format", "csv").output.splitlines()
     assert lines[0] == "tree,leaves,depth,mean_path_length,root_split"
     assert len(lines) == 21
-    assert "holds 20 trees, and --format svg is for one" in refusal(
+    assert "contains 20 trees, and --format svg is for one" in refusal(
         holdfast("show", references, "--format", "svg")
     )

@@ -1,6 +1,7 @@
 """The settings of a run: its data, its test rows, and the parameters of the estimators."""
 
 import json
+from dataclasses import fields
 from typing import Any
 
 import click
@@ -8,7 +9,7 @@ import pandas
 import pytest
 
 from holdfast import ParameterError, fit_run
-from holdfast._choices import METHODS
+from holdfast._choices import METHODS, TASKS
 from holdfast.cli.fit import read_settings
 from holdfast.cli.main import COMMANDS, main
 from holdfast.cli.options import (
@@ -22,7 +23,7 @@ from holdfast.cli.options import (
 from holdfast.data.schema import Target
 from holdfast.growth.rules import C45
 from holdfast.runs.facts import settings_facts
-from holdfast.runs.settings import MODELS, RunSettings, make_run_estimator
+from holdfast.runs.settings import MODELS, DataSettings, RunSettings, make_run_estimator, parameters_of
 
 CLASSES = Target("y", classes=("no", "yes"))
 FRAME = pandas.DataFrame(
@@ -41,25 +42,13 @@ def estimator(given: dict[str, Any], target: Target = CLASSES) -> Any:
 
 def test_every_option_of_a_fit_is_a_setting_and_shows_the_default_of_the_estimator() -> None:
     options = {each.name: each for each in find_command("fit").params if isinstance(each, click.Option)}
-    not_settings = {"no_report", "restart", "force", "output", "cluster"}
-    given = {"target": "y", "stage": "year"}
-    for name, option in options.items():
-        assert option.help
-        if name not in not_settings | given.keys():
-            of_model = ["stable", "tree", "boosting"]
-            assert any(is_setting(name, {**given, "model": model}) for model in of_model), name
+    assert all(option.help for option in options.values())
+    of_models = {name for model in MODELS for task in TASKS for name in parameters_of(model, task)}
+    of_data = {each.name for settings in (RunSettings, DataSettings) for each in fields(settings)}
+    of_command = {"no_report", "restart", "force", "output", "cluster", "help"}
+    assert options.keys() <= of_models | of_data | of_command
     assert "[default: auto]" in str(options["max_depth"].help)
     assert str(options["min_samples_leaf"].help).startswith("The fewest rows in a leaf")
-
-
-def is_setting(name: str, given: dict[str, Any]) -> bool:
-    try:
-        RunSettings.of({**given, name: None})
-    except TypeError:
-        return False
-    except ParameterError as error:
-        return "goes with model" not in str(error)
-    return True
 
 
 def find_command(name: str) -> click.Command:
