@@ -151,19 +151,19 @@ class FrontierDisplay(Display):
         """Draw all candidates; consensus trees as one line per number of leaves."""
         if self.sizes is None:
             others = np.setdiff1d(np.arange(len(self.x)), self.efficient)
-            told = pluralize(len(others), "other candidate") if len(others) else "_none"
-            points = ax.scatter(self.x[others], self.y[others], s=11, c=OUTLINE, alpha=0.35, lw=0, label=told)
+            text = pluralize(len(others), "other candidate") if len(others) else "_none"
+            points = ax.scatter(self.x[others], self.y[others], s=11, c=OUTLINE, alpha=0.35, lw=0, label=text)
             points.set_rasterized(len(others) > MANY)
             return
         for size in np.unique(self.sizes)[::-1].tolist():
             own = np.flatnonzero(self.sizes == size)
             own = own[np.lexsort((self.y[own], self.x[own]))]
             marker, colour = self._form(int(own[0]))
-            told = f"trees searched with at most {pluralize(size, 'leaf', 'leaves')}"
+            text = f"trees searched with at most {pluralize(size, 'leaf', 'leaves')}"
             within = own if self.compared is None else own[np.isin(own, self.compared)]
             beyond = np.setdiff1d(own, within)
             ax.plot(self.x[own], self.y[own], ls=":", lw=1, color=colour, alpha=0.6)
-            ax.plot(self.x[within], self.y[within], marker, ls=":", lw=1, ms=4, color=colour, label=told)
+            ax.plot(self.x[within], self.y[within], marker, ls=":", lw=1, ms=4, color=colour, label=text)
             ax.plot(self.x[beyond], self.y[beyond], marker, ls="none", ms=4, color=colour, alpha=FAINT)
         if self.compared is not None:
             ax.plot(
@@ -202,7 +202,7 @@ class FrontierDisplay(Display):
         )
         leaves = "" if self.sizes is not None else "; with its leaves"
         other = "no other" if self.compared is None else "no other allowed one"
-        told = f"efficient: {other} is both more stable and better; ± one standard error{leaves}"
+        text = f"efficient: {other} is both more stable and better; ± one standard error{leaves}"
         for number, place in enumerate(own.tolist()):
             marker, colour = self._form(place)
             (mark,) = ax.plot(
@@ -213,7 +213,7 @@ class FrontierDisplay(Display):
                 mew=0.8,
                 zorder=4,
                 ls="none",
-                label=told if number == 0 else "_more",
+                label=text if number == 0 else "_more",
             )
             mark.set_gid(f"candidate-{place}")
 
@@ -367,15 +367,15 @@ class SplitSupportDisplay(Display):
             ax.plot([0, 1], [row, row], "-", lw=6, color=SHADE, solid_capstyle="round", zorder=1)
             if each.categories is not None:
                 same = float(np.mean([fraction for _, fraction in each.categories]))
-                told = f"{rounded_percent(same)} of the categories go the same way"
-                ax.text(0.5, row, told, color=GREY, fontsize=8.5, ha="center", va="center")
+                text = f"{rounded_percent(same)} of the categories go the same way"
+                ax.text(0.5, row, text, color=GREY, fontsize=8.5, ha="center", va="center")
                 continue
-            told = "thresholds of other trees (longer: more trees)"
-            ax.plot(*_strokes(each, row), "-", lw=1.3, color=BLUE, zorder=2, label=told)
+            text = "thresholds of other trees (longer: more trees)"
+            ax.plot(*_strokes(each, row), "-", lw=1.3, color=BLUE, zorder=2, label=text)
             if each.threshold is not None:
                 own = _on_scale(each, np.array([each.threshold]))
-                told = "threshold of this tree"
-                ax.plot(own, [row], "D", ms=6.5, mfc=RED, mec="white", ls="none", zorder=4, label=told)
+                text = "threshold of this tree"
+                ax.plot(own, [row], "D", ms=6.5, mfc=RED, mec="white", ls="none", zorder=4, label=text)
         _first_of_each(ax)
 
     def _draw_fractions(self, ax: Axes) -> None:
@@ -423,7 +423,7 @@ def _first_of_each(ax: Axes) -> None:
     """Keep each kind of mark once in the legend."""
     seen: set[str] = set()
     for line in ax.get_lines():
-        told = str(line.get_label())
-        if told in seen:
+        text = str(line.get_label())
+        if text in seen:
             line.set_label("_more")
-        seen.add(told)
+        seen.add(text)

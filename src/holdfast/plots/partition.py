@@ -348,15 +348,15 @@ class PartitionDisplay(Display):
     def _words(self, leaf: int) -> str:
         if not self.tree.schema.target.is_classes:
             return number_text(float(self.tree.value[leaf, 0]), 3)
-        told = int(self.tree.outcome[leaf]) if self.positive is None else self.positive
-        name = label(label_text(self.tree.schema.target.classes[told]), 14)
-        return f"{name} {rounded_percent(float(self.tree.value[leaf, told]))}"
+        shown = int(self.tree.outcome[leaf]) if self.positive is None else self.positive
+        name = label(label_text(self.tree.schema.target.classes[shown]), 14)
+        return f"{name} {rounded_percent(float(self.tree.value[leaf, shown]))}"
 
     @property
     def _norm(self) -> Normalize:
         """The colour scale, from the least to the greatest leaf value."""
-        said = self.tree.value[self.tree.feature == LEAF, 0]
-        return Normalize(float(said.min()), float(said.max()), clip=True)
+        values = self.tree.value[self.tree.feature == LEAF, 0]
+        return Normalize(float(values.min()), float(values.max()), clip=True)
 
     def _draw_rows(self, ax: Axes) -> None:
         step = -(-len(self.points) // MOST_ROWS) or 1
@@ -408,9 +408,11 @@ class PartitionDisplay(Display):
     def _note(self) -> str:
         parts = []
         if self.held:
-            told = [f"{label(held.feature.name, 24)} = {_value_text(held)}" for held in self.held[:MOST_HELD]]
-            more = len(self.held) - len(told)
-            parts.append(f"Fixed at: {', '.join(told)}{f' and {more} more' if more else ''}.")
+            fixed = [
+                f"{label(held.feature.name, 24)} = {_value_text(held)}" for held in self.held[:MOST_HELD]
+            ]
+            more = len(self.held) - len(fixed)
+            parts.append(f"Fixed at: {', '.join(fixed)}{f' and {more} more' if more else ''}.")
         if self.n_elsewhere:
             n_rows = pluralize(len(self.points), "row")
             parts.append(

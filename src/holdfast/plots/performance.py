@@ -255,8 +255,8 @@ class SpreadDisplay(Display):
             rows = np.arange(len(self.predicted)) + 0.5
             colours = {"reference": lighten(GREY, 0.35), "near-best": lighten(BLUE, 0.6)}
             for name in sorted(self.bands, reverse=True):
-                told = f"nine of ten {name} trees"
-                ax.vlines(rows, *self.bands[name], color=colours.get(name, GREY), linewidth=1.6, label=told)
+                text = f"nine of ten {name} trees"
+                ax.vlines(rows, *self.bands[name], color=colours.get(name, GREY), linewidth=1.6, label=text)
             ax.plot(rows, self.predicted, ".", color=RED, markersize=3.5, label="chosen tree")
             ax.set_xlim(0, len(rows))
             if self.is_risk:

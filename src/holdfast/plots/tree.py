@@ -286,10 +286,10 @@ def _text(
 
 def _legend(ax: Axes) -> None:
     x = float(MARGIN)
-    for state, (colour, told) in COLOURS.items():
+    for state, (colour, text) in COLOURS.items():
         ax.add_patch(Rectangle((x, 8), 12, 12, facecolor=lighten(colour, 0.25), edgecolor=colour, lw=0.8))
-        _text(ax, x + 18, 14, _removed(told) if state == GONE else told)
-        x += 18 + text_width(told, SMALL) + 10
+        _text(ax, x + 18, 14, _removed(text) if state == GONE else text)
+        x += 18 + text_width(text, SMALL) + 10
 
 
 def _titles(ax: Axes, stage: Stage, x: float, room: float) -> None:

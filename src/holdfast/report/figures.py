@@ -120,7 +120,7 @@ def outline(
                 "node": node,
                 "depth": int(tree.node_depth[node]) - 1,
                 "condition": condition,
-                "says": texts.large(node) if is_leaf else "",
+                "prediction": texts.large(node) if is_leaf else "",
                 "support": " · ".join(filter(None, support)),
                 "below": texts.changed.get(node, ""),
             }

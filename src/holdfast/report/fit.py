@@ -645,7 +645,7 @@ def _tree_facts(fitted: Fitted, candidate: int) -> dict[str, Any]:
     }
     if diff is None:  # its rules are shown above
         return {**facts, "rules": []}
-    names = ("says", "class", "decision", "conditions", "sentence")
+    names = ("prediction", "class", "decision", "conditions", "sentence")
     rules = rule_facts(tree, fitted.positive, fitted.noun, fitted.training)[:MOST_TREES]
     return {**facts, "rules": [{name: rule[name] for name in names if name in rule} for rule in rules]}
 
