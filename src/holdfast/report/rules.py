@@ -360,7 +360,7 @@ def _used_columns(
     first: dict[int, bool] = {}
     for place in sorted(range(len(trees)), key=lambda place: place != in_use):
         for index in trees[place].feature.tolist():
-            columns = [] if index == LEAF else [index]
+            columns: Sequence[int] = [] if index == LEAF else [index]
             if index in custom_features:
                 columns = custom_features[index].columns
             for column in columns:
