@@ -114,7 +114,7 @@ def test_a_category_counts_by_its_text_whatever_others_there_are():
     assert (part == whole[rest.to_numpy()]).all()
 
 
-def test_questions_follow_from_the_columns_and_change_no_key():
+def test_custom_features_follow_from_the_columns_and_change_no_key():
     frame = patients()
     asked = table_of(frame, custom_features=["age > 21 and ward == 'B'"])
     assert (row_hashes(asked) == row_hashes(table_of(frame))).all()

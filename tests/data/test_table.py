@@ -220,7 +220,7 @@ def test_good_data_gives_no_warning():
         Table.from_arrays(X, Y)
 
 
-# -- questions -----------------------------------------------------------------------------------------------
+# -- custom features -----------------------------------------------------------------------------------------
 
 
 def test_a_custom_features_is_a_feature_after_the_columns():
@@ -253,22 +253,22 @@ ASKED = Table.from_arrays(X, Y, custom_features=["x0 > 2"]).schema
 
 
 @pytest.mark.parametrize("schema", [None, ASKED], ids=["new data", "on a schema"])
-@pytest.mark.parametrize("question", [3, None, ["x0 > 2"], b"x0 > 2"], ids=repr)
-def test_a_custom_features_is_a_text(question: Any, schema: Any):
+@pytest.mark.parametrize("feature", [3, None, ["x0 > 2"], b"x0 > 2"], ids=repr)
+def test_a_custom_feature_is_a_text(feature: Any, schema: Any):
     with pytest.raises(TypeError, match=r"custom_features\[1\] is .*: it must be a text, such as"):
-        Table.from_arrays(X, Y, custom_features=["x0 > 2", question], schema=schema)
+        Table.from_arrays(X, Y, custom_features=["x0 > 2", feature], schema=schema)
 
 
 @pytest.mark.parametrize("schema", [None, ASKED], ids=["new data", "on a schema"])
-def test_a_text_by_itself_is_no_list_of_questions(schema: Any):
+def test_a_text_is_no_list_of_custom_features(schema: Any):
     with pytest.raises(DataError, match=r"custom_features must be a list of texts: write \['x0 > 2'\]"):
         Table.from_arrays(X, Y, custom_features="x0 > 2", schema=schema)
 
 
-@pytest.mark.parametrize("questions", [3, None, 0.5])
-def test_custom_features_are_a_list(questions: Any):
-    with pytest.raises(TypeError, match=f"custom_features is {questions}: it must be a list of texts"):
-        Table.from_arrays(X, Y, custom_features=questions)
+@pytest.mark.parametrize("features", [3, None, 0.5])
+def test_custom_features_are_a_list(features: Any):
+    with pytest.raises(TypeError, match=f"custom_features is {features}: it must be a list of texts"):
+        Table.from_arrays(X, Y, custom_features=features)
 
 
 @pytest.mark.parametrize("listed", [list, tuple, iter, np.array])
