@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from holdfast.data.resampling import Units, count_groups, draw_counts, draw_sample, draw_samples
+from holdfast.data.resampling import Units, count_groups, draw_sample, draw_samples
 from holdfast.data.row_keys import STEP, draw_poisson_counts, draw_uniforms, row_keys, select_lowest
 from holdfast.data.table import Table
+from reference.resampling import draw_counts
 
 KEYS = row_keys(Table.from_arrays(np.arange(200.0)[:, None], np.arange(200) % 2))
 ROWS = Units(KEYS)

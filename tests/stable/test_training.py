@@ -15,7 +15,7 @@ from sklearn.metrics import accuracy_score, make_scorer, r2_score, roc_auc_score
 from sklearn.tree import DecisionTreeClassifier
 
 from holdfast._random import Branch, derive_seed
-from holdfast.data.resampling import Units, draw_counts
+from holdfast.data.resampling import Units
 from holdfast.data.row_keys import group_copies
 from holdfast.data.row_order import canonicalize_rows
 from holdfast.data.table import Table
@@ -35,6 +35,7 @@ from holdfast.stable.rows import RowMetadata, split_rows
 from holdfast.stable.settings import StabilitySettings
 from holdfast.stable.train import StableTrees, train, train_on_split
 from holdfast.tree.tree import Tree
+from reference.resampling import draw_counts
 
 RULES = GrowthRules(max_depth=3)
 SQUARES = GrowthRules("squared_error", max_depth=3)

@@ -27,6 +27,7 @@ from holdfast.data.custom_features import (
     make_custom_features,
     read_custom_features,
 )
+from holdfast.data.encode import match_weighted_column
 from holdfast.data.frame import make_frame
 from holdfast.data.parquet import (
     check_same_columns,
@@ -41,7 +42,6 @@ from holdfast.data.table import (
     Table,
     define_weighted_column,
     define_weighted_target,
-    match_weighted_column,
     match_weighted_target,
     warn_uninformative_data,
 )
