@@ -17,7 +17,7 @@ from holdfast.evaluate.methods import (
     METHODS,
     list_default_names,
     make_estimator,
-    make_factory,
+    make_seeded,
     read_models,
 )
 
@@ -65,14 +65,22 @@ def test_a_list_is_named_by_classes_and_numbered() -> None:
 
 def test_seeds_reach_every_part_and_the_estimator_stays_as_it_is() -> None:
     search = GridSearchCV(RandomForestClassifier(random_state=1), {"max_depth": [1]})
-    assert make_factory(search)(7).estimator.random_state == 7
+    assert make_seeded(search, "classification", 7).estimator.random_state == 7
     assert search.estimator.random_state == 1
 
 
 def test_functions_of_a_seed_or_of_nothing_make_estimators() -> None:
-    assert make_factory(lambda seed: DecisionTreeClassifier(random_state=seed + 1))(7).random_state == 8
-    assert make_factory(lambda: DecisionTreeClassifier(max_depth=3))(7).random_state == 7
-    assert make_factory(lambda depth=2: DecisionTreeClassifier(max_depth=depth))(7).max_depth == 2
+    assert (
+        make_seeded(
+            lambda seed: DecisionTreeClassifier(random_state=seed + 1), "classification", 7
+        ).random_state
+        == 8
+    )
+    assert make_seeded(lambda: DecisionTreeClassifier(max_depth=3), "classification", 7).random_state == 7
+    assert (
+        make_seeded(lambda depth=2: DecisionTreeClassifier(max_depth=depth), "classification", 7).max_depth
+        == 2
+    )
 
 
 def test_an_estimator_of_no_known_kind_is_refused() -> None:

@@ -45,7 +45,7 @@ def test_other_metrics_have_a_table_of_their_own() -> None:
     found = comparison([FOUR_FOLDS, -np.array(FOUR_FOLDS)], scoring=("auc", "brier"))
     first, second = found.text().split("\n\n")
     assert "Brier" not in first
-    assert second.splitlines()[0].split() == ["model", "Brier", "score", "(less", "is", "better)"]
+    assert second.splitlines()[0].split() == ["model", "Brier", "score", "(lower", "is", "better)"]
 
 
 def test_the_sentences_say_what_is_within_noise_and_what_can_be_read() -> None:

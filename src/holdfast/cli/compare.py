@@ -158,8 +158,8 @@ def command(
             "groups": rows.groups,
             "strict_groups": strict_groups,
         }
-        shared = make_folds(table, folds, **division, seed=random_state)
-        _show_data(rows, table, len(shared.folds), shared.notes, console)
+        shared_folds, notes = make_folds(table, folds, **division, seed=random_state)
+        _show_data(rows, table, len(shared_folds), notes, console)
         _compile(estimators, console)
 
         def run_comparison() -> ModelComparison:

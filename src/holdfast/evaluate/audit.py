@@ -34,7 +34,7 @@ from holdfast.evaluate.methods import (
     CHANGE_NAMES,
     METHODS,
     list_default_names,
-    make_factory,
+    make_seeded,
     read_models,
 )
 from holdfast.growth.editing import grow_summary_tree
@@ -128,7 +128,10 @@ def retrain_audit(
         warnings.simplefilter("ignore", DataWarning)
         own = {name: each for name, each in (named or {}).items() if not isinstance(each, str)}
         task = find_task(
-            {name: each if hasattr(each, "fit") else make_factory(each)(0) for name, each in own.items()}
+            {
+                name: each if hasattr(each, "fit") else make_seeded(each, "classification", 0)
+                for name, each in own.items()
+            }
         )
         given = EvaluationData.read(X, y, sample_weight, task, groups=groups, stage=stage)
         data, order = given.in_fixed_order()
@@ -202,7 +205,7 @@ def _make_methods(named: Mapping[str, Any] | None, data: EvaluationData) -> list
     named = {name: name for name in list_default_names(AUDITED_METHODS, task)} if named is None else named
     found = []
     for name, model in named.items():
-        make = make_factory(model, task)
+        make = partial(make_seeded, model, task)
         first = make(0)
         check_weights(name, first, data, "method")
         title = METHODS[model].title if isinstance(model, str) and name == model else name

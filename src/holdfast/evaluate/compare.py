@@ -26,7 +26,7 @@ from holdfast.evaluate.fit import (
     fit_and_predict,
 )
 from holdfast.evaluate.folds import make_folds
-from holdfast.evaluate.methods import make_factory, read_models
+from holdfast.evaluate.methods import make_seeded, read_models
 from holdfast.parallel.tasks import check_jobs, run_all
 from holdfast.scoring.metric import Metric, Score, TrueValues, check_unscored_folds, make_metric
 
@@ -110,23 +110,18 @@ def compare_models(
     own = {name: each for name, each in named.items() if hasattr(each, "fit")}
     data = EvaluationData.read(X, y, sample_weight, find_task(own), groups=groups, stage=stage)
     metrics = make_metrics(scoring, data.table)
-    named = {name: _estimator(each, data.target, random_state) for name, each in named.items()}
+    task: Task = "classification" if data.target.is_classes else "regression"
     for name, model in named.items():
-        _check_model(name, model, data, metrics)
-    shared = make_folds(
+        if not hasattr(model, "fit"):
+            named[name] = make_seeded(model, task, random_state)
+        _check_model(name, named[name], data, metrics)
+    folds, notes = make_folds(
         data.table, cv, stage=data.stage, groups=data.groups, strict_groups=strict_groups, seed=random_state
     )
-    folds = shared.folds
     is_scored = _find_scored_folds(data, folds, metrics)  # before the work
     run = partial(_run_fold, named, data, folds, metrics, on_error == "skip")
     results = _run_folds(run, tuple(named), len(folds), n_jobs, verbose)
-    return _make_comparison(results, data, folds, metrics, is_scored, notes=shared.notes, baseline=baseline)
-
-
-def _estimator(model: Any, target: Target, seed: int) -> Any:
-    """Return the estimator itself, or make that of a name or a function."""
-    task: Task = "classification" if target.is_classes else "regression"
-    return model if hasattr(model, "fit") else make_factory(model, task)(seed)
+    return _make_comparison(results, data, folds, metrics, is_scored, notes=notes, baseline=baseline)
 
 
 def _check_choices(named: dict[str, Any], baseline: str | None, on_error: str) -> None:

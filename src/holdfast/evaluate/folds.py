@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from math import sqrt
 from numbers import Integral
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -35,13 +35,6 @@ LEAST_KEPT = 0.5  # of the earlier rows
 MOST_CLASSES = 4  # in a sentence
 
 
-class SharedFolds(NamedTuple):
-    """Folds that all models share, and notes on them."""
-
-    folds: tuple[Fold, ...]
-    notes: tuple[str, ...] = ()
-
-
 def make_folds(
     table: Table,
     cv: Any,
@@ -50,8 +43,8 @@ def make_folds(
     groups: LongArray | None = None,
     strict_groups: bool = False,
     seed: int = 0,
-) -> SharedFolds:
-    """Make the folds of a table; rows without weight are in none of them.
+) -> tuple[tuple[Fold, ...], tuple[str, ...]]:
+    """Make the folds that all models share, with notes; rows without weight are in none of them.
 
     Groups are never divided, except by stages: earlier rows of a group are used for training, and its later
     rows are held out, unless `strict_groups` keeps whole groups apart there, too.
@@ -63,14 +56,10 @@ def make_folds(
         )
     counted = np.ones(table.n_rows, np.bool_) if table.weight is None else table.weight > 0
     if stage is None and not is_number(cv):
-        return SharedFolds(
-            tuple(
-                _drop_unweighted(fold, ~counted, place)
-                for place, fold in enumerate(read_folds(table, groups, cv))
-            )
-        )
+        given = enumerate(read_folds(table, groups, cv))
+        return tuple(_drop_unweighted(fold, ~counted, place) for place, fold in given), ()
     if stage is None:
-        return SharedFolds(tuple(draw_stable_folds(table, groups, cv, (seed, Branch.COMPARISON_FOLDS))))
+        return tuple(draw_stable_folds(table, groups, cv, (seed, Branch.COMPARISON_FOLDS))), ()
     rows = np.flatnonzero(counted)
     own_stage, own_groups = np.unique(stage[counted], return_inverse=True)[1], subset_groups(groups, counted)
 
@@ -78,11 +67,11 @@ def make_folds(
         return tuple(fold.spread(rows, table.n_rows) for fold in forward_folds(own_stage, cv, apart))
 
     if groups is None:
-        return SharedFolds(forward(None))
+        return forward(None), ()
     if not strict_groups:
-        return SharedFolds(forward(None), (_describe_known_groups(forward(None), groups),))
+        return forward(None), (_describe_known_groups(forward(None), groups),)
     folds = forward(own_groups)
-    return SharedFolds(folds, (_describe_separation(table, forward(None), folds),))
+    return folds, (_describe_separation(table, forward(None), folds),)
 
 
 def forward_folds(stage: LongArray, cv: Any, apart: LongArray | None = None) -> list[Fold]:

@@ -4,9 +4,8 @@ The module is light, since `--help` lists the names: estimators are imported whe
 """
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -179,13 +178,24 @@ def _check_model(name: str, model: Any, noun: str) -> None:
         )
 
 
-def make_factory(model: Any, task: "Task" = "classification") -> Callable[[int], Any]:
-    """Make a function of a seed that makes the estimator, from a name, an estimator or a function."""
+def make_seeded(model: Any, task: "Task", seed: int) -> Any:
+    """Make the estimator of a name, an estimator or a function, with the seed in every random_state."""
     if isinstance(model, str):
-        return partial(_make_named, model, task)
+        return make_estimator(model, task, random_state=seed)
     if hasattr(model, "fit"):
-        return partial(_make_clone, model)
-    return partial(_call_with_seed, model) if _wants_seed(model) else partial(_call_and_seed, model)
+        from sklearn.base import clone
+
+        estimator = clone(model)
+    elif _wants_seed(model):
+        return model(seed)
+    else:
+        estimator = model()
+    if hasattr(estimator, "get_params"):
+        names = estimator.get_params(deep=True)
+        seeds = {name: seed for name in names if name == "random_state" or name.endswith("__random_state")}
+        if seeds:
+            estimator.set_params(**seeds)
+    return estimator
 
 
 def _wants_seed(function: Any) -> bool:
@@ -195,34 +205,3 @@ def _wants_seed(function: Any) -> bool:
         return True
     positional = [each for each in parameters if each.kind not in (each.KEYWORD_ONLY, each.VAR_KEYWORD)]
     return bool(positional) and positional[0].default is inspect.Parameter.empty
-
-
-# Functions of the module, so that they can be sent to other processes.
-
-
-def _make_named(name: str, task: "Task", seed: int) -> Any:
-    return make_estimator(name, task, random_state=seed)
-
-
-def _make_clone(estimator: Any, seed: int) -> Any:
-    from sklearn.base import clone
-
-    return _set_seed(clone(estimator), seed)
-
-
-def _call_with_seed(function: Any, seed: int) -> Any:
-    return function(seed)
-
-
-def _call_and_seed(function: Any, seed: int) -> Any:
-    return _set_seed(function(), seed)
-
-
-def _set_seed(estimator: Any, seed: int) -> Any:
-    """Set the seed in every random_state of the estimator and its parts."""
-    if hasattr(estimator, "get_params"):
-        names = estimator.get_params(deep=True)
-        seeds = {name: seed for name in names if name == "random_state" or name.endswith("__random_state")}
-        if seeds:
-            estimator.set_params(**seeds)
-    return estimator
