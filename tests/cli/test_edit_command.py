@@ -139,7 +139,7 @@ def test_thresholds_become_round(folder: Path) -> None:
         ("tree.json", ("--node", 0, "--feature", "ward", "--categories", "Z"), "no categories 'Z'"),
         ("tree.json", ("--node", 0, "--feature", "height", "--threshold", 1), "no 'height'"),
         ("tree.json", ("--node", 0, "--threshold", 60, "--categories", "A"), "not both"),
-        ("tree.json", ("--node", 0, "--value", 0.3), "only leaves are given values"),
+        ("tree.json", ("--node", 0, "--value", 0.3), "only leaves can be given values"),
         ("tree.json", ("--node", 2, "--value", "much"), "'much' must be a number"),
         ("tree.json", ("--node", 0), "No changes are given"),
         ("tree.json", ("--node", 0, "--prune", "--threshold", 60), "2 changes are given"),
