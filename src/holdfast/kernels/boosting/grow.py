@@ -156,10 +156,8 @@ def open_children(
 ) -> None:
     """Count and search two children whose parent holds a slot, or NONE."""
     counters, bits = buffers.counters, gradients.count_bits
-    tries_small, tries_large = (
-        can_split(limits, buffers, small, bits),
-        can_split(limits, buffers, large, bits),
-    )
+    tries_small = can_split(limits, buffers, small, bits)
+    tries_large = can_split(limits, buffers, large, bits)
     if counters[N_LEAVES] >= limits.max_leaves or not (tries_small or tries_large):
         release(buffers, slot)
         return

@@ -130,12 +130,8 @@ def try_step(problem: Problem, state: SearchState, v: int, n_new: int, before: f
 @inner
 def step_by_split(problem: Problem, state: SearchState, v: int, before: float) -> int:
     """Try every other split at node v, keeping its subtrees; return the leaves below, or 0."""
-    splits, current, candidate, sums = (
-        problem.splits,
-        state.current,
-        state.candidate,
-        state.scratch.sums,
-    )
+    splits, current, candidate = problem.splits, state.current, state.candidate
+    sums = state.scratch.sums
     first, middle, end = current.first_leaf[v], current.end_leaf[v + 1], current.end_leaf[v]
     sides, found = (middle - first, end - middle), 0
     chosen = current.order[begin_of(current, v) : end_of(current, v)]

@@ -83,12 +83,8 @@ def fill_costs(
     rules cut off a part of the same coordinate. The last step to a leaf is made in its row of costs only.
     """
     base, values, (_, width) = scratch.base, scratch.values, cost.shape
-    place, profile, outcome, label_cost = (
-        packed.profile_place,
-        packed.profile,
-        packed.outcome,
-        packed.label_cost,
-    )
+    place, profile = packed.profile_place, packed.profile
+    outcome, label_cost = packed.outcome, packed.label_cost
     shared, steps = scratch.shared, packed.steps
     for j in range(width):
         lowest[j] = PAD

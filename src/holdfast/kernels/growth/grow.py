@@ -79,11 +79,8 @@ def divide(
     Also note the rows on either side of the threshold, and clear the side of missing values without any.
     """
     feature, cut, first = fields[node, FEATURE], fields[node, CUT], fields[node, SET_START]
-    missing_left, ranks, is_subset = (
-        fields[node, MISSING_LEFT] == 1,
-        coded.ranks,
-        coded.is_subset[feature] > 0,
-    )
+    missing_left, ranks = fields[node, MISSING_LEFT] == 1, coded.ranks
+    is_subset = coded.is_subset[feature] > 0
     start, n_left, n_right, any_missing = fields[node, START], int64(0), int64(0), False
     top, bottom, last_left, first_right = int64(-1), int64(1 << 40), NONE, NONE
     for i in range(start, fields[node, END]):
@@ -311,20 +308,12 @@ def search_node(
 
     The histogram is in the slot already, unless that is NONE.
     """
-    plan, limits, coded, constraints, scratch = (
-        task.plan,
-        task.limits,
-        task.coded,
-        task.constraints,
-        memory.scratch,
-    )
+    plan, limits, coded, constraints = task.plan, task.limits, task.coded, task.constraints
+    scratch = memory.scratch
     fields, total, bounds, counters = buffers.fields, buffers.total, buffers.bounds, memory.counters
     here, own_sample = coded_here(task, memory), sample_here(sample, memory)
-    own, seed, is_random = (
-        rows[fields[at, START] : fields[at, END]],
-        fields[at, SEED],
-        len(task.values.start) > 0,
-    )
+    own, seed = rows[fields[at, START] : fields[at, END]], fields[at, SEED]
+    is_random = len(task.values.start) > 0
     node = describe(plan, own_sample, own, total[at])
     best, prescribed = no_split(), NONE
     if constraints.is_set:

@@ -43,11 +43,7 @@ def join_parts(large: int, small: int, units: float) -> float:
 
 @inner
 def describe_leaf(
-    rows: IntArray,
-    target: FloatArray,
-    weight: FloatArray,
-    count: IntArray,
-    formula: int,
+    rows: IntArray, target: FloatArray, weight: FloatArray, count: IntArray, formula: int
 ) -> tuple[float, float, float]:
     """Return weight, mean and impurity of the rows of a leaf."""
     n = len(rows)
