@@ -9,8 +9,6 @@ from holdfast.kernels.distance.rules import count_bits
 from holdfast.kernels.jit import inner, int64, kernel, uint64
 
 PAPER, COVER, METRIC = int64(0), int64(1), int64(2)
-
-
 # A step of a walk: its coordinate (-1: none), the stretch that its edge cuts off, 2 on the way down and -2 on
 # the way up, and the leaf that it reaches (counted over all trees; -1 for none).
 COORDINATE, LOW, HIGH, SIGN, REACHES = range(5)
@@ -50,6 +48,49 @@ class DistanceScratch(NamedTuple):
     shared: LongArray  # (columns,) twice the length that its rule and that of the walk both cut off
     values: LongArray  # (values, columns) its outcome
     spare: LongArray  # (labels,) how many more columns than rows have the label
+
+
+@kernel
+def measure(
+    packed: Packed,
+    first: LongArray,
+    second: LongArray,
+    matching: int,
+    solve: bool,
+    scratch: DistanceScratch,
+    prices: Prices,
+    stop: ByteArray,
+    out: LongArray,
+) -> None:
+    """Write out[k] = distance in units of the trees first[k] and second[k]; without `solve`, a lower bound.
+
+    Costs, prices and assignment of the last pair stay in the scratch memory. Ends once `stop[0]` is set.
+    """
+    packed, scratch, prices = by_reference(packed), by_reference(scratch), by_reference(prices)
+    lowest = prices.v
+    for k in range(len(first)):
+        if stop[0]:
+            return
+        small, large = first[k], second[k]
+        n = packed.leaf_start[small + 1] - packed.leaf_start[small]
+        m = packed.leaf_start[large + 1] - packed.leaf_start[large]
+        if n > m:
+            n, m, small, large = m, n, large, small
+        width = padded_width(m)
+        cost = scratch.cost[: n * width].reshape((n, width))
+        total = set_columns(packed, large, n, matching, scratch)
+        fill_costs(packed, small, large, scratch, cost, lowest)
+        if n < m and matching == COVER:
+            # A further rule of the larger tree is matched with the nearest rule of the smaller.
+            for j in range(m):
+                total += lowest[j]
+                for i in range(n):
+                    cost[i, j] -= lowest[j]
+                lowest[j] = 0
+        if packed.label_cost > 0 and not solve:
+            guess_prices(packed, small, large, scratch, lowest)
+        bound = reduce_costs(cost, m, prices)
+        out[k] = total + (assign(cost, m, prices, stop) if solve else bound)
 
 
 @inner
@@ -126,6 +167,19 @@ def fill_costs(
 
 
 @inner
+def share_categories(packed: Packed, large: int, axis: int, begin: int, sign: int, shared: LongArray) -> None:
+    """Add the categories that a step of the walk and the rules of the larger tree both cut off."""
+    words = packed.words
+    for edge in range(packed.edge_start[large, axis], packed.edge_start[large, axis + 1]):
+        both = int64(0)
+        for k in range(packed.n_words[axis]):
+            both += count_bits(words[begin + k] & words[packed.edge_words[edge] + k])
+        both *= packed.category_length[axis] * sign
+        for j in range(packed.edge_first[edge], packed.edge_end[edge]):
+            shared[j] += both
+
+
+@inner
 def guess_prices(packed: Packed, small: int, large: int, scratch: DistanceScratch, lowest: LongArray) -> None:
     """Raise the price of columns whose label more rows than columns have: some rows must take another label.
 
@@ -142,59 +196,3 @@ def guess_prices(packed: Packed, small: int, large: int, scratch: DistanceScratc
     for j in range(packed.leaf_start[large + 1] - begin):
         if spare[labels[begin + j, 0]] < 0:
             lowest[j] -= packed.label_cost
-
-
-@inner
-def share_categories(packed: Packed, large: int, axis: int, begin: int, sign: int, shared: LongArray) -> None:
-    """Add the categories that a step of the walk and the rules of the larger tree both cut off."""
-    words = packed.words
-    for edge in range(packed.edge_start[large, axis], packed.edge_start[large, axis + 1]):
-        both = int64(0)
-        for k in range(packed.n_words[axis]):
-            both += count_bits(words[begin + k] & words[packed.edge_words[edge] + k])
-        both *= packed.category_length[axis] * sign
-        for j in range(packed.edge_first[edge], packed.edge_end[edge]):
-            shared[j] += both
-
-
-@kernel
-def measure(
-    packed: Packed,
-    first: LongArray,
-    second: LongArray,
-    matching: int,
-    solve: bool,
-    scratch: DistanceScratch,
-    prices: Prices,
-    stop: ByteArray,
-    out: LongArray,
-) -> None:
-    """Write out[k] = distance in units of the trees first[k] and second[k]; without `solve`, a lower bound.
-
-    Costs, prices and assignment of the last pair stay in the scratch memory. Ends once `stop[0]` is set.
-    """
-    packed, scratch, prices = by_reference(packed), by_reference(scratch), by_reference(prices)
-    lowest = prices.v
-    for k in range(len(first)):
-        if stop[0]:
-            return
-        small, large = first[k], second[k]
-        n = packed.leaf_start[small + 1] - packed.leaf_start[small]
-        m = packed.leaf_start[large + 1] - packed.leaf_start[large]
-        if n > m:
-            n, m, small, large = m, n, large, small
-        width = padded_width(m)
-        cost = scratch.cost[: n * width].reshape((n, width))
-        total = set_columns(packed, large, n, matching, scratch)
-        fill_costs(packed, small, large, scratch, cost, lowest)
-        if n < m and matching == COVER:
-            # A further rule of the larger tree is matched with the nearest rule of the smaller.
-            for j in range(m):
-                total += lowest[j]
-                for i in range(n):
-                    cost[i, j] -= lowest[j]
-                lowest[j] = 0
-        if packed.label_cost > 0 and not solve:
-            guess_prices(packed, small, large, scratch, lowest)
-        bound = reduce_costs(cost, m, prices)
-        out[k] = total + (assign(cost, m, prices, stop) if solve else bound)

@@ -69,93 +69,6 @@ from holdfast.kernels.growth.small_nodes import (
 from holdfast.kernels.growth.split import Scratch, Split, no_split
 from holdfast.kernels.jit import allocating, inner, int64, kernel
 
-
-@inner
-def divide(
-    coded: Coded, rows: IntArray, buffer: IntArray, fields: LongArray, node: int, in_set: SignArray
-) -> int:
-    """Move the rows that go left to the front of a node, both sides in their order; return their number.
-
-    Also note the rows on either side of the threshold, and clear the side of missing values without any.
-    """
-    feature, cut, first = fields[node, FEATURE], fields[node, CUT], fields[node, SET_START]
-    missing_left, ranks = fields[node, MISSING_LEFT] == 1, coded.ranks
-    is_subset = coded.is_subset[feature] > 0
-    start, n_left, n_right, any_missing = fields[node, START], int64(0), int64(0), False
-    top, bottom, last_left, first_right = int64(-1), int64(1 << 40), NONE, NONE
-    for i in range(start, fields[node, END]):
-        row = rows[i]
-        rank = int64(ranks[feature, row])
-        if rank < 0:
-            goes_left, any_missing = missing_left, True
-        elif is_subset:
-            goes_left = in_set[first + rank] == 1
-        else:
-            goes_left = rank <= cut
-            if goes_left and rank > top:
-                top, last_left = rank, int64(row)
-            elif not goes_left and rank < bottom:
-                bottom, first_right = rank, int64(row)
-        # Written to both sides and kept on one: a branch would be mispredicted every other time.
-        rows[start + n_left] = row
-        buffer[n_right] = row
-        n_left += goes_left
-        n_right += not goes_left
-    for i in range(n_right):
-        rows[start + n_left + i] = buffer[i]
-    if not any_missing:
-        fields[node, MISSING_LEFT] = NONE
-    fields[node, LAST_LEFT], fields[node, FIRST_RIGHT] = last_left, first_right
-    return n_left
-
-
-@inner
-def side_of_all(coded: Coded, rows: IntArray, first_splits: FirstSplits, first_split: int) -> int:
-    """Return the side that gets all rows by a prescribed split: 1 left, 0 right; NONE if it divides them."""
-    feature, n_left = first_splits.feature[first_split], 0
-    is_subset = coded.is_subset[feature] > 0
-    for i in range(len(rows)):
-        rank = int64(coded.ranks[feature, rows[i]])
-        if rank < 0:
-            n_left += first_splits.missing_left[first_split] == 1
-        elif is_subset:
-            n_left += first_splits.in_set[first_splits.set_start[first_split] + rank] == 1
-        else:
-            n_left += rank <= first_splits.cut[first_split]
-    if n_left == 0:
-        return int64(0)
-    return int64(1) if n_left == len(rows) else NONE
-
-
-@inner
-def find_first_split(
-    coded: Coded, rows: IntArray, first_splits: FirstSplits, bounds: FloatArray, at: int
-) -> int:
-    """Return the prescribed split of a node, or NONE; splits that do not divide its rows are skipped."""
-    first_split = int64(bounds[at, FIRST_SPLIT])
-    while first_split != NONE:
-        side = side_of_all(coded, rows, first_splits, first_split)
-        if side == NONE:
-            break
-        first_split = first_splits.left[first_split] if side == 1 else first_splits.right[first_split]
-    bounds[at, FIRST_SPLIT] = first_split
-    return first_split
-
-
-@inner
-def make_first_split(coded: Coded, first_splits: FirstSplits, first_split: int, in_set: SignArray) -> Split:
-    """Return a prescribed split in the form of a search result."""
-    feature, first = first_splits.feature[first_split], first_splits.set_start[first_split]
-    if coded.is_subset[feature]:
-        for code in range(coded.n_codes[feature]):
-            in_set[code] = first_splits.in_set[first + code]
-    return Split(
-        int64(0), math.inf, feature, first_splits.cut[first_split], first_splits.missing_left[first_split]
-    )
-
-
-# -- Inputs and memory of a task -----------------------------------------------------------------------------
-
 # Counters of a growing tree: nodes made and open, flags of sets, free slots, the range of compact rows, and
 # whether the node split last is sorted and its sorted rows are divided.
 MADE, OPEN, FLAGS, FREE, COMPACT_FIRST, COMPACT_LAST, IS_SORTED, IS_DIVIDED = range(8)
@@ -186,111 +99,108 @@ class Memory(NamedTuple):
     counters: LongArray  # (N_GROWING,)
 
 
-@allocating
-def new_scratch(
-    plan: Plan, coded: Coded, constraints: Constraints, in_order: SortedRows, n_rows: int
-) -> Scratch:
-    """Allocate the memory of the search."""
-    n_features, widest, most_values = coded.ranks.shape[0], 256, int64(0)
-    for feature in range(n_features):
-        if plan.threshold_cost:
-            most_values = max(most_values, int64(coded.n_ranks[feature]))
-        if coded.is_wide[feature]:
-            widest = max(widest, coded.n_ranks[feature] + 1)
-    return Scratch(
-        np.empty(plan.n_stats, np.int64),
-        np.empty(plan.n_stats, np.int64),
-        np.empty(plan.n_stats, np.int64),
-        np.empty(plan.n_stats, np.int64),
-        np.empty((n_features, 256), np.int64),
-        np.empty(n_features, np.int64),
-        np.empty(n_rows, np.int64),
-        np.empty(256, np.int64),
-        np.empty(128, np.int64),
-        np.empty(widest, np.int64),
-        np.empty(widest + 1, np.float64),
-        np.empty(widest, np.int8),
-        np.empty(n_features, np.int64),
-        np.empty(n_features, np.int64),
-        np.zeros(1, np.int64),
-        np.empty(n_features, np.int64),
-        np.empty((n_features, 4), np.int64),
-        np.empty((n_features, 2), np.float64),
-        np.zeros(most_values + 1, np.int64),
-        AllowedFeatures(
-            constraints.direction,
-            np.zeros(n_features, np.uint8),
-            np.zeros(n_features, np.uint8),
-            np.ones(n_features),
-            np.full(1, constraints.is_set, np.uint8),
-        ),
-        in_order,
-    )
-
-
-@inner
-def coded_here(task: GrowthTask, memory: Memory) -> Coded:
-    """Return the columns of the current rows: those of the compact node, or of the table."""
-    return memory.compact.coded if memory.counters[COMPACT_LAST] > 0 else task.coded
-
-
-@inner
-def sample_here(sample: Sample, memory: Memory) -> Sample:
-    """Return the statistics of the current rows."""
-    return memory.compact.sample if memory.counters[COMPACT_LAST] > 0 else sample
-
-
-@inner
-def release(memory: Memory, slot: int) -> None:
-    """Free a slot; the first one is never owned."""
-    if slot > 0:
-        memory.free[memory.counters[FREE]] = slot
-        memory.counters[FREE] += 1
-
-
-@inner
-def leave_compact(memory: Memory, rows: IntArray) -> None:
-    """Restore the row numbers of the table."""
-    counters, origin = memory.counters, memory.compact.origin
-    for i in range(counters[COMPACT_FIRST], counters[COMPACT_LAST]):
-        rows[i] = origin[rows[i]]
-    counters[COMPACT_FIRST] = counters[COMPACT_LAST] = 0
+# Sorting many rows pays if this many levels can follow, and this many times the least rows of a split.
+LEAST_LEVELS, LEAST_NODES = 4, 4
+ZERO = int64(0)
 
 
 # -- Growing trees -------------------------------------------------------------------------------------------
 
 
-@inner
-def keep_split(
-    task: GrowthTask,
-    memory: Memory,
+@kernel
+def grow(
+    plan: Plan,
+    limits: Limits,
+    coded: Coded,
+    samples: Samples,
+    all_rows: IntArray,
+    histograms: LongArray,
+    compact: CompactRows,
+    in_order: SortedRows,
+    values: RankValues,
+    constraints: Constraints,
+    stop: ByteArray,
     buffers: TreeBuffers,
-    rows: IntArray,
-    at: int,
-    slot: int,
-    best: Split,
-    is_prescribed: bool,
-) -> bool:
-    """Record the split of a node; return False if its set of categories does not fit."""
-    coded, scratch, counters = task.coded, memory.scratch, memory.counters
-    fields, total, feature = buffers.fields, buffers.total, best.feature
-    fields[at, FEATURE], fields[at, CUT], fields[at, CONSTANT] = feature, best.cut, scratch.constant[0]
-    fields[at, MISSING_LEFT], fields[at, SLOT] = best.missing_left, slot if slot != 0 else NONE
-    if not coded.is_subset[feature]:
-        return True
-    if not is_prescribed and len(task.values.start) > 0:
-        own, here = rows[fields[at, START] : fields[at, END]], coded_here(task, memory)
-        draw_set(here, own, task.values, feature, fields[at, SEED], scratch.in_set)
-    elif not is_prescribed:
-        histogram = memory.histograms[max(slot, ZERO)]
-        fields[at, MISSING_LEFT] = choose_set(
-            task.plan, total[at], coded, feature, best.cut, histogram, scratch
+    nodes: NodeArrays,
+) -> None:
+    """Grow the trees of the samples into `nodes`, and leave their rows in the order of the leaves.
+
+    A single call releases the interpreter lock once, and reuses the memory.
+    """
+    inputs = GrowthTask(plan, limits, coded, values, constraints, stop)
+    task, buffers, nodes = by_reference(inputs), by_reference(buffers), by_reference(nodes)
+    start, capacity, most_rows = samples.start, len(buffers.fields), ZERO
+    for tree in range(len(samples.seed)):
+        most_rows = max(most_rows, start[tree + 1] - start[tree])
+    all_memory = Memory(
+        histograms,
+        np.empty(len(histograms), np.int64),
+        np.empty(capacity, np.int64),
+        np.empty(capacity),
+        np.empty(most_rows, np.int32),
+        compact,
+        new_scratch(task.plan, task.coded, task.constraints, in_order, most_rows),
+        np.empty(N_GROWING, np.int64),
+    )
+    memory = by_reference(all_memory)
+    memory.scratch.place[-1] = limits.row_weight
+    n_nodes, n_flags = ZERO, ZERO  # of the trees before
+    for tree in range(len(samples.seed)):
+        rows = all_rows[start[tree] : start[tree + 1]]
+        own_numbers = Sample(
+            samples.weight[tree],
+            samples.total[tree],
+            samples.square[tree],
+            samples.target,
+            samples.repeats[tree],
         )
-    n_flags = keep_set(buffers, at, int64(coded.n_codes[feature]), scratch.in_set, counters[FLAGS])
-    if n_flags == NONE:
-        return False
-    counters[FLAGS] = n_flags
-    return True
+        sample = by_reference(own_numbers)
+        counters = nodes.counters[tree]
+        counters[STATE] = grow_tree(task, memory, buffers, sample, rows, samples.seed[tree])
+        keep(own_numbers)
+        if counters[STATE] == NO_ROOM:
+            break
+        room = NodeArrays(nodes.fields[n_nodes:], nodes.total[n_nodes:], nodes.in_set[n_flags:], counters)
+        write_preorder(task.plan, task.coded, buffers, memory.counters[MADE], by_reference(room))
+        counters[N_OPEN] = memory.counters[OPEN]
+        n_nodes += memory.counters[MADE]
+        n_flags += counters[N_SET]
+    keep(all_memory)
+
+
+@inner
+def grow_tree(
+    task: GrowthTask, memory: Memory, buffers: TreeBuffers, sample: Sample, rows: IntArray, seed: int
+) -> int:
+    """Grow one tree, which leaves its rows in the order of the leaves; return why growth ended."""
+    fields, counters, n_leaves, state = buffers.fields, memory.counters, int64(1), COMPLETE
+    for k in range(N_GROWING):
+        counters[k] = 0
+    counters[MADE], counters[FREE] = 1, len(memory.free) - 1
+    for i in range(counters[FREE]):
+        memory.free[i] = i + 1
+    make_root(buffers, task.constraints, int64(len(rows)), seed)
+    add_up(task.plan, sample, rows, buffers.total[0])
+    if not search_node(task, memory, buffers, sample, rows, ZERO, NONE, NONE):
+        return NO_ROOM
+    while counters[OPEN] > 0 and n_leaves < task.limits.max_leaves and not task.stop[0]:
+        parent = pop(memory.heap, memory.priority, counters[OPEN])
+        counters[OPEN] -= 1
+        n_leaves += 1
+        split_node(task, memory, buffers, sample, rows, parent)
+        small, large = fields[parent, LEFT], fields[parent, RIGHT]
+        if fields[small, END] - fields[small, START] > fields[large, END] - fields[large, START]:
+            small, large = large, small
+        add_up_children(task, memory, buffers, sample, rows, parent, small)
+        slot = count_children(task, memory, buffers, sample, rows, parent, small)
+        for turn in range(2):
+            at, ready = (small, min(slot, ZERO)) if turn == 0 else (large, slot)
+            if not search_node(task, memory, buffers, sample, rows, at, parent, ready):
+                return NO_ROOM
+    if task.stop[0]:  # a search may have been cut short
+        state, counters[OPEN] = STOPPED, max(counters[OPEN], 1)
+    leave_compact(memory, rows)
+    return state
 
 
 @inner
@@ -372,6 +282,39 @@ def search_node(
 
 
 @inner
+def keep_split(
+    task: GrowthTask,
+    memory: Memory,
+    buffers: TreeBuffers,
+    rows: IntArray,
+    at: int,
+    slot: int,
+    best: Split,
+    is_prescribed: bool,
+) -> bool:
+    """Record the split of a node; return False if its set of categories does not fit."""
+    coded, scratch, counters = task.coded, memory.scratch, memory.counters
+    fields, total, feature = buffers.fields, buffers.total, best.feature
+    fields[at, FEATURE], fields[at, CUT], fields[at, CONSTANT] = feature, best.cut, scratch.constant[0]
+    fields[at, MISSING_LEFT], fields[at, SLOT] = best.missing_left, slot if slot != 0 else NONE
+    if not coded.is_subset[feature]:
+        return True
+    if not is_prescribed and len(task.values.start) > 0:
+        own, here = rows[fields[at, START] : fields[at, END]], coded_here(task, memory)
+        draw_set(here, own, task.values, feature, fields[at, SEED], scratch.in_set)
+    elif not is_prescribed:
+        histogram = memory.histograms[max(slot, ZERO)]
+        fields[at, MISSING_LEFT] = choose_set(
+            task.plan, total[at], coded, feature, best.cut, histogram, scratch
+        )
+    n_flags = keep_set(buffers, at, int64(coded.n_codes[feature]), scratch.in_set, counters[FLAGS])
+    if n_flags == NONE:
+        return False
+    counters[FLAGS] = n_flags
+    return True
+
+
+@inner
 def split_node(
     task: GrowthTask, memory: Memory, buffers: TreeBuffers, sample: Sample, rows: IntArray, parent: int
 ) -> None:
@@ -394,107 +337,233 @@ def split_node(
     counters[MADE] += 2
 
 
-@inner
-def grow_tree(
-    task: GrowthTask, memory: Memory, buffers: TreeBuffers, sample: Sample, rows: IntArray, seed: int
-) -> int:
-    """Grow one tree, which leaves its rows in the order of the leaves; return why growth ended."""
-    fields, counters, n_leaves, state = buffers.fields, memory.counters, int64(1), COMPLETE
-    for k in range(N_GROWING):
-        counters[k] = 0
-    counters[MADE], counters[FREE] = 1, len(memory.free) - 1
-    for i in range(counters[FREE]):
-        memory.free[i] = i + 1
-    make_root(buffers, task.constraints, int64(len(rows)), seed)
-    add_up(task.plan, sample, rows, buffers.total[0])
-    if not search_node(task, memory, buffers, sample, rows, ZERO, NONE, NONE):
-        return NO_ROOM
-    while counters[OPEN] > 0 and n_leaves < task.limits.max_leaves and not task.stop[0]:
-        parent = pop(memory.heap, memory.priority, counters[OPEN])
-        counters[OPEN] -= 1
-        n_leaves += 1
-        split_node(task, memory, buffers, sample, rows, parent)
-        small, large = fields[parent, LEFT], fields[parent, RIGHT]
-        if fields[small, END] - fields[small, START] > fields[large, END] - fields[large, START]:
-            small, large = large, small
-        add_up_children(task, memory, buffers, sample, rows, parent, small)
-        slot = count_children(task, memory, buffers, sample, rows, parent, small)
-        for turn in range(2):
-            at, ready = (small, min(slot, ZERO)) if turn == 0 else (large, slot)
-            if not search_node(task, memory, buffers, sample, rows, at, parent, ready):
-                return NO_ROOM
-    if task.stop[0]:  # a search may have been cut short
-        state, counters[OPEN] = STOPPED, max(counters[OPEN], 1)
-    leave_compact(memory, rows)
-    return state
+# -- Inputs and memory of a task -----------------------------------------------------------------------------
 
 
-@kernel
-def grow(
-    plan: Plan,
-    limits: Limits,
-    coded: Coded,
-    samples: Samples,
-    all_rows: IntArray,
-    histograms: LongArray,
-    compact: CompactRows,
-    in_order: SortedRows,
-    values: RankValues,
-    constraints: Constraints,
-    stop: ByteArray,
-    buffers: TreeBuffers,
-    nodes: NodeArrays,
-) -> None:
-    """Grow the trees of the samples into `nodes`, and leave their rows in the order of the leaves.
-
-    A single call releases the interpreter lock once, and reuses the memory.
-    """
-    all_tasks = GrowthTask(plan, limits, coded, values, constraints, stop)
-    task, buffers, nodes = by_reference(all_tasks), by_reference(buffers), by_reference(nodes)
-    start, capacity, most_rows = samples.start, len(buffers.fields), ZERO
-    for tree in range(len(samples.seed)):
-        most_rows = max(most_rows, start[tree + 1] - start[tree])
-    all_memory = Memory(
-        histograms,
-        np.empty(len(histograms), np.int64),
-        np.empty(capacity, np.int64),
-        np.empty(capacity),
-        np.empty(most_rows, np.int32),
-        compact,
-        new_scratch(task.plan, task.coded, task.constraints, in_order, most_rows),
-        np.empty(N_GROWING, np.int64),
+@allocating
+def new_scratch(
+    plan: Plan, coded: Coded, constraints: Constraints, in_order: SortedRows, n_rows: int
+) -> Scratch:
+    """Allocate the memory of the search."""
+    n_features, widest, most_values = coded.ranks.shape[0], 256, int64(0)
+    for feature in range(n_features):
+        if plan.threshold_cost:
+            most_values = max(most_values, int64(coded.n_ranks[feature]))
+        if coded.is_wide[feature]:
+            widest = max(widest, coded.n_ranks[feature] + 1)
+    return Scratch(
+        np.empty(plan.n_stats, np.int64),
+        np.empty(plan.n_stats, np.int64),
+        np.empty(plan.n_stats, np.int64),
+        np.empty(plan.n_stats, np.int64),
+        np.empty((n_features, 256), np.int64),
+        np.empty(n_features, np.int64),
+        np.empty(n_rows, np.int64),
+        np.empty(256, np.int64),
+        np.empty(128, np.int64),
+        np.empty(widest, np.int64),
+        np.empty(widest + 1, np.float64),
+        np.empty(widest, np.int8),
+        np.empty(n_features, np.int64),
+        np.empty(n_features, np.int64),
+        np.zeros(1, np.int64),
+        np.empty(n_features, np.int64),
+        np.empty((n_features, 4), np.int64),
+        np.empty((n_features, 2), np.float64),
+        np.zeros(most_values + 1, np.int64),
+        AllowedFeatures(
+            constraints.direction,
+            np.zeros(n_features, np.uint8),
+            np.zeros(n_features, np.uint8),
+            np.ones(n_features),
+            np.full(1, constraints.is_set, np.uint8),
+        ),
+        in_order,
     )
-    memory = by_reference(all_memory)
-    memory.scratch.place[-1] = limits.row_weight
-    n_nodes, n_flags = ZERO, ZERO  # of the trees before
-    for tree in range(len(samples.seed)):
-        rows = all_rows[start[tree] : start[tree + 1]]
-        own_numbers = Sample(
-            samples.weight[tree],
-            samples.total[tree],
-            samples.square[tree],
-            samples.target,
-            samples.repeats[tree],
-        )
-        sample = by_reference(own_numbers)
-        counters = nodes.counters[tree]
-        counters[STATE] = grow_tree(task, memory, buffers, sample, rows, samples.seed[tree])
-        keep(own_numbers)
-        if counters[STATE] == NO_ROOM:
+
+
+@inner
+def coded_here(task: GrowthTask, memory: Memory) -> Coded:
+    """Return the columns of the current rows: those of the compact node, or of the table."""
+    return memory.compact.coded if memory.counters[COMPACT_LAST] > 0 else task.coded
+
+
+@inner
+def sample_here(sample: Sample, memory: Memory) -> Sample:
+    """Return the statistics of the current rows."""
+    return memory.compact.sample if memory.counters[COMPACT_LAST] > 0 else sample
+
+
+@inner
+def release(memory: Memory, slot: int) -> None:
+    """Free a slot; the first one is never owned."""
+    if slot > 0:
+        memory.free[memory.counters[FREE]] = slot
+        memory.counters[FREE] += 1
+
+
+@inner
+def leave_compact(memory: Memory, rows: IntArray) -> None:
+    """Restore the row numbers of the table."""
+    counters, origin = memory.counters, memory.compact.origin
+    for i in range(counters[COMPACT_FIRST], counters[COMPACT_LAST]):
+        rows[i] = origin[rows[i]]
+    counters[COMPACT_FIRST] = counters[COMPACT_LAST] = 0
+
+
+# -- Dividing a node, and prescribed splits ------------------------------------------------------------------
+
+
+@inner
+def find_first_split(
+    coded: Coded, rows: IntArray, first_splits: FirstSplits, bounds: FloatArray, at: int
+) -> int:
+    """Return the prescribed split of a node, or NONE; splits that do not divide its rows are skipped."""
+    first_split = int64(bounds[at, FIRST_SPLIT])
+    while first_split != NONE:
+        side = side_of_all(coded, rows, first_splits, first_split)
+        if side == NONE:
             break
-        room = NodeArrays(nodes.fields[n_nodes:], nodes.total[n_nodes:], nodes.in_set[n_flags:], counters)
-        write_preorder(task.plan, task.coded, buffers, memory.counters[MADE], by_reference(room))
-        counters[N_OPEN] = memory.counters[OPEN]
-        n_nodes += memory.counters[MADE]
-        n_flags += counters[N_SET]
-    keep(all_memory)
+        first_split = first_splits.left[first_split] if side == 1 else first_splits.right[first_split]
+    bounds[at, FIRST_SPLIT] = first_split
+    return first_split
+
+
+@inner
+def side_of_all(coded: Coded, rows: IntArray, first_splits: FirstSplits, first_split: int) -> int:
+    """Return the side that gets all rows by a prescribed split: 1 left, 0 right; NONE if it divides them."""
+    feature, n_left = first_splits.feature[first_split], 0
+    is_subset = coded.is_subset[feature] > 0
+    for i in range(len(rows)):
+        rank = int64(coded.ranks[feature, rows[i]])
+        if rank < 0:
+            n_left += first_splits.missing_left[first_split] == 1
+        elif is_subset:
+            n_left += first_splits.in_set[first_splits.set_start[first_split] + rank] == 1
+        else:
+            n_left += rank <= first_splits.cut[first_split]
+    if n_left == 0:
+        return int64(0)
+    return int64(1) if n_left == len(rows) else NONE
+
+
+@inner
+def make_first_split(coded: Coded, first_splits: FirstSplits, first_split: int, in_set: SignArray) -> Split:
+    """Return a prescribed split in the form of a search result."""
+    feature, first = first_splits.feature[first_split], first_splits.set_start[first_split]
+    if coded.is_subset[feature]:
+        for code in range(coded.n_codes[feature]):
+            in_set[code] = first_splits.in_set[first + code]
+    return Split(
+        int64(0), math.inf, feature, first_splits.cut[first_split], first_splits.missing_left[first_split]
+    )
+
+
+@inner
+def divide(
+    coded: Coded, rows: IntArray, buffer: IntArray, fields: LongArray, node: int, in_set: SignArray
+) -> int:
+    """Move the rows that go left to the front of a node, both sides in their order; return their number.
+
+    Also note the rows on either side of the threshold, and clear the side of missing values without any.
+    """
+    feature, cut, first = fields[node, FEATURE], fields[node, CUT], fields[node, SET_START]
+    missing_left, ranks = fields[node, MISSING_LEFT] == 1, coded.ranks
+    is_subset = coded.is_subset[feature] > 0
+    start, n_left, n_right, any_missing = fields[node, START], int64(0), int64(0), False
+    top, bottom, last_left, first_right = int64(-1), int64(1 << 40), NONE, NONE
+    for i in range(start, fields[node, END]):
+        row = rows[i]
+        rank = int64(ranks[feature, row])
+        if rank < 0:
+            goes_left, any_missing = missing_left, True
+        elif is_subset:
+            goes_left = in_set[first + rank] == 1
+        else:
+            goes_left = rank <= cut
+            if goes_left and rank > top:
+                top, last_left = rank, int64(row)
+            elif not goes_left and rank < bottom:
+                bottom, first_right = rank, int64(row)
+        # Written to both sides and kept on one: a branch would be mispredicted every other time.
+        rows[start + n_left] = row
+        buffer[n_right] = row
+        n_left += goes_left
+        n_right += not goes_left
+    for i in range(n_right):
+        rows[start + n_left + i] = buffer[i]
+    if not any_missing:
+        fields[node, MISSING_LEFT] = NONE
+    fields[node, LAST_LEFT], fields[node, FIRST_RIGHT] = last_left, first_right
+    return n_left
 
 
 # -- Preparing a node for its search -------------------------------------------------------------------------
 
-# Sorting many rows pays if this many levels can follow, and this many times the least rows of a split.
-LEAST_LEVELS, LEAST_NODES = 4, 4
-ZERO = int64(0)
+
+@inner
+def count_or_sort(
+    task: GrowthTask,
+    memory: Memory,
+    buffers: TreeBuffers,
+    sample: Sample,
+    rows: IntArray,
+    at: int,
+    parent: int,
+    slot: int,
+    shift: int,
+) -> int:
+    """Sort the rows of a node or fill its histogram, as its search needs; return the slot."""
+    fields, counters, scratch = buffers.fields, memory.counters, memory.scratch
+    histograms, in_order = memory.histograms, scratch.sorted_rows
+    in_order.place[0] = in_order.place[1] = 0
+    if task.limits.n_drawn > 0 or len(task.values.start) > 0:
+        return slot
+    own, here = rows[fields[at, START] : fields[at, END]], coded_here(task, memory)
+    is_sorted = counters[IS_SORTED] > 0
+    if is_sorted or is_to_be_sorted(task, memory, int64(len(own)), fields[at, DEPTH]):
+        place = fields[at, START] - counters[COMPACT_FIRST]
+        if is_sorted:
+            divide_parent(memory, buffers, rows, parent)
+        else:
+            sort_rows(here, own, place, scratch.keys, scratch.places, scratch.waiting, in_order)
+        in_order.place[0], in_order.place[1] = place, place + len(own)
+        return SORTED
+    if slot > 0:
+        return slot
+    was_ready, slot = slot == 0, ZERO
+    if len(own) >= FULL_ROWS and counters[FREE] > 0:
+        counters[FREE] -= 1
+        slot = memory.free[counters[FREE]]
+    if not was_ready and len(own) > FEW_ROWS:
+        count_all(task.plan, here, sample_here(sample, memory), own, shift, histograms[slot], task.stop)
+    elif slot > 0:
+        for i in range(histograms.shape[1]):
+            histograms[slot, i] = histograms[0, i]
+    return slot
+
+
+@inner
+def is_to_be_sorted(task: GrowthTask, memory: Memory, n_rows: int, depth: int) -> bool:
+    """True if a node is searched row by row: it is small, there is room, and its subtree may be deep."""
+    limits, in_order, compact = task.limits, memory.scratch.sorted_rows, memory.compact
+    has_places = memory.counters[COMPACT_LAST] > 0 or len(compact.origin) == 0
+    least_rows = max(limits.min_rows_to_split, 2 * task.plan.min_rows)
+    pays = limits.max_depth - depth >= LEAST_LEVELS and n_rows >= LEAST_NODES * least_rows
+    most_rows = in_order.most_rows if pays else FEW_ROWS
+    return bool(has_places and n_rows <= min(most_rows, in_order.rows.shape[1]))
+
+
+@inner
+def divide_parent(memory: Memory, buffers: TreeBuffers, rows: IntArray, parent: int) -> None:
+    """Divide the sorted rows of a node between its children, once for both."""
+    fields, counters = buffers.fields, memory.counters
+    if counters[IS_DIVIDED]:
+        return
+    first, middle, last = fields[parent, START], fields[fields[parent, LEFT], END], fields[parent, END]
+    place = first - counters[COMPACT_FIRST]
+    divide_sorted(memory.scratch.sorted_rows, rows[first:last], place, middle - first, memory.buffer)
+    counters[IS_DIVIDED] = 1
 
 
 @inner
@@ -546,69 +615,4 @@ def count_children(
     count_all(task.plan, here, sample_here(sample, memory), own, ZERO, histograms[0], task.stop)
     for i in range(histograms.shape[1]):
         histograms[slot, i] -= histograms[0, i]
-    return slot
-
-
-@inner
-def is_to_be_sorted(task: GrowthTask, memory: Memory, n_rows: int, depth: int) -> bool:
-    """True if a node is searched row by row: it is small, there is room, and its subtree may be deep."""
-    limits, in_order, compact = task.limits, memory.scratch.sorted_rows, memory.compact
-    has_places = memory.counters[COMPACT_LAST] > 0 or len(compact.origin) == 0
-    least_rows = max(limits.min_rows_to_split, 2 * task.plan.min_rows)
-    pays = limits.max_depth - depth >= LEAST_LEVELS and n_rows >= LEAST_NODES * least_rows
-    most_rows = in_order.most_rows if pays else FEW_ROWS
-    return bool(has_places and n_rows <= min(most_rows, in_order.rows.shape[1]))
-
-
-@inner
-def divide_parent(memory: Memory, buffers: TreeBuffers, rows: IntArray, parent: int) -> None:
-    """Divide the sorted rows of a node between its children, once for both."""
-    fields, counters = buffers.fields, memory.counters
-    if counters[IS_DIVIDED]:
-        return
-    first, middle, last = fields[parent, START], fields[fields[parent, LEFT], END], fields[parent, END]
-    place = first - counters[COMPACT_FIRST]
-    divide_sorted(memory.scratch.sorted_rows, rows[first:last], place, middle - first, memory.buffer)
-    counters[IS_DIVIDED] = 1
-
-
-@inner
-def count_or_sort(
-    task: GrowthTask,
-    memory: Memory,
-    buffers: TreeBuffers,
-    sample: Sample,
-    rows: IntArray,
-    at: int,
-    parent: int,
-    slot: int,
-    shift: int,
-) -> int:
-    """Sort the rows of a node or fill its histogram, as its search needs; return the slot."""
-    fields, counters, scratch = buffers.fields, memory.counters, memory.scratch
-    histograms, in_order = memory.histograms, scratch.sorted_rows
-    in_order.place[0] = in_order.place[1] = 0
-    if task.limits.n_drawn > 0 or len(task.values.start) > 0:
-        return slot
-    own, here = rows[fields[at, START] : fields[at, END]], coded_here(task, memory)
-    is_sorted = counters[IS_SORTED] > 0
-    if is_sorted or is_to_be_sorted(task, memory, int64(len(own)), fields[at, DEPTH]):
-        place = fields[at, START] - counters[COMPACT_FIRST]
-        if is_sorted:
-            divide_parent(memory, buffers, rows, parent)
-        else:
-            sort_rows(here, own, place, scratch.keys, scratch.places, scratch.waiting, in_order)
-        in_order.place[0], in_order.place[1] = place, place + len(own)
-        return SORTED
-    if slot > 0:
-        return slot
-    was_ready, slot = slot == 0, ZERO
-    if len(own) >= FULL_ROWS and counters[FREE] > 0:
-        counters[FREE] -= 1
-        slot = memory.free[counters[FREE]]
-    if not was_ready and len(own) > FEW_ROWS:
-        count_all(task.plan, here, sample_here(sample, memory), own, shift, histograms[slot], task.stop)
-    elif slot > 0:
-        for i in range(histograms.shape[1]):
-            histograms[slot, i] = histograms[0, i]
     return slot
