@@ -57,6 +57,14 @@ DEGREE_WORDS = {
     "alike": "other value",
     "same": "unchanged",
 }
+SPLIT_WORDS = {
+    "threshold": "Threshold moved",
+    "categories": "Categories moved",
+    "missing": "Missing values moved",
+    "replaced": "Split replaced",
+    "new": "New split",
+    "gone": "Split removed",
+}
 # Counts of decisions.
 COUNTED = {
     "changed": "flips: the decision changes",
@@ -190,8 +198,11 @@ def _mark(split: SplitChange) -> str:
 def _split_text(diff: TreeDiff, split: SplitChange) -> str:
     where, what, size = split_texts(diff, split)
     reach = "" if split.is_root else f"{percent_text(split.fraction)} of the old tree's rows"
-    notes = "; ".join(filter(None, [size, reach]))
-    return f"{split.kind} {where}: {what.replace(' -> ', ' → ')}{f' ({notes})' if notes else ''}"
+    notes = "; ".join(
+        filter(None, ["" if split.kind in ("new", "gone") else size.removeprefix("replaced; "), reach])
+    )
+    kind = SPLIT_WORDS[split.kind]
+    return f"{kind} {where}: {what.replace(' -> ', ' → ')}{f' ({notes})' if notes else ''}"
 
 
 def _case_section(diff: TreeDiff, place: int | None, noun: str, after: str, in_use: int) -> PageSection:
@@ -404,7 +415,7 @@ def _verdict_figure(run: UpdateRun) -> KeyFigure:
     if verdict is None:
         return KeyFigure("No policy", title, use, "warn")
     n_judged = len(verdict.lines) - len(verdict.not_judged)
-    lines = f"{n_judged - len(verdict.failed)} of {n_judged} limits of the policy are kept; {use}"
+    lines = f"{n_judged - len(verdict.failed)} of {n_judged} lines of the policy pass; {use}"
     if run.facts["forced"]:
         return KeyFigure("By force", title, lines, "bad")
     return KeyFigure(*(("Yes", title, lines, "good") if verdict.passed else ("No", title, lines, "bad")))
@@ -440,7 +451,8 @@ def _affected_figure(run: UpdateRun) -> KeyFigure:
     by = "class" if threshold is None else f"threshold {threshold:g}"
     note = f"of {part['rows']:,} rows ({percent_text(changed['fraction'])}) get another decision ({by})"
     if "swap_ins" in decisions:
-        note += f": {decisions['swap_ins']['rows']:,} swap-ins, {decisions['swap_outs']['rows']:,} swap-outs"
+        sides = [_swap_text(decisions[name], name) for name in ("swap_ins", "swap_outs")]
+        note += f": {', '.join(sides)}"
     return KeyFigure(f"{changed['rows']:,}", "Who is affected?", note)
 
 
@@ -508,12 +520,13 @@ def _affected_sentence(run: UpdateRun) -> str:
     )
 
 
-def _swap_text(part: Mapping[str, Any], name: str, outputs: Mapping[str, Any]) -> str:
-    noun = name.replace("_", "-").removesuffix("s")
+def _swap_text(part: Mapping[str, Any], name: str, outputs: Mapping[str, Any] | None = None) -> str:
+    """Count the rows that are newly, or no longer, acted on; `outputs` adds the observed frequency."""
+    what = "newly acted on" if name == "swap_ins" else "no longer acted on"
     if not part["rows"]:
-        return f"no {noun}s"
-    text = pluralize(part["rows"], noun)
-    if outputs["positive"] is None:
+        return f"none {what}"
+    text = f"{part['rows']:,} {what}"
+    if outputs is None or outputs["positive"] is None:
         return text
     rate = rounded_percent(part["events"] / part["rows"])
     return f"{text} ({rate} observed {label_text(outputs['positive'])})"
@@ -628,7 +641,7 @@ def _policy_section(run: UpdateRun) -> PageSection:
     parts: list[Part] = ["There is no change policy: nothing limits what the update may change."]
     if run.verdict is not None:
         parts = [run.verdict.summary, run.verdict.table(words=True)]
-    return PageSection("policy", "The change policy, limit by limit", RECORD, parts)
+    return PageSection("policy", "The change policy, line by line", RECORD, parts)
 
 
 def _performance_section(run: UpdateRun) -> PageSection:
@@ -888,7 +901,7 @@ def _evaluation_limits(run: UpdateRun) -> Iterator[str]:
         yield "There was no change policy before the update."
     elif run.verdict.not_judged:
         lines = ", ".join(dict.fromkeys(line.name for line in run.verdict.not_judged))
-        n_open = pluralize(len(run.verdict.not_judged), "limit")
+        n_open = pluralize(len(run.verdict.not_judged), "line")
         yield f"{n_open} of the policy could not be checked: {lines}."
 
 

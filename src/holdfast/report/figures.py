@@ -50,6 +50,7 @@ class Drawing:
     outline: Sequence[Mapping[str, Any]] = ()
     id: str = ""
     title: str = ""
+    caption: str = ""  # of the drawing, not of the list
 
 
 @dataclass(frozen=True)

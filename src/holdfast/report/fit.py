@@ -161,12 +161,12 @@ def _support_sentence(fitted: Fitted) -> str:
         supports[0],
         len(fitted.references),
     )
-    firm = number_word(n_firm) if n_firm else "none"
+    firm = "all" if n_firm == len(supports) else f"{number_word(n_firm) if n_firm else 'none'} of the"
     return (
         f"Of {n_trees} trees grown on other samples of the rows, {rounded_percent(first.references)} have "
-        f"{_name(first.feature)} as their first split, as this tree does; {firm} of the "
-        f"{number_word(len(supports))} splits of this tree {'is' if n_firm == 1 else 'are'} found in at "
-        "least "
+        f"{_name(first.feature)} as their first split, as this tree does; {firm} "
+        f"{number_word(len(supports))} {'split' if len(supports) == 1 else 'splits'} of this tree "
+        f"{'is' if 1 in (n_firm, len(supports)) else 'are'} found in at least "
         f"{rounded_percent(FIRM)} of them."
     )
 
@@ -419,7 +419,7 @@ def _tree_section(fitted: Fitted, tree: Tree) -> PageSection:
     ]
     if svg is not None:
         hint = "Read from the top down. Point at a box to see its whole rule. A wider line means more rows."
-        parts = [Drawing(svg, outline(tree, positive), "drawing-0"), hint]
+        parts = [Drawing(svg, outline(tree, positive), "drawing-0", caption=hint)]
     facts = {"leaves": tree.n_leaves, "depth": tree.depth}
     return PageSection("tree", "The tree", "clinician", parts, facts=facts)
 
