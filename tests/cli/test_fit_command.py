@@ -445,7 +445,7 @@ def test_what_cannot_be_is_refused_in_join_lines(
         (b"age,age,outcome\n1,2,a\n", "same name"),
         (b"PK\x03\x04 and more", "a zip archive or a spreadsheet"),
         (b"\x80\x04 a pickle", "pickle"),
-        (b"\xff\xfea\x00,", "it begins as UTF-16, and is broken"),
+        (b"\xff\xfea\x00,", "it begins as UTF-16, but is not valid"),
         (b"age,outcome\n\xe9,a\n", "not UTF-8"),
         (b"when,outcome\n2020-01-01,a\n2020-01-02,b\n", "date='when' reads them as days since"),
     ],

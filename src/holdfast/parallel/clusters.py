@@ -265,22 +265,16 @@ def _pickler() -> Any:
 def unpack(blob: ByteArray, parts: Mapping[str, Any]) -> Any:
     """Restore a value from bytes with the shared values of these keys; arrays are views."""
     pickled, *buffers = _split_pieces(blob)
-    with _provide_parts(parts):
+    _local.parts = parts
+    try:
         return pickle.loads(pickled, buffers=buffers)
+    finally:
+        del _local.parts
 
 
 def get_shared_value(key: str) -> Any:
     """Return the shared value of the key while a value that contains it is unpacked."""
     return _local.parts[key]
-
-
-@contextmanager
-def _provide_parts(parts: Mapping[str, Any]) -> Iterator[None]:
-    _local.parts = parts
-    try:
-        yield
-    finally:
-        del _local.parts
 
 
 def _join_pieces(pieces: list[memoryview]) -> ByteArray:
