@@ -151,7 +151,7 @@ def test_values_equal_to_the_threshold_go_right() -> None:
 @pytest.mark.parametrize("objective", ["binary:logistic", "reg:squarederror"])
 def test_a_booster_is_read_like_a_model_and_numbers_its_classes(objective: str) -> None:
     data = xgboost.DMatrix(CELL_FRAME, MALIGNANT)
-    booster = xgboost.train({"objective": objective}, data, 1)
+    booster = xgboost.train({"objective": objective, "nthread": 1}, data, 1)
     tree = as_tree(booster)
     assert tree.schema.names == tuple(CELL_FRAME.columns)
     is_binary = objective == "binary:logistic"
@@ -200,7 +200,7 @@ def test_the_base_and_the_raw_scores_of_all_trees_add_up_to_the_raw_prediction()
 
 def test_of_several_classes_each_round_has_a_tree_for_each() -> None:
     X, species = load_iris(return_X_y=True)
-    model = xgboost.XGBClassifier(n_estimators=2).fit(X, species)
+    model = xgboost.XGBClassifier(**{**ONE, "n_estimators": 2}).fit(X, species)
     trees = forest_trees(model)
     total = base_score(model) + np.column_stack(
         [sum(tree.predict(X) for tree in trees[k::3]) for k in range(3)]
@@ -210,12 +210,12 @@ def test_of_several_classes_each_round_has_a_tree_for_each() -> None:
     with pytest.raises(
         TypeError, match=r"holds 3 trees, and as_tree reads one. forest_trees\(model, schema\)"
     ):
-        as_tree(xgboost.XGBClassifier(n_estimators=1).fit(X, species))
+        as_tree(xgboost.XGBClassifier(**ONE).fit(X, species))
 
 
 def test_only_the_rounds_up_to_the_best_one_count() -> None:
     y = np.random.default_rng(0).integers(0, 2, len(CELLS))
-    model = xgboost.XGBClassifier(n_estimators=30, learning_rate=1.0, early_stopping_rounds=2)
+    model = xgboost.XGBClassifier(n_estimators=30, learning_rate=1.0, early_stopping_rounds=2, n_jobs=1)
     model.fit(CELLS, y, eval_set=[(CELLS, 1 - y)], verbose=False)
     trees = forest_trees(model)
     assert len(trees) == model.best_iteration + 1 < model.get_booster().num_boosted_rounds()
@@ -224,7 +224,7 @@ def test_only_the_rounds_up_to_the_best_one_count() -> None:
 
 
 def test_a_forest_of_xgboost_is_a_round_of_many_trees() -> None:
-    model = xgboost.XGBRFRegressor(n_estimators=5).fit(PATIENTS, PROGRESSION)
+    model = xgboost.XGBRFRegressor(n_estimators=5, n_jobs=1).fit(PATIENTS, PROGRESSION)
     total = base_score(model)[0] + sum(tree.predict(PATIENTS) for tree in forest_trees(model))
     assert total == pytest.approx(model.predict(PATIENTS), rel=1e-5)
 
@@ -267,7 +267,7 @@ def test_models_that_no_tree_can_stand_for_are_refused(parameters: dict[str, Any
 def test_several_targets_at_once_are_refused() -> None:
     X, Y = load_linnerud(return_X_y=True)
     for strategy in ("one_output_per_tree", "multi_output_tree"):
-        model = xgboost.XGBRegressor(n_estimators=1, multi_strategy=strategy).fit(X, Y)
+        model = xgboost.XGBRegressor(**ONE, multi_strategy=strategy).fit(X, Y)
         with pytest.raises(DataError, match="3 targets at once"):
             forest_trees(model)
 
@@ -294,7 +294,7 @@ def test_a_schema_that_cannot_hold_the_model_is_refused(schema: Schema, message:
 
 def test_a_learner_of_xgboost_learns_classes_of_any_type() -> None:
     X, y = load_breast_cancer(return_X_y=True)
-    learner = xgboost.XGBClassifier(n_estimators=1, learning_rate=1.0, max_depth=2)
+    learner = xgboost.XGBClassifier(**ONE, learning_rate=1.0, max_depth=2)
     options: dict[str, Any] = {"method": "bootstrap", "n_estimators": 2, "grid": {}, "refit_leaves": False}
     named = build_estimator(StableTreeClassifier, learner=learner, **options).fit(
         X[:, :4], np.array(["no", "yes"])[y]

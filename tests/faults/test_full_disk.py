@@ -230,7 +230,7 @@ def test_what_may_not_be_touched_is_one_line(run: Path, patients: Path, tmp_path
 
 
 def test_all_files_are_written_in_one_place() -> None:
-    """Nothing but `files.py` opens a file to write to it, or names the holder of a lock."""
+    """Only `_files.py` opens files to write to them."""
     root = Path(package.__file__).parent
     writing = {"write_text", "write_bytes", "to_csv", "savez", "save", "NamedTemporaryFile", "mkstemp"}
     found = set()
@@ -244,7 +244,7 @@ def test_all_files_are_written_in_one_place() -> None:
             opens = name == "open" and any(set(mode) & set("wxa+") for mode in modes)
             if opens or (name in writing and isinstance(node.func, ast.Attribute)):
                 found.add(path.relative_to(root).as_posix())
-    # A display and a run save themselves, which goes through files.py; workbooks and archives go into memory.
+    # A display and a run save themselves, which goes through _files.py; workbooks and archives go into memory.
     saving = {"cli/plot.py", "runs/run.py"}
-    in_memory = {"export/excel.py", "data/stored.py"}
-    assert found == {"files.py", "lock.py", "cli/start.py", *saving, *in_memory}
+    in_memory = {"exports/excel.py", "data/stored.py"}
+    assert found == {"_files.py", "cli/main.py", *saving, *in_memory}

@@ -212,13 +212,21 @@ def _labels_of_codes(
 def _member(
     root: Mapping[str, Any], columns: _Columns, of_scores: Callable[[FloatArray], FloatArray], *notes: str
 ) -> ForeignTree:
-    entries, left, right = walk_nodes(root, _children)
-    _check_constant(entries)
+    entries, left, right = walk_nodes(
+        root, lambda entry: (entry["left_child"], entry["right_child"]) if "left_child" in entry else None
+    )
+    if any(entry.get("leaf_features") for entry in entries):
+        raise DataError(
+            "The leaves of the model hold linear functions of the columns, and a leaf here holds one value: "
+            "fit it with linear_tree=False."
+        )
     count = sum_subtrees(_numbers(entries, "leaf_count"), left, right)
     is_set = [entry.get("decision_type") == "==" for entry in entries]
     nodes = Nodes(
         feature=np.array([entry.get("split_feature", LEAF) for entry in entries], np.int32),
-        threshold=np.array([_threshold(entry) for entry in entries]),
+        threshold=np.array(
+            [float(entry["threshold"]) if entry.get("decision_type") == "<=" else nan for entry in entries]
+        ),
         left=left,
         right=right,
         missing_left=np.array([_missing_left(entry, columns) for entry in entries]),
@@ -231,17 +239,9 @@ def _member(
     return ForeignTree(nodes, chosen, notes)
 
 
-def _children(entry: Mapping[str, Any]) -> tuple[Mapping[str, Any], Mapping[str, Any]] | None:
-    return (entry["left_child"], entry["right_child"]) if "left_child" in entry else None
-
-
 def _numbers(entries: Sequence[Mapping[str, Any]], name: str) -> FloatArray:
     """Return the numbers of this name, 0 where an entry has none."""
     return np.array([entry.get(name, 0.0) for entry in entries], np.float64)
-
-
-def _threshold(entry: Mapping[str, Any]) -> float:
-    return float(entry["threshold"]) if entry.get("decision_type") == "<=" else nan
 
 
 def _missing_left(entry: Mapping[str, Any], columns: _Columns) -> bool:
@@ -265,12 +265,3 @@ def _read_set(entry: Mapping[str, Any], columns: _Columns) -> CategorySet:
     codes = map(int, entry["threshold"].split("||"))
     labels = columns.labels.get(entry["split_feature"])
     return CategorySet(frozenset(codes if labels is None else (labels[code] for code in codes)))
-
-
-def _check_constant(entries: Sequence[Mapping[str, Any]]) -> None:
-    """Raise a DataError if leaves hold linear models."""
-    if any(entry.get("leaf_features") for entry in entries):
-        raise DataError(
-            "The leaves of the model hold linear functions of the columns, and a leaf here holds one value: "
-            "fit it with linear_tree=False."
-        )

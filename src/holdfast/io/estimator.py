@@ -114,19 +114,16 @@ def make_estimator_part(estimator: Any, *, stacklevel: int) -> EstimatorPart:
     held = {*parameters, *_REBUILT, *(name for name, entry in asdict(part).items() if entry is not UNSET)}
     public = [name for name in attributes if name.endswith("_") and not name.startswith("_")]
     lost = {*public, *attributes.get("_left_out", ())} - held  # also what the file it was loaded from lacked
+    dtype = attributes["classes_"].dtype if "classes_" in attributes else None
+    label_type = "" if dtype is None else "str" if dtype.kind == "U" else dtype.name
     return EstimatorPart(
         name=type(estimator).__name__,
         parameters=parameters,
         left_out=tuple(sorted(lost | set(others))),
         has_feature_names="feature_names_in_" in attributes,
-        label_type=_name_label_type(attributes["classes_"]) if "classes_" in attributes else "",
+        label_type=label_type if label_type in ("", *_LABEL_TYPES) else "object",
         fitted=part,
     )
-
-
-def _name_label_type(classes: NDArray[Any]) -> str:
-    name = "str" if classes.dtype.kind == "U" else classes.dtype.name
-    return name if name in _LABEL_TYPES else "object"
 
 
 def _make_fitted_part(attributes: Mapping[str, Any]) -> FittedPart:

@@ -316,11 +316,7 @@ def model_file_schema() -> dict[str, Any]:
     )
     for part in parts.values():
         for name, entry in part.get("properties", {}).items():
-            if name in FORMS and _is_raw(entry):
+            # Of an array that is kept as text msgspec does not know the entries.
+            if name in FORMS and not {"type", "anyOf", "$ref", "enum"} & set(entry):
                 part["properties"][name] = {"type": "array", "items": msgspec.json.schema(FORMS[name].entry)}
     return {"$schema": DIALECT, "title": "A model file of holdfast", "anyOf": list(documents), "$defs": parts}
-
-
-def _is_raw(entry: dict[str, Any]) -> bool:
-    """True of an array that is kept as text, of which msgspec cannot tell what it holds."""
-    return not {"type", "anyOf", "$ref", "enum"} & set(entry)

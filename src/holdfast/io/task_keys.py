@@ -250,33 +250,23 @@ def _list_columns(value: Any) -> list[Any] | None:
         return None
     import narwhals.stable.v1 as narwhals
 
-    own = value if type(value).__module__.startswith("narwhals") else _wrapped(narwhals, value)
-    if own is None:
+    try:
+        own = narwhals.from_native(value, eager_only=True, allow_series=True)
+    except TypeError:
         return None
     if hasattr(own, "columns"):
         return [_index(value), *(part for name in own.columns for part in _series(own[name]))]
     return [_index(value), *_series(own)] if hasattr(own, "to_list") else None
 
 
-def _wrapped(narwhals: Any, value: Any) -> Any:
-    try:
-        return narwhals.from_native(value, eager_only=True, allow_series=True)
-    except TypeError:
-        return None
-
-
 def _series(series: Any) -> list[Any]:
     native = series.to_native()
     dtype = str(getattr(native, "dtype", getattr(native, "type", series.dtype)))
-    entries: Any = series.to_numpy() if series.dtype.is_numeric() and not _has_gaps(series) else None
+    entries: Any = series.to_numpy() if series.dtype.is_numeric() and not series.is_null().any() else None
     if not isinstance(entries, np.ndarray) or entries.dtype.hasobject:
         entries = [None if each is None else each for each in series.to_list()]
     categories = _categories(native)
     return [str(series.name), str(series.dtype), dtype, categories, _plain(entries)]
-
-
-def _has_gaps(series: Any) -> bool:
-    return bool(series.is_null().any())
 
 
 def _categories(native: Any) -> list[str]:
@@ -313,20 +303,18 @@ def environment() -> bytes:
 
     Processors differ in the last digits of logarithms: results of two machines are not mixed.
     """
+    from llvmlite import binding
+
     digest = hashlib.sha256()
-    for part in _list_environment():
+    processor = f"{binding.get_host_cpu_name()} {binding.get_host_cpu_features().flatten()}"
+    texts = [__version__, sys.version, platform.platform(), processor, repr(os.environ.get("NUMBA_CPU_NAME"))]
+    texts += [f"{name} {_version(name)}" for name in _LIBRARIES]
+    parts = [text.encode() for text in texts]
+    for path in sorted(_PACKAGE.rglob("*.py")):
+        parts += [path.relative_to(_PACKAGE).as_posix().encode(), path.read_bytes()]
+    for part in parts:
         digest.update(hashlib.sha256(part).digest())
     return digest.digest()
-
-
-def _list_environment() -> Iterator[bytes]:
-    yield from (__version__.encode(), sys.version.encode(), platform.platform().encode())
-    yield from (_processor().encode(), repr(os.environ.get("NUMBA_CPU_NAME")).encode())
-    for name in _LIBRARIES:
-        yield f"{name} {_version(name)}".encode()
-    for path in sorted(_PACKAGE.rglob("*.py")):
-        yield path.relative_to(_PACKAGE).as_posix().encode()
-        yield path.read_bytes()
 
 
 def _version(name: str) -> str:
@@ -334,12 +322,6 @@ def _version(name: str) -> str:
         return version(name)
     except PackageNotFoundError:
         return ""
-
-
-def _processor() -> str:
-    from llvmlite import binding
-
-    return f"{binding.get_host_cpu_name()} {binding.get_host_cpu_features().flatten()}"
 
 
 # -- Results as bytes and back, to the last bit --------------------------------------------------------------
