@@ -159,6 +159,13 @@ def _make_metric_part(metric: Metric) -> MetricPart:
 
 def build_estimator(part: EstimatorPart, model: Tree | Ensemble) -> Any:
     """Build the fitted estimator of the part and its tree or ensemble, which is sound."""
+    try:
+        return _build_estimator(part, model)
+    except ParameterError as error:
+        raise ModelFileError(f"at estimator: {error}") from error
+
+
+def _build_estimator(part: EstimatorPart, model: Tree | Ensemble) -> Any:
     estimator = _make_unfitted(part)
     _check_parts(estimator, part, model)
     estimator.schema_, columns = model.schema, model.schema.columns
@@ -187,11 +194,8 @@ def _make_unfitted(part: EstimatorPart) -> Any:
         value = _build_parameter(entry, place)
         estimator.set_params(**{name: _build_rules(RULES[name], value, place) if name in RULES else value})
     n_jobs = getattr(estimator, "n_jobs", None)
-    try:
-        estimator._check_policies()
-        check_jobs(n_jobs)
-    except ParameterError as error:
-        raise ModelFileError(f"at estimator.parameters: {error}") from error
+    estimator._check_policies()
+    check_jobs(n_jobs)
     if n_jobs is not None and abs(n_jobs) > MOST_JOBS:
         raise ModelFileError(f"at estimator.parameters: n_jobs={n_jobs} is beyond {MOST_JOBS}.")
     return estimator
@@ -247,10 +251,7 @@ def _set_attributes(estimator: Any, part: EstimatorPart) -> None:
         if name not in known:
             raise ModelFileError(f"its estimator is a {part.name}, which has no attribute {name!r}.")
         if name == TEACHER_WEIGHTS:
-            try:
-                check_teacher(entry)
-            except ParameterError as error:
-                raise ModelFileError(f"at estimator.fitted.{name}: {error}") from None
+            check_teacher(entry)
         setattr(
             estimator, name, _build_table(name, entry, estimator.schema_.target) if name in TABLES else entry
         )
