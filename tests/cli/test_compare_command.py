@@ -55,7 +55,7 @@ def test_the_table_has_a_line_for_every_model_and_says_how_to_read_it(patients: 
     words = " ".join(result.stdout.split())
     assert "120 rows, 4 features" in words
     assert "over the same 5 folds, each of about 24 rows held out" in words
-    assert "standard errors of a difference, which are corrected for the rows that the folds share" in words
+    assert "standard errors of a difference, corrected for the rows that the folds share" in words
 
 
 def test_the_figures_in_the_file_are_those_of_compare_models(patients: Path, tmp_path: Path) -> None:
@@ -243,7 +243,7 @@ def test_every_model_can_be_built_fitted_and_measured(name: str, ending: str) ->
             "--scoring: scoring='r2' is for numbers, and the target 'outcome' holds classes",
         ),
         (["--folds", "1"], "--folds 1 goes with --stage only"),
-        (["--strict-groups"], "keeps whole groups apart, and no groups are given: give groups (--groups)"),
+        (["--strict-groups"], "keeps whole groups apart and needs groups: give groups"),
         (["--groups", "ward", "--stage", "nobody"], "There is no column 'nobody'"),
         (["--output", "c.xlsx"], "c.xlsx"),
         (["--output", "c.jsn"], "in .parquet, .pq for Parquet; in .json for JSON; in .html for a page."),

@@ -5,7 +5,6 @@ from itertools import product
 import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer
-from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.metrics import r2_score, roc_auc_score
 
 from holdfast._arrays import LongArray
@@ -120,15 +119,6 @@ def test_cart_does_not_depend_on_the_number_of_jobs() -> None:
 # -- the forest -------------------------------------------------------------------------------------------
 
 
-def test_a_forest_predicts_the_mean_of_its_trees() -> None:
-    forest = grow_forest(BREAST, DEPTH_4, n_estimators=45)
-    X = load_breast_cancer(return_X_y=True)[0]
-    by_hand = np.mean([tree.predict_proba(X) for tree in forest.trees], axis=0)
-    assert forest.values(BREAST) == pytest.approx(by_hand)
-    by_hand = np.mean([tree.importances for tree in forest.trees], axis=0)
-    assert forest.importances == pytest.approx(by_hand)
-
-
 def test_trees_of_a_forest_of_classes_grow_until_every_leaf_is_pure() -> None:
     forest = grow_forest(BREAST, DEPTH_4, n_estimators=5)
     assert all(tree.value[tree.feature == LEAF].max(axis=1).min() == 1.0 for tree in forest.trees)
@@ -139,32 +129,6 @@ def test_leaves_of_a_forest_of_numbers_have_five_rows() -> None:
     forest = grow_forest(hills(), NUMBERS, n_estimators=5)
     smallest = min(tree.count[tree.feature == LEAF].min() for tree in forest.trees)
     assert smallest == 5
-
-
-def test_a_forest_is_as_good_as_that_of_scikit_learn() -> None:
-    X, y = load_breast_cancer(return_X_y=True)
-    learnt, tested = slice(0, None, 2), slice(1, None, 2)
-    theirs = RandomForestClassifier(100, random_state=0).fit(X[learnt], y[learnt])
-    ours = grow_forest(BREAST.subset(np.arange(569)[learnt]), DEPTH_4, n_estimators=100)
-    values = ours.values(BREAST.subset(np.arange(569)[tested]))
-    score = roc_auc_score(y[tested], theirs.predict_proba(X[tested])[:, 1])
-    assert roc_auc_score(y[tested], values[:, 1]) == pytest.approx(score, abs=0.01)
-
-
-def test_a_forest_of_numbers_is_as_good_as_that_of_scikit_learn() -> None:
-    learnt, tested = hills(400), hills(400, seed=4)
-    theirs = RandomForestRegressor(100, max_features=1, min_samples_leaf=5, random_state=0)
-    theirs.fit(learnt.rows(range(3)), learnt.target)
-    ours = grow_forest(learnt, NUMBERS, n_estimators=100).values(tested)
-    score = r2_score(tested.target, theirs.predict(tested.rows(range(3))))
-    assert r2_score(tested.target, ours[:, 0]) == pytest.approx(score, abs=0.05)
-
-
-def test_a_forest_has_the_same_bits_for_any_number_of_jobs() -> None:
-    one, two = (
-        grow_forest(hills(), StabilitySettings(NUMBERS.rules, n_jobs=n), n_estimators=50) for n in (1, 2)
-    )
-    assert np.array_equal(one.values(hills(), n_jobs=1), two.values(hills(), n_jobs=2))
 
 
 def test_cart_takes_the_cell_of_the_grid_that_scores_best_on_folds() -> None:

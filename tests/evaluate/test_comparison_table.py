@@ -146,13 +146,6 @@ def test_times_are_no_part_of_equality_and_all_else_is() -> None:
     assert found != "a comparison"
 
 
-def test_nothing_in_it_can_be_written_to() -> None:
-    found = comparison(FOUR_FOLDS)
-    for array in (found.scores, found.mean, found.predictions["tree"], found.differences().values):
-        with pytest.raises(ValueError, match="read-only"):
-            array[0] = 1.0
-
-
 # -- tables -----------------------------------------------------------------------------------------------
 
 

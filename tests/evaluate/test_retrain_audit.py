@@ -277,14 +277,6 @@ def test_stages_are_trained_up_to_one_and_then_up_to_the_next() -> None:
     assert all(sum(stage[row] == year for row in test) in range(8, 11) for year in (2019, 2020, 2021))
 
 
-def test_many_stages_are_pooled() -> None:
-    X, y = numeric(100)
-    audit = retrain_audit(
-        {"tree": TreeClassifier(max_depth=2)}, X, y, stage=np.arange(100), n_repeats=1, changes="staged"
-    )
-    assert len(audit.pairs) == 4
-
-
 def test_numbers_have_r2_and_churn_in_standard_deviations() -> None:
     X, _ = numeric()
     y = X["age"] + 3.0 * X["lab"]
@@ -350,17 +342,6 @@ def test_a_weight_of_nothing_is_no_row() -> None:
     assert np.isnan(whole.rows.churn["pruned-1se"][::4]).all()
 
 
-def test_weights_count_in_the_share_of_rows() -> None:
-    X, y = patients()
-    weight = np.where(np.arange(len(X)) % 2 == 0, 1.0, 3.0)
-    audit = retrain_audit(
-        {"t": TreeClassifier(max_depth=3)}, X, y, sample_weight=weight, n_repeats=1, changes="overlap"
-    )
-    flips = audit.rows.flips["t"]
-    tested = ~np.isnan(flips)
-    assert audit.mean("t", "flips") == pytest.approx(np.average(flips[tested], weights=weight[tested]))
-
-
 def test_models_that_are_no_tree_are_audited_for_their_answers_alone() -> None:
     X, y = numeric()
     methods = {
@@ -411,16 +392,6 @@ def test_questions_of_the_user_are_measured_too() -> None:
     tree = TreeClassifier(max_depth=2, custom_features=["age > 60 and lab > 6"])
     audit = retrain_audit({"tree": tree}, X, y, n_repeats=1)
     assert not np.isnan(audit.mean("tree", "distance"))
-
-
-def test_optimal_trees_are_read_where_they_are_installed() -> None:
-    pystreed = pytest.importorskip("pystreed")
-    X, y = numeric()
-    audit = retrain_audit(
-        {"optimal": pystreed.STreeDClassifier(max_depth=2)}, X, y, n_repeats=1, changes="overlap"
-    )
-    assert audit.mean("optimal", "leaves") > 1
-    assert not np.isnan(audit.mean("optimal", "distance"))
 
 
 def test_a_method_that_fails_is_named() -> None:

@@ -71,7 +71,7 @@ def test_what_has_no_probabilities_or_classes_is_refused() -> None:
     model = TreeClassifier(max_depth=1).fit(X, y)
     with pytest.raises(ModelError, match="TreeRegressor has no class probabilities"):
         decision_curve(TreeRegressor().fit(X, X[:, 0]), X, y)
-    with pytest.raises(ParameterError, match="positive='sick' is no class"):
+    with pytest.raises(ParameterError, match="positive='sick' is not a class"):
         decision_curve(model, X, y, positive="sick")
     with pytest.raises(ParameterError, match="give numbers between 0 and 1"):
         decision_curve(model, X, y, thresholds=[0.0, 0.5])

@@ -39,14 +39,6 @@ def test_a_feature_counts_from_the_level_where_a_tree_first_asks_about_it() -> N
     assert use["sex"].first == (0, 0, 0)
 
 
-def test_a_question_in_the_fourth_level_is_in_none_of_the_first_three() -> None:
-    chain = split("sex", ("male",), NO, YES)
-    for cut in (30.0, 40.0, 50.0):
-        chain = split("age", cut, chain, YES)
-    use = by_name([tree_of(chain, COLUMNS, SURVIVED)])["sex"]
-    assert (use.first, use.anywhere) == ((0, 0, 0), 1)
-
-
 def test_importance_is_the_mean_over_trees_and_spread_its_standard_deviation() -> None:
     use = by_name([AGE_THEN_FARE, FARE_ALONE])
     assert use["age"].importance == pytest.approx(1 / 6)  # a third in one tree, nothing in the other
@@ -58,11 +50,6 @@ def test_importance_is_the_mean_over_trees_and_spread_its_standard_deviation() -
 def test_the_most_important_feature_comes_first_and_the_order_of_the_schema_breaks_ties() -> None:
     assert [use.name for use in feature_use([AGE_THEN_FARE])] == ["fare", "age", "sex"]
     assert [use.name for use in feature_use([NOTHING])] == ["age", "fare", "sex"]
-
-
-def test_a_single_tree_has_no_spread() -> None:
-    assert [use.spread for use in feature_use([AGE_THEN_FARE])] == [0, 0, 0]
-    assert importance_spread([AGE_THEN_FARE]) == 0
 
 
 def test_the_spread_of_a_collection_is_averaged_over_the_features_that_it_asks_about() -> None:

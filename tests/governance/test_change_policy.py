@@ -73,10 +73,6 @@ def test_what_the_template_has_as_a_comment_is_sound_too() -> None:
     assert ChangePolicy.from_dict(tomllib.loads(policy.to_toml())) == policy
 
 
-def test_a_policy_without_lines_asks_for_nothing() -> None:
-    assert ChangePolicy().to_dict() == {"confidence": 0.95, "subgroup_bands": 4, "min_subgroup_rows": 200}
-
-
 def test_every_line_is_judged_or_says_how() -> None:
     how = {"scoring", "confidence", "subgroup_margin", "subgroup_bands", "min_subgroup_rows"}
     assert set(JUDGES) | how == set(ChangePolicy.__struct_fields__)

@@ -60,10 +60,6 @@ def test_each_line_has_the_hash_of_the_rest_of_it_and_of_the_line_before(tmp_pat
         before = content["hash"]
 
 
-def test_half_a_character_becomes_a_question_mark(tmp_path: Path) -> None:
-    assert append_record(tmp_path / "register.jsonl", record(why="half \ud800")).why == "half ?"
-
-
 def test_a_time_is_given_where_there_is_none(tmp_path: Path) -> None:
     added = append_record(tmp_path / "register.jsonl", record(time=None))
     assert added.time is not None

@@ -51,8 +51,8 @@ def make_folds(
     """
     if strict_groups and groups is None:
         raise ParameterError(
-            "strict_groups=True (--strict-groups) keeps whole groups apart and needs groups: give groups "
-            "(--groups), or leave it out."
+            "strict_groups=True keeps whole groups apart and needs groups: give groups, or "
+            "leave it out."
         )
     counted = np.ones(table.n_rows, np.bool_) if table.weight is None else table.weight > 0
     if stage is None and not is_number(cv):
@@ -105,7 +105,7 @@ def _make_forward_fold(block: LongArray, number: int, apart: LongArray | None) -
         if not training.any():
             raise DataError(
                 f"All groups before stage {number + 1} of {int(block.max()) + 1} are also in it: kept "
-                "strictly apart, no row is left for training. Leave strict_groups out (--strict-groups), "
+                "strictly apart, no row is left for training. Leave strict_groups out, "
                 "or give other groups."
             )
     return Fold(training.astype(np.int32), held_out)
@@ -144,7 +144,7 @@ def _describe_separation(table: Table, earlier: tuple[Fold, ...], kept: tuple[Fo
         warnings.warn(
             f"Of the earlier rows, {len(training):,} of {len(before):,} remain with whole groups "
             f"kept apart, and they {'are not like the others' if is_other else 'are few'}: {target}. Without "
-            "strict_groups (--strict-groups) the earlier rows of a group that comes back are used too.",
+            "strict_groups the earlier rows of a group that comes back are used too.",
             DataWarning,
             stacklevel=4,
         )

@@ -35,7 +35,7 @@ def words(display: Any) -> list[str]:
 def test_thresholds_stand_on_the_range_of_their_feature() -> None:
     display = hf.SplitSupportDisplay.from_result([support("age <= 30")]).plot()
     lines = {str(line.get_label()): np.array(line.get_xdata()) for line in display.ax_.lines}
-    strokes = lines["thresholds of other trees, the longer the more"]
+    strokes = lines["thresholds of other trees (longer: more trees)"]
     assert strokes[~np.isnan(strokes)].tolist() == [0.2, 0.2, 0.3, 0.3, 0.4, 0.4]
     assert lines["threshold of this tree"].tolist() == [0.3]
     assert {"age <= 30", "75 %"} <= set(words(display))
