@@ -51,8 +51,7 @@ def make_folds(
     """
     if strict_groups and groups is None:
         raise ParameterError(
-            "strict_groups=True keeps whole groups apart and needs groups: give groups, or "
-            "leave it out."
+            "strict_groups=True keeps whole groups apart and needs groups: give groups, or leave it out."
         )
     counted = np.ones(table.n_rows, np.bool_) if table.weight is None else table.weight > 0
     if stage is None and not is_number(cv):
