@@ -294,7 +294,7 @@ def test_frozen_nodes_stay(model: StableTreeClassifier) -> None:
     model.update(*frame(1, n_rows=600, shift=1.5), prior_rows=0, frozen=[0])
     assert model.tree_.feature[0] == before.feature[0]
     assert model.tree_.threshold[0] == before.threshold[0]
-    with pytest.raises(ParameterError, match="which is no node of the deployed tree"):
+    with pytest.raises(ParameterError, match="which is not a node of the deployed tree"):
         model.update(*frame(1), frozen=[999])
 
 

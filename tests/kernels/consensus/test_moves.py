@@ -23,7 +23,7 @@ from holdfast.kernels.consensus.problem import Bounds, Problem, fill_histograms,
 from holdfast.kernels.consensus.search import settle
 from holdfast.kernels.jit import kernel
 from holdfast.stable.consensus.search import make_work
-from reference.centring import SmallSearch, below, paths_of, replaced
+from reference.consensus_search import SmallSearch, below, paths_of, replaced
 
 pytestmark = pytest.mark.kernel
 

@@ -10,7 +10,7 @@ from holdfast.kernels.consensus.search import FLOOR
 from holdfast.stable.consensus.distil import UNIT
 from holdfast.stable.consensus.search import ConsensusProblem
 from holdfast.tree.tree import Tree
-from reference.centring import Shape, SmallSearch, n_leaves_of, nodes_of, paths_of, shape_of
+from reference.consensus_search import Shape, SmallSearch, n_leaves_of, nodes_of, paths_of, shape_of
 
 pytestmark = pytest.mark.kernel
 

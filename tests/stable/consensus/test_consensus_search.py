@@ -12,7 +12,7 @@ from holdfast.distance.costs import DistanceSettings
 from holdfast.stable.consensus.distil import DistillationTask
 from holdfast.stable.consensus.search import ConsensusSearch
 from holdfast.tree.tree import Tree
-from reference.centring import SmallSearch, shape_of, small_task
+from reference.consensus_search import SmallSearch, shape_of, small_task
 
 pytestmark = pytest.mark.kernel
 

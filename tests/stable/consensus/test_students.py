@@ -6,7 +6,7 @@ import pytest
 from holdfast import GrowthRules
 from holdfast.data.resampling import Units
 from holdfast.stable.consensus.distil import DistillationTask
-from reference.centring import small_task
+from reference.consensus_search import small_task
 
 pytestmark = pytest.mark.kernel
 

@@ -16,7 +16,7 @@ from holdfast.stable.consensus.weak_splits import ReferenceSplits, explained_at,
 from holdfast.tree.prune import prune_at
 from holdfast.tree.stats import find_weak_splits
 from holdfast.tree.tree import LEAF, Tree
-from reference.centring import SmallSearch
+from reference.consensus_search import SmallSearch
 
 KINDS = (2, 3, 0)  # classes; 0 for a number
 N_ROWS = 300

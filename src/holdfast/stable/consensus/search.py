@@ -244,7 +244,7 @@ def make_work(problem: ConsensusProblem, start: Nodes) -> SearchState:
     n_coordinates, n_rules = problem.points.at.shape
     n_trees, n_stats = len(problem.points.n_rules), 2 + problem.rows.target.shape[1]
     width = max(problem.points.rule.shape[1], n_leaves)
-    n_questions, n_bins = problem.splits.packed.goes_left.shape
+    n_splits, n_bins = problem.splits.packed.goes_left.shape
 
     def whole(*shape: int) -> LongArray:
         return np.zeros(shape, np.int64)
@@ -302,7 +302,7 @@ def make_work(problem: ConsensusProblem, start: Nodes) -> SearchState:
             stats=np.zeros((int((problem.grafts.n_leaves * problem.grafts.is_first).sum()), n_stats)),
         ),
         tree_bound=np.zeros(n_trees),
-        bound=np.full(n_questions, NO_BOUND),
+        bound=np.full(n_splits, NO_BOUND),
         least=np.zeros(1),
         is_used=np.zeros(len(problem.splits.packed.n_categories), np.uint8),
     )
@@ -369,9 +369,9 @@ def _cells(bins: IntArray) -> LongArray:
     return cell
 
 
-def make_whole_point(questions: CandidateSplits, n_outcomes: int) -> FloatArray:
+def make_whole_point(packed: CandidateSplits, n_outcomes: int) -> FloatArray:
     """The point of the rule without conditions, without an outcome."""
-    ends = [np.full(n, exact(1 / n)) if n else np.array([0.0, 0.5]) for n in questions.n_categories.tolist()]
+    ends = [np.full(n, exact(1 / n)) if n else np.array([0.0, 0.5]) for n in packed.n_categories.tolist()]
     return np.concatenate([*ends, np.zeros(n_outcomes)])
 
 
@@ -432,11 +432,11 @@ def pack_grafts(trees: Sequence[Tree], splits: SplitList, paths: Sequence[int] |
     return freeze_fields(grafts)
 
 
-def _allowed(at: FloatArray, questions: CandidateSplits) -> KeyArray:
+def _allowed(at: FloatArray, packed: CandidateSplits) -> KeyArray:
     """Pack the categories that each rule allows as bits."""
     words = []
-    for f, n in enumerate(questions.n_categories.tolist()):
-        flags = at[questions.coordinate[f] : questions.coordinate[f] + n] > 0.0
+    for f, n in enumerate(packed.n_categories.tolist()):
+        flags = at[packed.coordinate[f] : packed.coordinate[f] + n] > 0.0
         for begin in range(0, n, 64):
             bit = np.uint64(1) << np.arange(min(64, n - begin), dtype=np.uint64)
             words.append((flags[begin : begin + 64] * bit[:, None]).sum(axis=0, dtype=np.uint64))
@@ -467,7 +467,7 @@ def _outcomes(tree: Tree, leaves: LongArray, settings: DistanceSettings) -> Floa
     return padded
 
 
-def _boxes(nodes: Nodes, n_nodes: int, questions: CandidateSplits, whole: FloatArray) -> FloatArray:
+def _boxes(nodes: Nodes, n_nodes: int, packed: CandidateSplits, whole: FloatArray) -> FloatArray:
     """Compute the point of every node, without an outcome."""
     boxes = np.zeros((n_nodes, len(whole)))
     boxes[0] = whole
@@ -475,27 +475,27 @@ def _boxes(nodes: Nodes, n_nodes: int, questions: CandidateSplits, whole: FloatA
         q = nodes.split[node]
         if q == LEAF:
             continue
-        f = questions.feature[q]
-        d, n = questions.coordinate[f], questions.n_categories[f]
+        f = packed.feature[q]
+        d, n = packed.coordinate[f], packed.n_categories[f]
         for child, is_left in ((node + 1, True), (nodes.right[node], False)):
             boxes[child] = boxes[node]
             if n:
-                boxes[child, d : d + n][questions.goes_left[q, :n] != is_left] = 0.0
+                boxes[child, d : d + n][packed.goes_left[q, :n] != is_left] = 0.0
             else:
-                boxes[child, d + is_left] = np.clip(questions.cut[q], boxes[node, d], boxes[node, d + 1])
+                boxes[child, d + is_left] = np.clip(packed.cut[q], boxes[node, d], boxes[node, d + 1])
     return boxes
 
 
 def _weights(
-    rules: FloatArray, questions: CandidateSplits, whole: FloatArray, settings: DistanceSettings
+    rules: FloatArray, packed: CandidateSplits, whole: FloatArray, settings: DistanceSettings
 ) -> FloatArray:
     """Compute the cost of leaving each rule unmatched."""
-    boxes, everything = rules[: questions.coordinate[-1]], whole[: questions.coordinate[-1], None]
+    boxes, everything = rules[: packed.coordinate[-1]], whole[: packed.coordinate[-1], None]
     if settings.matching == "metric":
         return np.asarray(np.abs(boxes - everything).sum(axis=0) + exact(settings.label_weight) / 2)
     total = np.zeros(rules.shape[1])
-    for f, n in enumerate(questions.n_categories.tolist()):
-        own = slice(questions.coordinate[f], questions.coordinate[f + 1])
+    for f, n in enumerate(packed.n_categories.tolist()):
+        own = slice(packed.coordinate[f], packed.coordinate[f + 1])
         is_restricted = (boxes[own] != everything[own]).any(axis=0)
         size = boxes[own].sum(axis=0) if n else 2 * (boxes[own][1] - boxes[own][0])
         total += np.where(is_restricted, size, 0.0)
@@ -586,11 +586,11 @@ class SplitList:
 
     def pack_tree(self, tree: Tree, n_nodes: int) -> Nodes:
         """The tree by the numbers of its splits, with room for `n_nodes` nodes."""
-        ask, right = np.full(n_nodes, LEAF, np.int64), np.zeros(n_nodes, np.int64)
+        split, right = np.full(n_nodes, LEAF, np.int64), np.zeros(n_nodes, np.int64)
         for node in np.flatnonzero(tree.feature != LEAF):
-            ask[node] = self.number[make_split_key(tree, int(node), self.rank)]
+            split[node] = self.number[make_split_key(tree, int(node), self.rank)]
             right[node] = tree.right[node]
-        return Nodes(ask, right)
+        return Nodes(split, right)
 
     def build_tree(self, nodes: Nodes, n_leaves: int) -> Tree:
         """Build the tree of the nodes, without values, on the schema of the table."""

@@ -1,4 +1,4 @@
-"""The search for a central tree, slowly: every move is made, and every tree measured by public functions."""
+"""The search for a consensus tree, slowly: every move is made, every tree measured by public functions."""
 
 from collections.abc import Iterator
 
