@@ -440,17 +440,18 @@ def update_summary(update: TreeUpdate) -> str:
 def _score_sentence(update: TreeUpdate) -> str:
     """Compare the score of the step that is taken with keeping the tree."""
     taken, decimals = update.steps[update.taken], _decimals(update)
-    what = f"{update.metric.title} of {_scored_text(update)}"
+    title = update.metric.title
     if taken.holdout_tree is None:
-        return f"The {update.metric.title} is unknown: {NO_HOLDOUT_TREE}."
+        return f"The {title} is unknown: {NO_HOLDOUT_TREE}."
     if isnan(taken.difference):
-        return f"The {what} is unknown: all rows have the same target value."
+        return f"The {title} is unknown: all scored rows have the same target value."
     if taken.difference == 0.0 and taken.error == 0.0:
-        return f"The {what}, stays as it is."
+        return f"The {title} stays as it is, on {_scored_text(update)}."
     gain = fixed_text(update.metric.shown(taken.difference), decimals, "+")
     less = " (lower is better)" if update.metric.is_loss else ""
     error = fixed_text(taken.error, decimals)
-    return f"Against keeping the tree as it is, {gain} ± {error} of the {what}{less}."
+    scored = _scored_text(update)
+    return f"{title} relative to keeping the tree as it is: {gain} ± {error}{less}, on {scored}."
 
 
 def observed_expected_text(found: ObservedExpected) -> str:
@@ -563,8 +564,8 @@ def _fits(update: TreeUpdate, step: UpdateStep | None = None) -> bool:
 
 def _scored_text(update: TreeUpdate) -> str:
     if update.n_scored:
-        return f"{update.n_scored:,} new rows, by trees made alike without them"
-    return "the training rows, which flatter it"
+        return f"{update.n_scored:,} new rows, for trees trained without them"
+    return "the training rows, which is optimistic"
 
 
 def _decimals(update: TreeUpdate) -> int:
