@@ -90,7 +90,7 @@ def test_they_move_with_their_nodes_and_classes() -> None:
 @pytest.mark.parametrize(
     ("observed", "message"),
     [
-        (SEEN[:, :1].copy(), "one float64|has a float64 for each of 5 nodes and 2 classes"),
+        (SEEN[:, :1].copy(), "must be float64 \\(5, 2\\)"),
         (SEEN.astype(np.float32), "float32"),
         (np.where(SEEN == 2.0, np.nan, SEEN), "rows are finite"),
         (np.where(SEEN == 2.0, -2.0, SEEN), "at least 0"),

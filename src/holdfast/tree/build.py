@@ -14,7 +14,7 @@ from holdfast.data.schema import Feature, Label, Schema, Target
 from holdfast.errors import BrokenTreeError
 from holdfast.tree.check import TOLERANCE, check_features, check_outcome, check_schema, check_tree
 from holdfast.tree.stats import set_outcome
-from holdfast.tree.tree import KNOWN, LEAF, Tree
+from holdfast.tree.tree import KNOWN, LEAF, OPTIONAL_ARRAYS, Tree
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,12 +70,11 @@ def build_preorder(
         criterion=criterion,
         notes=notes,
         loss_matrix=nodes.loss_matrix,
-        observed=None if nodes.observed is None else nodes.observed[order],
-        effective=None if nodes.effective is None else nodes.effective[order],
-        deviation=None if nodes.deviation is None else nodes.deviation[order],
-        rows_mean=None if nodes.rows_mean is None else nodes.rows_mean[order],
-        teacher_mean=None if nodes.teacher_mean is None else nodes.teacher_mean[order],
-        split_support=None if nodes.split_support is None else nodes.split_support[order],
+        **{
+            name: array[order]
+            for name in (*OPTIONAL_ARRAYS, "split_support")
+            if (array := getattr(nodes, name)) is not None
+        },
     )
     check_tree(tree)
     if nodes.outcome is None:

@@ -336,19 +336,21 @@ def _check_weights(tree: Tree) -> None:
     _raise_for_other("weight", tree.weight, expected, "it is the sum of the children's weights")
 
 
+def _optional_array(tree: Tree, name: str, shape: tuple[int, ...]) -> FloatArray | None:
+    """Return an optional array of the tree; a BrokenTreeError if it has another type or shape."""
+    array: FloatArray | None = getattr(tree, name)
+    if array is not None and (array.dtype != np.float64 or array.shape != shape):
+        raise BrokenTreeError(f"{name} holds {array.dtype} {array.shape}: it must be float64 {shape}.")
+    return array
+
+
 def _check_observed(tree: Tree) -> None:
     """Check the class counts, which sum up from the leaves to the root."""
-    observed = tree.observed
+    if tree.observed is not None and not tree.schema.target.is_classes:
+        raise BrokenTreeError("observed counts rows of classes: the target is a number.")
+    observed = _optional_array(tree, "observed", tree.value.shape)
     if observed is None:
         return
-    classes = tree.schema.target.classes
-    if not classes:
-        raise BrokenTreeError("observed counts rows of classes: the target is a number.")
-    if observed.dtype != np.float64 or observed.shape != (tree.n_nodes, len(classes)):
-        raise BrokenTreeError(
-            f"observed holds {observed.dtype} {observed.shape}: it has a float64 for each of {tree.n_nodes} "
-            f"nodes and {len(classes)} classes."
-        )
     _refuse(
         ~(np.isfinite(observed) & (observed >= 0)), "observed", observed, "rows are finite and at least 0"
     )
@@ -365,26 +367,15 @@ def _check_observed(tree: Tree) -> None:
 def _check_evidence(tree: Tree) -> None:
     """Check effective rows and deviations: one number per node, finite and at least 0."""
     for name in ("effective", "deviation"):
-        array: FloatArray | None = getattr(tree, name)
-        if array is None:
-            continue
-        if array.dtype != np.float64 or array.shape != (tree.n_nodes,):
-            raise BrokenTreeError(
-                f"{name} holds {array.dtype} {array.shape}: it has a float64 for each of "
-                f"{tree.n_nodes} nodes."
-            )
-        _refuse(~(np.isfinite(array) & (array >= 0)), name, array, "it is finite and at least 0")
+        if (array := _optional_array(tree, name, (tree.n_nodes,))) is not None:
+            _refuse(~(np.isfinite(array) & (array >= 0)), name, array, "it is finite and at least 0")
 
 
 def _check_means(tree: Tree, name: str) -> None:
     """Check means of nodes, which have the shape of the values; those of classes are fractions."""
-    mean = getattr(tree, name)
+    mean = _optional_array(tree, name, tree.value.shape)
     if mean is None:
         return
-    if mean.dtype != np.float64 or mean.shape != tree.value.shape:
-        raise BrokenTreeError(
-            f"{name} holds {mean.dtype} {mean.shape}: it has the shape of value, {tree.value.shape}."
-        )
     is_fraction = (mean >= 0) & (mean <= 1 + TOLERANCE)
     is_sound = is_fraction if tree.schema.target.is_classes else np.isfinite(mean)
     _refuse(~is_sound, name, mean, "it is finite, and between 0 and 1 where it is a fraction")
@@ -392,14 +383,9 @@ def _check_means(tree: Tree, name: str) -> None:
 
 def _check_split_support(tree: Tree) -> None:
     """Check the split support: a fraction or NaN for each split, and NaN at leaves."""
-    support = tree.split_support
+    support = _optional_array(tree, "split_support", (tree.n_nodes,))
     if support is None:
         return
-    if support.dtype != np.float64 or support.shape != (tree.n_nodes,):
-        raise BrokenTreeError(
-            f"split_support holds {support.dtype} {support.shape}: it has a float64 for each of "
-            f"{tree.n_nodes} nodes."
-        )
     _refuse((support < 0) | (support > 1), "split_support", support, "it is a fraction")
     is_at_leaf = (tree.feature == LEAF) & ~np.isnan(support)
     _refuse(is_at_leaf, "split_support", support, "the node is no split")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from math import isfinite
 from typing import Any, Literal, get_args
 
@@ -523,26 +523,9 @@ def _uncounted(tree: Tree) -> Tree:
 
 
 def _to_nodes(tree: Tree) -> Nodes:
-    return Nodes(
-        feature=tree.feature,
-        threshold=tree.threshold,
-        left=tree.left,
-        right=tree.right,
-        missing_left=tree.missing_left,
-        value=tree.value,
-        count=tree.count,
-        weight=tree.weight,
-        impurity=tree.impurity,
-        sets={node: tree.left_categories(node) for node in np.flatnonzero(tree.set_start >= 0).tolist()},
-        outcome=tree.given_outcome,
-        loss_matrix=tree.loss_matrix,
-        observed=tree.observed,
-        effective=tree.effective,
-        deviation=tree.deviation,
-        rows_mean=tree.rows_mean,
-        teacher_mean=tree.teacher_mean,
-        split_support=tree.split_support,
-    )
+    common = {field.name for field in fields(Nodes)} - {"sets", "outcome"}
+    sets = {node: tree.left_categories(node) for node in np.flatnonzero(tree.set_start >= 0).tolist()}
+    return Nodes(**{name: getattr(tree, name) for name in common}, sets=sets, outcome=tree.given_outcome)
 
 
 def _build(tree: Tree, nodes: Nodes) -> Tree:

@@ -5,7 +5,7 @@ import numpy as np
 from holdfast._arrays import BoolArray, FloatArray, IntArray, LongArray
 from holdfast.tree.check import below_splits
 from holdfast.tree.monotone import enforce_monotonicity
-from holdfast.tree.tree import LEAF, Tree
+from holdfast.tree.tree import LEAF, OPTIONAL_ARRAYS, Tree
 
 TIED = 1e-9  # relative difference below which costs are equal, and the smaller tree wins
 
@@ -77,17 +77,16 @@ def rearrange_nodes(
         count=tree.count[values],
         weight=tree.weight[values],
         impurity=tree.impurity[values],
-        given_outcome=None if tree.given_outcome is None else tree.given_outcome[values],
-        observed=None if tree.observed is None else tree.observed[values],
-        effective=None if tree.effective is None else tree.effective[values],
-        deviation=None if tree.deviation is None else tree.deviation[values],
-        rows_mean=None if tree.rows_mean is None else tree.rows_mean[values],
-        teacher_mean=None if tree.teacher_mean is None else tree.teacher_mean[values],
         not_recorded=None,
         seen=None,
         split_support=None
         if tree.split_support is None
         else np.where(inner, tree.split_support[splits], np.nan),
+        **{
+            name: array[values]
+            for name in (*OPTIONAL_ARRAYS, "given_outcome")
+            if (array := getattr(tree, name)) is not None
+        },
     )
     return enforce_monotonicity(smaller)
 

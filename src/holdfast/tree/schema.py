@@ -39,10 +39,11 @@ def project_to_schema(tree: Tree, schema: Schema) -> Tree:
         seen=None if tree.seen is None else _moved_flags(tree, schema, feature, tree.seen, is_seen=True),
         not_recorded=_moved_entries(tree, moved),
         loss_matrix=_losses(tree, schema.target),
-        value=_by_class(tree, schema.target, tree.value),
-        observed=None if tree.observed is None else _by_class(tree, schema.target, tree.observed),
-        rows_mean=None if tree.rows_mean is None else _by_class(tree, schema.target, tree.rows_mean),
-        teacher_mean=None if tree.teacher_mean is None else _by_class(tree, schema.target, tree.teacher_mean),
+        **{
+            name: _by_class(tree, schema.target, array)
+            for name in ("value", "observed", "rows_mean", "teacher_mean")
+            if (array := getattr(tree, name)) is not None
+        },
     )
     moved_tree = moved_tree.replace(edits=carry_edits(tree.edits, tree, moved_tree))
     if not schema.target.is_classes:

@@ -37,6 +37,8 @@ class EditInfo(TypedDict, total=False):
 
 LONGEST_TEXT = 256  # letters of a label in an array of fixed-width texts
 LEAF = -1  # in `feature`, `left` and `right`
+# Optional fields of a tree with one number, or one row of numbers, per node.
+OPTIONAL_ARRAYS = ("observed", "effective", "deviation", "rows_mean", "teacher_mean")
 KNOWN = float_info.max  # threshold of a split on whether the value is recorded: no number exceeds it
 NOTHING = 2.0**-40  # gains below this fraction of a node's impurity are rounding errors
 
