@@ -27,7 +27,7 @@ from holdfast.data.table import Table
 from holdfast.errors import DataError, DataWarning, ParameterError
 from reference.reading import read_file
 
-SHARED = Path(__file__).parents[4] / "shared" / "data"
+SHARED = Path(__file__).parents[3] / "shared" / "data"
 DATES = {"bike_sharing_hourly.csv.gz": ["dteday"], "elec2.csv.gz": ["date"]}
 
 Written = Callable[..., Path]
