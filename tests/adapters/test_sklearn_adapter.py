@@ -179,7 +179,7 @@ def test_questions_of_the_schema_are_left_alone() -> None:
         (Schema((Feature("fare"),)), r"predicts classes, and the target 'y' of the schema holds numbers"),
         (
             Schema((Feature("fare"),), Target("sex", classes=("f", "yes"))),
-            r"classes 'no', 'yes', and the target 'sex' .* classes 'f', 'yes'. .*widened.*forest_trees",
+            r"classes 'no', 'yes', and the target 'sex' .* classes 'f', 'yes'. .*widen.*forest_trees",
         ),
     ],
 )

@@ -80,9 +80,9 @@ def test_a_line_that_fails_ends_with_exit_code_3(folder: Path, tmp_path: Path) -
 def test_the_figures_are_those_of_python(folder: Path, tmp_path: Path) -> None:
     check(folder, "-o", tmp_path / "verdict.json", policy="narrow.toml")
     trees: list[Tree] = [load_model(folder / name) for name in ("old.json", "new.json")]
-    wide = trees[0].schema.widened(trees[1].schema)
+    wide = trees[0].schema.widen(trees[1].schema)
     frame = read_file(folder / "test.csv", categorical=["zip"], drop=DROP)
-    table = Table.from_frame(frame, "outcome", schema=wide.widened(Table.from_frame(frame, "outcome").schema))
+    table = Table.from_frame(frame, "outcome", schema=wide.widen(Table.from_frame(frame, "outcome").schema))
     verdict = ChangePolicy.load(folder / "narrow.toml").check(*trees, table)
     assert json.loads((tmp_path / "verdict.json").read_text())["lines"] == verdict.to_dict()["lines"]
 

@@ -12,9 +12,9 @@ from holdfast.data.dates import (
     DateColumn,
     find_date_source,
     is_ambiguous,
+    list_possible_orders,
     parse_date_columns,
     parse_moment,
-    possible_orders,
 )
 from holdfast.errors import ParameterError
 
@@ -65,10 +65,10 @@ def test_what_is_no_date_is_none(text: str) -> None:
 
 
 def test_cells_tell_the_day_from_the_month_or_do_not() -> None:
-    assert possible_orders(["03/04/2020", "31/01/2020"]) == ("dmy",)
-    assert possible_orders(["03/04/2020", "01/31/2020"]) == ("mdy",)
-    assert possible_orders(["03.04.2020"]) == ("dmy",)
-    assert possible_orders(["31/01/2020", "01/31/2020"]) == ()
+    assert list_possible_orders(["03/04/2020", "31/01/2020"]) == ("dmy",)
+    assert list_possible_orders(["03/04/2020", "01/31/2020"]) == ("mdy",)
+    assert list_possible_orders(["03.04.2020"]) == ("dmy",)
+    assert list_possible_orders(["31/01/2020", "01/31/2020"]) == ()
     assert is_ambiguous(["03/04/2020"])
     assert not is_ambiguous(["03/03/2020", "2020-01-31"])
 

@@ -276,7 +276,7 @@ def test_all_that_differs_from_the_schema_is_shown_at_once():
         "Give the data exactly the columns of the schema, in any order.",
         "Give these columns the type they had in the data that the schema was read from.",
         "To accept them, read the data without a schema and measure both on a wider one: "
-        "old.schema.widened(new.schema).",
+        "old.schema.widen(new.schema).",
     ]
 
 
@@ -290,7 +290,7 @@ def test_numbers_where_the_schema_has_text_are_no_new_categories(ward):
 def test_a_wider_schema_takes_the_new_categories_in():
     old = Table.from_frame(pl.DataFrame({"ward": ["er", "icu"], "outcome": [0, 1]}))
     new = pl.DataFrame({"ward": ["ccu", "er"], "outcome": [2, 0]})
-    wide = old.schema.widened(Table.from_frame(new).schema)
+    wide = old.schema.widen(Table.from_frame(new).schema)
     table = Table.from_frame(new, schema=wide)
     assert wide.features[0].categories == ("ccu", "er", "icu")
     assert_array_equal(table.columns[0], [0, 1])

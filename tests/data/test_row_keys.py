@@ -17,10 +17,10 @@ from holdfast.data.row_keys import (
     draw_poisson_counts,
     draw_uniforms,
     group_copies,
+    hash_rows,
     label_keys,
     mix_bits,
     permute_rows,
-    row_hashes,
     row_keys,
     select_lowest,
     unit_keys,
@@ -84,12 +84,12 @@ def test_mixing_is_the_end_of_splitmix64():
 def test_a_row_is_hashed_by_its_cells_in_the_order_of_the_names():
     frame = patients(60)
     by_hand = [hash_by_hand([row.age, row.ward]) for row in frame.itertuples()]
-    assert row_hashes(table_of(frame)).tolist() == by_hand
+    assert hash_rows(table_of(frame)).tolist() == by_hand
 
 
 def test_numeric_targets_minus_zero_and_missing_values():
     X = np.array([[0.0, 1.5], [-0.0, 1.5], [np.nan, -2.0]])
-    hashes = row_hashes(Table.from_arrays(X, [0.25, 0.25, 0.75]))
+    hashes = hash_rows(Table.from_arrays(X, [0.25, 0.25, 0.75]))
     assert hashes.tolist() == [
         hash_by_hand([0.0, 1.5, 0.5]),  # 0.25 is 0.5 times a power of two
         hash_by_hand([0.0, 1.5, 0.5]),
@@ -100,31 +100,31 @@ def test_numeric_targets_minus_zero_and_missing_values():
 def test_the_order_of_columns_and_rows_does_not_matter():
     frame = patients()
     keys = np.sort(row_keys(table_of(frame)))
-    assert (row_hashes(table_of(frame[["outcome", "age", "ward"]])) == row_hashes(table_of(frame))).all()
+    assert (hash_rows(table_of(frame[["outcome", "age", "ward"]])) == hash_rows(table_of(frame))).all()
     shuffled = frame.sample(frac=1.0, random_state=1)
     assert (np.sort(row_keys(table_of(shuffled))) == keys).all()
 
 
 def test_a_category_counts_by_its_text_whatever_others_there_are():
     frame = patients()
-    whole = row_hashes(table_of(frame))
+    whole = hash_rows(table_of(frame))
     rest = (frame.ward != "A") & (frame.outcome == "died")
     with pytest.warns(DataWarning, match="one class"):
-        part = row_hashes(table_of(frame[rest]))
+        part = hash_rows(table_of(frame[rest]))
     assert (part == whole[rest.to_numpy()]).all()
 
 
 def test_custom_features_follow_from_the_columns_and_change_no_key():
     frame = patients()
     asked = table_of(frame, custom_features=["age > 21 and ward == 'B'"])
-    assert (row_hashes(asked) == row_hashes(table_of(frame))).all()
+    assert (hash_rows(asked) == hash_rows(table_of(frame))).all()
 
 
 def test_many_rows_are_hashed_as_a_few():
     X = np.random.default_rng(0).normal(size=(20_000, 2))
     table = Table.from_arrays(X, (X[:, 0] > 0).astype(int))
     some = np.arange(0, 20_000, 997)
-    assert (row_hashes(table)[some] == row_hashes(table.subset(some))).all()
+    assert (hash_rows(table)[some] == hash_rows(table.subset(some))).all()
     assert len(np.unique(row_keys(table))) == 20_000
 
 

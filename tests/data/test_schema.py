@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.data.schema import Feature, Schema, Target, sorted_labels
+from holdfast.data.schema import Feature, Schema, Target, sort_labels
 from holdfast.errors import SchemaMismatch
 
 AGE = Feature("age", low=18.0, high=90.0)
@@ -33,7 +33,7 @@ def test_a_target_without_classes_is_a_number():
 
 @given(st.permutations([True, 2, 0, 1.5, "b", "a", ""]))
 def test_labels_have_one_order_whatever_their_types(labels):
-    assert sorted_labels(set(labels)) == (0, True, 1.5, 2, "", "a", "b")
+    assert sort_labels(set(labels)) == (0, True, 1.5, 2, "", "a", "b")
 
 
 # -- widening ------------------------------------------------------------------------------------------------
@@ -50,7 +50,7 @@ def test_widening_joins_ranges_categories_and_classes():
         ),
         Target("outcome", ("lived", "moved")),
     )
-    assert old.widened(new) == Schema(
+    assert old.widen(new) == Schema(
         (
             Feature("age", low=10.0, high=90.0),
             Feature("ward", "nominal", categories=("ccu", "er", "icu")),
@@ -62,7 +62,7 @@ def test_widening_joins_ranges_categories_and_classes():
 
 
 def test_widening_joins_the_ranges_of_a_number_to_predict():
-    wide = Schema((AGE,), Target("cost", low=1.0, high=9.0)).widened(
+    wide = Schema((AGE,), Target("cost", low=1.0, high=9.0)).widen(
         Schema((AGE,), Target("cost", low=5.0, high=20.0))
     )
     assert wide.target == Target("cost", low=1.0, high=20.0)
@@ -72,19 +72,19 @@ def test_widening_joins_the_ranges_of_a_number_to_predict():
     "schema", [Schema((AGE, WARD, DOSE, QUESTION), LIVED), Schema((AGE,), Target("cost"))]
 )
 def test_a_schema_widened_by_itself_is_itself(schema):
-    assert schema.widened(schema) == schema
+    assert schema.widen(schema) == schema
 
 
 def test_an_ordered_feature_known_in_part_keeps_its_order():
     part = Feature("dose", "ordered", 0.0, 0.0, ("high",))
-    assert Schema((DOSE,)).widened(Schema((part,))).features == (DOSE,)
+    assert Schema((DOSE,)).widen(Schema((part,))).features == (DOSE,)
 
 
 @pytest.mark.parametrize("order", [("high", "low"), ("low", "middle", "high")])
 def test_an_order_that_contradicts_or_cuts_in_raises_an_error(order):
     other = Feature("dose", "ordered", 0.0, 1.0, order)
     with pytest.raises(SchemaMismatch, match="ordered categories of column 'dose'"):
-        Schema((DOSE,)).widened(Schema((other,)))
+        Schema((DOSE,)).widen(Schema((other,)))
 
 
 @pytest.mark.parametrize(
@@ -100,4 +100,4 @@ def test_an_order_that_contradicts_or_cuts_in_raises_an_error(order):
 )
 def test_widening_never_changes_columns_kinds_or_the_task(other, message):
     with pytest.raises(SchemaMismatch, match=message):
-        Schema((AGE,), LIVED).widened(other)
+        Schema((AGE,), LIVED).widen(other)

@@ -180,7 +180,7 @@ def test_the_odd_tree_out_is_found_anywhere_in_a_collection() -> None:
 
 def test_one_schema_for_both_is_the_way_out() -> None:
     wider = with_feature(NUMERIC, 0, high=95.0)
-    both = NUMERIC.schema.widened(wider.schema)
+    both = NUMERIC.schema.widen(wider.schema)
     assert tree_distance(NUMERIC.with_schema(both), wider.with_schema(both)).total == 0.0
 
 

@@ -333,7 +333,7 @@ def test_new_categories_and_classes_are_taken_in_on_request_only(model: StableTr
         SchemaMismatch, match=r"(?s)new classes.*'maybe'.*Give allow_new_values=True"
     ) as refused:
         model.update(X, y)
-    assert "schema.widened" not in str(refused.value)
+    assert "schema.widen" not in str(refused.value)
     with pytest.raises(SchemaMismatch, match=r"(?s)not in the schema.*'more'.*Or give allow_new_values=True"):
         model.update(X.assign(more=0.0), y)
     with pytest.raises(SchemaMismatch, match=r"columns missing") as refused:

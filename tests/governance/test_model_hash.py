@@ -79,7 +79,7 @@ def rows(**more: object) -> Table:
 
 def test_the_order_of_rows_and_a_wider_schema_change_no_fingerprint() -> None:
     table = rows()
-    wide = table.schema.widened(rows().schema)
+    wide = table.schema.widen(rows().schema)
     assert data_fingerprint(table.subset(np.array([3, 1, 0, 2]))) == data_fingerprint(table)
     assert data_fingerprint(Table(wide, table.columns, table.target)) == data_fingerprint(table)
 

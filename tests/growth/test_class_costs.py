@@ -170,7 +170,7 @@ def test_an_edited_tree_goes_on_deciding_by_losses() -> None:
 def test_another_schema_keeps_the_losses_of_the_classes_by_name() -> None:
     tree = grow(TABLE, GrowthRules(loss_matrix=LOSSES, max_depth=2))
     wide = Table.from_arrays([[0.0, 0.0], [1.0, 1.0], [1.0, 0.0]], ["b", "a", "0"]).schema  # "0" comes first
-    moved = tree.with_schema(wide.widened(tree.schema))
+    moved = tree.with_schema(wide.widen(tree.schema))
     classes = moved.schema.target.classes
     assert moved.loss_matrix is not None
     assert moved.loss_matrix[classes.index("b"), classes.index("a")] == 5.0

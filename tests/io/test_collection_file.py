@@ -189,7 +189,7 @@ def test_labels_that_are_equal_but_not_the_same_are_told_apart() -> None:
 
 def test_the_way_out_works() -> None:
     first, second = stump(AGE, SURVIVED), stump(Feature("age", low=0.0, high=200.0), SURVIVED)
-    wide = first.schema.widened(second.schema)
+    wide = first.schema.widen(second.schema)
     loaded = trees_from_json(trees_to_json([tree.with_schema(wide) for tree in (first, second)]))
     assert loaded[0].schema.features[0].high == 200.0
 

@@ -141,7 +141,7 @@ def grown_trees(
 # -- the same trees, told otherwise -----------------------------------------------------------------------
 
 
-def reordered(tree: Tree, random: Random) -> Tree:
+def reorder(tree: Tree, random: Random) -> Tree:
     """The same tree with its features in another order, and with a class more that no leaf has."""
     columns = random.sample(tree.schema.columns, len(tree.schema.columns))
     asked = [feature for feature in tree.schema.features if feature.kind == "question"]

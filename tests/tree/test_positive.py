@@ -69,7 +69,7 @@ def test_it_is_chosen_once_and_samples_edits_and_files_keep_it() -> None:
                 Table(tree.schema, (np.zeros(1),) * len(tree.schema.features), np.array([seed % 2], np.int32))
             ),
             tree.with_schema(
-                tree.schema.widened(Schema(tree.schema.features, Target("outcome", ("dead", "lived"))))
+                tree.schema.widen(Schema(tree.schema.features, Target("outcome", ("dead", "lived"))))
             ),
             model_from_json(model_to_json(tree.replace(observed=others))),
             pickle.loads(pickle.dumps(tree.replace(observed=others))),
@@ -139,8 +139,8 @@ def test_an_unknown_class_is_refused_with_those_that_there_are(said: object) -> 
 def test_a_wider_schema_keeps_it() -> None:
     old = Schema((AGE,), SURVIVED.with_positive("no"))
     new = Schema((AGE,), Target("survived", classes=("no", "unknown", "yes")))
-    assert old.widened(new).target.positive == "no"
-    assert new.widened(old).target.positive == "no"
+    assert old.widen(new).target.positive == "no"
+    assert new.widen(old).target.positive == "no"
     assert SURVIVED.positive is None
 
 

@@ -174,7 +174,7 @@ def test_a_table_on_another_schema_is_refused_where_the_tree_would_misread_it() 
     table = Table.from_arrays(frame, ["no", "yes"])
     with pytest.raises(SchemaMismatch, match=r"'sex' at position 1.*tree.with_schema\(table.schema\)"):
         find_leaves(BY_SEX, table)
-    assert find_leaves(BY_SEX.with_schema(BY_SEX.schema.widened(table.schema)), frame).tolist() == [2, 1]
+    assert find_leaves(BY_SEX.with_schema(BY_SEX.schema.widen(table.schema)), frame).tolist() == [2, 1]
 
 
 def test_missing_values_are_refused_on_request() -> None:

@@ -182,13 +182,13 @@ def test_a_lone_leaf_has_nothing_to_move_but_its_shares() -> None:
         ),
         (
             schema_with(replace(PAIN, categories=("atypical", "odd", "other"))),
-            r"(?s)'pain' has no categories 'none', 'typical'.*with_schema\(schema.widened\(tree.schema\)\)",
+            r"(?s)'pain' has no categories 'none', 'typical'.*with_schema\(schema.widen\(tree.schema\)\)",
         ),
         (
             schema_with(replace(SLOPE, categories=("up", "flat", "down", "steep"))),
             r"column 'slope' is ordered 'down', 'flat', 'up', 'steep' .* 'up', 'flat', 'down', 'steep'",
         ),
-        (schema_with(classes=("maybe", "no")), r"(?s)'survived' has no classes 'yes'.*schema.widened"),
+        (schema_with(classes=("maybe", "no")), r"(?s)'survived' has no classes 'yes'.*schema.widen"),
         (
             Schema(FEATURES, Target("survived")),
             r"'survived' is a class in the tree's schema, a number in the new",
@@ -216,7 +216,7 @@ def test_all_that_is_lacking_is_named_at_once() -> None:
 
 def test_the_way_out_works() -> None:
     narrow = schema_with(replace(PAIN, categories=("none", "odd")), classes=("no", "perhaps"))
-    moved = TREE.with_schema(narrow.widened(TREE.schema))
+    moved = TREE.with_schema(narrow.widen(TREE.schema))
     rows = patients(np.random.default_rng(0))
     assert moved.predict(rows).tolist() == TREE.predict(rows).tolist()
 

@@ -37,7 +37,7 @@ def make_search(
     seed: int = 0, shift: float = 0.7, frozen: tuple[int, ...] = (), task: str = "classification"
 ) -> UpdateSearch:
     before, after = rows(seed, task=task), rows(seed + 100, shift=shift, task=task)
-    schema = before.schema.widened(after.schema)
+    schema = before.schema.widen(after.schema)
     old = train_consensus_trees(before, None, SETTINGS).trees[-1].with_schema(schema)
     after = Table(schema, after.columns, after.target)
     task = make_task(after, predict_teacher(after, None, SETTINGS), SETTINGS)

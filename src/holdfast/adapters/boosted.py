@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from holdfast._arrays import BoolArray, FloatArray, IntArray
 from holdfast._text import quoted
 from holdfast.data.columns import to_label
-from holdfast.data.schema import Feature, Label, Schema, Target, sorted_labels
+from holdfast.data.schema import Feature, Label, Schema, Target, sort_labels
 from holdfast.errors import DataError, SchemaMismatch
 from holdfast.tree.build import Nodes, build_preorder
 from holdfast.tree.tree import KNOWN, LEAF, Tree
@@ -237,7 +237,7 @@ def span_features(names: Sequence[str], loose: Iterable[Nodes]) -> tuple[Feature
 
 def make_nominal(name: str, labels: Iterable[Label]) -> Feature:
     """Make a nominal feature with these categories."""
-    return Feature(name, "nominal", categories=sorted_labels(set(labels)))
+    return Feature(name, "nominal", categories=sort_labels(set(labels)))
 
 
 def compute_span(numbers: FloatArray) -> tuple[float, float]:
@@ -349,6 +349,6 @@ def _check_labels(labels: tuple[Label, ...], target: Target) -> None:
     if lost:
         raise SchemaMismatch(
             f"The model predicts the classes {quoted(labels)}, and the target {target.name!r} of the schema "
-            f"has the classes {quoted(target.classes)}. Widen the schema: schema.widened(other.schema). "
+            f"has the classes {quoted(target.classes)}. Widen the schema: schema.widen(other.schema). "
             "A member of a forest only numbers its classes: there use forest_trees(forest, schema)."
         )

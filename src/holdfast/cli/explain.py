@@ -270,10 +270,10 @@ def _check_complete(tree: Tree, values: Mapping[str, Any]) -> None:
     """Raise a ParameterError if a column that the tree splits on has no value."""
     import numpy as np
 
-    from holdfast.data.encode import required_columns
+    from holdfast.data.encode import list_required_columns
 
     used = [each for each in np.unique(tree.feature).tolist() if each >= 0]
-    absent = [name for name in required_columns(tree.schema, used) if name not in values]
+    absent = [name for name in list_required_columns(tree.schema, used) if name not in values]
     if absent:
         raise ParameterError(
             f"The tree splits on {quoted(absent, 30)}, without a value here: give it with --set "

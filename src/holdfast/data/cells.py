@@ -15,17 +15,17 @@ from numpy.typing import NDArray
 
 from holdfast._arrays import FloatArray, LongArray
 from holdfast._text import RowLabels, first_rows, pluralize, quoted, row_name
-from holdfast.data.columns import infinity_error, note_merged_integers
+from holdfast.data.columns import make_infinity_error, note_merged_integers
 from holdfast.data.dates import (
     DAYS,
     ORDERS,
     DateColumn,
-    ambiguity_error,
     is_ambiguous,
     is_date,
-    no_date_error,
+    list_possible_orders,
+    make_ambiguity_error,
+    make_no_date_error,
     parse_moment,
-    possible_orders,
 )
 from holdfast.data.read_options import Numerals, Problem, ReadingOptions, UnreadableColumn, guess_numerals
 
@@ -119,12 +119,12 @@ class Cells:
     def as_dates(self, column: DateColumn, names: RowLabels | None) -> dict[str, FloatArray]:
         """Return the numeric columns derived from dates; a DataError names the first cell that is not one."""
         dates = list(filter(is_date, self._known))
-        order = column.order or (*possible_orders(dates), ORDERS[0])[0]
+        order = column.order or (*list_possible_orders(dates), ORDERS[0])[0]
         odd = [cell for cell in self._known if parse_moment(cell, order) is None]
         if odd and not self._rules.coerce:
-            raise no_date_error(column, *self._find_first(odd, names))
+            raise make_no_date_error(column, *self._find_first(odd, names))
         if column.order is None and is_ambiguous(dates):
-            raise ambiguity_error(column, *self._find_first(dates, names))
+            raise make_ambiguity_error(column, *self._find_first(dates, names))
         if odd:
             self._note_coerced(odd, names, "date")
         cells = zip(self._cells, self._are_missing, strict=True)
@@ -229,7 +229,7 @@ class Cells:
         if np.isinf(numbers).any():
             code = int(np.isinf(numbers).argmax())
             where = f"first at {row_name(self._codes.index(code), names)} ({self._cells[code]!r})"
-            raise infinity_error(f"column {self.name!r}", where)
+            raise make_infinity_error(f"column {self.name!r}", where)
         return self._spread(numbers)
 
     def _spread(self, distinct: NDArray[Any]) -> NDArray[Any]:

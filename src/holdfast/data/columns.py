@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from holdfast._arrays import FloatArray, LongArray
 from holdfast._text import RowLabels, first_rows, quoted, row_name
 from holdfast.data.frame import OrderedText
-from holdfast.data.schema import Feature, Label, sorted_labels
+from holdfast.data.schema import Feature, Label, sort_labels
 from holdfast.errors import DataError, DataWarning
 
 # How to read a column: by its dtype; numbers too as categories; True and False too as numbers.
@@ -69,9 +69,9 @@ def read_column(raw: Any, what: str, reading: Reading = "by dtype", rows: RowLab
     else:
         column = _read_series(raw, what, reading, rows)
     if column.kind == "numeric" and any(map(isinf, column.extent)):
-        raise infinity_error(what, first_rows(np.isinf(column.values), rows))
+        raise make_infinity_error(what, first_rows(np.isinf(column.values), rows))
     if any(isinstance(label, float) and isinf(label) for label in column.labels):
-        raise infinity_error(what, "as a category")
+        raise make_infinity_error(what, "as a category")
     if column.kind == "numeric" and max(map(abs, column.extent)) >= MERGING:
         way_out = "read it as categories to keep them apart"
         if note := note_merged_integers(_list_merging_integers(raw), what, way_out):
@@ -91,7 +91,7 @@ def to_label(value: Any) -> Label:
     return str(value)
 
 
-def infinity_error(what: str, where: str) -> DataError:
+def make_infinity_error(what: str, where: str) -> DataError:
     """Make the error about an infinite value."""
     return DataError(
         f"{what} contains infinity, {where}. Use a large number instead, or mark it as missing (NaN)."
@@ -163,7 +163,7 @@ def _read_objects(values: list[Any], what: str, reading: Reading, rows: RowLabel
     present = {_value_type(type(value)) for value in known}
     if "text" not in present and reading != "categories" and (present != {"flag"} or reading == "numbers"):
         return _numeric(_to_floats(values, what))
-    labels = FLAGS if present == {"flag"} else sorted_labels({to_label(value) for value in known})
+    labels = FLAGS if present == {"flag"} else sort_labels({to_label(value) for value in known})
     return Column("nominal", _encode_labels(values, known, labels), labels)
 
 
@@ -202,7 +202,7 @@ def _to_floats(values: list[Any], what: str) -> FloatArray:
     try:
         return np.array([None if type(value) in missing else value for value in values], dtype=np.float64)
     except OverflowError as error:
-        raise infinity_error(what, "or a number too large for float64") from error
+        raise make_infinity_error(what, "or a number too large for float64") from error
 
 
 def _declared_order(series: Any, dtype: Any) -> list[Any] | None:

@@ -112,10 +112,10 @@ def parse_moment(value: Any, order: Order = "dmy") -> datetime | None:
         return None
 
 
-def possible_orders(cells: Iterable[str]) -> tuple[Order, ...]:
+def list_possible_orders(cells: Iterable[str]) -> tuple[Order, ...]:
     """List the orders of day and month in which all cells are dates; points mean day, month, year.
 
-    >>> possible_orders(["03/04/2020", "31/01/2020"]), possible_orders(["03/04/2020"])
+    >>> list_possible_orders(["03/04/2020", "31/01/2020"]), list_possible_orders(["03/04/2020"])
     (('dmy',), ('dmy', 'mdy'))
     """
     cells = list(cells)
@@ -135,12 +135,12 @@ def is_date(cell: str) -> bool:
 def is_ambiguous(cells: Iterable[str]) -> bool:
     """Return True if swapping day and month gives other valid dates in every cell."""
     cells = list(cells)
-    if len(possible_orders(cells)) < 2:
+    if len(list_possible_orders(cells)) < 2:
         return False
     return any(parse_moment(cell, "dmy") != parse_moment(cell, "mdy") for cell in cells)
 
 
-def ambiguity_error(column: DateColumn, cell: str, where: str) -> DataError:
+def make_ambiguity_error(column: DateColumn, cell: str, where: str) -> DataError:
     """Make the error that asks for the order of day and month."""
     stem = column.name if column.form == "days" else f"{column.name}:{column.form}"
     ways = " or ".join(f"date={f'{stem}:{order}'!r}" for order in ORDERS)
@@ -150,7 +150,7 @@ def ambiguity_error(column: DateColumn, cell: str, where: str) -> DataError:
     )
 
 
-def no_date_error(column: DateColumn, cell: str, where: str) -> DataError:
+def make_no_date_error(column: DateColumn, cell: str, where: str) -> DataError:
     """Make the error that names a cell that is not a date."""
     return DataError(
         f"column {column.name!r} is read as dates, but {cell!r} ({where}) is not one: write it as "

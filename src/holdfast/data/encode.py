@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from holdfast._arrays import BoolArray, FloatArray
 from holdfast._text import RowLabels, first_rows, join_parts, pluralize, quoted, row_name
-from holdfast.data.columns import Column, infinity_error, read_column
+from holdfast.data.columns import Column, make_infinity_error, read_column
 from holdfast.data.custom_features import CustomFeature, parse_custom_features
 from holdfast.data.frame import Frame, make_frame, subset_vector
 from holdfast.data.schema import Feature, Label, Schema, SchemaDifferences
@@ -48,7 +48,7 @@ def encode_rows(
     return _encode_by_column(frame, schema, features, handle_unknown, handle_missing)
 
 
-def required_columns(schema: Schema, features: Sequence[int]) -> tuple[str, ...]:
+def list_required_columns(schema: Schema, features: Sequence[int]) -> tuple[str, ...]:
     """List the columns that these features read."""
     read = _list_columns(features, _parse_custom(schema, features))
     return tuple(schema.features[index].name for index in read)
@@ -92,7 +92,7 @@ def _select_numbers(frame: Frame, schema: Schema, features: Sequence[int]) -> Fl
     if infinite.any():
         position = int(infinite.any(axis=0).argmax())
         name = schema.features[features[position]].name
-        raise infinity_error(f"column {name!r}", first_rows(infinite[:, position]))
+        raise make_infinity_error(f"column {name!r}", first_rows(infinite[:, position]))
     return matrix
 
 

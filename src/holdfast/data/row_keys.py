@@ -61,7 +61,7 @@ def row_keys(table: Table) -> KeyArray:
     """
     if table.known_keys is not None:
         return table.known_keys
-    hashes = row_hashes(table)
+    hashes = hash_rows(table)
     shared = _shared(hashes)
     if len(shared) == 0:
         return hashes
@@ -130,7 +130,7 @@ def _label_hash(label: Label) -> int:
     return int.from_bytes(blake2b(str(label).encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big")
 
 
-def row_hashes(table: Table) -> KeyArray:
+def hash_rows(table: Table) -> KeyArray:
     """Return a hash of the values of every row, equal for equal rows; or the identity of the table.
 
     Numbers are hashed by value, categories by text; custom features follow from the columns. The mantissa of
@@ -147,7 +147,7 @@ def row_hashes(table: Table) -> KeyArray:
     for start in range(0, table.n_rows, _BLOCK):
         part = hashes[start : start + _BLOCK]
         for values, codebook in cells:
-            part ^= cell_bits(np.asarray(values[start : start + _BLOCK], np.float64), codebook)
+            part ^= encode_cells(np.asarray(values[start : start + _BLOCK], np.float64), codebook)
             part[:] = mix_bits(part) + STEP
     return hashes
 
@@ -157,7 +157,7 @@ def make_codebook(labels: Sequence[Label]) -> KeyArray | None:
     return np.append(label_keys(labels), _MISSING) if labels else None
 
 
-def cell_bits(values: FloatArray, codebook: KeyArray | None) -> KeyArray:
+def encode_cells(values: FloatArray, codebook: KeyArray | None) -> KeyArray:
     """Return 64 bits per value: those of a number, or those of the category in the codebook."""
     missing = np.isnan(values)
     if codebook is not None:
@@ -283,19 +283,19 @@ def permute_rows(keys: KeyArray, stream: Stream) -> LongArray:
     return taken
 
 
-def unique_hashes(table: Table) -> KeyArray:
+def find_unique_hashes(table: Table) -> KeyArray:
     """Return the hashes, target included, of rows that no other row equals; none if most rows have an equal.
 
     In a table of few categories, equal rows need not be the same observation.
     """
-    found, counts = np.unique(labelled_hashes(table), return_counts=True)
+    found, counts = np.unique(hash_labelled_rows(table), return_counts=True)
     alone = found[counts == 1]
     return alone if len(alone) > table.n_rows / 2 else np.zeros(0, np.uint64)
 
 
-def labelled_hashes(table: Table) -> KeyArray:
+def hash_labelled_rows(table: Table) -> KeyArray:
     """Return a hash of the values and the target of every row, equal for equal rows."""
-    hashes = row_hashes(table)
+    hashes = hash_rows(table)
     if table.schema.target.is_classes:
         hashes = mix_bits(hashes + label_keys(table.schema.target.classes)[table.target])
     return hashes

@@ -59,7 +59,7 @@ def sort_table(
     order = find_fixed_order(own, metadata)
     if (order[1:] > order[:-1]).all():  # already sorted: no copy is needed
         return own, order
-    return own.reordered(order), order
+    return own.reorder(order), order
 
 
 def _further_keys(table: Table, metadata: Sequence[LongArray]) -> list[NDArray[Any]]:
@@ -173,7 +173,7 @@ def canonicalize_rows(table: Table, metadata: Sequence[LongArray] = ()) -> Canon
     has_copies = bool((weight > 1).any())
     own = weight if has_copies else None
     if original.weight is None:  # no row of weight 0 was dropped: all ranks still occur
-        ordered = original.reordered(order[rows], own)
+        ordered = original.reorder(order[rows], own)
     else:
         ordered = replace(table.subset(rows), weight=own)
     units = np.arange(len(rows)) if has_copies else None

@@ -83,10 +83,10 @@ class Target:
         """True for classification, False for regression."""
         return bool(self.classes)
 
-    def class_place(self, positive: Any) -> int:
+    def class_index(self, positive: Any) -> int:
         """Return the index of a class, given as itself or as text; a ParameterError if it is unknown.
 
-        >>> Target("lived", classes=(0, 1)).class_place("1")
+        >>> Target("lived", classes=(0, 1)).class_index("1")
         1
         """
         if isinstance(positive, str | Real):
@@ -101,7 +101,7 @@ class Target:
 
     def with_positive(self, positive: Any) -> "Target":
         """Return the target with this positive class; unchanged if `positive` is None."""
-        return self if positive is None else replace(self, positive=self.classes[self.class_place(positive)])
+        return self if positive is None else replace(self, positive=self.classes[self.class_index(positive)])
 
     def with_rarer_positive(self, counts: Sequence[float]) -> "Target":
         """Return the target with the rarer of two classes as positive, unless one is set.
@@ -163,7 +163,7 @@ class Schema:
         keys = [(feature.kind == "question", _natural(feature.name)) for feature in self.features]
         return tuple(sorted(range(len(keys)), key=keys.__getitem__))
 
-    def widened(self, other: "Schema") -> "Schema":
+    def widen(self, other: "Schema") -> "Schema":
         """Combine the ranges, categories and classes of two schemas.
 
         Distances measured on the wider schema are not comparable with those measured before.
@@ -180,7 +180,7 @@ class Schema:
         Examples
         --------
         >>> young, old = Schema((Feature("age", high=30),)), Schema((Feature("age", low=25, high=90),))
-        >>> young.widened(old).features[0].low, young.widened(old).features[0].high
+        >>> young.widen(old).features[0].low, young.widen(old).features[0].high
         (0.0, 90)
         """
         if self.names != other.names:
@@ -203,7 +203,7 @@ def _natural(name: str) -> tuple[list[tuple[int, str]], str]:
     return keys, name
 
 
-def sorted_labels(labels: set[Label]) -> tuple[Label, ...]:
+def sort_labels(labels: set[Label]) -> tuple[Label, ...]:
     """Sort labels of mixed types: numbers first, then text."""
     return tuple(sorted(labels, key=lambda label: (isinstance(label, str), label)))
 
@@ -215,7 +215,7 @@ def _widened_feature(old: Feature, new: Feature) -> Feature:
             "Read both data sets with the same categorical columns."
         )
     if old.kind == "nominal":
-        return replace(old, categories=sorted_labels({*old.categories, *new.categories}))
+        return replace(old, categories=sort_labels({*old.categories, *new.categories}))
     if old.kind == "ordered":
         return _widened_order(old, new)
     return replace(old, low=min(old.low, new.low), high=max(old.high, new.high))
@@ -242,7 +242,7 @@ def _widened_target(old: Target, new: Target) -> Target:
         )
     if old.is_classes:
         positive = new.positive if old.positive is None else old.positive
-        return replace(old, classes=sorted_labels({*old.classes, *new.classes}), positive=positive)
+        return replace(old, classes=sort_labels({*old.classes, *new.classes}), positive=positive)
     return replace(old, low=min(old.low, new.low), high=max(old.high, new.high))
 
 
@@ -287,6 +287,6 @@ class SchemaDifferences:
         if self.categories or self.classes:
             lines.append(
                 "To accept them, read the data without a schema and measure both on a wider one: "
-                "old.schema.widened(new.schema)."
+                "old.schema.widen(new.schema)."
             )
         raise SchemaMismatch("\n".join(lines))

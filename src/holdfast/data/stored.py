@@ -37,7 +37,7 @@ from holdfast.data.parquet import (
     read_parquet_schema,
 )
 from holdfast.data.row_keys import row_keys
-from holdfast.data.schema import Feature, Schema, SchemaDifferences, Target, sorted_labels
+from holdfast.data.schema import Feature, Schema, SchemaDifferences, Target, sort_labels
 from holdfast.data.table import (
     Table,
     define_weighted_column,
@@ -464,7 +464,7 @@ def read_column_in_pieces(series: Any, what: str, reading: Reading = "by dtype")
         return Column("numeric", np.full(len(series), np.nan))
     kind, labels = labelled[0].kind, labelled[0].labels
     if kind == "nominal":
-        labels = sorted_labels({label for piece in labelled for label in piece.labels})
+        labels = sort_labels({label for piece in labelled for label in piece.labels})
     position = {label: float(place) for place, label in enumerate(labels)}
     values = np.empty(len(series))
     for at, piece in zip(range(0, len(series), PIECE), pieces, strict=True):

@@ -311,7 +311,7 @@ class Table(Shared):
         columns = tuple(column[rows] for column in self.columns)
         return Table(self.schema, columns, self.target[rows], weight, identity)
 
-    def reordered(self, order: NDArray[Any], weight: FloatArray | None = None) -> "Table":
+    def reorder(self, order: NDArray[Any], weight: FloatArray | None = None) -> "Table":
         """Reorder the rows and, if they are there, the codes.
 
         Of copies of a row the order may contain only one, given the weight of all.

@@ -12,7 +12,7 @@ from typing import Any
 from holdfast._view import View, ViewMixin
 from holdfast.adapters import as_tree
 from holdfast.data.frame import make_frame
-from holdfast.data.row_keys import estimate_sketch_share, unique_hashes
+from holdfast.data.row_keys import estimate_sketch_share, find_unique_hashes
 from holdfast.data.schema import Label, Schema
 from holdfast.data.table import Table
 from holdfast.data.target import Task
@@ -119,7 +119,7 @@ def _share_learned(model: Any, X: Any, y: Any) -> float | None:
         table = Table.from_arrays(make_frame(X), y, task=task, schema=schema)
     except (HoldfastError, ValueError):  # rows that have only the columns of the splits
         return None
-    return estimate_sketch_share(unique_hashes(table), sketch)
+    return estimate_sketch_share(find_unique_hashes(table), sketch)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

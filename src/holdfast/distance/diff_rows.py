@@ -111,7 +111,7 @@ def measure_row_changes(
         old, new = widen_schemas(old, new)
     crossings = Crossings.from_table(old, new, table)
     target = old.schema.target
-    place = positive_class(old) if positive is None else target.class_place(positive)
+    place = positive_class(old) if positive is None else target.class_index(positive)
     truth = read_true_values(target, table) if labelled else None
     shares = compare_leaf_shares(crossings)
     moves = crossings.moved[crossings.weight > 0]

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from holdfast._text import quoted
-from holdfast.data.schema import Feature, Schema, Target, sorted_labels
+from holdfast.data.schema import Feature, Schema, Target, sort_labels
 from holdfast.errors import SchemaMismatch
 from holdfast.tree.tree import LEAF, Tree
 
@@ -14,7 +14,7 @@ _WAYS_OUT = (
     "Measure all trees on one schema. Read the second data set with the schema of the first, "
     "Table.from_frame(data, target=..., schema=first.schema); give other libraries' trees the schema of the "
     "table, as_tree(model, schema=table.schema); or put trees with the same columns on a schema that "
-    "holds both, wide = first.schema.widened(second.schema), then tree.with_schema(wide)."
+    "holds both, wide = first.schema.widen(second.schema), then tree.with_schema(wide)."
 )
 
 
@@ -98,7 +98,7 @@ def _target_differences(one: Target, other: Target) -> Iterator[str]:
 def _join_targets(one: Target, other: Target) -> Target:
     if one.classes == other.classes:
         return one
-    return replace(one, classes=sorted_labels({*one.classes, *other.classes}))
+    return replace(one, classes=sort_labels({*one.classes, *other.classes}))
 
 
 def _both_ways(one: tuple[object, ...], other: tuple[object, ...]) -> list[tuple[tuple[object, ...], ...]]:
@@ -119,7 +119,7 @@ def widen_schemas(old: Tree, new: Tree) -> tuple[Tree, Tree]:
     SchemaMismatch names a column that both split on, or a target, that cannot be joined.
     """
     _check_one_target(old.schema.target, new.schema.target)
-    target = Schema((), old.schema.target).widened(Schema((), new.schema.target)).target
+    target = Schema((), old.schema.target).widen(Schema((), new.schema.target)).target
     used_old, used_new = list_split_features([old]), list_split_features([new])
     others = {feature.name: feature for feature in new.schema.features}
     features: dict[str, Feature] = {}
@@ -136,7 +136,7 @@ def widen_schemas(old: Tree, new: Tree) -> tuple[Tree, Tree]:
 def _wider(old: Feature, new: Feature, is_shared: bool, is_used_by_new: bool) -> Feature:
     """Join two features; if that is impossible and only one is split on, return that one."""
     try:
-        return Schema((old,)).widened(Schema((new,))).features[0]
+        return Schema((old,)).widen(Schema((new,))).features[0]
     except SchemaMismatch:
         if is_shared:
             raise

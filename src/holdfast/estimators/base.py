@@ -629,7 +629,7 @@ class DecisionRule:
     def decision(self, table: Table, groups: Any, fit: Callable[[Table, Any], Any]) -> Decision:
         """The decision; "cost" takes the threshold of least cost on rows held out from models of `fit`."""
         target = table.schema.target
-        positive = target.class_place(target.positive)
+        positive = target.class_index(target.positive)
         if not isinstance(self.threshold, str):
             return Decision(float(self.threshold), positive)
         losses = read_loss_matrix(parse_loss_matrix(self.loss_matrix), target.classes)

@@ -13,7 +13,7 @@ from holdfast._text import quoted
 from holdfast.adapters import as_tree
 from holdfast.data.folds import list_stage_labels, rank_stages, read_stage
 from holdfast.data.frame import make_frame
-from holdfast.data.row_keys import make_sketch, unique_hashes
+from holdfast.data.row_keys import find_unique_hashes, make_sketch
 from holdfast.data.schema import Label
 from holdfast.data.table import Table
 from holdfast.data.target import find_weighted_rows, read_weight
@@ -152,7 +152,7 @@ class StableTreeEstimator(StableTreeParameters, TreeEstimator):
         early, holdout = (X_early, y_early), (X_holdout, y_holdout)
         rows = training_rows((X, y), sample_weight, stage=stage, groups=groups, early=early, holdout=holdout)
         table = self._table(rows.X, rows.y, rows.weight)
-        self._row_hashes = make_sketch(unique_hashes(table))
+        self._row_hashes = make_sketch(find_unique_hashes(table))
         if few := describe_few_to_learn(table.schema.target, table.target):
             warnings.warn(few, DataWarning, stacklevel=3)
         settings = self._settings()
@@ -478,7 +478,7 @@ class StableTreeEstimator(StableTreeParameters, TreeEstimator):
             last = found.sequence.stages[-1]
             self.tree_ = self._with_threshold(last.tree)
             self.teacher_loss_, self.n_rows_effective_ = last.loss, found.n_behind
-        self._row_hashes = make_sketch(unique_hashes(table))
+        self._row_hashes = make_sketch(find_unique_hashes(table))
         self.stages_ = found.sequence
         return self
 

@@ -12,7 +12,7 @@ import numpy as np
 from holdfast._arrays import BoolArray, FloatArray, KeyArray, LongArray
 from holdfast.data.folds import read_groups, read_stage, renumber_groups, subset_groups
 from holdfast.data.frame import Frame, make_frame, stack_frames, stack_vectors, subset_vector
-from holdfast.data.row_keys import unique_hashes
+from holdfast.data.row_keys import find_unique_hashes
 from holdfast.data.schema import Feature, Schema, Target
 from holdfast.data.table import Table
 from holdfast.data.target import (
@@ -257,7 +257,7 @@ def joined(old: Schema, new: Schema, asked: Collection[str]) -> Schema:
         theirs if own.kind != theirs.kind and own.name not in asked else own
         for own, theirs in zip(old.features, shared.features, strict=True)
     ]
-    wide = Schema(tuple(known), old.target).widened(shared)
+    wide = Schema(tuple(known), old.target).widen(shared)
     added = tuple(feature for feature in new.columns if feature.name not in old.names)
     questions = wide.features[len(wide.columns) :]
     return Schema((*wide.columns, *added, *questions), wide.target)
@@ -371,7 +371,7 @@ def find_update(
     new = update_rows(given, model.tree_, reading)
     if not force:
         check_enough(new)
-    n_effective, hashes = model._n_rows_effective, unique_hashes(new.table)
+    n_effective, hashes = model._n_rows_effective, find_unique_hashes(new.table)
     # Old rows that are handed over are those that the tree has learned from, as far as anyone knows.
     n_again = max(_estimate_overlap(model, hashes), min(n_effective, n_old))
     n_again = min(n_again, count_effective_rows(new.table.weight, new.table.n_rows))

@@ -87,9 +87,7 @@ def join_schemas(first: Schema, second: Schema) -> Schema:
     shared = [
         feature
         if feature.name not in others
-        else Schema((feature,), first.target)
-        .widened(Schema((others[feature.name],), first.target))
-        .features[0]
+        else Schema((feature,), first.target).widen(Schema((others[feature.name],), first.target)).features[0]
         for feature in first.features
     ]
     extra = [feature for feature in second.features if feature.name not in first.names]

@@ -12,7 +12,7 @@ import numpy as np
 from holdfast._arrays import BoolArray, FloatArray, IntArray, freeze
 from holdfast._text import label_text, quoted
 from holdfast.data.columns import Column
-from holdfast.data.row_keys import labelled_hashes
+from holdfast.data.row_keys import hash_labelled_rows
 from holdfast.data.schema import Feature, Schema, Target
 from holdfast.data.table import Table
 from holdfast.distance.diff_rows import (
@@ -578,9 +578,9 @@ def _held_out_rows(table: Table, held_out: Table) -> BoolArray:
     Rows that look alike may stand on both sides, and which of them is which does not matter: as many
     as were held out are flagged, the last of each kind.
     """
-    keys = labelled_hashes(table)
+    keys = hash_labelled_rows(table)
     kinds, kind = np.unique(keys, return_inverse=True)
-    at = np.searchsorted(kinds, labelled_hashes(held_out))
+    at = np.searchsorted(kinds, hash_labelled_rows(held_out))
     n_held_out = np.bincount(at, _weights(held_out), len(kinds))
     # Of each kind, the weight of a row and of those after it: the last ones, as many as were held out.
     backwards = np.lexsort((-np.arange(len(keys)), kind))

@@ -25,7 +25,7 @@ from holdfast._files import append_to_file, check_is_file, hold_lock, make_hidde
 from holdfast._text import join_parts, pluralize, printable, wrap_lines
 from holdfast._version import __version__
 from holdfast._view import TextTable, View, format_table
-from holdfast.data.row_keys import cell_bits, make_codebook
+from holdfast.data.row_keys import encode_cells, make_codebook
 from holdfast.data.table import Table
 from holdfast.errors import DataError, HoldfastError, ModelFileError, RegisterError
 from holdfast.io.content import MAX_BYTES, loading, read_bytes, read_document
@@ -623,7 +623,7 @@ def data_fingerprint(table: Table) -> str:
     columns.append((table.target.astype(np.float64), target.classes))
     if table.weight is not None:
         columns.append((table.weight, ()))
-    cells = [cell_bits(values, make_codebook(labels)) for values, labels in columns]
+    cells = [encode_cells(values, make_codebook(labels)) for values, labels in columns]
     rows = np.column_stack(cells).astype("<u8")
     kinds = [(features[place].name, "categories" if features[place].categories else "") for place in places]
     header = [*kinds, (target.name, "classes" if target.is_classes else ""), table.weight is not None]

@@ -278,7 +278,7 @@ def _check_one_schema(trees: Sequence[Tree]) -> None:
             raise SchemaMismatch(
                 f"Cannot save the trees in one file: tree 0 and tree {position} differ in {difference}. "
                 "Put all on one schema. If the columns are the same: wide = "
-                "first.schema.widened(second.schema), then [tree.with_schema(wide) for tree in trees]."
+                "first.schema.widen(second.schema), then [tree.with_schema(wide) for tree in trees]."
             )
 
 

@@ -318,7 +318,7 @@ def positive_index(model: Any, y: Any, positive: Label | None) -> int:
         )
     schema = getattr(model, "schema", getattr(model, "schema_", None))
     if schema is not None:
-        return int(schema.target.class_place(schema.target.positive))
+        return int(schema.target.class_index(schema.target.positive))
     return int(2 * np.count_nonzero(is_class(y, classes[1])) <= len(y))
 
 

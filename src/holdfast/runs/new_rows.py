@@ -9,7 +9,7 @@ import numpy as np
 
 from holdfast._text import columns_text, quoted
 from holdfast.data.dates import DateColumn, find_date_source, parse_date_columns
-from holdfast.data.encode import encode_rows, required_columns
+from holdfast.data.encode import encode_rows, list_required_columns
 from holdfast.data.frame import Frame
 from holdfast.data.read import ColumnChoices, CsvSource, FrameSource, open_source
 from holdfast.data.read_options import ReadingOptions
@@ -130,7 +130,7 @@ def read_columns(
 
 def _columns(schema: Schema, asked: Sequence[int]) -> list[Feature]:
     """The columns that these features are, or that their questions read."""
-    names = set(required_columns(schema, asked))
+    names = set(list_required_columns(schema, asked))
     return [feature for feature in schema.columns if feature.name in names]
 
 

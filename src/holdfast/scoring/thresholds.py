@@ -104,5 +104,5 @@ def make_net_benefit(name: str, target: Target) -> NetBenefit:
         raise ParameterError(f"scoring={name!r} names the class {label!r}, and there are {quoted(names)}.")
     if not label and len(names) != 2:
         raise ParameterError(f"scoring={name!r} must name one of {len(names)} classes: write {_FORM}.")
-    usual = 1 if target.positive is None else target.class_place(target.positive)
+    usual = 1 if target.positive is None else target.class_index(target.positive)
     return NetBenefit(threshold, names.index(label) if label else usual)

@@ -12,7 +12,7 @@ from holdfast.tree.edit import carry_edits
 from holdfast.tree.stats import set_outcome
 from holdfast.tree.tree import KNOWN, LEAF, Tree
 
-_WIDEN = "Measure it on a schema that holds both: tree.with_schema(schema.widened(tree.schema))."
+_WIDEN = "Measure it on a schema that holds both: tree.with_schema(schema.widen(tree.schema))."
 
 
 def project_to_schema(tree: Tree, schema: Schema) -> Tree:

@@ -231,7 +231,7 @@ def _find_positive(model: "Tree | Ensemble", positive: Any) -> int | None:
     """Return the given or stored positive class; a ParameterError if it is unknown."""
     target = model.schema.target
     label = target.positive if positive is None else positive
-    return None if label is None else target.class_place(label)
+    return None if label is None else target.class_index(label)
 
 
 # -- Weak splits ---------------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from holdfast._choices import TEACHER_NAMES
 from holdfast._random import Branch, Stream, derive_seed
 from holdfast._text import quoted
 from holdfast.data.folds import subset_groups
-from holdfast.data.row_keys import row_hashes, select_lowest, unit_keys
+from holdfast.data.row_keys import hash_rows, select_lowest, unit_keys
 from holdfast.data.schema import Target
 from holdfast.data.table import Table
 from holdfast.data.target import are_repetitions
@@ -80,7 +80,7 @@ class TeacherData:
             if target.low < target.high:
                 fraction = fraction_of_range(table.target, target.low, target.low, target.high)
             schema = replace(table.schema, target=Target(target.name))
-            identity = row_hashes(table)  # random draws depend on the row before scaling
+            identity = hash_rows(table)  # random draws depend on the row before scaling
             table = Table(schema, table.columns, fraction, table.weight, identity)
         data = cls(table, groups, settings.n_jobs, settings.rules.categories)
         if training is None:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from holdfast._arrays import BoolArray, FloatArray, IntArray, LongArray, round_last_digits
-from holdfast.data.row_keys import row_hashes
+from holdfast.data.row_keys import hash_rows
 from holdfast.data.table import Table
 from holdfast.stable.consensus.distil import DistillationTask, compute_moments
 from holdfast.stable.consensus.search import TeacherFit, node_sums, round_weights
@@ -70,7 +70,7 @@ def _draw_rows(table: Table, weight: FloatArray) -> LongArray:
     rows = np.flatnonzero(weight > 0)
     if len(rows) <= MOST_ROWS:
         return rows
-    keys = row_hashes(table)[rows]
+    keys = hash_rows(table)[rows]
     return np.asarray(rows[keys <= np.partition(keys, MOST_ROWS - 1)[MOST_ROWS - 1]], np.int64)
 
 
