@@ -58,7 +58,7 @@ def test_a_forest_predicts_the_mean_of_trees_grown_by_hand(numbers: bool) -> Non
 
 
 @pytest.mark.parametrize("numbers", [False, True])
-def test_trees_that_are_asked_and_forgotten_say_the_same_to_the_last_bit(
+def test_predictions_of_discarded_trees_are_the_same_to_the_last_bit(
     numbers: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(bagging_module, "ROWS_PER_TASK", 1)
@@ -91,7 +91,7 @@ def test_the_bits_are_the_same_for_any_number_of_jobs() -> None:
 
 
 @pytest.mark.parametrize("numbers", [False, True])
-def test_rows_repeated_are_whole_weights_in_whatever_order_they_come(numbers: bool) -> None:
+def test_repeated_rows_are_whole_weights_in_any_order(numbers: bool) -> None:
     table = people(40, numbers=numbers)
     random = np.random.default_rng(2)
     weight = random.integers(0, 4, 40).astype(float)
@@ -111,7 +111,7 @@ def test_the_order_of_the_rows_changes_no_tree_and_no_bag() -> None:
         assert np.array_equal(one.bags[index][order], other.bags[index])
 
 
-def test_a_budget_that_ran_out_is_told_once() -> None:
+def test_a_budget_that_ran_out_warns_once() -> None:
     with pytest.warns(GrowthWarning, match="max_nodes") as told:
         grow_bagging(people(), GrowthRules(max_nodes=3), 5)
     assert len({str(warning.message) for warning in told}) == len(told)
@@ -143,7 +143,7 @@ def test_the_share_of_rows_left_out_tends_to_one_over_e() -> None:
         assert np.mean(shares) == pytest.approx(np.exp(-1), abs=near)
 
 
-def test_a_bag_holds_as_many_draws_as_max_samples_says() -> None:
+def test_a_bag_holds_max_samples_draws() -> None:
     # With replacement on average, with the variance of a Poisson distribution; without it exactly.
     for max_samples, n_draws in ((0.25, 10), (7, 7), (None, 40)):
         bags = bags_of(40, Sampling(max_samples=max_samples))

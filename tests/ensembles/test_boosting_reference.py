@@ -131,7 +131,7 @@ def test_every_tree_is_that_of_the_slow_twin(loss: str, n_classes: int, weights:
     ("loss", "n_classes"),
     [("squared_error", 2), ("quantile", 2), ("poisson", 2), ("log_loss", 2), ("log_loss", 3)],
 )
-def test_every_rule_means_what_it_says(
+def test_every_rule_has_the_effect_of_the_slow_twin(
     loss: str, n_classes: int, options: dict[str, Any], splits: str
 ) -> None:
     options = {"n_estimators": 3, "learning_rate": 0.5, "alpha": 0.3, **options}

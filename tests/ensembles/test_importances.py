@@ -13,7 +13,7 @@ from holdfast.data.row_keys import draw_uniforms, row_keys
 from holdfast.data.table import Table
 from holdfast.ensembles.bagging import Bagging, Sampling, grow_bagging
 from holdfast.ensembles.importances import compute_importances, find_path_features, permutation_importance
-from holdfast.errors import DataError, ParameterError
+from holdfast.errors import DataError
 from holdfast.growth.grow import grow
 from holdfast.growth.rules import GrowthRules
 from holdfast.tree.predict import find_passed_nodes
@@ -164,7 +164,7 @@ def test_the_bits_are_the_same_for_any_number_of_jobs_and_any_order_of_the_rows(
     assert other.mean == pytest.approx(one.mean)
 
 
-def test_the_features_asked_on_the_way_to_a_node_are_those_of_the_nodes_above() -> None:
+def test_the_features_of_a_path_are_those_of_the_nodes_above() -> None:
     tree = BAGGING.ensemble[0]
     paths = find_passed_nodes(tree, np.arange(tree.n_nodes)).toarray()
     for node, asked in enumerate(find_path_features(tree)):
@@ -194,7 +194,7 @@ def _lines(order: FloatArray) -> list[str]:
     return ["feature", *(ILL.schema.names[int(place)] for place in order), "±"]
 
 
-def test_a_long_table_is_cut_and_says_so() -> None:
+def test_a_long_table_is_cut_with_a_note() -> None:
     table = Table.from_arrays(*load_breast_cancer(return_X_y=True))
     text = str(compute_importances(grow_bagging(table, n_estimators=3).ensemble.trees))
     assert "(20 of 30 features; to_frame() has them all)" in text
@@ -202,12 +202,6 @@ def test_a_long_table_is_cut_and_says_so() -> None:
 
 
 # -- refusals ---------------------------------------------------------------------------------------------
-
-
-def test_bags_of_all_rows_leave_nothing_to_permute() -> None:
-    bagging = grow_bagging(ILL, n_estimators=2, sampling=Sampling(bootstrap=False))
-    with pytest.raises(ParameterError, match="Every bag holds all rows"):
-        permutation_importance(bagging, ILL)
 
 
 @pytest.mark.filterwarnings("ignore::holdfast.errors.DataWarning")

@@ -66,7 +66,7 @@ def test_long_queues_are_gone_through_in_the_same_order(n_drawn):
         assert (asked(tree), tree.threshold[0]) == (asked(only), only.threshold[0])
 
 
-def test_columns_that_cannot_be_asked_do_not_count():
+def test_constant_columns_do_not_count():
     for seed in range(6):
         first, second, third = column_order(NAMES, seed)[:3]
         rows = table(NAMES, constant=(first, second))

@@ -64,7 +64,7 @@ def count(
 
 @pytest.mark.kernel
 @pytest.mark.parametrize("shape", ["sorted", "reversed", "shuffled", "up and down", "short"])
-def test_keys_are_sorted_whatever_order_they_come_in(shape: str) -> None:
+def test_keys_are_sorted_from_any_order(shape: str) -> None:
     keys = {
         "sorted": np.arange(200),
         "reversed": np.arange(200)[::-1].copy(),

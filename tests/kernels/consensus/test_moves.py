@@ -55,7 +55,7 @@ def replace_split(problem: Problem, work: SearchState, v: int, q: int, out: Floa
 
 
 @pytest.mark.parametrize("kind", [{}, {"n_classes": 0}, {"n_classes": 3, "matching": "metric"}])
-def test_every_question_is_priced_by_its_rows_and_never_bounded_from_above(kind: dict) -> None:
+def test_every_split_has_the_cost_of_its_rows_and_a_valid_lower_bound(kind: dict) -> None:
     small = SmallSearch(8, **kind)
     parts, shape = small.search.problem, small.shape(small.student)
     bounds = Bounds(4, 0.0, np.inf, 0.0, 1.0)

@@ -69,7 +69,7 @@ def test_the_step_is_the_best_of_all_steps(seed: int, kind: dict) -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_nodes_that_are_held_keep_their_questions(seed: int) -> None:
+def test_fixed_nodes_keep_their_splits(seed: int) -> None:
     start = SmallPath(seed).shape(SmallPath(seed).small.references[-1])
     if len(list(paths_of(start))) < 4:
         pytest.skip("a tree of one split")
