@@ -1,6 +1,8 @@
 """Its presence puts `tests` on the path, where they find the slow twins: `from reference.walk import ...`."""
 
 import os
+import sys
+from collections.abc import Iterator
 from math import inf
 
 import pytest
@@ -42,3 +44,11 @@ progress.INTERVAL = inf
 def eager_progress(monkeypatch: pytest.MonkeyPatch) -> None:
     """Show progress at every step, without waiting ten seconds."""
     monkeypatch.setattr(progress, "INTERVAL", 0.0)
+
+
+@pytest.fixture(autouse=True)
+def _close_figures() -> Iterator[None]:
+    """Close what a test has drawn with pyplot."""
+    yield
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")

@@ -18,12 +18,6 @@ def rows():
     return X, X[:, 0] + rng.normal(size=120) > 0
 
 
-@pytest.fixture(autouse=True)
-def _closed():
-    yield
-    plt.close("all")
-
-
 def lines(display):
     return {line.get_label(): line for line in display.ax_.lines if not line.get_label().startswith("_")}
 

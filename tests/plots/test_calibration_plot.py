@@ -3,18 +3,11 @@
 import matplotlib as mpl
 import numpy as np
 import pytest
-from matplotlib import pyplot as plt
 from numpy.testing import assert_allclose
 from sklearn.metrics import roc_auc_score
 
 import holdfast as hf
 from reference.plot_texts import are_all_plain
-
-
-@pytest.fixture(autouse=True)
-def _closed():
-    yield
-    plt.close("all")
 
 
 @pytest.fixture(scope="module")

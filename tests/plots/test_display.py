@@ -1,6 +1,5 @@
 """What all displays have in common, drawn from plain data."""
 
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -42,12 +41,6 @@ DISPLAYS: dict[str, Display] = {
     "map": hf.DistanceDisplay(np.array([[0.0, 2.0], [2.0, 0.0]]), kind="map", marked={1: ODD}),
 }
 every_display = pytest.mark.parametrize("display", DISPLAYS.values(), ids=list(DISPLAYS))
-
-
-@pytest.fixture(autouse=True)
-def _closed() -> Iterator[None]:
-    yield
-    plt.close("all")
 
 
 @cache

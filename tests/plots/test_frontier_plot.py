@@ -1,24 +1,16 @@
 """The frontier as a picture."""
 
-from collections.abc import Iterator
 from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from matplotlib import pyplot as plt
 
 from holdfast import FrontierDisplay, ParameterError
 from reference.plot_results import LOG_LOSS, frontier
 
 # Candidates 0, 2 and 3 are efficient: 1 is further from the references than 2, and worse.
 FOUR = frontier([1.0, 3.0, 2.0, 4.0], [0.6, 0.7, 0.8, 0.9])
-
-
-@pytest.fixture(autouse=True)
-def _closed() -> Iterator[None]:
-    yield
-    plt.close("all")
 
 
 def marks(display: Any) -> dict[str, tuple[float, float]]:

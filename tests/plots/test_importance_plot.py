@@ -15,12 +15,6 @@ from holdfast.explain.feature_use import feature_use
 from reference.plot_texts import are_all_plain, texts_of
 
 
-@pytest.fixture(autouse=True)
-def _closed():
-    yield
-    plt.close("all")
-
-
 def rows(n_features, n=60):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n, n_features))

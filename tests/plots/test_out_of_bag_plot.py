@@ -15,12 +15,6 @@ def rows():
     return X, X[:, 0] + 0.5 * rng.normal(size=80)
 
 
-@pytest.fixture(autouse=True)
-def _closed():
-    yield
-    plt.close("all")
-
-
 def curve(display):
     line = display.ax_.lines[0]
     return line.get_xdata(), line.get_ydata()

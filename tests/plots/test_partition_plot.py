@@ -11,12 +11,6 @@ import holdfast as hf
 from reference.plot_texts import are_all_plain, texts_of
 
 
-@pytest.fixture(autouse=True)
-def _closed():
-    yield
-    plt.close("all")
-
-
 def patients(n=150, n_more=0):
     rng = np.random.default_rng(3)
     frame = pd.DataFrame(

@@ -1,26 +1,19 @@
 """The sizes of a tree as a picture."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from matplotlib import pyplot as plt
 
 from holdfast import ModelError, ParameterError, PruningDisplay, Table, TreeClassifier, grow, pruning_path
+from holdfast.plots.pruning import leaf_ticks
 from holdfast.scoring.metric import Metric
 from reference.plot_results import LOG_LOSS, sizes
 
 # 0.85 with 2 leaves is within 0.06 of 0.9 with 3.
 FOUR = sizes([4, 3, 2, 1], [0.78, 0.9, 0.85, 0.5], [0.05, 0.06, 0.04, 0.0])
-
-
-@pytest.fixture(autouse=True)
-def _closed() -> Iterator[None]:
-    yield
-    plt.close("all")
 
 
 def legend(display: Any) -> list[str]:
@@ -121,3 +114,12 @@ def test_the_picture_in_the_documentation_is_one_of_these() -> None:
     picture = Path(__file__).parents[2] / "docs" / "images" / "sizes.svg"
     root = ElementTree.parse(picture).getroot()
     assert root[0].text == "accuracy by the size of the tree"
+
+
+@pytest.mark.parametrize("most", [1, 2, 12, 13, 30, 31, 300, 2001, 10_000, 3_000_000])
+def test_leaf_ticks_are_few_and_start_at_the_root(most: int) -> None:
+    ticks = leaf_ticks(1, most)
+    assert ticks == sorted(set(ticks))
+    assert ticks[0] == 1
+    assert most / 3.1 < ticks[-1] <= most
+    assert len(ticks) <= 12

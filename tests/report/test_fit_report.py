@@ -64,24 +64,18 @@ def sections_of(subject: Any, **given: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_a_page_is_whole_its_headings_are_in_order_and_its_ids_are_its_own(name: str) -> None:
+def test_a_page_is_whole_and_its_headings_and_ids_are_in_order(name: str) -> None:
     page = Outline(text_of(name))
-    assert page.unclosed == []
-    assert page.open == []
+    assert page.unclosed == page.open == []
     assert page.headings[:2] == [1, 2]
     assert page.headings.count(1) == 1
     assert all(after - before <= 1 for before, after in zip(page.headings, page.headings[1:], strict=False))
     assert len(page.ids) == len(set(page.ids))
-    for _, attributes in page.tags:
+    for tag, attributes in page.tags:
         for reference in ("aria-labelledby", "for", "aria-describedby"):
             assert attributes.get(reference) is None or attributes[reference] in page.ids
         if (attributes.get("href") or "").startswith("#"):
             assert (attributes["href"] or "")[1:] in page.ids
-
-
-@pytest.mark.parametrize("name", PAGES)
-def test_every_picture_says_what_it_shows_and_every_heading_of_a_table_its_scope(name: str) -> None:
-    for tag, attributes in Outline(text_of(name)).tags:
         if tag == "svg":
             assert attributes["role"] in ("img", "group")
             assert attributes["aria-label"]
@@ -92,22 +86,13 @@ def test_every_picture_says_what_it_shows_and_every_heading_of_a_table_its_scope
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_a_page_names_no_address_and_allows_none(name: str) -> None:
-    text = text_of(name)
+def test_a_page_is_small_loads_nothing_and_escapes_names(name: str) -> None:
+    text, page = text_of(name), Outline(text_of(name))
+    assert report_of(name).stat().st_size < 0.6 * MOST_BYTES
     addresses = set(re.findall(r"""(?:https?:)?//[^\s"'<>]+""", text))
     assert {each for each in addresses if "www.w3.org" not in each and "." in each.split("/")[2]} == set()
     assert "default-src 'none'" in text
     assert '<link rel="icon" href="data:,">' in text
-
-
-@pytest.mark.parametrize("name", PAGES)
-def test_a_page_stays_below_its_size(name: str) -> None:
-    assert report_of(name).stat().st_size < 0.6 * MOST_BYTES
-
-
-@pytest.mark.parametrize("name", PAGES)
-def test_names_that_would_break_a_page_are_shown_as_they_are(name: str) -> None:
-    text, page = text_of(name), Outline(text_of(name))
     assert "<script>alert" not in text
     assert [tag for tag, _ in page.tags].count("script") == 2
     assert HOSTILE in page.said
@@ -335,6 +320,7 @@ def test_a_tree_that_asks_nothing_has_a_page() -> None:
     assert Outline(page.html).unclosed == []
 
 
+@pytest.mark.slow
 def test_a_wide_table_of_many_classes_and_long_names_has_a_page_within_its_size() -> None:
     draw = np.random.default_rng(0)
     names = [f"{'a long name of a column, ' * 4}{number}" for number in range(200)]
