@@ -80,5 +80,5 @@ def test_what_has_no_probabilities_or_classes_is_refused() -> None:
     with pytest.raises(DataError, match="X has 10 rows and y has 150"):
         decision_curve(model, X[:10], y)
     three = TreeClassifier(max_depth=2).fit(X, np.array(list("abc") * 50))
-    with pytest.raises(ParameterError, match="3 classes: say with positive="):
+    with pytest.raises(ParameterError, match="3 classes: choose the one to act on with positive="):
         decision_curve(three, X, y)
