@@ -1,6 +1,7 @@
 import re
 
 import numpy as np
+import pytest
 
 from holdfast.data.schema import Feature, Target
 from holdfast.tree.rules import tree_rules
@@ -44,55 +45,32 @@ def ward_tree(wards: int, left: int):
 # -- one question -----------------------------------------------------------------------------------------
 
 
-def test_a_threshold_reads_as_at_most_and_above():
-    assert both(NUMERIC) == ("age <= 50", "age > 50")
+ALL_KNOWN = tree_of(split("sex", ("female", "male"), NO, YES), (SEX,), SURVIVED)
+ALL_LEFT = tree_of(split("fare", KNOWN, NO, YES, missing_left=True), (FARE,), SURVIVED)
 
 
-def test_one_category_reads_as_equal_and_several_as_a_set():
-    assert both(SUBSET) == ("pain in {atypical, none}", "pain in {other, typical}")
-    assert both(SUBSET, 4) == ("sex = female", "sex = male")
-
-
-def test_categories_that_cannot_reach_a_node_are_not_told_there():
-    assert both(SUBSET, 1) == ("pain = atypical", "pain = none")  # other and typical went right at the root
-
-
-def test_a_question_reads_as_written_or_negated():
-    assert both(QUESTION) == ("bmi ** 2 < 900", "not (bmi ** 2 < 900)")
-
-
-def test_ordered_categories_read_as_a_stretch_of_their_order():
-    assert both(ORDERED) == ("slope at most up", "slope = steep")
-    assert both(ORDERED, 1) == ("slope = down", "slope above down")
-
-
-def test_the_known_threshold_asks_whether_the_value_is_known():
-    assert both(FARE_KNOWN) == ("fare is recorded", "fare is not recorded")
-
-
-def test_a_set_of_all_categories_asks_whether_the_value_is_known():
-    tree = tree_of(split("sex", ("female", "male"), NO, YES), (SEX,), SURVIVED)
-    assert both(tree) == ("sex is recorded", "sex is not recorded")
-
-
-def test_a_known_question_that_sends_everything_left_says_so():
-    tree = tree_of(split("fare", KNOWN, NO, YES, missing_left=True), (FARE,), SURVIVED)
-    assert both(tree) == ("fare is recorded or not", "fare has no possible value")
-
-
-def test_or_missing_stands_on_the_side_that_missing_values_take_if_asked_for():
-    assert both(NUMERIC, missing=True) == ("age <= 50", "age > 50 or not recorded")
-    assert both(SUBSET, missing=True) == (
-        "pain in {atypical, none} or not recorded",
-        "pain in {other, typical}",
-    )
-    assert both(QUESTION, missing=True) == ("(bmi ** 2 < 900) or not recorded", "not (bmi ** 2 < 900)")
-
-
-def test_or_missing_is_not_told_where_no_missing_value_can_come():
-    assert both(FARE_KNOWN, 1, missing=True) == ("fare <= 23.35", "fare > 23.35")
-    # missing ages went right at the root, so they cannot reach the second question on age
-    assert both(NUMERIC, 1, missing=True) == ("age <= 30", "age > 30")
+@pytest.mark.parametrize(
+    ("tree", "node", "missing", "yes", "no"),
+    [
+        (NUMERIC, 0, False, "age <= 50", "age > 50"),
+        (SUBSET, 0, False, "pain in {atypical, none}", "pain in {other, typical}"),
+        (SUBSET, 4, False, "sex = female", "sex = male"),
+        (SUBSET, 1, False, "pain = atypical", "pain = none"),  # other and typical went right at the root
+        (QUESTION, 0, False, "bmi ** 2 < 900", "not (bmi ** 2 < 900)"),
+        (ORDERED, 0, False, "slope at most up", "slope = steep"),
+        (ORDERED, 1, False, "slope = down", "slope above down"),
+        (FARE_KNOWN, 0, False, "fare is recorded", "fare is not recorded"),
+        (ALL_KNOWN, 0, False, "sex is recorded", "sex is not recorded"),
+        (ALL_LEFT, 0, False, "fare is recorded or not", "fare has no possible value"),
+        (NUMERIC, 0, True, "age <= 50", "age > 50 or not recorded"),
+        (SUBSET, 0, True, "pain in {atypical, none} or not recorded", "pain in {other, typical}"),
+        (QUESTION, 0, True, "(bmi ** 2 < 900) or not recorded", "not (bmi ** 2 < 900)"),
+        (FARE_KNOWN, 1, True, "fare <= 23.35", "fare > 23.35"),
+        (NUMERIC, 1, True, "age <= 30", "age > 30"),  # missing ages went right at the root
+    ],
+)
+def test_the_conditions_of_both_branches(tree, node, missing, yes, no):
+    assert both(tree, node, missing=missing) == (yes, no)
 
 
 def test_a_long_list_is_told_by_the_short_one_of_the_other_side():
