@@ -92,7 +92,7 @@ def test_held_out_rows_choose_the_leaves_and_the_terminal_says_why(patients: Pat
     assert int(rows[0]["max_leaf_nodes"]) == choice["chosen"]
 
 
-def test_a_size_that_is_none_is_refused_in_join_lines(patients: Path, tmp_path: Path) -> None:
+def test_a_size_that_is_none_is_refused_in_one_line(patients: Path, tmp_path: Path) -> None:
     for options, words in (
         (["--max-leaf-nodes", "many"], "--max-leaf-nodes: max_leaf_nodes='many' is unknown"),
     ):
@@ -422,7 +422,7 @@ def test_parquet_is_read_with_its_types(patients: Path, tmp_path: Path) -> None:
         (["--n-jobs", "0"], "Invalid value for '--n-jobs': '0' must be"),
     ],
 )
-def test_what_cannot_be_is_refused_in_join_lines(
+def test_what_cannot_be_is_refused_in_one_line(
     options: list[str], message: str, patients: Path, tmp_path: Path
 ) -> None:
     result = fit(patients, tmp_path / "run", *options)
@@ -450,7 +450,7 @@ def test_what_cannot_be_is_refused_in_join_lines(
         (b"when,outcome\n2020-01-01,a\n2020-01-02,b\n", "date='when' reads them as days since"),
     ],
 )
-def test_a_file_that_cannot_be_read_is_refused_in_join_lines(
+def test_a_file_that_cannot_be_read_is_refused_in_one_line(
     content: bytes, message: str, tmp_path: Path
 ) -> None:
     path = tmp_path / "data.csv"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import warnings
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -12,17 +11,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from holdfast._files import replace_file, resolve_path
-from holdfast._text import pluralize, printable
+from holdfast._text import pluralize
 from holdfast._view import TextTable
 from holdfast.cli.options import ARGUMENTS
-from holdfast.errors import (
-    CacheWarning,
-    DataWarning,
-    GrowthWarning,
-    HoldfastError,
-    ReportWarning,
-    StoreWarning,
-)
+from holdfast.errors import HoldfastError
 from holdfast.runs.folder import check_output
 
 if TYPE_CHECKING:
@@ -99,26 +91,21 @@ def compiled_text() -> str:
 
 
 @contextmanager
-def plain_warnings() -> Iterator[list[str]]:
-    """Print each warning once, as a dim line on stderr, and collect the texts in the list."""
+def plain_warnings() -> Iterator[None]:
+    """Print each warning once, as a dim line on stderr."""
     from rich.console import Console
     from rich.text import Text
 
+    from holdfast.runs.files import collect_notes
+
     console = Console(stderr=True, highlight=False)
-    notes: list[str] = []
 
-    def show(message: Warning | str, *_: Any, **__: Any) -> None:
-        text = printable(" ".join(str(message).split()))
-        if text not in notes:
-            notes.append(text)
-            short = text if len(text) <= MAX_NOTE else f"{text[:MAX_NOTE]} ..."
-            console.print(Text(f"Note: {short}", style="dim"), soft_wrap=True)
+    def show(text: str) -> None:
+        short = text if len(text) <= MAX_NOTE else f"{text[:MAX_NOTE]} ..."
+        console.print(Text(f"Note: {short}", style="dim"), soft_wrap=True)
 
-    with warnings.catch_warnings():
-        for category in (DataWarning, GrowthWarning, CacheWarning, ReportWarning, StoreWarning):
-            warnings.simplefilter("always", category)
-        warnings.showwarning = show
-        yield notes
+    with collect_notes(show):
+        yield
 
 
 # -- files and continued runs -----------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from holdfast._arrays import round_last_digits
 from holdfast._files import replace_file
 from holdfast._text import printable
 from holdfast.data.write import write_file
-from holdfast.errors import CacheWarning, DataError, DataWarning, GrowthWarning, ReportWarning
+from holdfast.errors import CacheWarning, DataError, DataWarning, GrowthWarning, ReportWarning, StoreWarning
 from holdfast.io.model_file import load, load_trees, save, save_trees
 from holdfast.runs.folder import FACTS, is_run, unfinished
 from holdfast.tree.ensemble import Ensemble
@@ -142,24 +142,32 @@ def _value(text: str) -> Any:
 
 # -- Warnings of a run ---------------------------------------------------------------------------------------
 
-CATEGORIES = (DataWarning, GrowthWarning, CacheWarning)
+CATEGORIES = (DataWarning, GrowthWarning, CacheWarning, ReportWarning, StoreWarning)
 _R = TypeVar("_R")
 
 
 @contextmanager
-def collect_notes() -> Iterator[list[str]]:
-    """Within it, warnings of holdfast become entries of the list, each once; at the end they are given."""
-    found: dict[str, Warning] = {}
+def collect_notes(show: Callable[[str], None] | None = None) -> Iterator[list[str]]:
+    """Collect the texts of warnings, each once.
+
+    With `show` each is shown at once. Without it, the warnings of holdfast are issued again at the end, once
+    each, for the caller's caller; others pass.
+    """
     notes: list[str] = []
+    kept: list[Warning] = []
 
     def keep(message: Warning | str, category: type[Warning], *rest: Any, **more: Any) -> None:
-        if not issubclass(category, CATEGORIES) or not isinstance(message, Warning):
+        if show is None and not (issubclass(category, CATEGORIES) and isinstance(message, Warning)):
             outer(message, category, *rest, **more)
             return
         text = printable(" ".join(str(message).split()))
-        if text not in found:
-            found[text] = message
-            notes.append(text)
+        if text in notes:
+            return
+        notes.append(text)
+        if show is not None:
+            show(text)
+        elif isinstance(message, Warning):
+            kept.append(message)
 
     outer: Any = warnings.showwarning
     try:
@@ -169,27 +177,14 @@ def collect_notes() -> Iterator[list[str]]:
             warnings.showwarning = keep
             yield notes
     finally:
-        for message in found.values():
+        for message in kept:
             warnings.warn(message, stacklevel=4)
 
 
 def timed(work: Callable[[], _R]) -> tuple[_R, float]:
-    """What the work returns, and the seconds it took."""
+    """Return the result of the work and the seconds that it took."""
     start = time.perf_counter()
     return work(), time.perf_counter() - start
-
-
-@contextmanager
-def warnings_once() -> Iterator[None]:
-    """Within it, each warning is kept; at the end all are given, once each, as from the caller's caller."""
-    given: list[warnings.WarningMessage] = []
-    try:
-        with warnings.catch_warnings(record=True) as given:
-            warnings.simplefilter("always")
-            yield
-    finally:
-        for each in {str(each.message): each for each in given}.values():
-            warnings.warn(str(each.message), each.category, stacklevel=4)
 
 
 # -- Figures for programs ------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ from holdfast.governance.model_card import make_model_card
 from holdfast.runs.compile import Ready, fit_smallest, ready_kernels
 from holdfast.runs.dataset import RowRoles, Rows, assign_roles, read_rows
 from holdfast.runs.facts import fit_facts
-from holdfast.runs.files import collect_notes, finite, read_run_files, timed, warnings_once, write_run_files
+from holdfast.runs.files import collect_notes, finite, read_run_files, timed, write_run_files
 from holdfast.runs.fit import CHOSEN, Fit, fit, frontier_columns, model_of
 from holdfast.runs.folder import check_place, new_run
 from holdfast.runs.new_rows import read_features
@@ -204,7 +204,7 @@ def fit_run(
             run = fit_run(data, target, verbose=verbose, **settings)
             run.save(folder)
             return run
-    with warnings_once():
+    with collect_notes():
         return prepare_run(data, RunSettings.of({"target": target, **settings})).fit(verbose=verbose)
 
 

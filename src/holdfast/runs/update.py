@@ -54,7 +54,6 @@ from holdfast.runs.files import (
     find_earlier_run,
     finite,
     timed,
-    warnings_once,
     write_json,
     write_run_report,
 )
@@ -84,7 +83,7 @@ def update_run(
     update` are taken by their names, `--half-life` as `half_life`: see `UpdateRunSettings`. A `policy` is a
     path or a `ChangePolicy`, and a `register` gets one record, whether the update is taken or not.
     """
-    with warnings_once():
+    with collect_notes():
         prepared = prepare_update(model, data, {"target": target, **settings})
         run = prepared.update(verbose=verbose)
         if prepared.settings.register is None:
