@@ -300,7 +300,7 @@ def test_stages_that_are_words_follow_the_order_that_is_given(stages: Path, tmp_
     tested = summary(tmp_path / "run")["division"]["test_stages"]
     assert tested == ["three"]
     silent = fit(path, tmp_path / "alphabet", "stable", *options, target="cost")
-    assert "in the order of the alphabet: one, three, two, zero" in silent.stderr
+    assert "in alphabetical order: one, three, two, zero" in silent.stderr
     assert "stage_order" in silent.stderr
     line = refusal(fit(path, tmp_path / "no", "stable", *options, "--stage-order", "zero,one", target="cost"))
     assert "the stage has 'two' in 40 rows, and 'three', and stage_order zero, one does not" in line

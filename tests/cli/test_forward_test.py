@@ -163,7 +163,7 @@ def test_a_class_that_only_the_last_stage_has_is_learnt_from_with_a_note(tmp_pat
     new.write_text(
         "\n".join(["a,year,sick", *(f"{n},{n // 20},{'no' if n < 20 else 'yes'}" for n in range(40))])
     )
-    assert "No class of the last stages, 1, is known from those before" in refusal(
+    assert "No class of the last stages, 1, occurs in those before" in refusal(
         fit(new, tmp_path / "other", "--stage", "year")
     )
 

@@ -170,7 +170,7 @@ def test_missing_columns_are_named(model: Path, tmp_path: Path) -> None:
     path = tmp_path / "short.csv"
     path.write_text("age,ward\n41,A\n")
     line = refusal(holdfast("predict", model, path, "-o", tmp_path / "scored.csv"))
-    assert "has no column 'lab', and the model asks about it. The columns are 'age', 'ward'." in line
+    assert "has no column 'lab', and the model splits on it. The columns are 'age', 'ward'." in line
     assert not (tmp_path / "scored.csv").exists()
 
 

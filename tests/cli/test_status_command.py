@@ -59,7 +59,7 @@ def command(verb: str, *more: Any) -> list[Any]:
 
 
 def _ended_after(n_tasks: int) -> Callable[..., Any]:
-    timed, left = run_tasks._timed, iter(range(n_tasks))
+    timed, left = run_tasks._time_task, iter(range(n_tasks))
 
     def task(*args: Any) -> Any:
         if next(left, None) is None:
@@ -72,7 +72,7 @@ def _ended_after(n_tasks: int) -> Callable[..., Any]:
 def stopped(verb: str, n_tasks: int) -> Any:
     """The command, which SIGTERM ends after so many tasks."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(run_tasks, "_timed", _ended_after(n_tasks))
+        patch.setattr(run_tasks, "_time_task", _ended_after(n_tasks))
         return holdfast(*command(verb))
 
 
@@ -98,7 +98,7 @@ def test_a_command_that_was_stopped_goes_on_and_writes_the_same_bits(verb: str, 
     kept = "1 result is kept" if n_tasks == 1 else f"{n_tasks} results are kept"
     assert ended.exit_code == 143
     last = ended.stderr.splitlines()[-1]
-    assert last == f"Stopped by SIGTERM. {kept}: the same command goes on from there."
+    assert last == f"Stopped by SIGTERM. {kept}: the same command continues from there."
     again = holdfast(*command(verb, "--n-jobs", 2))
     assert again.exit_code == 0, again.output
     assert "Continuing the run that stopped at 20" in " ".join(again.stdout.split())
@@ -116,7 +116,7 @@ def test_status_tells_how_far_a_run_is_and_how_it_goes_on() -> None:
     told = {line[2:11].strip(): line[12:] for line in lines[1:]}
     assert told["stage"] == "1, trees: 2 of 6 tasks"
     assert re.fullmatch(r"2 results, \d+\.\d kB", told["kept"])
-    assert told["go on"].startswith("holdfast fit patients.csv --target outcome --drop year")
+    assert told["continue"].startswith("holdfast fit patients.csv --target outcome --drop year")
     facts = json.loads(holdfast("status", "run", "--json").stdout)
     assert (facts["state"], facts["kept"], facts["finished"]) == ("stopped", 2, None)
     assert facts["stages"] == [{"name": "Trees", "total": 6, "done": 2, "kept": 2}]
@@ -137,12 +137,12 @@ def test_other_options_and_other_rows_take_what_is_theirs_and_it_is_said() -> No
     again = holdfast(*command("fit", "--n-jobs", 2))
     words = " ".join(again.stdout.split())
     assert ", with other options: of its 2 results, those that are the same are used." in words
-    assert "none was used" not in again.stderr
+    assert "and not used" not in again.stderr
     stopped("fit", 2)
     write_patients(Path("patients.csv"), seed=5)
     again = holdfast(*command("fit"))
     assert again.exit_code == 0
-    assert "The 2 results that were kept are of other data or settings: none was used." in again.stderr
+    assert "The 2 results that were kept are of other data or settings, and not used." in again.stderr
 
 
 def test_a_run_can_be_begun_anew() -> None:

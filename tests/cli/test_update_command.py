@@ -261,7 +261,7 @@ def test_a_step_that_there_is_not_is_refused_and_the_path_is_kept_for_one_that_t
 ) -> None:
     refused = refusal_without_notes(update(folder, tmp_path / "run", "--take", 99))
     assert "--take: take=99 is out of range: the path has the steps 0 to" in refused
-    assert refused.endswith("kept: once that is mended, the command goes on from there.")
+    assert refused.endswith("kept: once that is fixed, the command continues from there.")
     again = update(folder, tmp_path / "run", "--take", 1)
     assert again.exit_code == 0
     assert "Continuing the run that stopped at" in said(again)

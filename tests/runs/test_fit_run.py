@@ -149,7 +149,7 @@ def test_errors_name_keywords_and_not_options(frame: pandas.DataFrame) -> None:
     with pytest.raises(DataError, match="given both as target and as drop"):
         fit_run(frame, "outcome", drop="outcome")
     with pytest.raises(
-        ParameterError, match="test_rows='forward' holds out the last stages: say by stage which"
+        ParameterError, match="test_rows='forward' holds out the last stages: name their column with stage"
     ):
         fit_run(frame, "outcome", test_rows="forward")
     with pytest.raises(TypeError, match="did you mean 'max_depth'"):

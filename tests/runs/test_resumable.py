@@ -53,7 +53,7 @@ def stopped_every(n_tasks: int, path: Path, work: Callable[[], Any]) -> tuple[An
     for number in range(100):
         done = iter(range(n_tasks + number))  # more each time, however slow the machine is
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(run_tasks, "_timed", _stopping(done))
+            patch.setattr(run_tasks, "_time_task", _stopping(done))
             try:
                 with resumable(path):
                     return work(), number
@@ -63,7 +63,7 @@ def stopped_every(n_tasks: int, path: Path, work: Callable[[], Any]) -> tuple[An
 
 
 def _stopping(done: Iterator[int]) -> Callable[..., Any]:
-    timed = run_tasks._timed
+    timed = run_tasks._time_task
 
     def task(*args: Any) -> Any:
         if next(done, None) is None:
@@ -130,10 +130,10 @@ def stop(path: Path, n_tasks: int = 3) -> None:
     """A run of it that is stopped after so many tasks."""
     done = iter(range(n_tasks))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(run_tasks, "_timed", _stopping(done))
+        patch.setattr(run_tasks, "_time_task", _stopping(done))
         with pytest.raises(KeyboardInterrupt) as caught, resumable(path):
             bootstrapped()
-    assert caught.value.__notes__ == [f"{n_tasks} results are kept: the same command goes on from there."]
+    assert caught.value.__notes__ == [f"{n_tasks} results are kept: the same command continues from there."]
 
 
 def test_what_stopped_is_told_of(tmp_path: Path) -> None:
@@ -154,7 +154,7 @@ def test_to_begin_anew_what_is_kept_is_removed(tmp_path: Path) -> None:
 
 def test_other_settings_take_nothing_that_is_not_theirs(tmp_path: Path) -> None:
     stop(tmp_path / "run", 5)
-    none = r"The 5 results that were kept are of other data or settings: none was used\."
+    none = r"The 5 results that were kept are of other data or settings, and not used\."
     with pytest.warns(StoreWarning, match=none), resumable(tmp_path / "run"):
         found = bootstrapped(seed=1)
     assert found == bootstrapped(seed=1) != bootstrapped()
@@ -186,7 +186,7 @@ def test_a_place_that_cannot_be_written_to_has_the_name_that_the_user_gave(
         raise OSError(number, os.strerror(number), os.fspath(lock))
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("holdfast.runs.status.locked", refused)
+    monkeypatch.setattr("holdfast.runs.status.hold_lock", refused)
     with pytest.raises(OSError, match=said), resumable("out.json"):
         pass
 
@@ -208,7 +208,7 @@ def test_a_run_is_saved_within_its_block(tmp_path: Path) -> None:
 def test_a_fit_with_a_folder_is_saved_and_goes_on(tmp_path: Path) -> None:
     rows, settings = X.assign(y=Y), {"method": "bootstrap", "n_estimators": 4}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(run_tasks, "_timed", _stopping(iter(range(2))))
+        patch.setattr(run_tasks, "_time_task", _stopping(iter(range(2))))
         with pytest.raises(KeyboardInterrupt):
             fit_run(rows, "y", folder=tmp_path / "run", **settings)
     assert run_status(tmp_path / "run").state == "stopped"
@@ -314,7 +314,7 @@ def test_a_full_disk_is_one_sentence_and_the_work_goes_on_when_there_is_room(
     assert 0 < n_kept < 9
     assert str(caught.value) == (
         f"The disk of '{path}' is full. {n_kept} results are kept: make room, and the same "
-        "command goes on from there."
+        "command continues from there."
     )
     (small_disk / "filler").unlink()
     monkeypatch.setattr(task_store, "LONG", 1.0)

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from holdfast import ParameterError, fit_run
-from holdfast.runs.update import deployed_model
+from holdfast.runs.update import load_deployed
 
 pytestmark = pytest.mark.filterwarnings("ignore:categories that the model has not seen")
 
@@ -35,7 +35,7 @@ def test_an_update_goes_on_as_the_run_did(frame: pd.DataFrame, tmp_path: Path) -
     small = {"method": "bootstrap", "n_estimators": 3, "max_depth": 1}
     run = fit_run(frame, target="outcome", categories="exact", **small)
     run.save(tmp_path / "run")
-    assert deployed_model(tmp_path / "run").estimator.growth_rules.categories == "exact"
+    assert load_deployed(tmp_path / "run").estimator.growth_rules.categories == "exact"
 
 
 def test_another_word_is_refused(frame: pd.DataFrame) -> None:

@@ -159,7 +159,7 @@ def test_old_rows_are_learnt_from_and_fade(folder: Path) -> None:
 def test_new_columns_are_left_out_and_named_unless_the_model_is_widened(folder: Path) -> None:
     with pytest.warns(
         DataWarning,
-        match=r"2 columns are unknown .* 'clinic', 'patient'. allow_new_values=True takes them in",
+        match=r"2 columns are unknown .* 'clinic', 'patient'. allow_new_values=True accepts them",
     ):
         run = update_run(folder / "model.json", folder / "again.csv", target="outcome")
     assert updated_tree(run).schema.names == ("age", "bmi", "ward")
@@ -240,11 +240,11 @@ def test_a_plain_tree_is_taken_over_and_the_output_says_so(folder: Path, tmp_pat
     model = TreeClassifier(max_leaf_nodes=3, min_samples_leaf=20)
     model.fit(rows.drop(columns="outcome"), rows["outcome"])
     save(model.tree_, tmp_path / "tree.json")
-    for given, what in ((model, "is a TreeClassifier"), (tmp_path / "tree.json", "holds a tree alone")):
+    for given, what in ((model, "is a TreeClassifier"), (tmp_path / "tree.json", "contains a tree alone")):
         run = update_run(given, folder / "again.csv", target="outcome", strategy="refit")
         assert isinstance(run.model, StableTreeClassifier)
         text = " ".join(str(run).split())
-        assert f"{what}: a StableTreeClassifier with default settings takes it over." in text
+        assert f"{what}: a StableTreeClassifier with default settings adopts it." in text
 
 
 def test_a_run_folder_has_the_settings_and_the_reading_of_its_run(folder: Path, tmp_path: Path) -> None:

@@ -54,20 +54,20 @@ Source = CsvSource | FrameSource
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Rows that count, and what is known of each besides its features."""
+    """The rows of a data set, with their stages and groups."""
 
     source: str  # the path, or "a frame"
     frame: Frame  # the features, the target and perhaps the weight
     target: str
     weight: str | None = None
     custom_features: tuple[str, ...] = ()
-    positive: Any = None  # the class that matters, if someone said it
+    positive: Any = None  # the positive class, if the settings name one
     stage: LongArray | None = None  # number of the stage
     stages: tuple[str, ...] = ()  # the stages as the data calls them, in their order
     groups: LongArray | None = None
 
     def table(self, task: Task | None = None) -> Table:
-        """The rows ready for growing."""
+        """Make the table, which trees are grown on."""
         return Table.from_frame(
             self.frame,
             self.target,
@@ -92,11 +92,11 @@ class Rows:
 
     @property
     def features(self) -> Frame:
-        """The columns that a tree may ask about."""
+        """The columns that a tree may split on."""
         return self.frame.without([self.target, *([self.weight] if self.weight else [])])
 
     def subset(self, rows: BoolArray) -> "Rows":
-        """The rows with a flag, and the stages and groups that some of them have."""
+        """Select the rows with a flag, and renumber their stages and groups."""
         present = [] if self.stage is None else np.unique(self.stage[rows]).tolist()
         return replace(
             self,
@@ -108,7 +108,7 @@ class Rows:
 
 
 def read_rows(data: Any, settings: DataSettings) -> Rows:
-    """The rows of the data, a path or a frame, that have a weight, without the columns that are dropped."""
+    """Read the rows with a weight above 0 of a path or a frame, without the dropped columns."""
     rules = settings.reading_options
     is_path = isinstance(data, str | os.PathLike)
     name = f"'{os.fspath(data)}'" if is_path else "the frame"
@@ -133,10 +133,10 @@ def read_rows(data: Any, settings: DataSettings) -> Rows:
         stages=stages,
         groups=_read_groups(frame, settings.groups),
     )
-    return _with_target(_weighted(rows), name, drop_missing=settings.drop_missing_target)
+    return _drop_without_target(_drop_weightless(rows), name, drop_missing=settings.drop_missing_target)
 
 
-# -- what can be wrong ------------------------------------------------------------------------------------
+# -- checks -----------------------------------------------------------------------------------------------
 
 
 def _check_names(source: str, known: tuple[str, ...], settings: DataSettings) -> None:
@@ -156,17 +156,17 @@ def _check_names(source: str, known: tuple[str, ...], settings: DataSettings) ->
             if before != setting and (before, setting) != ("stage", "groups"):
                 raise DataError(f"Column {name!r} is given both as {before} and as {setting}: choose one.")
     if set(known) <= set(used).difference(dates):
-        raise DataError(f"No column of {source} is left to ask about: all have another role, {quoted(used)}.")
+        raise DataError(f"No column of {source} is left to split on: all have another role, {quoted(used)}.")
 
 
-def _with_target(rows: Rows, name: str, *, drop_missing: bool) -> Rows:
-    """The rows whose target is known: all of them, unless others may be left out."""
-    known = target_known(rows.frame, rows.target, name, drop_missing=drop_missing)
+def _drop_without_target(rows: Rows, name: str, *, drop_missing: bool) -> Rows:
+    """Select the rows with a target."""
+    known = flag_targets(rows.frame, rows.target, name, drop_missing=drop_missing)
     return rows if known is None else rows.subset(known)
 
 
-def target_known(frame: Frame, target: str, name: str, *, drop_missing: bool) -> BoolArray | None:
-    """Which rows have a target; None if all have one, and a DataError unless others may be left out."""
+def flag_targets(frame: Frame, target: str, name: str, *, drop_missing: bool) -> BoolArray | None:
+    """Flag the rows with a target; None if all have one. A DataError unless others may be left out."""
     column = read_column(frame.column(target), f"the target {target!r}", rows=frame.rows)
     missing: BoolArray = np.isnan(column.values)
     if not missing.any():
@@ -193,7 +193,7 @@ def target_known(frame: Frame, target: str, name: str, *, drop_missing: bool) ->
 def _read_stage(
     source: Source, frame: Frame, settings: DataSettings
 ) -> tuple[LongArray | None, tuple[str, ...]]:
-    """The number of the stage of each row, and the stages as the data calls them."""
+    """Return the number of the stage of each row, and the names of the stages."""
     if settings.stage is None:
         return None, ()
     texts = frame.column(settings.stage)
@@ -206,7 +206,7 @@ def _read_stage(
     _, first = np.unique(stage, return_index=True)
     stages = tuple(str(texts[int(row)]) for row in first)
     if line is texts:
-        warn_of_alphabet(stages)
+        warn_of_alphabetical_order(stages)
     return stage, stages
 
 
@@ -214,8 +214,8 @@ def _read_groups(frame: Frame, name: str | None) -> LongArray | None:
     return None if name is None else read_groups(frame.column(name), frame.n_rows, frame.rows)
 
 
-def _weighted(rows: Rows) -> Rows:
-    """The rows whose weight is above 0: one without weight must not widen the reference schema."""
+def _drop_weightless(rows: Rows) -> Rows:
+    """Select the rows with a weight above 0: others must not widen the reference schema."""
     if rows.weight is None:
         return rows
     weight = read_weight(rows.frame.column(rows.weight), rows.frame.n_rows, rows.frame.rows)
@@ -227,14 +227,14 @@ def _weighted(rows: Rows) -> Rows:
     return rows.subset(weight > 0)
 
 
-# -- Orders that a file cannot tell --------------------------------------------------------------------------
+# -- orders of categories and stages ----------------------------------------------------------------------
 
-# A year, a date or a moment, which read in their order.
+# A year, a date or a time, whose text order is the order in time.
 _IN_TIME = re.compile(r"\d{4}([-/.]\d\d?)*([-/ ]?[QWqw]\d\d?)?([T ].*)?")
 
 
 def with_orders(frame: Frame, orders: Mapping[str, tuple[str, ...]]) -> Frame:
-    """The frame with these columns of text in the order of their categories."""
+    """Give columns of text the order of their categories."""
     columns = [
         _ordered(name, column, orders[name]) if name in orders else column
         for name, column in zip(frame.names, frame.columns, strict=True)
@@ -243,19 +243,19 @@ def with_orders(frame: Frame, orders: Mapping[str, tuple[str, ...]]) -> Frame:
 
 
 def stage_places(texts: Any, order: tuple[str, ...]) -> FloatArray:
-    """The place of every row's stage in the order, NaN where it has none."""
+    """Return the position of every row's stage in the order, NaN for a missing stage."""
     _check_known(texts.tolist(), order, "the stage has", f"stage_order {join_parts(list(order))}")
     place = {name: float(number) for number, name in enumerate(order)}
     return np.array([np.nan if text is None else place[text] for text in texts], np.float64)
 
 
-def warn_of_alphabet(stages: Sequence[str]) -> None:
-    """Say so where words are taken for stages in the order of the alphabet."""
+def warn_of_alphabetical_order(stages: Sequence[str]) -> None:
+    """Warn if stages are words, and in alphabetical order for want of another."""
     if all(map(_is_number, stages)) or all(map(_IN_TIME.fullmatch, stages)):
         return
     warnings.warn(
-        f"the stages are taken in the order of the alphabet: {join_parts(list(stages))}. If they follow each "
-        "other otherwise, give stage_order with the earliest first.",
+        f"The stages are in alphabetical order: {join_parts(list(stages))}. If they follow each other "
+        "otherwise, give stage_order with the earliest first.",
         DataWarning,
         stacklevel=4,
     )
@@ -285,11 +285,11 @@ def _is_number(text: str) -> bool:
     return True
 
 
-# -- Which data file a run has learned from ------------------------------------------------------------------
+# -- the data file that a run was trained on --------------------------------------------------------------
 
 
 def file_hash(path: Path | str) -> str | None:
-    """SHA-256 of a file; None for a folder, or where there is no file."""
+    """Return the SHA-256 of a file; None for a folder or a missing file."""
     if not Path(path).is_file():
         return None
     with Path(path).open("rb") as file:
@@ -297,7 +297,7 @@ def file_hash(path: Path | str) -> str | None:
 
 
 def share_learned(model: Path, data: Path) -> float | None:
-    """The fraction of the rows of a file that the model of a run folder has learned from; None if unknown."""
+    """Return the fraction of the rows of a file that the model was trained on; None if unknown."""
     folder = model.parent if model.name == "model.json" else model
     facts, found = find_earlier_run(folder), file_hash(data)
     if facts is None or found is None:
@@ -314,28 +314,28 @@ def share_learned(model: Path, data: Path) -> float | None:
 
 
 def _is_updated(facts: Mapping[str, Any]) -> bool:
-    """True if the model that is in use is that of the update, and its rows have changed it."""
+    """True if the model in use is the updated one, and differs from the one before."""
     hashes = facts["model"]
     return bool(hashes["in_use"] == hashes["new"] and hashes["new"] != hashes["old"])
 
 
-# -- The rows that a chosen tree is tested by ----------------------------------------------------------------
+# -- test rows --------------------------------------------------------------------------------------------
 
 LEAST_LATE = 100  # rows of the last stages
-MIN_TRAINED = 0.5  # of the rows; with fewer, a note says how to learn from more
+MIN_TRAINED = 0.5  # of the rows; with fewer, a warning says how to train on more
 MOST_NAMED = 4  # stages or classes in a sentence
 
 
 class HeldOut(NamedTuple):
-    """The rows to test by."""
+    """The test rows."""
 
     test: BoolArray
-    earlier: BoolArray  # random rows of earlier stages, besides
+    earlier: BoolArray  # random test rows of earlier stages
     stages: tuple[str, ...] = ()  # of the test rows, if they are held out as a whole
 
 
 def choose_test_rows(whole: Table, rows: Rows, fraction: float, kind: str | None, seed: int) -> HeldOut:
-    """Rows that nothing may see that grows or chooses a tree.
+    """Choose the test rows, which have no part in growing or choosing a tree.
 
     The `kind` is "forward" or "random"; without it, the last stages if there are any, else random rows.
     """
@@ -343,44 +343,42 @@ def choose_test_rows(whole: Table, rows: Rows, fraction: float, kind: str | None
         warnings.warn(few, DataWarning, stacklevel=2)
     none = np.zeros(whole.n_rows, np.bool_)
     if kind == "forward" and rows.stage is None:
-        raise ParameterError(
-            "test_rows='forward' holds out the last stages: say by stage which column has them."
-        )
+        raise ParameterError("test_rows='forward' holds out the last stages: name their column with stage.")
     if fraction == 0:
         return HeldOut(none, none)
     if rows.stage is None or kind == "random":
-        is_test = _draw(whole, rows, fraction, seed)
+        is_test = _draw_test_rows(whole, rows, fraction, seed)
         if is_test.all():
             units = f"{whole.n_rows} rows" if rows.groups is None else f"{len(np.unique(rows.groups))} groups"
             raise DataError(f"With test rows held out, none of the {units} is left to train on: set test=0.")
         return HeldOut(is_test, none)
-    return _forward(whole, rows, rows.stage, fraction, seed)
+    return _hold_out_last_stages(whole, rows, rows.stage, fraction, seed)
 
 
-def _forward(whole: Table, rows: Rows, stage: LongArray, fraction: float, seed: int) -> HeldOut:
-    """The last stages, at most half of the test rows if stages are small, and random rows of those before.
+def _hold_out_last_stages(whole: Table, rows: Rows, stage: LongArray, fraction: float, seed: int) -> HeldOut:
+    """Hold out the last stages, about half of the test rows, and random rows of those before.
 
-    The last stage is held out as a whole: a tree that has learnt from a part of it says nothing of going
-    forward. Earlier rows of the same group are learnt from, as they will be in use.
+    The last stage is held out as a whole: the score of a tree trained on a part of it would not be one on
+    later data. Earlier rows of the same group are trained on, as they will be in use.
     """
-    is_late = _enough_stages(whole, stage, find_late_stages(stage, fraction / 2), fraction)
+    is_late = _add_stages(whole, stage, find_late_stages(stage, fraction / 2), fraction)
     stages = tuple(rows.stages[number] for number in np.unique(stage[is_late]).tolist())
     before, early = whole.subset(~is_late), rows.subset(~is_late)
     earlier = np.zeros(whole.n_rows, np.bool_)
-    drawn = _draw(before, early, fraction / 2, seed)
+    drawn = _draw_test_rows(before, early, fraction / 2, seed)
     if not drawn.all():
         earlier[~is_late] = drawn
-    is_test = is_late & ~_of_new_class(whole, is_late, stages)
+    is_test = is_late & ~_flag_new_classes(whole, is_late, stages)
     if (~(is_test | earlier)).sum() < MIN_TRAINED * whole.n_rows:
         _report_few_to_train(stages, int(is_test.sum()), int(earlier.sum()), whole.n_rows)
     return HeldOut(is_test, earlier, stages)
 
 
-def _enough_stages(whole: Table, stage: LongArray, is_late: BoolArray, fraction: float) -> BoolArray:
-    """The late rows and, until they can judge a tree, those of the stages before.
+def _add_stages(whole: Table, stage: LongArray, is_late: BoolArray, fraction: float) -> BoolArray:
+    """Add stages to the late rows until there are enough to score a tree.
 
     Enough are `LEAST_LATE` rows, of a small table half of the test rows, with enough events. Stages that
-    would leave less than half of the rows to learn from are not taken.
+    would leave less than half of the rows to train on are not taken.
     """
     least = min(LEAST_LATE, fraction / 2 * whole.n_rows * (1 - 1e-12))
     late = is_late
@@ -392,8 +390,8 @@ def _enough_stages(whole: Table, stage: LongArray, is_late: BoolArray, fraction:
     return late
 
 
-def _of_new_class(whole: Table, is_late: BoolArray, stages: tuple[str, ...]) -> BoolArray:
-    """The late rows of classes that no earlier row has: to test by them would mean nothing."""
+def _flag_new_classes(whole: Table, is_late: BoolArray, stages: tuple[str, ...]) -> BoolArray:
+    """Flag late rows of classes that no earlier row has, which no model could predict."""
     target = whole.schema.target
     if not target.is_classes:
         return np.zeros(whole.n_rows, np.bool_)
@@ -401,14 +399,14 @@ def _of_new_class(whole: Table, is_late: BoolArray, stages: tuple[str, ...]) -> 
     is_new = np.asarray(~known[whole.target], np.bool_)
     if (is_new == is_late).all():
         raise DataError(
-            f"No class of the last stages, {_named(stages)}, is known from those before: nothing can be "
-            "tested forward. Set test_rows='random', or test=0."
+            f"No class of the last stages, {_list_stages(stages)}, occurs in those before: a forward test is "
+            "impossible. Set test_rows='random', or test=0."
         )
     if is_new.any():
         names = [format_class_names(target)[place] for place in np.flatnonzero(~known)]
         warnings.warn(
             f"{is_new.sum()} rows have a class, {join_parts(names, MOST_NAMED)}, that no stage before "
-            f"{_named(stages[:1])} has: they are learnt from, and not tested by.",
+            f"{_list_stages(stages[:1])} has: they are training rows, not test rows.",
             DataWarning,
             stacklevel=4,
         )
@@ -417,20 +415,20 @@ def _of_new_class(whole: Table, is_late: BoolArray, stages: tuple[str, ...]) -> 
 
 def _report_few_to_train(stages: tuple[str, ...], n_test: int, n_earlier: int, n_rows: int) -> None:
     warnings.warn(
-        f"The test holds out stage {_named(stages)}, {n_test:,} rows, and {n_earlier:,} random rows of the "
-        f"stages before: the tree learns from the other {n_rows - n_test - n_earlier:,} of {n_rows:,} rows. "
-        "test_rows='random' tests by rows of all stages, and test=0 learns from all rows.",
+        f"The test holds out stage {_list_stages(stages)}, {n_test:,} rows, and {n_earlier:,} random rows of "
+        f"the stages before: the tree is trained on the other {n_rows - n_test - n_earlier:,} of {n_rows:,} "
+        "rows. test_rows='random' draws test rows from all stages, and test=0 trains on all rows.",
         DataWarning,
         stacklevel=5,
     )
 
 
-def _named(stages: tuple[str, ...]) -> str:
+def _list_stages(stages: tuple[str, ...]) -> str:
     return join_parts([printable(stage) for stage in stages], MOST_NAMED)
 
 
-def _draw(whole: Table, rows: Rows, fraction: float, seed: int) -> BoolArray:
-    """Random rows to test by: whole groups, in whatever order the rows stand in the file."""
+def _draw_test_rows(whole: Table, rows: Rows, fraction: float, seed: int) -> BoolArray:
+    """Draw test rows, whole groups together; the order of the rows in the file does not matter."""
     labels = [label for label in (rows.stage, rows.groups) if label is not None]
     order = find_fixed_order(whole, labels)
     ordered, labels = whole.subset(order), [label[order] for label in labels]
@@ -444,11 +442,11 @@ def _draw(whole: Table, rows: Rows, fraction: float, seed: int) -> BoolArray:
     )
     is_test = np.empty(whole.n_rows, np.bool_)
     is_test[order] = flags
-    return np.asarray(is_test & ~_rows_of_rare_classes(whole, rows, is_test), np.bool_)
+    return np.asarray(is_test & ~_flag_rare_classes(whole, rows, is_test), np.bool_)
 
 
-def _rows_of_rare_classes(whole: Table, rows: Rows, is_test: BoolArray) -> BoolArray:
-    """The rows of classes that would have no other row to train on, with all of their groups."""
+def _flag_rare_classes(whole: Table, rows: Rows, is_test: BoolArray) -> BoolArray:
+    """Flag the rows, with their groups, of classes without any row to train on."""
     n_classes = len(whole.schema.target.classes)
     if not n_classes or is_test.all():
         return np.zeros(whole.n_rows, np.bool_)
@@ -457,23 +455,23 @@ def _rows_of_rare_classes(whole: Table, rows: Rows, is_test: BoolArray) -> BoolA
     return needed if rows.groups is None else np.isin(rows.groups, rows.groups[needed])
 
 
-# -- The rows of a run in their roles ------------------------------------------------------------------------
+# -- roles of the rows ------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
 class TestRows:
-    """Rows that nothing sees that grows or chooses a tree."""
+    """Test rows, which have no part in growing or choosing a tree."""
 
     frame: Frame
     true_values: TrueValues
 
     @property
     def too_few(self) -> str:
-        """How many rows and cases there are, if too few to judge a model by; else empty."""
+        """The numbers of rows and cases, if they are too few for a score; else empty."""
         return describe_too_few(self.true_values)
 
     def score(self, model: Tree | Ensemble, metric: Metric) -> Score:
-        """How good the model is on them."""
+        """Score a model on these rows."""
         return metric.score(predict_for_metric(metric, model, self.frame), self.true_values)
 
 
@@ -487,30 +485,30 @@ class RowRoles:
     training: Table  # those to train on, as they stand in the data, on a schema of their own
     stage: LongArray | None  # of each of these; None if none of them are earlier than others
     prepared: TrainingSet | None  # the same, sorted and divided, for a stable tree; None for other models
-    test: TestRows | None  # later than all that is learnt from, if there are test stages
+    test: TestRows | None  # later than all training rows, if there are test stages
     earlier_test: TestRows | None = None  # random rows of the stages before those of `test`
     test_stages: tuple[str, ...] = ()  # held out as a whole; empty if test rows are drawn at random
     training_stages: tuple[str, ...] = ()
-    early_stages: tuple[str, ...] = ()  # as the data calls them; empty if no stage tells the early rows
-    n_known: int = 0  # test rows whose group is learnt from too
+    early_stages: tuple[str, ...] = ()  # empty if early rows are drawn at random
+    n_known: int = 0  # test rows whose group has training rows, too
 
     @property
     def n_test(self) -> int:
-        """Number of rows to test by."""
+        """Number of test rows."""
         return 0 if self.test is None else self.test.frame.n_rows
 
     @property
     def n_earlier_test(self) -> int:
-        """Number of random rows of earlier stages to test by, besides."""
+        """Number of random test rows of earlier stages."""
         return 0 if self.earlier_test is None else self.earlier_test.frame.n_rows
 
     @property
     def n_training(self) -> int:
-        """Number of rows to grow trees on and to choose one by."""
+        """Number of rows to grow trees on and choose one with."""
         return self.whole.n_rows - self.n_test - self.n_earlier_test
 
     def test_scores(self, model: Tree | Ensemble, metric: Metric) -> tuple[Score | None, Score | None]:
-        """How good the model is on the test rows, and on those of earlier stages; None without enough."""
+        """Score a model on the test rows and on those of earlier stages; None where they are too few."""
         test, earlier = (
             None if rows is None or rows.too_few else rows.score(model, metric)
             for rows in (self.test, self.earlier_test)
@@ -541,27 +539,27 @@ class RowRoles:
 
     @property
     def held_out_too_few(self) -> str:
-        """The rows that candidates are scored by, if they are too few to judge a tree; else nothing."""
+        """The number of rows that candidates are scored on, if it is too small; else empty."""
         rows = self.divided
         held_out = np.any(rows.division.validation, axis=0)
         return describe_too_few(TrueValues.of(rows.table, rows.groups).subset(held_out))
 
     def _n_rows(self, rows: BoolArray) -> int:
-        """How many rows of the data these stand for, by their fraction of the weight."""
+        """Convert a fraction of the weight to a number of rows of the data."""
         table = self.divided.table
         weight = np.ones(table.n_rows) if table.weight is None else table.weight
         return round(self.n_training * float(weight[rows].sum() / weight.sum()))
 
 
 def assign_roles(rows: Rows, settings: RunSettings) -> RowRoles:
-    """The rows in their roles, as the settings want them."""
+    """Divide the rows into test and training rows, and prepare these for the fit."""
     positive = settings.parameters.get("positive")
     rows = replace(
         rows, positive=make_model_card(settings.model_card).positive if positive is None else positive
     )
     with warnings.catch_warnings():
         if settings.test > 0:
-            warnings.simplefilter("ignore", DataWarning)  # the training rows will raise those that matter
+            warnings.simplefilter("ignore", DataWarning)  # the training rows raise those that matter
         whole = rows.table(settings.data.task)
     held_out = choose_test_rows(whole, rows, settings.test, settings.test_rows, settings.random_state)
     is_training = ~(held_out.test | held_out.earlier)

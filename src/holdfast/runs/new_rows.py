@@ -1,4 +1,4 @@
-"""Rows to predict for, read in the types that a model knows their columns by."""
+"""New rows of a file or a frame, read in the types of a model's schema."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -29,8 +29,8 @@ NO_OTHERS = ColumnChoices()
 
 
 def read_features(source: CsvSource | FrameSource, model: Tree | Ensemble, rules: ReadingOptions) -> Frame:
-    """The columns that the model asks about, in the types that it knows them by; others are left unread."""
-    return read_columns(source, _columns(model.schema, _asked(model)), rules)
+    """Read the columns that the model splits on, in the types of its schema."""
+    return read_columns(source, _columns(model.schema, _split_features(model)), rules)
 
 
 def read_rows_of_both(
@@ -41,12 +41,12 @@ def read_rows_of_both(
     rules: ReadingOptions,
     untyped: Sequence[str] = (),
 ) -> Frame:
-    """The columns that either tree asks about, both on one schema, and further ones, such as the target.
+    """Read the columns that either tree splits on, both on one schema, and further ones such as the target.
 
-    `untyped` names columns that are what their cells say.
+    `untyped` names columns whose types are those of their cells.
     """
-    asked = sorted({*_asked(old), *_asked(new)})
-    features = [*_columns(old.schema, asked), *further]
+    used = sorted({*_split_features(old), *_split_features(new)})
+    features = [*_columns(old.schema, used), *further]
     return read_columns(source, features, rules, others=ColumnChoices(roles=untyped))
 
 
@@ -57,15 +57,15 @@ def read_known_rows(
     target: str | None,
     rules: ReadingOptions,
 ) -> Table:
-    """The rows on the schema of the model, with their target: a column of the name it has there, or this.
+    """Read rows with their target on the schema of the model.
 
-    Only what the model asks about, and `also` these features, is read: all else counts as missing.
+    Only the features that the model splits on, and those of `also`, are read: all others count as missing.
     """
-    schema, features = model.schema, sorted({*_asked(model), *also})
+    schema, features = model.schema, sorted({*_split_features(model), *also})
     name = target or schema.target.name
     if name not in source.names:
         raise DataError(
-            f"There is no column {name!r} in {source.name}, which the target is read from: name it with "
+            f"There is no column {name!r} in {source.name}, for the target: name the column with "
             f"target. {columns_text([name], source.names)}"
         )
     classes = schema.target.classes
@@ -89,12 +89,12 @@ def read_columns(
     *,
     others: ColumnChoices = NO_OTHERS,
     rest: bool = False,
-    needs: str = "Cannot predict: {} has no column {}, and the model asks about {}.",
+    needs: str = "Cannot predict: {} has no column {}, and the model splits on {}.",
 ) -> Frame:
-    """The columns of these features in their types, and the `others` that have a role.
+    """Read the columns of these features in their types, and the `others` that have a role.
 
-    All further columns are left unread; or, with `rest`, read as their cells and the others' choices say.
-    `needs` is what is said of columns that are not there.
+    Further columns are left unread; or, with `rest`, read in the types of their cells. `needs` is the message
+    on missing columns.
     """
     names = source.names
     known = {feature.name: feature for feature in features}
@@ -108,7 +108,7 @@ def read_columns(
             f"{needs.format(source.name, quoted(missing, 30), they)} {columns_text(missing, names)}"
         )
     if not needed:
-        needed = {names[0]}  # of a tree that asks nothing, the rows count
+        needed = {names[0]}  # of a tree without splits: only the number of rows matters
     texts = [name for name in needed if name in known and is_text(known[name])] if known else names
     choices = ColumnChoices(
         categorical=[*texts, *others.categorical],
@@ -117,9 +117,9 @@ def read_columns(
         roles=others.roles,
         known={name: feature.categories for name, feature in known.items()},
     )
-    frame = source.read(choices, replace(rules, dates=tuple(map(_spelt, dates))))
+    frame = source.read(choices, replace(rules, dates=tuple(map(_date_text, dates))))
     columns = [
-        _truths(column) if name in known and _is_truth(known[name]) else column
+        _convert_truths(column) if name in known and _is_truth(known[name]) else column
         for name, column in zip(frame.names, frame.columns, strict=True)
     ]
     return replace(frame, columns=columns)
@@ -128,20 +128,20 @@ def read_columns(
 # -- what is needed ---------------------------------------------------------------------------------------
 
 
-def _columns(schema: Schema, asked: Sequence[int]) -> list[Feature]:
-    """The columns that these features are, or that their questions read."""
-    names = set(list_required_columns(schema, asked))
+def _columns(schema: Schema, features: Sequence[int]) -> list[Feature]:
+    """The columns that these features are made of."""
+    names = set(list_required_columns(schema, features))
     return [feature for feature in schema.columns if feature.name in names]
 
 
-def _asked(model: Tree | Ensemble) -> list[int]:
-    """The features that the model asks about."""
+def _split_features(model: Tree | Ensemble) -> list[int]:
+    """The features that the model splits on."""
     trees = model.trees if isinstance(model, Ensemble) else [model]
     return sorted({index for tree in trees for index in np.unique(tree.feature).tolist() if index != LEAF})
 
 
 def _dates(known: Iterable[str], names: tuple[str, ...], rules: ReadingOptions) -> list[DateColumn]:
-    """The columns of dates that features of the model were made of, and in which order they are written."""
+    """The columns of dates that features of the model were made of, with the order of day and month."""
     orders = {column.name: column.order for column in parse_date_columns(rules.dates, names)}
     sources = {find_date_source(name) for name in known if name not in names}
     return [
@@ -154,7 +154,7 @@ def _is_derived(name: str, dates: Iterable[DateColumn]) -> bool:
     return any(name in source.derived for source in dates)
 
 
-def _spelt(column: DateColumn) -> str:
+def _date_text(column: DateColumn) -> str:
     return ":".join(filter(None, (column.name, column.form, column.order)))
 
 
@@ -174,8 +174,8 @@ def _is_truth(feature: Feature) -> bool:
     return bool(feature.categories) and all(isinstance(label, bool) for label in feature.categories)
 
 
-def _truths(column: Any) -> Any:
-    """The texts True and False, in any case, as what they mean; a column of another kind as it is."""
+def _convert_truths(column: Any) -> Any:
+    """Convert the texts True and False to booleans; another column stays as it is."""
     if not (isinstance(column, np.ndarray) and column.dtype == object):
         return column
     texts: list[Any] = column.tolist()
@@ -184,44 +184,41 @@ def _truths(column: Any) -> Any:
     return np.array([None if text is None else TRUTHS[text.strip().lower()] for text in texts], object)
 
 
-# -- Rows of a file on which two trees are compared ----------------------------------------------------------
+# -- rows to compare two trees on -------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class RowSource:
-    """A file of rows, and what its columns are for."""
+    """A file of rows, and the roles of its columns."""
 
     data: Path
-    target: str | None  # None: the column that has the name of the trees' target
+    target: str | None  # None: the target of the trees
     weight: str | None
     rules: ReadingOptions
 
 
 @dataclass(frozen=True, eq=False)
 class ComparedRows:
-    """Two trees on one schema, the rows to compare them on, and columns besides these."""
+    """Two trees on one schema, and the rows to compare them on."""
 
     old: Tree
     new: Tree
     table: Table
-    columns: dict[str, Any]  # by name, as they were read
+    columns: dict[str, Any]  # that are no features, as they were read
 
 
 def load_tree(path: Path) -> Tree:
-    """The tree in a model file, or in a run folder; a ModelFileError if it is an ensemble."""
+    """Load the tree of a model file or a run folder; a ModelFileError if it is an ensemble."""
     model = load_model(model_file(path))
     if not isinstance(model, Tree):
         raise ModelFileError(
-            f"'{path}' holds an ensemble of {len(model.trees)} trees, and only single trees are compared."
+            f"'{path}' contains an ensemble of {len(model.trees)} trees, and only single trees are compared."
         )
     return model
 
 
 def read_compared(trees: tuple[Tree, Tree], source: RowSource, columns: Sequence[str] = ()) -> ComparedRows:
-    """The rows of a file, read in the types that the trees know their columns by.
-
-    `columns` are to be read besides what the trees ask about.
-    """
+    """Read the rows of a file in the types of the trees' schemas, with further `columns`."""
     old, new = widen_schemas(*trees)
     own = old.schema.target
     target = source.target or own.name

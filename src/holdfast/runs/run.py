@@ -1,4 +1,4 @@
-"""A run: a fitted model and its facts, the same from Python, from the terminal and from disk."""
+"""A run: a fitted model with its scores and facts, from Python, the command line, or disk."""
 
 import os
 from collections.abc import Mapping
@@ -43,14 +43,28 @@ _KINDS = {
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Run(ViewMixin):
-    """A fitted model and all that is known of it. `fit_run` makes one, and `open_run` reads one from disk."""
+    """A fitted model with its scores and facts: made by `fit_run`, or read from disk by `open_run`.
 
-    facts: dict[str, Any]  # plain data, as in summary.json
-    estimator: Any  # fitted, as model.json holds it
-    references: tuple[Tree, ...] = ()  # of a stable tree, as are candidates and frontier
+    Attributes
+    ----------
+    facts : dict
+        Settings, data, scores and warnings as plain data, as in summary.json.
+    estimator
+        The fitted estimator, as in model.json.
+    references, candidates : tuple of Tree
+        The two collections of a stable tree; the candidates of an update are the trees of its path.
+    frontier_columns : mapping of str to list
+        The frontier of a stable tree, as in frontier.csv.
+    details : Fit or None
+        The fit with its rows; None for a run that was read from disk.
+    """
+
+    facts: dict[str, Any]
+    estimator: Any
+    references: tuple[Tree, ...] = ()
     candidates: tuple[Tree, ...] = ()
-    frontier_columns: Mapping[str, list[Any]] = field(default_factory=dict)  # as in frontier.csv
-    details: Fit | None = None  # with the rows; None for a run that was read from disk
+    frontier_columns: Mapping[str, list[Any]] = field(default_factory=dict)
+    details: Fit | None = None
 
     @property
     def model(self) -> Tree | Ensemble:
@@ -59,7 +73,7 @@ class Run(ViewMixin):
 
     @cached_property
     def trees(self) -> dict[str, Tree]:
-        """The chosen tree and, of a stable tree, the two ends of the frontier; nothing of an ensemble."""
+        """The chosen tree and, of a stable tree, the two ends of the frontier; empty for an ensemble."""
         if isinstance(self.model, Ensemble):
             return {}
         named = self.facts.get("trees", {})
@@ -68,12 +82,12 @@ class Run(ViewMixin):
 
     @property
     def frontier(self) -> Frontier | None:
-        """What is known of every candidate; None unless the model is a stable tree."""
+        """The frontier of the candidates; None unless the model is a stable tree."""
         return getattr(self.estimator, "frontier_", None)
 
     @property
     def is_update(self) -> bool:
-        """True if the folder that it was read from is that of an update."""
+        """True if the run was read from the folder of an update."""
         return "path" in self.facts
 
     @property
@@ -84,21 +98,21 @@ class Run(ViewMixin):
         return self.facts.get("choice", self.facts.get("model", {})).get("reason") or ""
 
     def predict(self, data: Any) -> NDArray[Any]:
-        """The class or the number of each row of a frame, or of a CSV or Parquet file.
+        """Predict the class or the number of each row of a frame, or of a CSV or Parquet file.
 
-        Columns are matched by name and read as those of the run were; others may be there.
+        Columns are matched by name, and read as those of the run were; further columns are ignored.
         """
         predicted: NDArray[Any] = self.model.predict(self._features(data))
         return predicted
 
     def predict_proba(self, data: Any) -> FloatArray:
-        """The probabilities of the classes, in the order of `model.schema.target.classes`."""
+        """Predict the probabilities of the classes, in the order of `model.schema.target.classes`."""
         return self.model.predict_proba(self._features(data))
 
     def split_support(self) -> SplitSupports:
-        """How firmly each split of a stable tree stands; empty for another model.
+        """Return the share of the trees that make each split of a stable tree; empty for another model.
 
-        With method="consensus" the references alone are asked: its candidates are no samples.
+        With method="consensus" only reference trees count: the candidates are not trees of other samples.
         """
         if isinstance(self.model, Ensemble) or not self.references:
             return SplitSupports()
@@ -106,14 +120,14 @@ class Run(ViewMixin):
         return split_support(self.model, self.references, () if is_consensus else self.candidates)
 
     def explain_row(self, x: Any, **options: Any) -> RowExplanation:
-        """The path of one row, and the smallest changes of it that lead elsewhere; see `explain_row`."""
+        """Explain the prediction for one row, and what would change it; see `explain_row`."""
         return explain_row(self.model, x, support=self.split_support(), **options)
 
     def save(self, folder: str | os.PathLike[str], *, report: bool = True) -> None:
         """Write the run to a folder, all or nothing: a new one, an empty one, or an earlier run.
 
-        An earlier run is replaced in one step, and files that others have put there stay. `report.html` tells
-        all of it on one page; `report=False` leaves it out.
+        An earlier run is replaced in one step; other files in its folder stay. `report=False` leaves out
+        `report.html`.
         """
         if self.is_update:
             raise DataError("An update that was read from disk has a folder already: copy it.")
@@ -158,14 +172,23 @@ class Run(ViewMixin):
 
 
 def open_run(folder: str | os.PathLike[str]) -> Run:
-    """The run in the folder: model, facts, collections and frontier, each checked in full.
+    """Read a run from its folder, and check every file in full.
 
-    The folder of an update has no collections and no frontier: its candidates are the trees of the path.
+    Parameters
+    ----------
+    folder : path
+        The folder of a fit or an update. That of an update has no reference trees and no frontier; its
+        candidates are the trees of the path.
+
+    Returns
+    -------
+    Run
+        The run, without `details`.
     """
     return Run(**read_run_files(Path(folder)))
 
 
-# -- From data to a run, in steps that the terminal tells of and Python takes at once ------------------------
+# -- from data to a run -----------------------------------------------------------------------------------
 
 
 def fit_run(
@@ -176,7 +199,7 @@ def fit_run(
     verbose: bool = False,
     **settings: Any,
 ) -> Run:
-    """A model for the rows of a frame, or of a CSV or Parquet file, tested on rows set aside before.
+    """Fit a model to the rows of a frame or a file, and test it on rows that are set aside before.
 
     Parameters
     ----------
@@ -185,18 +208,26 @@ def fit_run(
     target
         The column to predict.
     folder
-        Save the run there. A run that was stopped goes on where it was: see `resumable`.
+        Save the run there. A run that was stopped is continued: see `resumable`.
     verbose
-        Show bars of progress.
+        Show progress bars.
     **settings
-        What the columns are for and how cells are read (`DataSettings`); `model`, `test`, `test_rows`,
+        Roles of columns and how cells are read (`DataSettings`); `model`, `test`, `test_rows`,
         `scoring`, `candidate`, `model_card`, `random_state`, `n_jobs`; and the parameters of the model's
         estimator, such as `max_depth`. `holdfast fit` has the same ones as options.
 
     Returns
     -------
     Run
-        The fitted estimator, its scores on test rows, and all else that is known.
+        The fitted estimator, its scores on the test rows, and its facts.
+
+    Examples
+    --------
+    >>> import pandas
+    >>> frame = pandas.DataFrame({"age": range(100), "died": ["no"] * 60 + ["yes"] * 40})
+    >>> run = fit_run(frame, "died", model="tree", max_depth=2)
+    >>> run.model.n_leaves
+    2
     """
     if folder is not None:
         check_place(Path(folder))  # before the work
@@ -210,7 +241,7 @@ def fit_run(
 
 @dataclass(frozen=True, eq=False)
 class PreparedRun:
-    """Rows in their roles, ready for the fit."""
+    """Training and test rows, ready for the fit."""
 
     settings: RunSettings
     roles: RowRoles
@@ -218,11 +249,11 @@ class PreparedRun:
     notes: list[str]  # warnings so far
 
     def ready_kernels(self) -> Ready:
-        """The kernels of the model compiled, or loaded from disk."""
+        """Compile the kernels of the model, or load them from disk."""
         return ready_kernels(partial(fit_smallest, self.settings, self.roles.training.schema.target))
 
     def fit(self, *, verbose: bool = False, ready: Ready | None = None) -> Run:
-        """The run; `ready` tells how the kernels came to be ready, if they are."""
+        """Fit the model; `ready` is the result of `ready_kernels`, if it was called before."""
         ready = ready or self.ready_kernels()
         with collect_notes() as notes:
             found, fitting = timed(lambda: fit(self.roles, self.settings, verbose=verbose))
@@ -241,7 +272,7 @@ class PreparedRun:
 
 
 def prepare_run(data: Any, settings: RunSettings) -> PreparedRun:
-    """The rows of a frame or a file in their roles."""
+    """Read the rows of a frame or a file, and divide them into training and test rows."""
     make_model_card(settings.model_card)  # before any work
     with collect_notes() as notes:
         rows, reading = timed(lambda: read_rows(data, settings.data))
@@ -250,17 +281,17 @@ def prepare_run(data: Any, settings: RunSettings) -> PreparedRun:
 
 
 def prepare_rows(rows: Rows, settings: RunSettings) -> PreparedRun:
-    """The same with rows that have been read."""
+    """Divide rows that have been read."""
     with collect_notes() as notes:
         roles = assign_roles(rows, settings)
     return PreparedRun(settings, roles, {}, notes)
 
 
-# -- A run for a notebook ------------------------------------------------------------------------------------
+# -- views ------------------------------------------------------------------------------------------------
 
 
 def run_view(run: Run) -> View:
-    """The sentences of the run, a table of its trees, and the drawing."""
+    """Make the view of a run: sentences, a table of its trees, and the drawing."""
     named: dict[str, dict[str, Any]] = run.facts.get("trees", {})
     parts: list[Any] = str(run).splitlines()
     if named:

@@ -34,7 +34,7 @@ OF_TASK = {
     "monotonic_class": "classification",
     "quantile": "regression",
 }
-# Parameters that a run sets itself: the columns are read, and the questions asked, as its data settings say.
+# Parameters of the estimator that a run sets itself, from its data settings.
 _OF_DATA = ("custom_features", "categorical_features", "verbose")
 _CHOICE = (
     "selection_rule",
@@ -50,7 +50,7 @@ _OF_CELLS = ("missing", "date", "decimal", "thousands", "encoding", "coerce")
 
 @dataclass(frozen=True, kw_only=True)
 class CellSettings:
-    """How the cells of a file are written; a frame has its own types, and only gaps and dates are read."""
+    """How the cells of a file are written; of a frame only missing values and dates are read."""
 
     missing: tuple[str, ...] = ()
     date: tuple[str, ...] = ()
@@ -66,7 +66,7 @@ class CellSettings:
 
     @property
     def reading_options(self) -> "ReadingOptions":
-        """How a file is read; a DataError names a mark or an encoding that does not exist."""
+        """How a file is read; a DataError names an impossible mark or encoding."""
         from holdfast.data.read_options import Numerals, ReadingOptions
 
         return ReadingOptions(
@@ -107,7 +107,7 @@ class CellSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class DataSettings(CellSettings):
-    """What the columns of the data are for, and which rows and columns are left out."""
+    """The roles of the columns, and which rows and columns are left out."""
 
     target: str
     stage: str | None = None
@@ -142,7 +142,7 @@ class DataSettings(CellSettings):
 
     @property
     def columns_by_setting(self) -> dict[str, tuple[str, ...]]:
-        """The columns that each setting names, but for dates."""
+        """The columns that each setting names, except dates."""
         single = {name: getattr(self, name) for name in ("target", "stage", "groups", "weight")}
         named = {name: (column,) for name, column in single.items() if column is not None}
         ordered = tuple(column for column, _ in self.ordered)
@@ -163,11 +163,11 @@ def _order(what: str, names: Any) -> tuple[str, ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class RunSettings:
-    """What a run depends on: its data, its test rows, its model, and the parameters of the estimator."""
+    """The settings of a run: its data, its test rows, its model, and the parameters of the estimator."""
 
     data: DataSettings
     model: str = MODELS[0]
-    parameters: Mapping[str, Any] = field(default_factory=dict)  # of the estimator, as far as they are given
+    parameters: Mapping[str, Any] = field(default_factory=dict)  # of the estimator: the explicit ones
     candidate: int | None = None
     scoring: Any = None
     test: float = 0.25
@@ -196,7 +196,7 @@ class RunSettings:
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> "RunSettings":
-        """Settings from keywords: a TypeError names the nearest one to a name that there is not."""
+        """Make settings from keywords; a TypeError names the setting closest to an unknown name."""
         if "target" not in given:
             raise TypeError("target is missing: name the column that is to be predicted.")
         of_data = [each.name for each in fields(DataSettings)]
@@ -264,7 +264,7 @@ def _raise_unknown(name: str, model: str, own: list[str]) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class UpdateRunSettings(CellSettings):
-    """What an update depends on, but for the model and the new rows: see `StableTreeClassifier.update`."""
+    """The settings of an update, apart from the model and the new rows: see `StableTreeClassifier.update`."""
 
     target: str | None = None
     strategy: str = UPDATE_STRATEGIES[0]
@@ -304,7 +304,7 @@ class UpdateRunSettings(CellSettings):
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> "UpdateRunSettings":
-        """Settings from keywords: a TypeError names the nearest one to a name that there is not."""
+        """Make settings from keywords; a TypeError names the setting closest to an unknown name."""
         known = [each.name for each in fields(cls)]
         for name in given:
             if name not in known:
@@ -315,7 +315,7 @@ class UpdateRunSettings(CellSettings):
 
     @property
     def facts(self) -> dict[str, dict[str, Any]]:
-        """The settings as plain data, in three parts, without threads and what the record has."""
+        """The settings as plain data, in three parts, without those that change no result."""
         parts = self.to_dict(but=("n_jobs", "register", "by", "why", "trigger", "model_card"))
         of_columns = ("target", "groups", "weight", "drop", "drop_missing_target")
         columns = {name: parts["columns"][name] for name in of_columns}
@@ -327,7 +327,7 @@ class UpdateRunSettings(CellSettings):
 
 
 def check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> Any:
-    """Return the value; a ParameterError if it is none of the choices."""
+    """Return the value; a ParameterError unless it is one of the choices."""
     if value not in choices:
         texts = ", ".join(str(each) for each in choices if each is not None)
         raise ParameterError(f"{name}={value!r} is unknown: choose one of {texts}.")
@@ -342,12 +342,12 @@ def check_number(name: str, value: Any, kind: Any, is_in_range: bool, limits: st
 
 
 def as_float(value: Any) -> float:
-    """The number; NaN for what is none."""
+    """Return the number; NaN for any other value."""
     return float(value) if isinstance(value, Real) else float("nan")
 
 
 def plain(value: Any) -> Any:
-    """The value as JSON has it; of an object, its name or kind."""
+    """Return the value as JSON has it; of an object, its name or type."""
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, Mapping):
@@ -380,7 +380,7 @@ def make_run_estimator(settings: RunSettings, target: Target, *, verbose: bool =
 
 
 def _check(estimator: Any, target: Target) -> None:
-    """Raise a ParameterError, before any work, for a parameter that the target has no use for."""
+    """Raise a ParameterError, before any work, for a parameter that does not fit the target."""
     rules = estimator._boosting_settings() if hasattr(estimator, "loss") else estimator._rules()
     read_loss_matrix(rules.loss_matrix, target.classes)
     read_priors(rules.priors, target.classes)
@@ -392,7 +392,7 @@ def with_labels(parameters: Mapping[str, Any], target: Target) -> dict[str, Any]
     """Return the parameters with the classes of the target in place of their texts.
 
     A file has the class 1 where the terminal has the text "1", and the pair "bad:good" of a loss is two
-    classes. A name that is no class stays, for the estimator to refuse.
+    classes. An unknown name stays, and the estimator refuses it.
 
     >>> with_labels({"class_weight": {"1": 5}, "max_depth": 3}, Target("died", (0, 1)))
     {'class_weight': {1: 5}, 'max_depth': 3}

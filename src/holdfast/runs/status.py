@@ -1,4 +1,4 @@
-"""How far a run is: finished, under way, or stopped, and what is kept of it."""
+"""The status of a run: finished, running or stopped, with the results that are kept."""
 
 import errno
 import os
@@ -30,23 +30,23 @@ State = Literal["finished", "running", "stopped"]
 
 @dataclass(frozen=True)
 class RunStatus:
-    """What is known of a run without opening it."""
+    """The status of a run, known without opening it."""
 
     path: Path
-    finished: str | None  # when a finished run was written there; None if there is none
-    holder: LockHolder | None  # the process that works on it, or did when it was killed
-    kept: StoreContent | None  # what there is of one that is not finished
-    store: Path  # where that is
+    finished: str | None  # when a finished run was written; None if there is none
+    holder: LockHolder | None  # the process that writes it, or did when it was killed
+    kept: StoreContent | None  # results of an unfinished run
+    store: Path  # their file
 
     @property
     def state(self) -> State:
-        """Under way, if a process is at it; or else stopped, if something is kept; or else finished."""
+        """Running, if a process works on it; else stopped, if results are kept; else finished."""
         if self.holder is not None and self.holder.is_running is not False:
             return "running"
         return "stopped" if self.kept is not None or self.finished is None else "finished"
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it as plain data."""
+        """The status as plain data."""
         kept = self.kept
         return {
             "path": os.fspath(self.path),
@@ -66,7 +66,23 @@ class RunStatus:
 
 
 def run_status(path: str | os.PathLike[str]) -> RunStatus:
-    """How far the run is that is written to this folder or file; a DataError if nothing is known of one."""
+    """Return how far a run is.
+
+    Parameters
+    ----------
+    path : path
+        The folder or the file that the run is written to.
+
+    Returns
+    -------
+    RunStatus
+        Its state, the results that are kept, its process, and the command that continues it.
+
+    Raises
+    ------
+    DataError
+        If there is no run, finished or not.
+    """
     path = Path(path)
     work = make_hidden_path(resolve_path(path))
     holder = next(filter(None, map(read_lock_holder, (work / LOCK, work / "lock"))), None)
@@ -92,11 +108,11 @@ def _last_files(path: Path) -> Iterator[Path]:
     yield from (path / names[-1] for names in REQUIRED)
 
 
-# -- Work that can be stopped at any moment, and goes on where it was when it is done again ------------------
+# -- work that can be continued ---------------------------------------------------------------------------
 
 STORE, LOCK = "tasks.sqlite", "tasks.lock"  # in the hidden folder beside what is written
-_AGAIN = "the same command goes on from there."
-_MENDED = "once that is mended, the command goes on from there."
+_AGAIN = "the same command continues from there."
+_MENDED = "once that is fixed, the command continues from there."
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
@@ -104,14 +120,28 @@ _FULL = (errno.ENOSPC, errno.EDQUOT)
 def resumable(
     path: str | os.PathLike[str], *, restart: bool = False, command: str = ""
 ) -> Iterator[StoreContent | None]:
-    """Within it, the results of long work are kept beside `path` as they come.
+    """Keep the results of long work on disk, so that work that was stopped can be continued.
 
-    Work that stops, by Ctrl-C, a kill or a full disk, is done again in another such block: it goes on where
-    it was, and ends with the same bits. What is kept belongs to the data, the settings and the version of
-    holdfast that it came from, and is used for nothing else. When the block ends well it is removed. `path`
-    is the folder or the file that will be written in the end: write it within the block. What comes in is
-    what is known of work that stopped there, None if there was none; `restart` removes it first.
+    If the work within the block is stopped, by Ctrl-C, a kill or a full disk, the same block continues it,
+    and ends with the same bits. Results are used again only for the same data, settings and version of
+    holdfast. They are removed when the block ends without an error.
 
+    Parameters
+    ----------
+    path : path
+        The folder or the file that the work writes in the end, within the block. Results are kept beside it.
+    restart : bool
+        Remove the results of work that was stopped first.
+    command : str
+        A command that continues the work, for `run_status`.
+
+    Yields
+    ------
+    StoreContent or None
+        The results of work that was stopped; None if there are none.
+
+    Examples
+    --------
     >>> import tempfile
     >>> from holdfast import TreeClassifier
     >>> with tempfile.TemporaryDirectory() as folder, resumable(f"{folder}/run"):
@@ -124,7 +154,7 @@ def resumable(
     work = make_hidden_path(target)
     try:
         with ExitStack() as stack:
-            with _named(work, path):
+            with _rename_errors(work, path):
                 refusal = f"Cannot work on '{path}'"
                 stack.enter_context(hold_lock(work / LOCK, refusal, way_out="give another name"))
                 if restart:
@@ -132,18 +162,18 @@ def resumable(
                 before = read_store(work / STORE) if (work / STORE).exists() else None
                 store = TaskStore(work / STORE, {"command": command})
             n_before = store.n_kept
-            with _kept(store, path):
+            with _keep_results(store, path):
                 yield before if n_before else None
         if n_before and not store.is_of_use:
             were = "result that was kept is" if n_before == 1 else f"{n_before:,} results that were kept are"
-            warnings.warn(f"The {were} of other data or settings: none was used.", StoreWarning, stacklevel=3)
+            warnings.warn(f"The {were} of other data or settings, and not used.", StoreWarning, stacklevel=3)
     finally:
         run_cleanup(partial(remove_empty, (work, *made)))
 
 
 @contextmanager
-def _named(work: Path, path: Path) -> Iterator[None]:
-    """Within it, errors of files in the hidden folder speak of the output, which the user knows."""
+def _rename_errors(work: Path, path: Path) -> Iterator[None]:
+    """Let errors of files in the hidden folder name the output instead."""
     try:
         yield
     except OSError as error:
@@ -157,13 +187,13 @@ def _named(work: Path, path: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _kept(store: TaskStore, path: Path) -> Iterator[None]:
-    """Within it, results are kept in the store, which is removed if it ends well."""
+def _keep_results(store: TaskStore, path: Path) -> Iterator[None]:
+    """Keep results in the store, and remove it if no error occurs."""
     try:
         with cache_results_in(store):
             yield
     except BaseException as error:
-        n_kept = _let_go(store)
+        n_kept = _close(store)
         if isinstance(error, OSError) and error.filename == os.fspath(store.path):
             error.filename = os.fspath(path)  # the name that the user knows
         if n_kept:
@@ -178,8 +208,8 @@ def _kept(store: TaskStore, path: Path) -> Iterator[None]:
         store.remove()
 
 
-def _let_go(store: TaskStore) -> int:
-    """Write what waits, as far as there is room, and close the store; the number of results in it."""
+def _close(store: TaskStore) -> int:
+    """Write pending results as far as there is room, close the store, and count its results."""
     with suppress(HoldfastError, OSError):
         run_cleanup(store.write)
     n_kept = store.n_kept
@@ -190,13 +220,13 @@ def _let_go(store: TaskStore) -> int:
     return n_kept
 
 
-# -- How far a run is, in lines ------------------------------------------------------------------------------
+# -- text -------------------------------------------------------------------------------------------------
 
-_STATES = {"finished": "finished", "running": "under way", "stopped": "stopped before its end"}
+_STATES = {"finished": "finished", "running": "running", "stopped": "stopped before its end"}
 
 
 def run_status_text(status: RunStatus) -> str:
-    """What became of the run, and a line for each thing that is known."""
+    """Return the state and a line for each known detail."""
     head = f"{printable(str(status.path))}: {_STATES[status.state]}"
     lines = [f"  {name:9} {printable(text)}" for name, text in _lines(status)]
     return "\n".join([head, *lines])
@@ -204,7 +234,7 @@ def run_status_text(status: RunStatus) -> str:
 
 def _lines(status: RunStatus) -> Iterator[tuple[str, str]]:
     if status.finished is not None:
-        earlier = "" if status.state == "finished" else " by an earlier run, which stays until this one ends"
+        earlier = "" if status.state == "finished" else " by an earlier run, which stays until this run ends"
         yield "written", f"{status.finished}{earlier}"
     if (kept := status.kept) is not None:
         if kept.stages:
@@ -215,7 +245,7 @@ def _lines(status: RunStatus) -> Iterator[tuple[str, str]]:
     if status.holder is not None:
         yield "process", _process(status)
     if status.state == "stopped":
-        yield "go on", _way_on(status)
+        yield "continue", _continue_text(status)
 
 
 def _process(status: RunStatus) -> str:
@@ -223,19 +253,19 @@ def _process(status: RunStatus) -> str:
     assert holder is not None
     start = f"{holder.pid} on {holder.host}, since {holder.since}"
     if holder.is_running is None:
-        return f"{start}; whether it is still there, only that machine can tell"
+        return f"{start}; only that machine knows whether it still runs"
     return start if holder.is_running else f"{start}; it has ended"
 
 
-def _way_on(status: RunStatus) -> str:
+def _continue_text(status: RunStatus) -> str:
     command = "" if status.kept is None else status.kept.facts.get("command", "")
     if not status.kept:
-        return "nothing is kept: the same command begins anew"
+        return "nothing is kept: the same command starts again"
     return command or "run the same program again"
 
 
 def size_text(n_bytes: int) -> str:
-    """A size as people say it.
+    """Format a size with its unit.
 
     >>> size_text(999), size_text(12_300_000)
     ('999 bytes', '12.3 MB')

@@ -1,4 +1,4 @@
-"""From a model in use and new rows to an update run, in steps that the terminal tells of."""
+"""The update of a deployed model with new rows, and its files."""
 
 from __future__ import annotations
 
@@ -61,27 +61,42 @@ from holdfast.runs.folder import model_file, new_run
 from holdfast.runs.settings import UpdateRunSettings
 from holdfast.runs.update_data import (
     UpdateRows,
-    joined_groups,
-    joined_weights,
+    align_columns,
+    join_groups,
+    join_weights,
     read_update_rows,
-    with_columns_of,
 )
 from holdfast.scoring.calibration import UNKNOWN, ObservedExpected
 from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.tree import Tree
 from holdfast.update.path import KEEP
-from holdfast.update.update import TreeUpdate, path_parts, update_summary
+from holdfast.update.update import TreeUpdate, changes_text, path_parts, update_summary
 
 
 def update_run(
     model: Any, data: Any, *, target: str | None = None, verbose: bool = False, **settings: Any
 ) -> UpdateRun:
-    """The update of a model in use by the rows of a frame, or of a CSV or Parquet file.
+    """Update a deployed model with the rows of a frame or a file.
 
-    The model is the path of a model file or of a run folder, or a fitted estimator or tree, which stays as it
-    is. Rows are read on its schema, and `target` is what they call what it predicts. All options of `holdfast
-    update` are taken by their names, `--half-life` as `half_life`: see `UpdateRunSettings`. A `policy` is a
-    path or a `ChangePolicy`, and a `register` gets one record, whether the update is taken or not.
+    Parameters
+    ----------
+    model
+        The path of a model file or a run folder, or a fitted estimator or tree, which is not changed.
+    data
+        A frame, or the path of a CSV or Parquet file, with the columns of the model.
+    target : str, optional
+        The target column of the data. Default: as in the model.
+    verbose : bool
+        Show progress bars.
+    **settings
+        The options of `holdfast update` by their names, `--half-life` as `half_life`: see
+        `UpdateRunSettings`. A `policy` is a path or a `ChangePolicy`; a `register` gets one record, whether
+        the update is taken or not.
+
+    Returns
+    -------
+    UpdateRun
+        The updated model, the path of steps to it, and the difference to the deployed one.
     """
     with collect_notes():
         prepared = prepare_update(model, data, {"target": target, **settings})
@@ -93,14 +108,14 @@ def update_run(
 
 
 def prepare_update(model: Any, data: Any, given: Mapping[str, Any]) -> PreparedUpdate:
-    """All that an update needs, read and checked; what the settings do not say of files, a run may."""
+    """Read and check the model and the rows; a run also has settings of how files are read."""
     settings = UpdateRunSettings.of(given)
-    policy = _policy(settings.policy)
+    policy = _load_policy(settings.policy)
     if settings.register is not None:
-        with opened_register(settings.register):  # which must be sound, and not in use
+        with opened_register(settings.register):  # raises if it is broken or locked
             pass
     with collect_notes() as notes:
-        deployed = deployed_model(model)
+        deployed = load_deployed(model)
         settings = UpdateRunSettings.of({**deployed.reading, **given})
         model_card = make_model_card(
             deployed.model_card if settings.model_card is None else settings.model_card
@@ -114,7 +129,7 @@ def prepare_update(model: Any, data: Any, given: Mapping[str, Any]) -> PreparedU
             others=model_card.subgroups,
         )
         rows, seconds = timed(lambda: read(data))
-        old = None if settings.old is None else with_columns_of(read(settings.old), rows)
+        old = None if settings.old is None else align_columns(read(settings.old), rows)
     _check_subgroups(policy, [*rows.X.names, *schema.names])
     _check_model_card(model_card, deployed.estimator.tree_, [*rows.X.names, *schema.names, *rows.others])
     return PreparedUpdate(settings, deployed, policy, model_card, rows, old, {"reading": seconds}, notes)
@@ -122,24 +137,25 @@ def prepare_update(model: Any, data: Any, given: Mapping[str, Any]) -> PreparedU
 
 @dataclass(frozen=True, eq=False)
 class PreparedUpdate:
-    """A model in use and new rows, ready for the update."""
+    """A deployed model and new rows, ready for the update."""
 
     settings: UpdateRunSettings
     deployed: Deployed
     policy: ChangePolicy | None
     model_card: ModelCard
     rows: UpdateRows
-    old: UpdateRows | None  # rows of before
+    old: UpdateRows | None  # earlier rows
     seconds: dict[str, float]
     notes: list[str]  # warnings so far
 
     def update(self, *, verbose: bool = False) -> UpdateRun:
-        """The run; nothing is written."""
+        """Update the model; nothing is written."""
         with collect_notes() as notes:
-            proposal, seconds = timed(lambda: self._proposal(verbose))
+            proposal, seconds = timed(lambda: self._update_copy(verbose))
         update = proposal.update_
-        table = self._new_rows(update.deployed)
-        old_table, text = self._old_rows(update.deployed), self.rows.text
+        # The new rows as they came: the update has merged copies of a row.
+        table = _make_table(self.rows, update.deployed)
+        old_table = None if self.old is None else _make_table(self.old, update.deployed)
         decision = make_decision_rule(
             update.deployed, self.model_card.positive, self.model_card.decision_threshold
         )
@@ -147,7 +163,7 @@ class PreparedUpdate:
         change = self._change(update, table, proposed)
         if old_table is not None:
             before: RowsProfile | None = profile_rows(old_table)
-            origin = "the rows of before"
+            origin = "the earlier rows"
         else:
             known = self.deployed.profile
             before = None if known is None else RowsProfile.from_dict(known)
@@ -161,7 +177,7 @@ class PreparedUpdate:
             schema=old_tree.schema,
             before=before,
             origin=origin,
-            text=text,
+            text=self.rows.text,
             others=self.rows.others,
         )
         facts["rows_behind"] = float(getattr(self.deployed.estimator, "n_rows_effective_", old_tree.count[0]))
@@ -179,7 +195,7 @@ class PreparedUpdate:
         )
 
     def _facts(self, update: TreeUpdate, diff: TreeDiff, change: ChangeRecord) -> dict[str, Any]:
-        """What is known of the update, and where all of it comes from."""
+        """The facts of the update, with the sources of model and rows."""
         facts = {**update_facts(update, diff, change), **self.settings.facts}
         facts["model"] |= {"source": self.deployed.source, "taken_over": self.deployed.note}
         facts["data"] |= {"source": self.rows.source, "old_source": self.old and self.old.source}
@@ -188,11 +204,11 @@ class PreparedUpdate:
             "old_file": self.old and file_hash(self.old.source),
         }
         facts["columns"]["left_out"] = list(self.deployed.left_out)
-        told = {"by": self.settings.by, "why": self.settings.why, "trigger": self.settings.trigger}
-        return facts | told | {"time": datetime.now(UTC).isoformat(timespec="seconds")}
+        stated = {"by": self.settings.by, "why": self.settings.why, "trigger": self.settings.trigger}
+        return facts | stated | {"time": datetime.now(UTC).isoformat(timespec="seconds")}
 
-    def _proposal(self, verbose: bool) -> Updating:
-        """The updated model, whether the policy lets it pass or not."""
+    def _update_copy(self, verbose: bool) -> Updating:
+        """Update a copy of the estimator, whatever the verdict of the policy."""
         settings, rows, old = self.settings, self.rows, self.old
         model = copy.copy(self.deployed.estimator)
         own = {name: getattr(model, name) for name in ("n_jobs", "verbose")}
@@ -202,11 +218,11 @@ class PreparedUpdate:
         model.update(
             rows.X,
             rows.y,
-            joined_weights(old, rows),
+            join_weights(old, rows),
             strategy=settings.strategy,
             tolerance=settings.tolerance,
             frozen=settings.frozen,
-            groups=joined_groups(old, rows),
+            groups=join_groups(old, rows),
             X_old=None if old is None else old.X,
             y_old=None if old is None else old.y,
             half_life=settings.half_life,
@@ -223,12 +239,12 @@ class PreparedUpdate:
                 )
             model.select_step(settings.take)
         model.set_params(**own)
-        # Judged last: so there is a model to propose, whatever the policy says of it.
+        # Judged last, so that there is a model to propose even if the policy does not allow it.
         model.update_ = model.update_.judge(self.policy, force=settings.force)
         return model
 
     def _change(self, update: TreeUpdate, table: Table, proposed: bytes) -> ChangeRecord:
-        """What a register is told of the update."""
+        """The change as a register records it."""
         seed = self.deployed.estimator.random_state
         return ChangeRecord(
             old_model=content_hash(self.deployed.content),
@@ -244,23 +260,16 @@ class PreparedUpdate:
             seed=int(seed) if isinstance(seed, Integral) else None,
         )
 
-    def _new_rows(self, deployed: Tree) -> Table:
-        """The new rows as they came: the update has taken copies of a row for one."""
-        return _table(self.rows, deployed)
 
-    def _old_rows(self, deployed: Tree) -> Table | None:
-        return None if self.old is None else _table(self.old, deployed)
-
-
-def _table(rows: UpdateRows, deployed: Tree) -> Table:
+def _make_table(rows: UpdateRows, deployed: Tree) -> Table:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # all that there is to say has been said
+        warnings.simplefilter("ignore")  # all warnings have been given before
         return Table.from_arrays(
             rows.X, rows.y, rows.weight, schema=deployed.schema, handle_unknown="missing"
         )
 
 
-def _policy(policy: Any) -> ChangePolicy | None:
+def _load_policy(policy: Any) -> ChangePolicy | None:
     if policy is None or isinstance(policy, ChangePolicy):
         return policy
     if not isinstance(policy, str | os.PathLike):
@@ -269,7 +278,7 @@ def _policy(policy: Any) -> ChangePolicy | None:
 
 
 def _check_subgroups(policy: ChangePolicy | None, known: list[str]) -> None:
-    """Before the work: raise a PolicyError for a subgroup of a column that the model does not have."""
+    """Raise a PolicyError, before any work, for a subgroup of a column that the model does not have."""
     for name in () if policy is None else policy.subgroups:
         if name not in known:
             raise PolicyError(
@@ -279,7 +288,7 @@ def _check_subgroups(policy: ChangePolicy | None, known: list[str]) -> None:
 
 
 def _check_model_card(model_card: ModelCard, tree: Tree, known: list[str]) -> None:
-    """Before the work: raise a ModelCardError for a subgroup, or a class, that there is not."""
+    """Raise a ModelCardError, before any work, for an unknown subgroup or class."""
     for name in model_card.subgroups:
         if name not in known:
             raise ModelCardError(
@@ -290,9 +299,9 @@ def _check_model_card(model_card: ModelCard, tree: Tree, known: list[str]) -> No
 
 
 def _diff(update: TreeUpdate, table: Table, decision: DecisionRule) -> TreeDiff:
-    """What changes from the deployed tree to that of the step, and for whom among the new rows.
+    """Compute what changes from the deployed tree to that of the step, and for which of the new rows.
 
-    It tells no scores: the new tree has learnt from these rows, and the path has honest ones.
+    It has no scores: the new tree was trained on these rows, and the path has scores on held-out rows.
     """
     diff = tree_diff(
         update.deployed,
@@ -321,19 +330,19 @@ def _diff(update: TreeUpdate, table: Table, decision: DecisionRule) -> TreeDiff:
     return replace(diff, rows=rows)
 
 
-# -- An update run -------------------------------------------------------------------------------------------
+# -- the update run ---------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class UpdateRun(ViewMixin):
-    """An update of a deployed model by new rows. `update_run` makes one; `str()` tells it in words."""
+    """An update of a deployed model with new rows, made by `update_run`; `str()` summarises it."""
 
     facts: dict[str, Any]  # plain data, as in update.json
-    model: Updating  # in use from now on: the updated one, or the deployed one if a policy forbids it
+    model: Updating  # to use from now on: the updated one, or the deployed one if a policy forbids the update
     update: TreeUpdate  # the path, and the step that is taken
     diff: TreeDiff  # from the deployed tree to that of the step, on the new rows
-    change: ChangeRecord  # what a register is told of it
-    model_content: bytes  # of the model file; of a deployed model that stays, as it was
+    change: ChangeRecord  # as a register records it
+    model_content: bytes  # of the model file; of a deployed model that stays, unchanged
     proposal_content: bytes | None  # of the model that a policy forbids
     record: ChangeRecord | None = None  # the change as it stands in the register, if there is one
 
@@ -350,14 +359,14 @@ class UpdateRun(ViewMixin):
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Write the run to a folder, all or nothing: a new one, an empty one, or an earlier run.
 
-        `model.json` is the model in use from now on. An earlier run is replaced in one step, and files that
-        others have put there stay.
+        `model.json` is the model to use from now on. An earlier run is replaced in one step; other files in
+        its folder stay.
         """
         with new_run(Path(folder)) as draft:
             write_update_files(self, draft)
 
     def registered(self, append: Callable[[ChangeRecord], ChangeRecord]) -> UpdateRun:
-        """The same with its record, once it is added to a register."""
+        """Append the change to a register, and return the run with its record."""
         return replace(self, record=append(self.change))
 
     def __repr__(self) -> str:
@@ -369,13 +378,11 @@ class UpdateRun(ViewMixin):
         return update_run_view(self)
 
 
-# -- What is known of an update run, as plain data -----------------------------------------------------------
+# -- facts ------------------------------------------------------------------------------------------------
 
 
 def update_facts(update: TreeUpdate, diff: TreeDiff, change: ChangeRecord) -> dict[str, Any]:
-    """The facts of an update: versions, hashes, the path with every step's figures, diff and verdict."""
-    from holdfast.update.update import update_summary
-
+    """Return versions, hashes, the figures of every step, the diff and the verdict as plain data."""
     return {
         "holdfast": __version__,
         "software": software_versions(),
@@ -411,8 +418,6 @@ def update_facts(update: TreeUpdate, diff: TreeDiff, change: ChangeRecord) -> di
 
 
 def _step_facts(update: TreeUpdate, number: int) -> dict[str, Any]:
-    from holdfast.update.update import changes_text
-
     step = update.steps[number]
     return {
         "step": number,
@@ -430,7 +435,7 @@ def _step_facts(update: TreeUpdate, number: int) -> dict[str, Any]:
 
 
 def _ratio_facts(found: ObservedExpected | None) -> dict[str, float | None] | None:
-    """Observed over expected on the rows that are scored on, with its interval."""
+    """The ratio of observed to expected on the scored rows, with its interval."""
     if found is None:
         return None
     figures = {"ratio": found.ratio, "low": found.low, "high": found.high}
@@ -438,15 +443,15 @@ def _ratio_facts(found: ObservedExpected | None) -> dict[str, float | None] | No
 
 
 def _known(figure: float) -> float | None:
-    """The figure; None, as JSON has it, for one that cannot be told."""
+    """Replace NaN by None, as JSON needs it."""
     return None if isnan(figure) else figure
 
 
-# -- The files of an update run ------------------------------------------------------------------------------
+# -- files ------------------------------------------------------------------------------------------------
 
 
 def write_update_files(run: UpdateRun, folder: Path) -> None:
-    """Fill the folder."""
+    """Write all files to the folder."""
     replace_file(folder / "model.json", run.model_content)
     if run.proposal_content is not None:
         replace_file(folder / "proposal.json", run.proposal_content)
@@ -458,42 +463,42 @@ def write_update_files(run: UpdateRun, folder: Path) -> None:
 
 
 def write_page(run: UpdateRun, folder: Path) -> None:
-    """Write the page and its facts, anew once the run has a record in a register."""
+    """Write the report; it is written again once the run has a record in a register."""
     write_run_report(run, folder / "report.html")
 
 
-# -- A model in use, ready to be updated ---------------------------------------------------------------------
+# -- the deployed model -----------------------------------------------------------------------------------
 
 Updating = StableTreeClassifier | StableTreeRegressor
-ROLES = ("stage", "groups", "weight")  # of columns that were no features
+ROLES = ("stage", "groups", "weight")  # of columns that are not features
 
 
 @dataclass(frozen=True, eq=False)
 class Deployed:
-    """A model in use."""
+    """A deployed model."""
 
-    source: str  # its path, or what it is
-    content: bytes  # of its file, to be kept as it is
+    source: str  # its path, or its type
+    content: bytes  # of its file
     estimator: Updating
-    reading: Mapping[str, Any] = field(default_factory=dict)  # how the files of its run were written
-    left_out: tuple[str, ...] = ()  # columns of its run that were no features
-    note: str = ""  # where its settings are from, if not from itself
-    profile: Mapping[str, Any] | None = None  # of the rows that its run has learnt from
-    model_card: Mapping[str, Any] | None = None  # what its run was told of it
+    reading: Mapping[str, Any] = field(default_factory=dict)  # settings of how the files of its run were read
+    left_out: tuple[str, ...] = ()  # columns of its run that were not features
+    note: str = ""  # on default settings, if the file has a tree alone
+    profile: Mapping[str, Any] | None = None  # of the training rows of its run
+    model_card: Mapping[str, Any] | None = None  # of its run
 
 
-def deployed_model(model: Any) -> Deployed:
+def load_deployed(model: Any) -> Deployed:
     """Load the model of a file or a run folder, or take a fitted estimator or tree.
 
     A model of one tree that cannot update itself is adopted by a stable tree with default settings.
     """
     if not isinstance(model, str | os.PathLike):
-        estimator, note = _updating(model, "the model")
+        estimator, note = _make_updating(model, "the model")
         content = model_to_json(model if isinstance(model, Updating) else estimator.tree_)
         return Deployed(f"a {type(model).__name__}", content, estimator, note=note)
     path = model_file(Path(model))
     loaded = load(path)
-    estimator, note = _updating(loaded, f"'{os.fspath(model)}'")
+    estimator, note = _make_updating(loaded, f"'{os.fspath(model)}'")
     facts = (find_earlier_run(path.parent) if path.name == "model.json" else None) or {}
     references = path.parent / "collections" / f"{COLLECTIONS[0]}.json"
     if facts and references.is_file() and isinstance(loaded, Updating):
@@ -512,8 +517,8 @@ def deployed_model(model: Any) -> Deployed:
     )
 
 
-def _updating(model: Any, name: str) -> tuple[Updating, str]:
-    """A copy of the estimator, or one that adopts the tree, and a note that says so."""
+def _make_updating(model: Any, name: str) -> tuple[Updating, str]:
+    """Return a copy of the estimator, or one that adopts the tree, with a note."""
     ensemble = getattr(model, "ensemble_", model)
     if isinstance(ensemble, Ensemble):
         raise ParameterError(
@@ -534,42 +539,45 @@ def _updating(model: Any, name: str) -> tuple[Updating, str]:
     for attribute in ("decision_threshold_", "positive_class_"):
         if hasattr(model, attribute):
             setattr(estimator, attribute, getattr(model, attribute))
-    what = "holds a tree alone" if isinstance(model, Tree) else f"is a {type(model).__name__}"
-    return estimator, f"{name} {what}: a {type(estimator).__name__} with default settings takes it over."
+    what = "contains a tree alone" if isinstance(model, Tree) else f"is a {type(model).__name__}"
+    return estimator, f"{name} {what}: a {type(estimator).__name__} with default settings adopts it."
 
 
-# -- An update run -------------------------------------------------------------------------------------------
+# -- views ------------------------------------------------------------------------------------------------
 
 
 def update_run_view(run: UpdateRun) -> View:
-    """The decision, whom it affects and the verdict; then the path, what changes, and the policy."""
+    """Make the view of an update: summary, path, changes, and the verdict of the policy."""
     policy = "" if run.verdict is None else run.verdict.table()
-    return View(*words(run), *path_parts(run.update), *brief_sections(run.diff), policy)
+    return View(*summary_sentences(run), *path_parts(run.update), *brief_sections(run.diff), policy)
 
 
-def words(run: UpdateRun) -> list[str]:
-    """The paragraphs of an update in words."""
+def summary_sentences(run: UpdateRun) -> list[str]:
+    """Return the paragraphs of the summary."""
     step = run.facts["settings"]["take"]
-    asked = "" if step is None else f"Step {step} of the path was requested. "
-    found = [f"{asked}{update_summary(run.update)}"]
+    requested = "" if step is None else f"Step {step} of the path was requested. "
+    parts = [f"{requested}{update_summary(run.update)}"]
     if not run.diff.is_empty:
-        found.append(run.diff.summary)
+        parts.append(run.diff.summary)
     if two := by_threshold_and_class(run):
-        found.append(two)
+        parts.append(two)
     if run.verdict is not None:
-        found.append(run.verdict.summary)
-    return found + [f"Note: {note}" for note in [run.facts["model"]["taken_over"]] if note]
+        parts.append(run.verdict.summary)
+    return parts + [f"Note: {note}" for note in [run.facts["model"]["taken_over"]] if note]
 
 
 def by_threshold_and_class(run: UpdateRun) -> str:
-    """Swap-ins and swap-outs by the decision threshold, and by class; nothing where none is stated."""
+    """Swap-ins and swap-outs by the decision threshold and by class; empty without a threshold."""
     outputs, rows = run.facts["outputs"], run.diff.rows
     if outputs["threshold"] is None or outputs["positive"] is None or rows is None or isnan(rows.swap_ins):
         return ""
     decisions = outputs["all"]["decisions"]
-    acted = [f"{decisions[name]['rows']:,}" for name in ("swap_ins", "swap_outs")]
-    said = [row_count(each, rows.n_rows) or percent_text(each) for each in (rows.swap_ins, rows.swap_outs)]
+    by_threshold = [f"{decisions[name]['rows']:,}" for name in ("swap_ins", "swap_outs")]
+    by_class = [
+        row_count(each, rows.n_rows) or percent_text(each) for each in (rows.swap_ins, rows.swap_outs)
+    ]
     return (
-        f"By the decision threshold of {outputs['threshold']:g}: {acted[0]} swap-ins, {acted[1]} swap-outs. "
-        f"By the predicted class: {said[0]} swap-ins, {said[1]} swap-outs."
+        f"By the decision threshold of {outputs['threshold']:g}: {by_threshold[0]} swap-ins, "
+        f"{by_threshold[1]} swap-outs. By the predicted class: {by_class[0]} swap-ins, {by_class[1]} "
+        "swap-outs."
     )

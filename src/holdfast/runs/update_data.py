@@ -1,4 +1,4 @@
-"""The rows that a deployed model is updated by, read in the types that it knows its columns by."""
+"""New rows to update a deployed model with, read in the types of its schema."""
 
 import os
 import warnings
@@ -17,16 +17,19 @@ from holdfast.data.read import ColumnChoices, open_source
 from holdfast.data.schema import Feature, Schema
 from holdfast.data.target import read_weight
 from holdfast.errors import DataError, DataWarning
-from holdfast.runs.dataset import target_known
+from holdfast.runs.dataset import flag_targets
 from holdfast.runs.new_rows import read_columns
 from holdfast.runs.settings import UpdateRunSettings
 
-_NEEDS = "Cannot update: {} has no column {}, which the model was trained with. Give {}, empty if need be."
+_NEEDS = (
+    "Cannot update: {} has no column {}, which the model was trained with. Add {}, with empty cells if need "
+    "be."
+)
 
 
 @dataclass(frozen=True, eq=False)
 class UpdateRows:
-    """Rows with their target, and what is known of each besides."""
+    """Rows with their target, weights and groups."""
 
     source: str  # the path, or "a frame"
     X: Frame
@@ -50,17 +53,17 @@ def read_update_rows(
     left_out: Sequence[str] = (),
     others: Sequence[str] = (),
 ) -> UpdateRows:
-    """The rows of a path or a frame: the columns that the model knows and, to widen it, all others.
+    """Read the rows of a path or a frame: the columns of the model and, to widen it, all others.
 
-    `left_out` are columns that were left out when it was trained, and stay out. `others` are kept beside the
-    features where they are none.
+    Columns of `left_out` were left out in training, and stay out. Columns of `others` are kept beside the
+    features.
     """
     is_path = isinstance(data, str | os.PathLike)
     rules = settings.reading_options
     target = settings.target or schema.target.name
     with open_source(data, rules.encoding) as source:
         name = source.name
-        roles = _checked_roles(name, source.names, schema, settings)
+        roles = _check_roles(name, source.names, schema, settings)
         known_names = {*_known_names(schema), *roles}
         beside = [
             each
@@ -68,8 +71,8 @@ def read_update_rows(
             if each in source.names and each not in known_names and not _joins(each, settings, left_out)
         ]
         roles += beside
-        _tell_of_new(source.names, {*_known_names(schema), *roles, *left_out}, settings)
-        without = [each.name for each in schema.columns if _is_without_values(each)]
+        _warn_of_new_columns(source.names, {*_known_names(schema), *roles, *left_out}, settings)
+        without = [each.name for each in schema.columns if _is_constant(each)]
         known = [each for each in schema.columns if each.name not in without]
         known.append(_target_feature(target, schema))
         absent = [*settings.drop, *(each for each in left_out if each in source.names)]
@@ -81,16 +84,18 @@ def read_update_rows(
         frame = read_columns(
             source, known, rules, others=choices, rest=settings.allow_new_values, needs=_NEEDS
         )
-    has_target = target_known(frame, target, name, drop_missing=settings.drop_missing_target)
+    has_target = flag_targets(frame, target, name, drop_missing=settings.drop_missing_target)
     if has_target is not None:
         frame = frame.subset(has_target)
-    frame, text = _without_text(frame, without)
+    frame, text = _replace_text(frame, without)
     weight = None
     if settings.weight:
         weight = read_weight(frame.column(settings.weight), frame.n_rows, frame.rows)
     return UpdateRows(
         source=os.fspath(data) if is_path else "a frame",
-        X=_in_order(frame.without(roles), schema) if settings.allow_new_values else frame.without(roles),
+        X=_restore_orders(frame.without(roles), schema)
+        if settings.allow_new_values
+        else frame.without(roles),
         y=frame.column(target),
         weight=weight,
         groups=frame.column(settings.groups) if settings.groups else None,
@@ -100,12 +105,12 @@ def read_update_rows(
 
 
 def _joins(name: str, settings: UpdateRunSettings, left_out: Sequence[str]) -> bool:
-    """True if a column that the model does not know becomes a feature of it."""
+    """True if a column that is new to the model becomes a feature."""
     return settings.allow_new_values and name not in (*settings.drop, *left_out)
 
 
-def joined_weights(old: UpdateRows | None, new: UpdateRows) -> FloatArray | None:
-    """The weights of the old rows, if there are any, and then of the new ones."""
+def join_weights(old: UpdateRows | None, new: UpdateRows) -> FloatArray | None:
+    """Join the weights of the old rows, if there are any, and of the new ones."""
     if new.weight is None and (old is None or old.weight is None):
         return None
     both = [rows for rows in (old, new) if rows is not None]
@@ -113,15 +118,15 @@ def joined_weights(old: UpdateRows | None, new: UpdateRows) -> FloatArray | None
     return np.concatenate(parts)
 
 
-def joined_groups(old: UpdateRows | None, new: UpdateRows) -> Any:
-    """The same of groups."""
+def join_groups(old: UpdateRows | None, new: UpdateRows) -> Any:
+    """Join the groups of the old rows, if there are any, and of the new ones."""
     if old is None or new.groups is None:
         return new.groups
     return stack_vectors(old.groups, new.groups)
 
 
-def with_columns_of(old: UpdateRows, new: UpdateRows) -> UpdateRows:
-    """The old rows with a column, of missing values, for each that only the new ones have."""
+def align_columns(old: UpdateRows, new: UpdateRows) -> UpdateRows:
+    """Give the old rows the columns of the new ones; those that they lack are missing values."""
     names = tuple(name for name in new.X.names if name not in old.X.names)
     kept = old.X.without([name for name in old.X.names if name not in new.X.names])
     empty = [_missing(new.X.column(name), old.n_rows) for name in names]
@@ -138,15 +143,13 @@ def _missing(like: Any, n_rows: int) -> Any:
 # -- columns ----------------------------------------------------------------------------------------------
 
 
-def _checked_roles(
-    source: str, names: Sequence[str], schema: Schema, settings: UpdateRunSettings
-) -> list[str]:
-    """The columns that are no features; a DataError if one is not there, or is a feature of the model."""
+def _check_roles(source: str, names: Sequence[str], schema: Schema, settings: UpdateRunSettings) -> list[str]:
+    """Return the columns that are not features; a DataError if one is absent, or is a feature."""
     target = settings.target or schema.target.name
     if target not in names:
         raise DataError(
             f"Cannot update: the model predicts {schema.target.name!r}, and {source} has no column "
-            f"{target!r}. Name the one that has it by target. {columns_text([target], names)}"
+            f"{target!r}. Name its column with target. {columns_text([target], names)}"
         )
     roles = {"target": target, "groups": settings.groups, "weight": settings.weight}
     used = {role: name for role, name in roles.items() if name is not None}
@@ -158,7 +161,7 @@ def _checked_roles(
         if name in _known_names(schema):
             raise DataError(
                 f"Cannot update: column {name!r} is a feature of the model, which predicts "
-                f"{schema.target.name!r}, and cannot be its {role} too. Name another one by {role}."
+                f"{schema.target.name!r}, and cannot be its {role} too. Name another one with {role}."
             )
     if len(set(used.values())) < len(used):
         raise DataError(f"One column is given for several of {', '.join(used)}: choose one.")
@@ -166,7 +169,7 @@ def _checked_roles(
 
 
 def _known_names(schema: Schema) -> set[str]:
-    """The columns of the data that the features were read from: of dates, those that they were made of."""
+    """The columns of the data that the features were read from, date columns included."""
     names = {column.name for column in schema.columns}
     sources = map(find_date_source, names)
     return names | {source.name for source in sources if source is not None}
@@ -177,25 +180,25 @@ def _target_feature(target: str, schema: Schema) -> Feature:
     return Feature(target, "nominal", categories=classes) if classes else Feature(target)
 
 
-def _is_without_values(feature: Feature) -> bool:
-    """Return True if no tree can split on the feature, which had one value, or none, in training."""
+def _is_constant(feature: Feature) -> bool:
+    """True if no split on the feature is possible, since it was constant or missing in training."""
     return (
         feature.kind == "numeric" and feature.low == feature.high and find_date_source(feature.name) is None
     )
 
 
-def _without_text(frame: Frame, names: Sequence[str]) -> tuple[Frame, dict[str, float]]:
-    """The frame, with missing values in place of text: in the model these columns are numbers.
+def _replace_text(frame: Frame, names: Sequence[str]) -> tuple[Frame, dict[str, float]]:
+    """Replace text by missing values in columns that were constant in training.
 
-    With it comes, of each column of text, the fraction of rows that are truly missing.
+    Return the frame and, for each column of text, the fraction of its rows that are truly missing.
     """
     read = {name: read_column(frame.column(name), f"column {name!r}") for name in names}
     texts = {name: _missing_share(each.values) for name, each in read.items() if each.kind != "numeric"}
     if not texts:
         return frame, {}
     warnings.warn(
-        f"the text in {quoted(list(texts))} counts as missing: no question could be asked of it when the "
-        "model was trained, as it had one value, or none. To use it, train a new model.",
+        f"the text in {quoted(list(texts))} counts as missing: the model has no split on it, "
+        "since it was constant or missing in training. To use it, train a new model.",
         DataWarning,
         stacklevel=4,
     )
@@ -210,21 +213,21 @@ def _missing_share(values: FloatArray) -> float:
     return float(np.isnan(values).mean()) if len(values) else 0.0
 
 
-def _tell_of_new(names: Sequence[str], known: Collection[str], settings: UpdateRunSettings) -> None:
+def _warn_of_new_columns(names: Sequence[str], known: Collection[str], settings: UpdateRunSettings) -> None:
     new = [name for name in names if name not in known]
     if settings.allow_new_values or not new:
         return
     are = "column is" if len(new) == 1 else "columns are"
     warnings.warn(
         f"{len(new)} {are} unknown to the model and left out: {quoted(new, 5)}. "
-        "allow_new_values=True takes them in.",
+        "allow_new_values=True accepts them.",
         DataWarning,
         stacklevel=4,
     )
 
 
-def _in_order(frame: Frame, schema: Schema) -> Frame:
-    """The frame with the order of categories that the model knows, where a column has no others."""
+def _restore_orders(frame: Frame, schema: Schema) -> Frame:
+    """Give columns of text the order of categories that the model has, unless they have others."""
     orders = {
         each.name: tuple(map(str, each.categories))
         for each in schema.columns
