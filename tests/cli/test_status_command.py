@@ -129,7 +129,7 @@ def test_an_earlier_run_stays_until_the_next_is_finished() -> None:
     before = contents()
     stopped("fit", 2)
     assert {name: text for name, text in contents().items() if not name.startswith(".")} == before
-    assert "by an earlier run, which stays until this one ends" in holdfast("status", "run").stdout
+    assert "by an earlier run, which stays until this run ends" in holdfast("status", "run").stdout
 
 
 def test_other_options_and_other_rows_take_what_is_theirs_and_it_is_said() -> None:
