@@ -13,7 +13,7 @@ from holdfast.stable.consensus.distil import DistillationTask, quantize_predicti
 from holdfast.stable.consensus.search import ConsensusSearch
 from holdfast.tree.tree import Tree
 
-Shape = tuple["int | Shape", ...]  # (question, left, right), or () for a leaf
+Shape = tuple["int | Shape", ...]  # (split, left, right), or () for a leaf
 
 NEAR = 1e-6  # distances are rounded to nine digits in the search
 
@@ -47,7 +47,7 @@ class SmallSearch:
         return mean_distance(trees, self.references, **self.options)
 
     def tree(self, shape: Shape) -> Tree:
-        """The tree with the teacher's answers."""
+        """The tree with the teacher's predictions."""
         nodes = nodes_of(shape)
         made = self.search.problem.splits.build_tree(nodes, (len(nodes.split) + 1) // 2)
         return self.task.refit([made])[0]
@@ -114,32 +114,32 @@ def small_task(rng: np.random.Generator, n_rows: int, n_classes: int) -> tuple[T
     x[rng.random(n_rows) < 0.1] = np.nan
     frame = pd.DataFrame({"x": x, "z": z, "kind": pd.Categorical(np.array(["a", "b", "c", "d"])[kind])})
     if n_classes == 0:
-        answers = (score - score.min()) / np.ptp(score)
+        predictions = (score - score.min()) / np.ptp(score)
         return Table.from_frame(frame.assign(y=score), target="y", task="regression"), quantize_predictions(
-            answers[:, None]
+            predictions[:, None]
         )
     powers = np.exp(np.outer(score - score.mean(), np.arange(n_classes) - (n_classes - 1) / 2))
-    answers = powers / powers.sum(axis=1, keepdims=True)
+    predictions = powers / powers.sum(axis=1, keepdims=True)
     names = np.array([f"class {i}" for i in range(n_classes)])[np.arange(n_rows) % n_classes]
-    return Table.from_frame(frame.assign(y=names), target="y"), quantize_predictions(answers)
+    return Table.from_frame(frame.assign(y=names), target="y"), quantize_predictions(predictions)
 
 
 def nodes_of(shape: Shape) -> Nodes:
     """A tree as arrays in preorder."""
-    ask: list[int] = []
+    split: list[int] = []
     right: list[int] = []
 
     def add(part: Shape) -> None:
-        here = len(ask)
-        ask.append(part[0] if part else LEAF)
+        here = len(split)
+        split.append(part[0] if part else LEAF)
         right.append(0)
         if part:
             add(part[1])
-            right[here] = len(ask)
+            right[here] = len(split)
             add(part[2])
 
     add(shape)
-    return Nodes(np.array(ask, np.int64), np.array(right, np.int64))
+    return Nodes(np.array(split, np.int64), np.array(right, np.int64))
 
 
 def shape_of(nodes: Nodes, node: int = 0) -> Shape:

@@ -149,17 +149,17 @@ def test_a_class_of_estimators_is_no_learner_but_an_instance_is():
 
 
 def test_a_function_gets_rows_labels_seed_and_combination():
-    asked = []
+    calls = []
 
     def stump(rows: Any, y: Any, seed: int, depth: int) -> Any:
-        asked.append((rows.shape, y.shape, seed, depth))
+        calls.append((rows.shape, y.shape, seed, depth))
         return DecisionTreeClassifier(max_depth=depth, random_state=seed).fit(rows, y)
 
     learner = make_foreign_learner(TABLE, stump, list_combinations({"depth": [1, 2]}))
     counts = samples_of(learner, 1)[0]
     trees = [learner.trees(place, [counts], [9])[0] for place in range(2)]
     n_drawn = int(counts.sum())
-    assert asked == [((n_drawn, 3), (n_drawn,), 9, 1), ((n_drawn, 3), (n_drawn,), 9, 2)]
+    assert calls == [((n_drawn, 3), (n_drawn,), 9, 1), ((n_drawn, 3), (n_drawn,), 9, 2)]
     assert [tree.depth for tree in trees] == [1, 2]
 
 

@@ -183,10 +183,12 @@ def test_sizes_are_those_of_the_trees():
     model = trained()
     for place, tree in enumerate(model.candidates.trees):
         leaves = np.flatnonzero(tree.feature == -1)
-        asked = sum(tree.node_depth[leaf] * tree.weight[leaf] for leaf in leaves) / tree.weight[leaves].sum()
+        mean_length = (
+            sum(tree.node_depth[leaf] * tree.weight[leaf] for leaf in leaves) / tree.weight[leaves].sum()
+        )
         assert model.frontier.n_leaves[place] == len(leaves)
         assert model.frontier.depth[place] == tree.node_depth.max()
-        assert model.frontier.mean_path_length[place] == pytest.approx(asked)
+        assert model.frontier.mean_path_length[place] == pytest.approx(mean_length)
     assert model.frontier.combination.tolist() == model.candidates.combination.tolist()
     assert model.frontier.division.tolist() == model.candidates.division.tolist()
 

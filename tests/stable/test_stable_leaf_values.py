@@ -40,8 +40,8 @@ def test_trees_of_bootstrap_samples_can_have_them_too(kind: str) -> None:
     if kind == "shrunk":
         assert min(tree.value.min() for tree in model.candidate_trees_) > 0
         X_new = RNG.normal(size=(4000, 3))
-        risk, said = 1 / (1 + np.exp(-2 * X_new[:, 0])), model.predict_proba(X_new)[:, 1]
-        loss = -(risk * np.log(said) + (1 - risk) * np.log(1 - said)).mean()
+        risk, predicted = 1 / (1 + np.exp(-2 * X_new[:, 0])), model.predict_proba(X_new)[:, 1]
+        loss = -(risk * np.log(predicted) + (1 - risk) * np.log(1 - predicted)).mean()
         promised = -model.frontier_.score[model.choice_.candidate]
         assert promised == pytest.approx(loss, abs=0.08)  # without shrinkage .38 is promised, and comes to .6
     else:
@@ -50,7 +50,7 @@ def test_trees_of_bootstrap_samples_can_have_them_too(kind: str) -> None:
 
 def test_an_update_shrinks_as_the_training_did(shrunk: StableTreeClassifier) -> None:
     X_new = RNG.normal(size=(120, 3))
-    y_new = np.where(X_new[:, 0] > 0, "yes", "no")  # without shrinkage leaves would say 0 or 1
+    y_new = np.where(X_new[:, 0] > 0, "yes", "no")  # without shrinkage leaves would predict 0 or 1
     updated = deepcopy(shrunk).update(X_new, y_new, strategy="refit", prior_rows=0, validation=None)
     assert updated.shrinkage_ == shrunk.shrinkage_
     assert 0 < updated.tree_.value.min() < updated.tree_.value.max() < 1

@@ -1,4 +1,4 @@
-"""What cannot be asked of a sequence of stages."""
+"""Settings of a sequence that are refused, and defaults."""
 
 from typing import Any
 

@@ -42,8 +42,8 @@ def test_the_table_has_a_line_for_every_stage_and_the_text_every_split_that_move
     assert [line.split()[0] for line in lines[head + 1 : head + 5]] == list(found.labels)
     words = " ".join(str(found).split())
     for stage, diff in zip(found.stages[1:], found.diffs, strict=True):
-        told = next(line for line in lines if line.startswith(f"  {stage.label}: "))
-        assert stage.kind != "moved" or "threshold" in told
+        line_of_stage = next(line for line in lines if line.startswith(f"  {stage.label}: "))
+        assert stage.kind != "moved" or "threshold" in line_of_stage
         for split_change in diff.splits:
             name = (split_change.new or split_change.old).name
             assert f"{name} " in words

@@ -58,8 +58,11 @@ def squared_error(search: UpdateSearch, tree: Tree) -> float:
 @pytest.mark.parametrize("task", ["classification", "regression"])
 def test_the_loss_is_a_fraction_of_what_the_student_explains(task: str) -> None:
     search = make_search(task=task)
-    answers = search.task.predictions[:, -1]
-    student, mean = squared_error(search, search.student), float(((answers - answers.mean()) ** 2).sum())
+    predictions = search.task.predictions[:, -1]
+    student, mean = (
+        squared_error(search, search.student),
+        float(((predictions - predictions.mean()) ** 2).sum()),
+    )
     by_hand = (squared_error(search, search.refitted) - student) / (mean - student)
     assert search.loss(search.refitted) == pytest.approx(by_hand)
     assert search.loss(search.student) == 0.0

@@ -178,7 +178,7 @@ def test_the_split_support_is_that_of_the_references():
 
 
 def test_scores_are_of_trees_that_have_not_seen_the_rows():
-    """Where the class is chance, no score is far from a half, and one on the rows learnt from is."""
+    """Where the class is chance, held-out scores are near a half, and those on training rows are not."""
     X, y = patients()
     shuffled = y.sample(frac=1, random_state=0).to_numpy()
     honest = fast(validation=0.5, teacher="forest").fit(X, shuffled).frontier_.score
