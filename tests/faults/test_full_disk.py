@@ -246,4 +246,4 @@ def test_all_files_are_written_in_one_place() -> None:
     # Displays and runs save themselves through _files.py; workbooks and archives are written to memory.
     saving = {"cli/plot.py", "runs/run.py"}
     in_memory = {"exports/excel.py", "data/stored.py"}
-    assert found == {"_files.py", "cli/main.py", *saving, *in_memory}
+    assert found == {"_files.py", "cli/start.py", *saving, *in_memory}
