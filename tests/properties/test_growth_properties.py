@@ -340,6 +340,7 @@ import numpy as np
 from holdfast.data.table import Table
 from holdfast.growth.grow import grow
 from holdfast.growth.rules import C45, GrowthRules
+from holdfast.io.model_file import model_to_json
 
 random = np.random.default_rng(0)
 X = random.normal(size=(40, 3)).round(1)

@@ -220,7 +220,7 @@ def has_row_limits(rules: GrowthRules) -> bool:
 
 
 def has_many_categories(coded: Coded) -> bool:
-    """Return True if a column has so many categories that their means are shrunk."""
+    """Return True if a column has enough categories for their means to be shrunk."""
     return bool(((coded.is_subset > 0) & (coded.n_codes > MOST_LISTED)).any())
 
 

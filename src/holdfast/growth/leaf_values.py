@@ -131,7 +131,7 @@ def set_decisions(tree: Tree, table: Table, fixed: FixedPointSample, counts: Int
 
 
 def refit_values(tree: Tree, table: Table, fixed: FixedPointSample, counts: IntArray) -> Tree:
-    """Refit values, counts and impurities to the rows, each repeated as often as `counts` says.
+    """Refit values, counts and impurities to the rows, with these row counts.
 
     A node that no row reaches keeps its value and has weight 0.
     """

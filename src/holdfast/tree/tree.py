@@ -465,7 +465,7 @@ class Tree:
         ----------
         table : Table, optional
             Rows to which counts and weights of all nodes, and values and impurities below edited splits, are
-            refitted. Without a table they stay as they are, and a note says so.
+            refitted. Without a table they stay as they are, and a note is added.
         rules : GrowthRules, optional
             Rules of `grow_at`, and class weights.
         keep_values : bool
