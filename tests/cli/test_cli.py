@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 from command_line import holdfast, refusal
 
 from holdfast import Table, Tree, __version__, grow, save
-from holdfast.cli.main import main
+from holdfast.cli.main import COMMANDS, main
 from holdfast.io.model_file import load_model, load_trees
 from holdfast.tree.text import draw_tree
 
@@ -31,25 +31,25 @@ def model(tree: Tree, tmp_path: Path) -> Path:
     return path
 
 
-# -- cheap to ask -----------------------------------------------------------------------------------------
+# -- light commands -----------------------------------------------------------------------------------------
 
 
-QUESTIONS = ["--version", "--help", "demo --help", "fit --help", "predict --help", "show --help"]
+CALLS = ["--version", "--help", *(f"{name} --help" for name in COMMANDS)]
 
 
-def test_asking_for_help_or_the_version_imports_nothing_heavy() -> None:
+def test_help_and_the_version_imports_nothing_heavy() -> None:
     program = (
         "import sys\n"
         "from holdfast.cli.main import main\n"
-        f"for question in {QUESTIONS!r}:\n"
-        "    main(question.split(), standalone_mode=False)\n"
-        f"    print(question, [name for name in {HEAVY!r} if name in sys.modules], file=sys.stderr)\n"
+        f"for call in {CALLS!r}:\n"
+        "    main(call.split(), standalone_mode=False)\n"
+        f"    print(call, [name for name in {HEAVY!r} if name in sys.modules], file=sys.stderr)\n"
         "    print('<end>')"
     )
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert run.stderr.splitlines() == [f"{question} []" for question in QUESTIONS]
+    assert run.stderr.splitlines() == [f"{call} []" for call in CALLS]
     *answers, after = run.stdout.split("<end>\n")
-    assert len(answers) == len(QUESTIONS)
+    assert len(answers) == len(CALLS)
     assert all(answers)
     assert after == ""
 

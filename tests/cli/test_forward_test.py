@@ -251,7 +251,7 @@ def test_a_sentence_says_when_no_early_tree_asks_the_first_question(tmp_path: Pa
             "best-score",
         )
     )
-    assert "disagree on what comes first: 0 % of the reference trees, of stage 2016, ask the root's" in said
+    assert "disagree on the root split: 0 % of the reference trees, of stage 2016, split on" in said
 
 
 def test_a_last_stage_of_one_class_says_nothing_of_the_auc(tmp_path: Path) -> None:

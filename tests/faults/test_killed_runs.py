@@ -74,7 +74,7 @@ def ended_at(step: int, work: Callable[[], None], *, by_kill: bool) -> bool:
 def no_swaps(turned_off: bool) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         if turned_off:
-            patch.setattr(run_folder, "swapped", lambda *_: False)
+            patch.setattr(run_folder, "exchange", lambda *_: False)
         yield
 
 

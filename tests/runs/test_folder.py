@@ -74,7 +74,7 @@ def test_an_earlier_run_comes_back_if_the_new_one_cannot_take_its_place(
             raise OSError("no")
         return rename(self, target)
 
-    monkeypatch.setattr(run_folder, "swapped", lambda *_: False)
+    monkeypatch.setattr(run_folder, "exchange", lambda *_: False)
     monkeypatch.setattr(Path, "rename", fail_once)
     with pytest.raises(OSError, match="no"), new_run(tmp_path / "run") as draft:
         (draft / "model.json").write_text("new")

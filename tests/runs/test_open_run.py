@@ -62,7 +62,7 @@ def test_a_run_is_found_where_a_killed_process_has_left_it(run: Run, tmp_path: P
 
 
 def test_what_is_no_run_is_refused(run: Run, tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="is no run: it has no summary"):
+    with pytest.raises(DataError, match="is not a run: it has no summary"):
         open_run(tmp_path)
     run.save(tmp_path / "run", report=False)
     (tmp_path / "run" / "summary.json").write_text("{}")

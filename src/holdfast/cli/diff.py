@@ -28,7 +28,7 @@ ENDINGS = (".txt", ".html", ".json")
 COLOURS = {
     r"\(was\s[^)]*\)": "yellow",
     r"\(new\)|new split|is new|are new|(?<=tree is )better": "green",
-    r"no longer asked:|split gone|is gone|are gone|replaced|(?<=tree is )worse": "red",
+    r"no longer a condition:|split gone|is gone|are gone|replaced|(?<=tree is )worse": "red",
     r"(?m)^\S.*$": "bold",
 }
 

@@ -167,7 +167,7 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
     # -- fitting --------------------------------------------------------------------------------------
 
     def _table(self, X: Frame | Table, y: Any, sample_weight: Any, task: Task | None = None) -> Table:
-        """Read the rows as the parameters say; a table stays as it was read."""
+        """Read the rows with the parameters of the estimator; a table is used as it is."""
         task = self._task if task is None else task
         check_jobs(getattr(self, "n_jobs", None))
         if isinstance(X, Table):
@@ -185,7 +185,7 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
         )
 
     def _check_table(self, table: Table, y: Any, sample_weight: Any, task: Task) -> None:
-        """Raise an error where a table was read otherwise than is asked for here."""
+        """Raise an error if a table was read with other options than those of the estimator."""
         if y is not None or sample_weight is not None:
             raise ParameterError(
                 "X is a table, which has a target and weights of its own: leave y and sample_weight out."
@@ -259,7 +259,7 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
     if not TYPE_CHECKING:  # which would take any name for an attribute
 
         def __getattr__(self, name: str) -> Any:
-            """Raise the error of an attribute that is not there; say where a model file does not hold it."""
+            """Raise the error of an absent attribute, and mention those that model files omit."""
             if name in vars(self).get("_left_out", ()):
                 why = "was loaded from a model file, which does not hold"
                 if "update_" in vars(self):
@@ -393,7 +393,7 @@ class RegressorBase(RegressorMixin, TableEstimator):  # type: ignore[misc]  # sc
         Returns
         -------
         array of shape (n_rows,)
-            The expected value, or the quantile that the criterion asks for.
+            The expected value, or the quantile of the criterion.
         """
         values: FloatArray = self._values(X)
         return values[:, 0]

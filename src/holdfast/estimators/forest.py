@@ -186,7 +186,7 @@ class BaggedParameters:
 class BaggedEstimator(BaggedParameters, EnsembleEstimator):
     """An estimator whose trees are grown on bags of the rows."""
 
-    # Fitted attributes; the last seven where they were asked for.
+    # Fitted attributes; the last seven are optional.
     importances_: Importances
     oob_score_: float
     oob_score_error_: float  # its standard error
@@ -230,7 +230,7 @@ class BaggedEstimator(BaggedParameters, EnsembleEstimator):
         return self._grow(table, groups)
 
     def _grow(self, table: Table, groups: Any) -> Ensemble:
-        """Grow the trees on bags of the table, and measure on out-of-bag rows what the parameters ask for."""
+        """Grow the trees on bags of the table, and compute the out-of-bag measures of the parameters."""
         is_scored, is_permuted = self.oob_score not in (False, None), self.permutation_importance
         check_n_estimators(self.n_estimators, "n_estimators")
         group_numbers = None if groups is None else read_groups(groups, table.n_rows)

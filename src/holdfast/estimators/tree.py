@@ -137,7 +137,7 @@ class SizedTreeEstimator(TreeParameters, TreeEstimator):
     # -- leaf values ----------------------------------------------------------------------------------
 
     def _fit_model(self, table: Table, groups: Any) -> Tree:
-        """Grow the tree of the size and with the leaf values that the parameters ask for."""
+        """Grow the tree with the size and leaf values of the parameters."""
         chosen = ("size_table_", "min_samples_leaf_", "shrinkage_", *(f"{name}_" for name in UNLIMITED))
         for name in chosen:
             self.__dict__.pop(name, None)  # of an earlier fit
@@ -194,7 +194,7 @@ class SizedTreeEstimator(TreeParameters, TreeEstimator):
     # -- size -----------------------------------------------------------------------------------------
 
     def _labelled_tree(self, table: Table, groups: LongArray | None) -> Tree:
-        """The tree of the size that the parameters ask for, whose leaf values are those of its rows."""
+        """Grow the tree with the size of the parameters; its leaf values are those of its rows."""
         if self.merge_leaves != SIMILAR:
             return self._unmerged_tree(table, groups)
         from holdfast.growth.holdout_pruning import draw_test_rows, merge_similar_leaves

@@ -1,4 +1,4 @@
-"""Kernels that are compiled, or loaded from disk, before the time of a fit is taken."""
+"""Compile kernels, or load them from disk, before a fit is timed."""
 
 import os
 import subprocess
@@ -37,7 +37,7 @@ OF_CLASSES = (
 
 
 class Ready(NamedTuple):
-    """How the kernels came to be ready."""
+    """How the kernels were made ready."""
 
     compiled: bool  # False: they were on disk
     seconds: float
@@ -45,9 +45,9 @@ class Ready(NamedTuple):
 
 
 def ready_kernels(work: Callable[[], object]) -> Ready:
-    """The kernels that the work calls made ready."""
+    """Compile or load the kernels that the work calls."""
     with collect_notes() as notes, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what there is to say of a dozen rows is of no interest
+        warnings.simplefilter("ignore")  # warnings on a dozen rows are of no interest
         warnings.simplefilter("always", CacheWarning)
         _, seconds = timed(work)
     kernels = [
@@ -98,7 +98,7 @@ def train_smallest(method: str, teacher: Any) -> None:
 
 
 def centre_smallest() -> None:
-    """One call of every kernel that measures distances and looks for a central tree; no tree is grown."""
+    """Call every kernel of distances and of the consensus search; no tree is grown."""
     table = _smallest_table()
     settings = StabilitySettings(n_estimators=2)
     predictions = np.eye(2)[np.asarray(table.target, np.int64)]
@@ -133,7 +133,7 @@ def _centring_compiled_aside() -> Iterator[None]:
         env={**os.environ, "PYTHONPATH": path},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,  # what fails there is done again here, and said
+        stderr=subprocess.DEVNULL,  # what fails there is repeated here, with its message
     )
     try:
         yield

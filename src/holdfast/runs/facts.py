@@ -197,7 +197,7 @@ def metric_facts(metric: Metric) -> dict[str, Any]:
 
 
 def score_facts(score: Score | None, metric: Metric) -> dict[str, Any] | None:
-    """A score with the sign that people expect, and its standard error; None if there is none."""
+    """Return a score with the sign that people expect, and its standard error; None without a score."""
     if score is None:
         return None
     return {"score": metric.shown(score.value), "standard_error": score.error}
@@ -241,7 +241,7 @@ def _model_sizes(model: Tree | Ensemble) -> dict[str, Any]:
 
 
 def _choice_facts(fit: Fit) -> dict[str, Any]:
-    """Why the tree has its size, where it was chosen, and what folds said of all sizes."""
+    """Why the tree has its size, if it was chosen, and the scores of all sizes in the folds."""
     sizes = getattr(fit.estimator, "size_table_", None)
     if sizes is None:
         return {}

@@ -46,9 +46,9 @@ def write_run_files(run: "Run", folder: Path, *, report: bool = True) -> None:
 
 
 def write_run_report(run: Any, path: Path) -> None:
-    """Write the report; if that fails, a ReportWarning says so, and the run is there without it.
+    """Write the report; if that fails, warn, and leave the run without it.
 
-    A fit takes minutes: no flaw of a page is worth its loss.
+    A fit takes minutes, and is not lost for an error in its page.
     """
     try:
         from holdfast.report.page import write_report
@@ -65,7 +65,7 @@ def write_run_report(run: Any, path: Path) -> None:
 
 
 def read_run_files(folder: Path) -> dict[str, Any]:
-    """The content of the folder of a fit or an update, by the names of a run's parts.
+    """Read the folder of a fit or an update into the attributes of a `Run`.
 
     The candidates of an update are the trees of its path. A DataError if the folder is no run.
     """
@@ -73,8 +73,8 @@ def read_run_files(folder: Path) -> dict[str, Any]:
     frontier, path = there / "frontier.csv", there / "path.json"
     if not is_run(folder):
         raise DataError(
-            f"'{folder}' is no run: it has no summary.json and no update.json. Give a folder that a run was "
-            "saved to."
+            f"'{folder}' is not a run: it has no summary.json and no update.json. Give a folder that a run "
+            "was saved to."
         )
     facts = next(file for name in FACTS if (file := there / name).is_file())
     content: dict[str, Any] = {"facts": read_facts(facts), "estimator": load(there / "model.json")}
@@ -88,7 +88,7 @@ def read_run_files(folder: Path) -> dict[str, Any]:
 
 
 def find_earlier_run(folder: Path) -> dict[str, Any] | None:
-    """The facts of the run that stands in the folder; None if there is none whose facts can be read."""
+    """Read the facts of the run in the folder; None without a run whose facts can be read."""
     there = unfinished(folder)
     for file in (there / name for name in FACTS):
         if file.is_file():
@@ -100,7 +100,7 @@ def find_earlier_run(folder: Path) -> dict[str, Any] | None:
 
 
 def name_run(facts: Mapping[str, Any]) -> str:
-    """What a run is called in a message: a fit by its data and target, an update by its model and rows."""
+    """Name a run in a message: a fit by its data and target, an update by its model and rows."""
     source = facts["data"].get("source")
     if "target" not in facts["data"]:
         return f"the update of '{facts['model'].get('source')}' by '{source}'"
@@ -112,13 +112,13 @@ def _collection(folder: Path, name: str) -> Path:
 
 
 def read_facts(path: Path) -> dict[str, Any]:
-    """The facts of a fit, or of an update, from the file in its folder; a DataError if it has none."""
+    """Read the facts of a fit or an update from its file; a DataError if they are invalid."""
     try:
         facts = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
-        raise DataError(f"Cannot read '{path}': it is no JSON ({error}).") from error
+        raise DataError(f"Cannot read '{path}': it is not JSON ({error}).") from error
     if not isinstance(facts, dict) or not {"settings", "data", "metric", "reading"} <= facts.keys():
-        raise DataError(f"Cannot read '{path}': it is no summary of a run.")
+        raise DataError(f"Cannot read '{path}': it is not the summary of a run.")
     return facts
 
 
@@ -129,7 +129,7 @@ def _columns(path: Path) -> dict[str, list[Any]]:
 
 
 def _value(text: str) -> Any:
-    """The cell as it was before it was written."""
+    """Parse a cell that was written by this module."""
     if text in ("", "True", "False"):
         return {"": None, "True": True, "False": False}[text]
     for kind in (int, float):
@@ -140,7 +140,7 @@ def _value(text: str) -> Any:
     return text
 
 
-# -- Warnings of a run ---------------------------------------------------------------------------------------
+# -- warnings ---------------------------------------------------------------------------------------------
 
 CATEGORIES = (DataWarning, GrowthWarning, CacheWarning, ReportWarning, StoreWarning)
 _R = TypeVar("_R")
@@ -187,17 +187,17 @@ def timed(work: Callable[[], _R]) -> tuple[_R, float]:
     return work(), time.perf_counter() - start
 
 
-# -- Figures for programs ------------------------------------------------------------------------------------
+# -- figures for programs ---------------------------------------------------------------------------------
 
 
 def write_json(content: Mapping[str, Any], path: Path) -> None:
-    """Write the content, with null for every number that JSON has no word for, all or nothing."""
+    """Write the content, with null for NaN and infinity, all or nothing."""
     text = json.dumps(finite(content), indent=2, ensure_ascii=False, allow_nan=False)
     replace_file(path, f"{text}\n".encode())
 
 
 def finite(value: Any) -> Any:
-    """The value with None for every number that JSON has no word for."""
+    """Replace NaN and infinity by None."""
     if isinstance(value, float):
         return value if isfinite(value) else None
     if isinstance(value, Mapping):
@@ -207,24 +207,25 @@ def finite(value: Any) -> Any:
     return value
 
 
-# -- How much an ensemble owes to each feature, as a table ---------------------------------------------------
+# -- feature importances ----------------------------------------------------------------------------------
 
 
 def importance_columns(ensemble: Ensemble) -> dict[str, list[Any]]:
-    """One entry per feature, the most important first.
+    """Return one entry per feature, the most important first.
 
-    `importance` is its fraction of what all splits gained, `splits` their number, and `trees` the fraction of
-    the trees that ask about it.
+    `importance` is its fraction of the gain of all splits, `splits` their number, and `trees` the fraction of
+    the trees that use it.
     """
-    asked = np.array([np.bincount(_asked(tree), minlength=len(tree.schema.features)) for tree in ensemble])
+    used = np.array(
+        [
+            np.bincount(tree.feature[tree.feature != LEAF], minlength=len(tree.schema.features))
+            for tree in ensemble
+        ]
+    )
     order = np.argsort(-round_last_digits(ensemble.importances), kind="stable")
     return {
         "feature": [ensemble.schema.names[place] for place in order.tolist()],
         "importance": ensemble.importances[order].tolist(),
-        "splits": asked.sum(axis=0)[order].tolist(),
-        "trees": (asked > 0).mean(axis=0)[order].tolist(),
+        "splits": used.sum(axis=0)[order].tolist(),
+        "trees": (used > 0).mean(axis=0)[order].tolist(),
     }
-
-
-def _asked(tree: Tree) -> Any:
-    return tree.feature[tree.feature != LEAF]

@@ -26,9 +26,9 @@ ENDS = ("most-stable", "best-score")  # the ends of the frontier, between which 
 
 @dataclass(frozen=True, eq=False)
 class ChosenTree:
-    """A tree of the frontier that a selection rule takes, and how good it is."""
+    """A tree of the frontier that a selection rule chooses, with its scores."""
 
-    names: tuple[str, ...]  # "chosen", or the rule that takes it, or several of these
+    names: tuple[str, ...]  # "chosen", or the rule that chooses it, or several of these
     candidate: int
     tree: Tree
     instability: float
@@ -38,7 +38,7 @@ class ChosenTree:
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """A fitted estimator, and how good it is.
+    """A fitted estimator with its scores.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class Fit:
         On the test rows; if these are later ones, also on random rows of earlier stages.
     expected : Score or None
         The score on new rows that forests (out of bag) and pruned trees (folds) have without test rows;
-        `source` says where it is from.
+        `source` names its origin.
     chosen_trees : tuple of ChosenTree
         Of a stable tree: the chosen tree first, then the ends of the frontier.
     """
@@ -98,7 +98,7 @@ class Fit:
 
     @cached_property
     def split_support(self) -> SplitSupports:
-        """How firmly each split of the chosen tree stands."""
+        """The support of each split of the chosen tree."""
         supports: SplitSupports = self.estimator.split_support()
         return supports
 
@@ -209,25 +209,25 @@ def frontier_columns(fit: Fit) -> Mapping[str, list[Any]]:
 
 @contextmanager
 def scorer_errors() -> Iterator[None]:
-    """Within it, what a scorer of another library raises is a ParameterError."""
+    """Turn errors of a scorer of another library into a ParameterError."""
     try:
         yield
     except Exception as error:
         notes = [note for note in getattr(error, "__notes__", ()) if note.startswith("The scorer ")]
         if not notes:
             raise
-        raise ParameterError(f"{notes[0]} It says: {error}") from error
+        raise ParameterError(f"{notes[0]} Its message: {error}") from error
 
 
-# -- Whether early and late data agree -----------------------------------------------------------------------
+# -- whether early and late data agree --------------------------------------------------------------------
 
 CHANCE = 2.0  # standard errors of a difference between two scores
-RARELY, OFTEN = 0.05, 0.25  # fractions of the trees that ask the same question first
+RARELY, OFTEN = 0.05, 0.25  # fractions of the trees with the same root split
 MOST_STAGES = 4
 
 
 def disagreement(fit: Fit) -> list[str]:
-    """What says that early and late data disagree, or that nobody can tell; empty if nothing does."""
+    """Return sentences on disagreement of early and late data, or on too few rows; empty without any."""
     root = _root_text(fit) if fit.is_stable else ""
     return [text for text in (_too_few_text(fit), _scores_text(fit), root) if text]
 
@@ -241,7 +241,7 @@ def scores_disagree(fit: Fit) -> bool:
 
 
 def stages_text(stages: tuple[str, ...]) -> str:
-    """The stages as the data calls them; of many, the first and the last."""
+    """List the stages; of many, the first and the last."""
     names = [printable(stage) for stage in stages]
     return (
         join_parts(names) if len(names) <= MOST_STAGES else f"{names[0]} to {names[-1]}, {len(names)} of them"
@@ -249,7 +249,7 @@ def stages_text(stages: tuple[str, ...]) -> str:
 
 
 def _too_few_text(fit: Fit) -> str:
-    """A sentence if the test rows can say nothing of the score."""
+    """A sentence if the test rows are too few for a score."""
     roles = fit.roles
     named = {
         "test rows" if not roles.test_stages else "later rows": roles.test,
@@ -272,7 +272,7 @@ def _scores_text(fit: Fit) -> str:
     values, errors = zip(*((metric.shown(each.value), each.error) for each in (later, earlier)), strict=True)
     on_later, on_earlier = estimate_texts(values, errors)
     expect = (
-        "Expect of new rows what the later ones give, at best."
+        "Expect at best the score of the later rows."
         if later.value < earlier.value
         else "The later rows are easier: do not count on it."
     )
@@ -284,15 +284,15 @@ def _scores_text(fit: Fit) -> str:
 
 
 def _root_text(fit: Fit) -> str:
-    """A sentence if the early trees do not ask what the chosen tree asks first, and the others do."""
+    """A sentence if early trees do not have the root split of the chosen tree, and later ones do."""
     if not fit.roles.early_stages or not fit.split_support:
         return ""
     root = fit.split_support[0]
     if root.candidates is None or root.references > RARELY or root.candidates < OFTEN:
         return ""
     return (
-        f"Early and late data disagree on what comes first: {rounded_percent(root.references)} of the "
-        f"reference trees, of stage {stages_text(fit.roles.early_stages)}, ask the root's question, about "
-        f"{printable(root.feature)}, and {rounded_percent(root.candidates)} of the candidate trees, of all "
-        "training rows."
+        f"Early and late data disagree on the root split: {rounded_percent(root.references)} of the "
+        f"reference trees, of stage {stages_text(fit.roles.early_stages)}, split on "
+        f"{printable(root.feature)} at the root, and {rounded_percent(root.candidates)} of the candidate "
+        "trees, of all training rows."
     )

@@ -1,4 +1,4 @@
-"""The folder of a run: whole, or not there at all."""
+"""The folder of a run, written in one step."""
 
 import ctypes
 import os
@@ -14,7 +14,7 @@ from shutil import rmtree
 from holdfast._files import check_may_be_file, hold_lock, make_hidden_path, resolve_path, run_cleanup
 from holdfast.errors import DataError
 
-# What a run consists of, and what tells it from a folder of someone else's.
+# The files of a run, which distinguish it from other folders.
 FILES = frozenset(
     (
         *("model.json", "summary.json", "frontier.csv", "collections", "tree.svg", "importances.csv"),
@@ -110,7 +110,7 @@ def reserved(folder: Path) -> Iterator["Place"]:
     """
     check_place(folder)
     target = resolve_path(folder)
-    made = made_parents(target)
+    made = make_parents(target)
     place = Place(folder, target, make_hidden_path(target))
     try:
         with hold_lock(place.work / "lock", f"Cannot write the run to '{folder}'"):
@@ -139,7 +139,7 @@ class Place:
 
     The hidden folder holds the lock; `new`, a run that is being written; `ready`, one that is complete;
     `old`, an earlier run that waits for it to take its place; and `gone`, what is being removed. Whoever is
-    killed leaves some of these behind, and they tell the next one what to do.
+    killed leaves some of these behind, from which the next process recovers.
     """
 
     folder: Path  # as the user calls it
@@ -164,7 +164,7 @@ class Place:
     def clean_up(self) -> None:
         """Leave a whole run at the target, if there is any, and nothing else.
 
-        It goes by what is there, not by what was done, and so serves after any end of any process.
+        Idempotent: it decides from the files present, so that it can run after a crash.
         """
         gone = self.work / "gone"
         rmtree(gone, ignore_errors=True)
@@ -178,7 +178,7 @@ class Place:
         rmtree(self.work / "new", ignore_errors=True)
 
     def rename_in(self, error: OSError) -> None:
-        """Let an error speak of the folder that the user knows."""
+        """Let an error name the folder that the user knows."""
         name = error.filename
         if isinstance(name, str | os.PathLike) and Path(name).is_relative_to(self.work):
             parts = Path(name).relative_to(self.work).parts[1:]  # without `new`
@@ -186,7 +186,7 @@ class Place:
 
     def _put(self, ready: Path) -> None:
         """Let the complete run take the place of the target; what stood there is left to `clean_up`."""
-        if self.target.exists() and swapped(ready, self.target):
+        if self.target.exists() and exchange(ready, self.target):
             return
         if self.target.exists():
             self.target.rename(self.work / "old")
@@ -202,27 +202,27 @@ def _keep_foreign(former: Path, target: Path) -> None:
 
 
 def remove_empty(folders: Iterable[Path]) -> None:
-    """Remove the folders, the innermost first, as far as there is nothing in them."""
+    """Remove the folders that are empty, the innermost first."""
     for folder in folders:
         with suppress(OSError):  # unless there is something in it
             folder.rmdir()
 
 
-def made_parents(target: Path) -> list[Path]:
-    """Make the folders above the target; those that were not there come back, the innermost first."""
+def make_parents(target: Path) -> list[Path]:
+    """Make the folders above the target, and return the new ones, the innermost first."""
     absent = [parent for parent in target.parents if not parent.exists()]
     target.parent.mkdir(parents=True, exist_ok=True)
     return absent
 
 
-# -- Two folders change places in one step, where the system can do that -------------------------------------
+# -- exchange of two folders in one step ------------------------------------------------------------------
 
 _HERE = -100  # names are relative to the folder one stands in
 _EXCHANGE = 2  # the same number in Linux and in macOS
 
 
-def swapped(one: Path, other: Path) -> bool:
-    """Let the two change names, with no moment between; False if that cannot be done here."""
+def exchange(one: Path, other: Path) -> bool:
+    """Exchange two folders in one step; False if the system cannot."""
     first, second = os.fsencode(one), os.fsencode(other)
     try:
         system = ctypes.CDLL(None)

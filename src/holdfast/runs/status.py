@@ -23,7 +23,7 @@ from holdfast._text import pluralize, printable
 from holdfast.errors import DataError, FullDiskError, HoldfastError, StoreWarning
 from holdfast.io.task_store import Database, StoreContent, TaskStore, read_store
 from holdfast.parallel.tasks import cache_results_in
-from holdfast.runs.folder import REQUIRED, made_parents, remove_empty, unfinished
+from holdfast.runs.folder import REQUIRED, make_parents, remove_empty, unfinished
 
 State = Literal["finished", "running", "stopped"]
 
@@ -150,7 +150,7 @@ def resumable(
     """
     path = Path(path)
     target = resolve_path(path)
-    made = made_parents(target)
+    made = make_parents(target)
     work = make_hidden_path(target)
     try:
         with ExitStack() as stack:
