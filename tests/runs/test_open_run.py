@@ -66,10 +66,10 @@ def test_what_is_no_run_is_refused(run: Run, tmp_path: Path) -> None:
         open_run(tmp_path)
     run.save(tmp_path / "run", report=False)
     (tmp_path / "run" / "summary.json").write_text("{}")
-    with pytest.raises(DataError, match="no summary of a run"):
+    with pytest.raises(DataError, match="not the summary of a run"):
         open_run(tmp_path / "run")
     (tmp_path / "run" / "summary.json").write_text("{")
-    with pytest.raises(DataError, match="it is no JSON"):
+    with pytest.raises(DataError, match="it is not JSON"):
         open_run(tmp_path / "run")
     run.save(tmp_path / "run", report=False)
     (tmp_path / "run" / "model.json").write_text("{}")

@@ -64,15 +64,16 @@ def check(
     """
     from holdfast.governance.policy import ChangePolicy
     from holdfast.runs.files import write_json
-    from holdfast.runs.new_rows import RowSource, load_tree, read_compared
+    from holdfast.runs.new_rows import load_tree, read_compared
     from holdfast.runs.settings import CellSettings
 
-    source = RowSource(data, target, weight, CellSettings(**cells).reading_options)
+    reading = CellSettings(**cells).reading_options
     limits = ChangePolicy.load(policy)
     if output is not None:
         check_output(output, old, new, policy, data)
     with plain_warnings():
-        rows = read_compared((load_tree(old), load_tree(new)), source, limits.subgroups)
+        trees = load_tree(old), load_tree(new)
+        rows = read_compared(trees, data, reading, target=target, weight=weight, columns=limits.subgroups)
         verdict = limits.check(rows.old, rows.new, rows.table, subgroups=rows.columns)
     print_coloured(make_console(), str(verdict), {r"\bFAIL\b": "bold red", r"(?m)\bpass$": "green"})
     if output is not None:

@@ -187,16 +187,6 @@ def _convert_truths(column: Any) -> Any:
 # -- rows to compare two trees on -------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class RowSource:
-    """A file of rows, and the roles of its columns."""
-
-    data: Path
-    target: str | None  # None: the target of the trees
-    weight: str | None
-    rules: ReadingOptions
-
-
 @dataclass(frozen=True, eq=False)
 class ComparedRows:
     """Two trees on one schema, and the rows to compare them on."""
@@ -217,21 +207,29 @@ def load_tree(path: Path) -> Tree:
     return model
 
 
-def read_compared(trees: tuple[Tree, Tree], source: RowSource, columns: Sequence[str] = ()) -> ComparedRows:
+def read_compared(
+    trees: tuple[Tree, Tree],
+    path: Path,
+    rules: ReadingOptions,
+    *,
+    target: str | None = None,
+    weight: str | None = None,
+    columns: Sequence[str] = (),
+) -> ComparedRows:
     """Read the rows of a file in the types of the trees' schemas, with further `columns`."""
     old, new = widen_schemas(*trees)
     own = old.schema.target
-    target = source.target or own.name
-    roles = [target, *([source.weight] if source.weight else [])]
+    target = target or own.name
+    roles = [target, *([weight] if weight else [])]
     further = [Feature(target, "nominal" if own.is_classes else "numeric", categories=own.classes)]
     further += [Feature(name) for name in roles[1:]]
-    with open_source(source.data, source.rules.encoding) as data:
-        if absent := [name for name in (*roles, *columns) if name not in data.names]:
+    with open_source(path, rules.encoding) as source:
+        if absent := [name for name in (*roles, *columns) if name not in source.names]:
             raise DataError(
-                f"There is no column {quoted(absent)} in {data.name}. {columns_text(absent, data.names)}"
+                f"There is no column {quoted(absent)} in {source.name}. {columns_text(absent, source.names)}"
             )
-        frame = read_rows_of_both(data, old, new, further, source.rules, columns)
-    weight = frame.column(source.weight) if source.weight else None
-    table = prepare_table(old, new, frame.without(roles), frame.column(target), weight)
+        frame = read_rows_of_both(source, old, new, further, rules, columns)
+    weights = frame.column(weight) if weight else None
+    table = prepare_table(old, new, frame.without(roles), frame.column(target), weights)
     known = {name: frame.column(name) for name in columns if name not in table.schema.names}
     return ComparedRows(old, new, table, known)
