@@ -64,7 +64,7 @@ def _documented() -> dict[str, str]:
         for parameter, text in _parameters(ast.get_docstring(_classes()[name]) or "").items():
             if parameter not in found and not text.startswith("As in "):
                 text = text.removeprefix("*Matters most.* ")
-                found[parameter] = re.split(r"(?<=[.:;])\s", text)[0].replace("`", "").rstrip(":;")
+                found[parameter] = re.split(r"(?<=[.:;])\s", text)[0].replace("`", "").rstrip(".:;") + "."
     return found
 
 

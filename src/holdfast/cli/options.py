@@ -296,11 +296,6 @@ scoring_option = click.option(
     metavar="METRIC",
     help="auc, accuracy, log_loss, ...; r2, absolute_error, ...  [default: auc, r2]",
 )
-half_life_option = click.option(
-    "--half-life",
-    type=click.FloatRange(0, min_open=True),
-    help="Age in stages at which the weight of a row is halved.",
-)
 restart_option = click.option(
     "--restart", is_flag=True, help="Start again, instead of continuing a run that stopped."
 )
@@ -322,7 +317,7 @@ def seed_and_jobs(result: str) -> Decorator:
             default=0,
             help=f"Random seed: the same data and seed give the same {result}.",
         ),
-        jobs_option(f"Parallel jobs, -1 for all cores; the {result} do not depend on it.", default=-1),
+        jobs_option(f"Parallel jobs, -1 for all cores; without effect on the {result}.", default=-1),
     )
 
 

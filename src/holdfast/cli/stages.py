@@ -19,7 +19,6 @@ from holdfast.cli.options import (
     cell_options,
     cluster_option,
     column_options,
-    half_life_option,
     output_option,
     restart_option,
     scoring_option,
@@ -50,7 +49,11 @@ if TYPE_CHECKING:
     default=MEMORIES[0],
     help="Training rows of a stage: all rows so far, or those of the stage alone.",
 )
-@half_life_option
+@click.option(
+    "--half-life",
+    type=click.FloatRange(0, min_open=True),
+    help="Age in stages at which the weight of a row is halved.",
+)
 @click.option(
     "--tolerance",
     type=click.FloatRange(0),

@@ -26,7 +26,6 @@ from holdfast.cli.options import (
     cell_options,
     cluster_option,
     explicit_options,
-    half_life_option,
     jobs_option,
     model_card_option,
     output_option,
@@ -97,7 +96,11 @@ def parse_nodes(text: str) -> tuple[int, ...] | str:
 @click.option("--weight", metavar="COLUMN", help=WEIGHT)
 @click.option("--drop-missing-target", is_flag=True, help=DROP_MISSING)
 @click.option("--old", metavar="DATA", help="Earlier rows, to train on as well.")
-@half_life_option
+@click.option(
+    "--half-life",
+    type=click.FloatRange(0, min_open=True),
+    help="With --old: age at which the weight of a row is halved; old rows have age 1.",
+)
 @click.option(
     "--prior-rows",
     type=click.FloatRange(0),
@@ -119,7 +122,7 @@ def parse_nodes(text: str) -> tuple[int, ...] | str:
 @click.option("--why", metavar="TEXT", help="Reason of the change, for report and record.")
 @click.option("--trigger", metavar="TEXT", help="Occasion of the change, for the report: a yearly review.")
 @model_card_option("  [default: that of the run]")
-@jobs_option("Parallel jobs, -1 for all cores; the tree does not depend on it.  [default: -1]")
+@jobs_option("Parallel jobs, -1 for all cores; without effect on the tree.  [default: -1]")
 @cluster_option
 @cell_options
 @restart_option
