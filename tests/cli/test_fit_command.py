@@ -441,7 +441,7 @@ def test_what_cannot_be_is_refused_in_one_line(
         (b"age,outcome\n", "no rows"),
         (b"age,outcome\n1,a\n2\n", "line 3 has 1 cell"),
         (b"age,outcome\n1,a\n2,\n3,b\n", "missing"),
-        (b"outcome\na\nb\n", "is left to ask about: all have another role, 'outcome'"),
+        (b"outcome\na\nb\n", "is left to split on: all have another role, 'outcome'"),
         (b"age,age,outcome\n1,2,a\n", "same name"),
         (b"PK\x03\x04 and more", "a zip archive or a spreadsheet"),
         (b"\x80\x04 a pickle", "pickle"),
