@@ -6,9 +6,10 @@ from sklearn import datasets
 from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
 from sklearn.metrics import r2_score, roc_auc_score
 
-from holdfast import ForestClassifier, ForestRegressor
+from holdfast import ForestClassifier, ForestRegressor, GrowthRules
 
 N_SEEDS, N_TREES = 8, 20
+RANDOM = GrowthRules(splitter="random")
 
 
 def halves(X: np.ndarray, y: np.ndarray, seed: int) -> tuple[np.ndarray, ...]:
@@ -43,7 +44,7 @@ def compared(load, limits) -> tuple[np.ndarray, np.ndarray]:
     ours, theirs = [], []
     for seed in range(N_SEEDS):
         parts = halves(X, y, seed)
-        ours.append(figures(own(splitter="random", random_state=seed, **settings | limits), parts))
+        ours.append(figures(own(growth_rules=RANDOM, random_state=seed, **settings | limits), parts))
         theirs.append(figures(other(random_state=seed, **settings | limits), parts))
     return np.mean(ours, axis=0), np.mean(theirs, axis=0)
 

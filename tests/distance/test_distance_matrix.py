@@ -14,7 +14,7 @@ from holdfast.distance.distance import distance_matrix, distances_between, mean_
 from holdfast.errors import ParameterError
 from holdfast.tree.tree import Tree
 from reference.distances import MATCHINGS
-from reference.random_trees import OUTCOMES, STAY, grown_trees, random_schema, random_tree, reordered
+from reference.random_trees import OUTCOMES, STAY, grown_trees, random_schema, random_tree, reorder
 
 WAYS: list[dict[str, Any]] = [
     *({"matching": matching} for matching in MATCHINGS),
@@ -119,7 +119,7 @@ def test_a_tree_that_stands_twice_has_the_same_distances_twice() -> None:
 
 def test_the_order_of_features_and_the_places_of_classes_change_no_bit() -> None:
     trees = collection()
-    turned = [reordered(tree, Random(place)) for place, tree in enumerate(trees)]
+    turned = [reorder(tree, Random(place)) for place, tree in enumerate(trees)]
     assert np.array_equal(distance_matrix(trees, turned), distance_matrix(trees))
     assert np.array_equal(distance_matrix(turned), distance_matrix(trees))
 

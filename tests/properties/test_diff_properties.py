@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from holdfast.distance.diff import CHANGE_KINDS, tree_diff
 from holdfast.tree.tree import KNOWN
 from reference.distances import MATCHINGS
-from reference.random_trees import OUTCOMES, STAY, grown_trees, random_schema, random_tree, reordered
+from reference.random_trees import OUTCOMES, STAY, grown_trees, random_schema, random_tree, reorder
 
 
 @st.composite
@@ -55,7 +55,7 @@ def test_every_rule_of_both_trees_is_in_the_diff(drawn: Any) -> None:
 def test_a_tree_and_itself_in_another_order_differ_in_nothing(drawn: Any) -> None:
     old, _, options = drawn
     assert tree_diff(old, old, **options).is_empty
-    assert tree_diff(old, reordered(old, Random(0)), **options).is_empty
+    assert tree_diff(old, reorder(old, Random(0)), **options).is_empty
 
 
 @pytest.mark.parametrize("seed", [13, 27, 63, 157])
@@ -63,7 +63,7 @@ def test_a_threshold_anywhere_between_two_categories_asks_the_same(seed: int) ->
     """Trees of ordered columns with thresholds that are other numbers, but no other questions."""
     random = Random(seed)
     old = random_tree(random, random_schema(random, STAY), random.randint(1, 7))
-    assert tree_diff(old, reordered(old, Random(0)), outcome="value").is_empty
+    assert tree_diff(old, reorder(old, Random(0)), outcome="value").is_empty
 
 
 @settings(max_examples=15)

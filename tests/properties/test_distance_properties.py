@@ -12,7 +12,7 @@ from holdfast.distance.distance import tree_distance
 from holdfast.distance.matching import TreeDistance
 from holdfast.tree.tree import Tree
 from reference.distances import MATCHINGS
-from reference.random_trees import OUTCOMES, STAY, random_schema, random_tree, reordered
+from reference.random_trees import OUTCOMES, STAY, random_schema, random_tree, reorder
 
 matchings = st.sampled_from(MATCHINGS)
 outcomes = st.sampled_from((None, "label", "distribution", "value"))
@@ -88,7 +88,7 @@ def test_the_explanation_is_always_the_same(drawn: Any) -> None:
 @given(measured_trees(2), st.integers(0, 100))
 def test_the_order_of_features_and_the_places_of_classes_do_not_matter(drawn: Any, seed: int) -> None:
     (a, b), options = drawn
-    turned = tree_distance(reordered(a, Random(seed)), b, **options)
+    turned = tree_distance(reorder(a, Random(seed)), b, **options)
     assert turned.total == tree_distance(a, b, **options).total
 
 
