@@ -169,7 +169,7 @@ def test_columns_come_in_the_order_in_which_the_text_names_them_and_once_each() 
 def test_custom_features_cannot_read_other_custom_features() -> None:
     with pytest.raises(CustomFeatureError, match="is not a column"):
         parse_custom_feature(
-            "`age > 60` == True", [AGE, Feature("age > 60", "question", categories=(False, True))]
+            "`age > 60` == True", [AGE, Feature("age > 60", "custom", categories=(False, True))]
         )
 
 

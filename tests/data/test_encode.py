@@ -26,7 +26,7 @@ PATIENTS = Schema(
         Feature("ward", "nominal", categories=("er", "icu")),
         Feature("smoker", "nominal", categories=(False, True)),
         Feature("stage", "ordered", 0.0, 3.0, ("II", "I", "IV", "III")),
-        Feature("age > 50 or ward == 'icu'", "question", categories=(False, True)),
+        Feature("age > 50 or ward == 'icu'", "custom", categories=(False, True)),
     )
 )
 NEW = {"stage": ["I", None], "age": [60, 30], "smoker": [True, None], "ward": ["er", "icu"]}

@@ -10,7 +10,7 @@ from holdfast.errors import SchemaMismatch
 AGE = Feature("age", low=18.0, high=90.0)
 WARD = Feature("ward", "nominal", categories=("er", "icu"))
 DOSE = Feature("dose", "ordered", 0.0, 1.0, ("low", "high"))
-QUESTION = Feature("age > 50", "question", categories=(False, True))
+QUESTION = Feature("age > 50", "custom", categories=(False, True))
 LIVED = Target("outcome", ("died", "lived"))
 
 

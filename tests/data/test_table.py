@@ -227,7 +227,7 @@ def test_a_custom_features_is_a_feature_after_the_columns():
     frame = pl.DataFrame({"bmi": [20.0, 40.0, None], "sex": ["f", "m", "f"], "outcome": [0, 1, 1]})
     table = Table.from_frame(frame, custom_features=["bmi ** 2 < 900", "sex == 'm'"])
     assert table.schema.names == ("bmi", "sex", "bmi ** 2 < 900", "sex == 'm'")
-    assert table.schema.features[2] == Feature("bmi ** 2 < 900", "question", categories=(False, True))
+    assert table.schema.features[2] == Feature("bmi ** 2 < 900", "custom", categories=(False, True))
     assert_array_equal(table.columns[2], [1.0, 0.0, nan])
     assert_array_equal(table.columns[3], [0.0, 1.0, 0.0])
     assert table.n_features == 4

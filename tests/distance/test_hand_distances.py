@@ -16,7 +16,7 @@ pytestmark = pytest.mark.kernel
 AGE = Feature("age", low=0.0, high=100.0)
 WEIGHT = Feature("weight", low=0.0, high=200.0)
 CONSTANT = Feature("always 7", low=7.0, high=7.0)
-HEAVY = Feature("weight > 100", "question", categories=(False, True))
+HEAVY = Feature("weight > 100", "custom", categories=(False, True))
 FEATURES = (AGE, WEIGHT, CONSTANT, SLOPE, PAIN, HEAVY)
 SURVIVED = Target("survived", classes=("no", "yes"))
 NO, YES = leaf(10, 1.0, 0.0), leaf(10, 0.0, 1.0)

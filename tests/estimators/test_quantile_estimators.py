@@ -85,9 +85,7 @@ def test_stable_trees_say_quantiles_where_no_teacher_speaks(stays: tuple[FloatAr
         ParameterError, match=r"the teacher of a consensus tree predicts means: set leaf_values"
     ):
         build_estimator(StableTreeRegressor, **given).fit(X[:N_ROWS], y[:N_ROWS])
-    with pytest.raises(
-        ParameterError, match=r"leaves of the deployed tree predict the median"
-    ):
+    with pytest.raises(ParameterError, match=r"leaves of the deployed tree predict the median"):
         model.update(X[N_ROWS:], y[N_ROWS:])
 
 

@@ -32,7 +32,7 @@ AGE = Feature("age", low=18.0, high=90.0)
 DOSE = Feature("dose", low=0.0, high=2.5)
 WARD = Feature("ward", "nominal", categories=("A", "B", "C"))
 PAIN = Feature("pain", "ordered", low=0.0, high=2.0, categories=("none", "mild", "strong"))
-OLD = Feature("age > 60 and ward == 'B'", "question", categories=(False, True))
+OLD = Feature("age > 60 and ward == 'B'", "custom", categories=(False, True))
 
 # age <= 50.5 ? (ward in {A, B} ? no : yes) : (dose <= 1.234 ? yes : (pain at most none ? no : yes))
 TREE = tree_of(

@@ -121,7 +121,7 @@ def test_the_first_category_of_a_node_goes_left(classes: str) -> None:
 def test_the_answer_yes_goes_left() -> None:
     ages = numbers([20, 30, 50, 60], y=list("aabb"), custom_features=["x0 > 40"]).columns[1]
     table = Table(
-        Schema((Feature("x0 > 40", "question", categories=(False, True)),), Target("y", ("a", "b"))),
+        Schema((Feature("x0 > 40", "custom", categories=(False, True)),), Target("y", ("a", "b"))),
         (ages,),
         np.array([0, 0, 1, 1], np.int32),
     )

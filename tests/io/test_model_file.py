@@ -35,7 +35,7 @@ from reference.trees import (
     tree_of,
 )
 
-YOUNG = Feature("age ** 2 < 900", "question", categories=(False, True))
+YOUNG = Feature("age ** 2 < 900", "custom", categories=(False, True))
 MIXED = tree_of(
     split(
         "age ** 2 < 900",

@@ -120,7 +120,11 @@ def test_a_column_that_is_never_chosen_changes_no_bit_where_none_are_drawn(model
 
 @pytest.mark.parametrize(
     ("repeated", "options"),
-    [(False, {}), (True, {"class_weight": "balanced"}), (True, {"max_features": "sqrt"})],
+    [
+        (False, {}),
+        (True, {"class_weight": "balanced"}),
+        (True, {"growth_rules": hf.GrowthRules(max_features="sqrt")}),
+    ],
 )
 def test_names_that_sort_the_other_way_give_the_same_frontier(
     repeated: bool, options: dict[str, Any]

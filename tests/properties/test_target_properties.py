@@ -78,7 +78,9 @@ def test_a_target_that_cannot_be_squared_is_refused(name: str) -> None:
     X, given = data(0)
     large, small = np.append(given[1:], -1e308), np.clip(given, 0.0, 1.0) * 1e-310
     for y, size in ((large, r"1e\+308"), (small, "1e-310")):
-        with pytest.raises(DataError, match=f"'y' goes up to {size} in size.* between 1e-150 and 1e\\+150"):
+        with pytest.raises(
+            DataError, match=f"'y' has absolute values up to {size}.* between 1e-150 and 1e\\+150"
+        ):
             BOOSTED[name]().fit(X, y)
 
 

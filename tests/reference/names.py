@@ -11,6 +11,6 @@ def by_name(schema: Schema) -> list[int]:
     def key(index: int) -> tuple[bool, str]:
         feature = schema.features[index]
         padded = re.sub(r"\d+", lambda digits: digits[0].zfill(20), feature.name)
-        return feature.kind == "question", padded
+        return feature.kind == "custom", padded
 
     return sorted(range(len(schema.features)), key=key)

@@ -72,7 +72,7 @@ class RandomOracle(Oracle):
         cut = 0.0
         if kind.is_subset:
             labels = {int(code): kind.categories[int(code)] for code in known}
-            first = 1 if kind.kind == "question" else min(labels)
+            first = 1 if kind.kind == "custom" else min(labels)
             chosen = drawn_set(self.seed, path, kind.name, labels, first)
             left = frozenset(row for row in rows if row not in missing and int(value[row]) in chosen)
         else:

@@ -28,7 +28,7 @@ FEATURES = (
     Feature("ward", "nominal", categories=tuple(f"ward {number:02d}" for number in range(11))),
     Feature("postcode", "nominal", categories=tuple(range(10_000, 10_130))),
 )
-QUESTION = Feature("age > 40", "question", categories=(False, True))
+QUESTION = Feature("age > 40", "custom", categories=(False, True))
 OUTCOMES = Target("outcome", classes=("died", "lived", "moved"))
 STAY = Target("length of stay", low=0.0, high=30.0)
 
@@ -144,7 +144,7 @@ def grown_trees(
 def reorder(tree: Tree, random: Random) -> Tree:
     """The same tree with its features in another order, and with a class more that no leaf has."""
     columns = random.sample(tree.schema.columns, len(tree.schema.columns))
-    asked = [feature for feature in tree.schema.features if feature.kind == "question"]
+    asked = [feature for feature in tree.schema.features if feature.kind == "custom"]
     target = tree.schema.target
     if target.is_classes:
         # The known classes keep their order: the first of the most frequent ones is the outcome.

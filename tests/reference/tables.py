@@ -41,7 +41,7 @@ def columns(draw: Any, n_rows: int, position: int) -> tuple[Feature, FloatArray]
 def questions(draw: Any, n_rows: int) -> tuple[Feature, FloatArray]:
     """A question of the user and its answers, as if the columns had given them."""
     answers = st.lists(st.sampled_from((0.0, 1.0, np.nan)), min_size=n_rows, max_size=n_rows)
-    return Feature("x0 == x0", "question", categories=(False, True)), np.array(draw(answers))
+    return Feature("x0 == x0", "custom", categories=(False, True)), np.array(draw(answers))
 
 
 @st.composite

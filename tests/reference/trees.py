@@ -90,7 +90,7 @@ FARE = Feature("fare", low=0.0, high=512.0)
 SEX = Feature("sex", "nominal", categories=("female", "male"))
 PAIN = Feature("pain", "nominal", categories=("atypical", "none", "other", "typical"))
 SLOPE = Feature("slope", "ordered", low=0.0, high=3.0, categories=("down", "flat", "up", "steep"))
-HEAVY = Feature("bmi ** 2 < 900", "question", categories=(False, True))
+HEAVY = Feature("bmi ** 2 < 900", "custom", categories=(False, True))
 SURVIVED = Target("survived", classes=("no", "yes"))
 
 # age <= 50 ? (age <= 30 ? no : yes) : no
@@ -185,7 +185,7 @@ def balanced(leaves: int, regression: bool = False, seed: int = 0) -> Tree:
             labels = reach[name] if is_ordered else tuple(reach[name][i] for i in random.permutation(2 * cut))
             yes, no = labels[:cut], tuple(label for label in reach[name] if label not in labels[:cut])
             answer = features[name].categories.index(no[0]) - 0.5 if is_ordered else yes
-            if features[name].kind == "question":
+            if features[name].kind == "custom":
                 yes, no, answer = (True,), (False,), (True,)
         branches = (
             grown(half, {**reach, name: side})

@@ -11,7 +11,7 @@ from holdfast.tree.tree import Tree
 AGE = Feature("age", low=18.0, high=90.0)
 STAGE = Feature("stage", "ordered", high=2.0, categories=("early", "middle", "late"))
 SITE = Feature("site", "nominal", categories=("colon", "lung", "skin"))
-QUESTION = Feature("age ** 2 < 900", "question", categories=(False, True))
+QUESTION = Feature("age ** 2 < 900", "custom", categories=(False, True))
 SCHEMA = Schema((AGE, STAGE, SITE, QUESTION), Target("outcome", classes=("died", "lived")))
 
 
@@ -196,9 +196,9 @@ def test_arrays_of_other_types_and_shapes_are_refused(name: str, array: object, 
         (Feature("a", "nominal", categories=("\ud800",)), "half of a surrogate pair"),
         (Feature("\ud800"), "half of a surrogate pair"),
         (Feature(3), r"features\[0\].name is 3: it must be text"),  # type: ignore[arg-type]
-        (Feature("late < 3", "question", categories=(True, False)), r"a custom feature has \(False, True\)"),
-        (Feature("late < 3", "question", categories=(0, 1)), r"a custom feature has \(False, True\)"),
-        (Feature("late < 3", "question", categories=(False, True)), "custom features come last"),
+        (Feature("late < 3", "custom", categories=(True, False)), r"a custom feature has \(False, True\)"),
+        (Feature("late < 3", "custom", categories=(0, 1)), r"a custom feature has \(False, True\)"),
+        (Feature("late < 3", "custom", categories=(False, True)), "custom features come last"),
     ],
 )
 def test_a_feature_that_is_no_scale_is_refused(feature: Feature, message: str) -> None:
@@ -221,12 +221,12 @@ def test_a_target_that_is_no_scale_is_refused(target: Target, message: str) -> N
 
 
 def test_a_question_that_cannot_be_asked_is_refused() -> None:
-    stranger = Feature("bmi ** 2 < 900", "question", categories=(False, True))
+    stranger = Feature("bmi ** 2 < 900", "custom", categories=(False, True))
     with pytest.raises(
         BrokenTreeError, match=r"schema.features\[1\] is no custom feature: .*'bmi'.* is not a column"
     ):
         check_schema(Schema((AGE, stranger)))
-    code = Feature("__import__('os').system('true')", "question", categories=(False, True))
+    code = Feature("__import__('os').system('true')", "custom", categories=(False, True))
     with pytest.raises(BrokenTreeError, match=r"schema.features\[1\] is no custom feature"):
         check_schema(Schema((AGE, code)))
 

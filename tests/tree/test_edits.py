@@ -15,7 +15,7 @@ from holdfast.tree.edit import STALE
 AGE = Feature("age", low=18.0, high=90.0)
 WARD = Feature("ward", "nominal", categories=("A", "B", "C"))
 GRADE = Feature("grade", "ordered", high=2.0, categories=("low", "middle", "high"))
-OLD = Feature("age > 60", "question", categories=(False, True))
+OLD = Feature("age > 60", "custom", categories=(False, True))
 SCHEMA = Schema((AGE, WARD, GRADE, OLD), Target("lived", classes=("no", "yes")))
 
 # age <= 50 ? (age <= 30 ? yes : no) : (ward in {A, B} ? no : yes)

@@ -15,7 +15,7 @@ from reference.random_trees import OUTCOMES, STAY, random_schema, random_tree
 AGE = Feature("age", low=18.0, high=90.0)
 PAIN = Feature("pain", "nominal", categories=("atypical", "none", "typical"))
 SLOPE = Feature("slope", "ordered", low=0.0, high=2.0, categories=("down", "flat", "up"))
-OLD = Feature("age > 65", "question", categories=(False, True))
+OLD = Feature("age > 65", "custom", categories=(False, True))
 SCHEMA = Schema((AGE, PAIN, SLOPE, OLD), Target("lived", classes=("no", "yes")))
 NUMBERS = Schema((AGE, PAIN), Target("days", low=0.0, high=50.0))
 

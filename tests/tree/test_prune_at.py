@@ -183,7 +183,7 @@ def test_a_pruned_tree_still_asks_the_users_question_and_knows_sets_and_missing_
     path = pruning_path(tree)
     part = prune(tree, float(path.alphas[path.n_leaves <= 6][0]))
     kinds = {table.schema.features[feature].kind for feature in part.feature[part.feature != LEAF]}
-    assert {"question", "nominal"} <= kinds
+    assert {"custom", "nominal"} <= kinds
     assert 1 < part.n_leaves <= 6
     check_tree(part)
     for row in range(0, n, 7):

@@ -31,7 +31,7 @@ from reference.trees import (
 from reference.walk import path_of
 
 BMI = Feature("bmi", low=15.0, high=50.0)
-HEAVY = Feature("bmi ** 2 < 900", "question", categories=(False, True))
+HEAVY = Feature("bmi ** 2 < 900", "custom", categories=(False, True))
 FEATURES = (AGE, BMI, SEX, PAIN, SLOPE, HEAVY)
 
 # sex = female ? no : yes; missing values go to no

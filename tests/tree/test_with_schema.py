@@ -27,7 +27,7 @@ from reference.trees import (
     tree_of,
 )
 
-OLD = Feature("age > 60", "question", categories=(False, True))
+OLD = Feature("age > 60", "custom", categories=(False, True))
 FEATURES = (AGE, SEX, PAIN, SLOPE, OLD)
 
 # pain in {none, typical} ? (slope at most flat ? no : yes) : (age > 60 ? (sex = male ? no : yes) : no)

@@ -44,7 +44,7 @@ MAX_TITLE_OF_TWO = 4  # with a word after it
 MAX_WIDTH = 100  # columns of a drawing
 DIGITS = 3, 4  # of two scores that are compared: the fewest, and the most to tell them apart
 TOO_FEW = "too few rows"  # in place of a score
-KINDS = {"nominal": "categorical", "question": "custom"}
+KINDS = {"nominal": "categorical"}
 # Other scales of the instability: the headings of their columns, and what the legend adds.
 PER_RULE, FOR_SIZE = "per rule", "for size"
 SCALES = {

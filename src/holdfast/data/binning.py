@@ -84,7 +84,7 @@ def _code_column(
     codes, and the highest rank in each bin (empty for categories).
     """
     codes, feature = buffers.codes[j // 4, :, j % 4], features[j]
-    kind = YES_NO if feature.kind == "question" else int(feature.kind == "nominal")
+    kind = YES_NO if feature.kind == "custom" else int(feature.kind == "nominal")
     ranks = np.empty(len(codes), np.int32)  # written at random places, and the buffer may be a file
     if not kind:
         rows_below = write_dense_ranks(columns[j], ranks)

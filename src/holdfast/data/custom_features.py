@@ -124,7 +124,7 @@ def make_custom_features(texts: Sequence[str], names: Sequence[str]) -> tuple[Fe
         raise DataError(
             f"Several custom features or columns have the same text: {quoted(repeated)}. Keep one of each."
         )
-    return tuple(Feature(text, "question", categories=(False, True)) for text in texts)
+    return tuple(Feature(text, "custom", categories=(False, True)) for text in texts)
 
 
 def evaluate_custom_features(
@@ -155,7 +155,7 @@ class _Parser:
 
     def __init__(self, features: Sequence[Feature]) -> None:
         self.features = features
-        self.indices = {column.name: i for i, column in enumerate(features) if column.kind != "question"}
+        self.indices = {column.name: i for i, column in enumerate(features) if column.kind != "custom"}
         self._codes: dict[str, dict[Label, float]] = {}
         self._pairs: dict[tuple[str, str], tuple[tuple[float, ...], tuple[float, ...], bool]] = {}
 

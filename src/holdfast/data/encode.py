@@ -72,7 +72,7 @@ def _raise_for_absent(schema: Schema, read: Sequence[int], frame: Frame) -> None
 
 
 def _parse_custom(schema: Schema, features: Sequence[int]) -> dict[int, CustomFeature]:
-    custom = [index for index in features if schema.features[index].kind == "question"]
+    custom = [index for index in features if schema.features[index].kind == "custom"]
     texts = [schema.features[index].name for index in custom]
     return dict(zip(custom, parse_custom_features(texts, schema.columns), strict=True))
 

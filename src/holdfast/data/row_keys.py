@@ -139,7 +139,7 @@ def hash_rows(table: Table) -> KeyArray:
     if table.identity is not None:
         return table.identity
     features = table.schema.features
-    places = [place for place in table.schema.name_order if features[place].kind != "question"]
+    places = [place for place in table.schema.name_order if features[place].kind != "custom"]
     cells = [(table.columns[place], make_codebook(features[place].categories)) for place in places]
     if not table.schema.target.is_classes:
         cells.append((np.frexp(table.target)[0], None))

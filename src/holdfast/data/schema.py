@@ -12,7 +12,7 @@ from holdfast.errors import ParameterError, SchemaMismatch
 
 # What a category or a class can be: numpy scalars are turned into these when data is read.
 Label = str | int | float | bool
-Kind = Literal["numeric", "ordered", "nominal", "question"]
+Kind = Literal["numeric", "ordered", "nominal", "custom"]
 
 
 @dataclass(frozen=True)
@@ -20,14 +20,14 @@ class Feature:
     """A column and its range or categories, the unit of tree distances.
 
     A *numeric* feature has a range. A *nominal* one has categories in sorted order; an *ordered* one has
-    them in its own order and is split like a number, at positions between two categories. A *question* is a
-    custom feature (`bmi ** 2 < 900`): its name is the text that the user wrote, its categories are False and
+    them in its own order and is split like a number, at positions between two categories. A *custom* feature
+    is a condition that the user wrote (`bmi ** 2 < 900`): its name is that text, its categories are False and
     True.
 
     Parameters
     ----------
     name : str
-    kind : {"numeric", "ordered", "nominal", "question"}
+    kind : {"numeric", "ordered", "nominal", "custom"}
     low, high : float
         Smallest and largest value in the reference data.
     categories : tuple of str, int, float or bool
@@ -48,7 +48,7 @@ class Feature:
     @property
     def is_subset(self) -> bool:
         """True if splits are sets of categories, False if they are thresholds."""
-        return self.kind in ("nominal", "question")
+        return self.kind in ("nominal", "custom")
 
 
 @dataclass(frozen=True)
@@ -144,12 +144,12 @@ class Schema:
     @property
     def columns(self) -> tuple[Feature, ...]:
         """Features that are columns of the data."""
-        return tuple(feature for feature in self.features if feature.kind != "question")
+        return tuple(feature for feature in self.features if feature.kind != "custom")
 
     @property
     def custom_features(self) -> tuple[str, ...]:
         """Custom features as the user wrote them."""
-        return tuple(feature.name for feature in self.features if feature.kind == "question")
+        return tuple(feature.name for feature in self.features if feature.kind == "custom")
 
     @cached_property
     def name_order(self) -> tuple[int, ...]:
@@ -160,7 +160,7 @@ class Schema:
         >>> Schema((Feature("x10"), Feature("age"), Feature("x2"))).name_order
         (1, 2, 0)
         """
-        keys = [(feature.kind == "question", _natural(feature.name)) for feature in self.features]
+        keys = [(feature.kind == "custom", _natural(feature.name)) for feature in self.features]
         return tuple(sorted(range(len(keys)), key=keys.__getitem__))
 
     def widen(self, other: "Schema") -> "Schema":

@@ -499,7 +499,7 @@ def compute_column_indices(before: Table, now: Table) -> dict[str, float]:
     found = {
         feature.name: column_index(feature, columns[feature.name], column)
         for feature, column in zip(now.schema.features, now.columns, strict=True)
-        if feature.name in columns and feature.kind != "question"
+        if feature.name in columns and feature.kind != "custom"
     }
     return dict(sorted(found.items(), key=lambda named: -round(named[1], 9)))
 

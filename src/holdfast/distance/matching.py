@@ -345,7 +345,7 @@ def _conditions(first: Rule, second: Rule, name: str) -> tuple[str, str]:
 
 def _any_text(feature: Feature) -> str:
     name = printable(feature.name)
-    return f"any ({name})" if feature.kind == "question" else f"any {name}"
+    return f"any ({name})" if feature.kind == "custom" else f"any {name}"
 
 
 def _moved_text(feature: Feature, conditions: tuple[Condition | None, Condition | None]) -> str:

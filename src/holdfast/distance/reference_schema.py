@@ -45,8 +45,8 @@ def unify_schemas(trees: Sequence[Tree]) -> list[Tree]:
             "\n".join(["Cannot compare the trees:", *(f"  {each}" for each in problems), _WAYS_OUT])
         )
     features |= common
-    columns = [feature for feature in features.values() if feature.kind != "question"]
-    custom = [feature for feature in features.values() if feature.kind == "question"]
+    columns = [feature for feature in features.values() if feature.kind != "custom"]
+    custom = [feature for feature in features.values() if feature.kind == "custom"]
     reference = Schema((*columns, *custom), target)
     return [project_to_reference(tree, reference) for tree in trees]
 
@@ -128,7 +128,7 @@ def widen_schemas(old: Tree, new: Tree) -> tuple[Tree, Tree]:
         is_shared = feature.name in used_old and feature.name in used_new
         features[feature.name] = _wider(feature, other, is_shared, feature.name in used_new)
     features |= {name: feature for name, feature in others.items() if name not in features}
-    every = sorted(features.values(), key=lambda feature: feature.kind == "question")
+    every = sorted(features.values(), key=lambda feature: feature.kind == "custom")
     reference = Schema(tuple(every), target)
     return project_to_reference(old, reference), project_to_reference(new, reference)
 

@@ -142,7 +142,7 @@ class Reading:
 
     task: Task
     categorical_features: Any
-    questions: tuple[str, ...]
+    custom_features: tuple[str, ...]
     allow_new_values: bool
 
 
@@ -234,7 +234,7 @@ def _schema_with_new_values(
             rows.weight,
             task=reading.task,
             categorical_features=reading.categorical_features,
-            custom_features=reading.questions,
+            custom_features=reading.custom_features,
             target=get_target_name(rows.y),
         )
     return joined(tree.schema, fresh.schema, asked)
@@ -259,8 +259,8 @@ def joined(old: Schema, new: Schema, asked: Collection[str]) -> Schema:
     ]
     wide = Schema(tuple(known), old.target).widen(shared)
     added = tuple(feature for feature in new.columns if feature.name not in old.names)
-    questions = wide.features[len(wide.columns) :]
-    return Schema((*wide.columns, *added, *questions), wide.target)
+    custom_features = wide.features[len(wide.columns) :]
+    return Schema((*wide.columns, *added, *custom_features), wide.target)
 
 
 def with_ranges(table: Table) -> Table:

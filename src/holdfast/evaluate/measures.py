@@ -91,7 +91,7 @@ def join_schemas(first: Schema, second: Schema) -> Schema:
         for feature in first.features
     ]
     extra = [feature for feature in second.features if feature.name not in first.names]
-    every = sorted([*shared, *extra], key=lambda feature: feature.kind == "question")
+    every = sorted([*shared, *extra], key=lambda feature: feature.kind == "custom")
     return Schema(tuple(every), first.target)
 
 

@@ -350,7 +350,7 @@ class RowValues:
         custom_features = {
             each: parse_custom_feature(schema.features[each].name, schema.columns)
             for each in features
-            if schema.features[each].kind == "question"
+            if schema.features[each].kind == "custom"
         }
         read = {column for custom_feature in custom_features.values() for column in custom_feature.columns}
         columns = sorted(read.union(each for each in features if each not in custom_features))

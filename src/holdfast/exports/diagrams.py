@@ -122,7 +122,7 @@ def _make_drawn_node(
 
     if tree.feature[number] == LEAF:
         return DrawnNode(number, _leaf_lines(tree, columns, number))
-    question = split_text(tree, number, known=known, branches=True)
+    label = split_text(tree, number, known=known, branches=True)
     missing_left = columns["missing_goes"][number] == "left"
     yes = split_condition(tree, number, True)
     if yes.is_empty if missing_left else yes.is_whole:  # the split tests whether the value is recorded
@@ -130,7 +130,7 @@ def _make_drawn_node(
     else:
         branches = ("yes, or not recorded", "no") if missing_left else ("yes", "no, or not recorded")
     children = zip(branches, (columns["left"][number], columns["right"][number]), strict=True)
-    return DrawnNode(number, (question,), tuple(children))
+    return DrawnNode(number, (label,), tuple(children))
 
 
 def _leaf_lines(tree: Tree, columns: dict[str, list[Any]], number: int) -> tuple[str, ...]:

@@ -197,7 +197,7 @@ def _check_custom_features(trees: tuple[Tree, ...]) -> None:
     for position, tree in enumerate(trees):
         for node in np.flatnonzero(tree.feature != LEAF).tolist():
             feature = tree.schema.features[tree.feature[node]]
-            if feature.kind == "question":
+            if feature.kind == "custom":
                 of = f" of tree {position}" if len(trees) > 1 else ""
                 raise ExportError(
                     f"node {node}{of} splits on the custom feature {feature.name!r}, which only holdfast "

@@ -115,7 +115,7 @@ def to_sklearn_tree(tree: Tree) -> Any:
 
     for node in np.flatnonzero(tree.feature != LEAF).tolist():
         feature = tree.schema.features[tree.feature[node]]
-        if feature.kind == "question":
+        if feature.kind == "custom":
             raise _make_error(node, f"splits on the custom feature {feature.name!r}", "Add it as a column,")
         if feature.is_subset:
             what = f"splits the categories of column {feature.name!r}"

@@ -75,7 +75,7 @@ def profile_rows(table: Table) -> RowsProfile:
     columns = {
         feature.name: column_profile(feature, values)
         for feature, values in zip(table.schema.features, table.columns, strict=True)
-        if feature.kind != "question"
+        if feature.kind != "custom"
     }
     return RowsProfile(table.n_rows, profile_target(table), columns)
 
@@ -167,7 +167,7 @@ def _columns(
     found = [
         _without_text(_column(feature, values, now, before, known.get(feature.name)), text.get(feature.name))
         for feature, values in zip(table.schema.features, table.columns, strict=True)
-        if feature.kind != "question"
+        if feature.kind != "custom"
     ]
     return sorted(
         found, key=lambda each: (each["index"] is None, not each["news"], -round(each["index"] or 0.0, 9))

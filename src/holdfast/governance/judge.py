@@ -93,7 +93,7 @@ def find_column(
         return read_column(others[name], title.format(name))
     for feature, values in zip(table.schema.features, table.columns, strict=True):
         if feature.name == name:
-            kind = "nominal" if feature.kind == "question" else feature.kind
+            kind = "nominal" if feature.kind == "custom" else feature.kind
             return Column(kind, values, feature.categories)
     return None
 

@@ -617,7 +617,7 @@ def data_fingerprint(table: Table) -> str:
     True
     """
     features = table.schema.features
-    places = [place for place in table.schema.name_order if features[place].kind != "question"]
+    places = [place for place in table.schema.name_order if features[place].kind != "custom"]
     target = table.schema.target
     columns = [(table.columns[place], features[place].categories) for place in places]
     columns.append((table.target.astype(np.float64), target.classes))

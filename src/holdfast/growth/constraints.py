@@ -116,11 +116,9 @@ def make_regression_rules(schema: Schema, rules: GrowthRules) -> GrowthRules:
     return rules.replace(monotonic_cst=dict(monotone.directions), monotonic_class=None)
 
 
-def list_columns_read(schema: Schema, question: str) -> list[str]:
+def list_columns_read(schema: Schema, text: str) -> list[str]:
     """List the names of the columns that a custom feature reads."""
-    return [
-        schema.columns[position].name for position in parse_custom_feature(question, schema.columns).columns
-    ]
+    return [schema.columns[position].name for position in parse_custom_feature(text, schema.columns).columns]
 
 
 # -- features that may be split on ----------------------------------------------------------------------
@@ -302,9 +300,7 @@ def compute_path_costs(tree: Tree, feature_costs: Mapping[Any, float]) -> FloatA
     assert costs is not None
     price = dict(zip(tree.schema.names, costs.tolist(), strict=True))
     bought = [
-        [name]
-        if feature.kind != "question" or name in feature_costs
-        else list_columns_read(tree.schema, name)
+        [name] if feature.kind != "custom" or name in feature_costs else list_columns_read(tree.schema, name)
         for name, feature in zip(tree.schema.names, tree.schema.features, strict=True)
     ]
     used: list[frozenset[str]] = [frozenset()] * tree.n_nodes
@@ -529,7 +525,7 @@ def _check_limits(schema: Schema, rules: GrowthRules, splits: Sequence[Prescribe
         split = splits[number]
         name, deepest = split.feature.name, max(deepest, depth + 1)
         position = schema.names.index(name)
-        if rules.custom_features_only and split.feature.kind != "question":
+        if rules.custom_features_only and split.feature.kind != "custom":
             raise ParameterError(
                 f"first_splits has a split on {name!r}, and custom_features_only=True splits on custom "
                 "features only: leave one of the two out."

@@ -901,7 +901,7 @@ def _schema_section(fitted: Fitted) -> PageSection:
 def _values_text(feature: Feature) -> str:
     if feature.kind == "numeric":
         return f"{number_text(feature.low, 4)} to {number_text(feature.high, 4)}"
-    if feature.kind == "question":
+    if feature.kind == "custom":
         return "yes or no"
     labels = [label_text(label) for label in feature.categories[:MOST_CATEGORIES]]
     more = len(feature.categories) - len(labels)

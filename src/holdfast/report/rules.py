@@ -271,7 +271,7 @@ def case_section(
     custom_features = {
         index: parse_custom_feature(schema.features[index].name, schema.columns)
         for index in sorted(used)
-        if schema.features[index].kind == "question"
+        if schema.features[index].kind == "custom"
     }
     facts = {
         "noun": noun,

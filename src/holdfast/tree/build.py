@@ -201,7 +201,7 @@ def _feature_number(schema: Schema, name: str, feature: str | int) -> int:
 
 def _flags(name: str, node: Node, feature: Feature) -> BoolArray:
     """For each category: does it go left?"""
-    categories = (True,) if feature.kind == "question" and node.categories is None else node.categories
+    categories = (True,) if feature.kind == "custom" and node.categories is None else node.categories
     if categories is None or node.threshold is not None:
         raise BrokenTreeError(f"{name}: {feature.name!r} is nominal: give the categories that go left.")
     chosen = _read_categories(name, categories, feature)

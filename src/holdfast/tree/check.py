@@ -128,7 +128,7 @@ def _check_feature(place: str, feature: Feature) -> None:
             f"{place}.categories is {feature.categories}: the feature is numeric and has none."
         )
     # By identity, since 0 == False.
-    if feature.kind == "question" and not (
+    if feature.kind == "custom" and not (
         len(feature.categories) == 2 and feature.categories[0] is False and feature.categories[1] is True
     ):
         raise BrokenTreeError(

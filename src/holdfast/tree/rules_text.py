@@ -266,7 +266,7 @@ def condition_text(
     had_missing = with_missing and condition.has_missing_rows
     known, allowed, unseen = _categories(condition, before, had_missing)
     name = printable(feature.name)
-    subject = f"({name})" if feature.kind == "question" else name
+    subject = f"({name})" if feature.kind == "custom" else name
     is_numeric = feature.kind == "numeric"
     others = _unseen_text(unseen, most) if missing else ""
     if condition.is_empty if is_numeric else not allowed:
@@ -274,7 +274,7 @@ def condition_text(
     if condition.is_whole if is_numeric else len(allowed) == len(known):
         return f"{subject} is recorded or not" if with_missing else f"{subject} is recorded{others}"
     shows_missing = with_missing and (missing or had_missing)
-    if feature.kind == "question":
+    if feature.kind == "custom":
         text = (subject if shows_missing else name) if True in allowed else f"not {subject}"
     elif is_numeric:
         text = _interval_text(name, condition.low, condition.high)
@@ -355,7 +355,7 @@ def iterate_shorter_branches(
     """Iterate over the same texts without the name of the feature: <= 5, in {A, B}, true."""
     name = printable(tree.schema.names[tree.feature[node]])
     for text in iterate_shorter_conditions(tree, node, side, known, missing=missing):
-        yield _remove_subject(text, name, tree.schema.features[tree.feature[node]].kind == "question")
+        yield _remove_subject(text, name, tree.schema.features[tree.feature[node]].kind == "custom")
 
 
 def _remove_subject(text: str, name: str, is_question: bool) -> str:

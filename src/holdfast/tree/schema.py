@@ -137,7 +137,7 @@ def _check_fits(old: Schema, new: Schema, used: Collection[str]) -> None:
 def _column_misfits(old: Schema, new: Schema, used: Collection[str]) -> Iterator[tuple[str, str]]:
     features = {feature.name: feature for feature in new.features}
     for feature in old.features:
-        what = f"{'custom feature' if feature.kind == 'question' else 'column'} {feature.name!r}"
+        what = f"{'custom feature' if feature.kind == 'custom' else 'column'} {feature.name!r}"
         other = features.get(feature.name)
         if other is None:
             way_out = "The new schema needs all columns and custom features of the tree's; it may have more."
