@@ -26,10 +26,10 @@ from holdfast import (
     TreeClassifier,
     compare_models,
     distance_matrix,
-    grow_bootstraps,
     retrain_audit,
 )
 from holdfast.evaluate.replications import replicate
+from holdfast.growth import grow_bootstraps
 from holdfast.io.model_file import model_to_json
 from holdfast.parallel.tasks import run_all
 from holdfast.stable.settings import StabilitySettings

@@ -14,10 +14,11 @@ from sklearn.datasets import load_breast_cancer, make_classification
 
 from benchmarks import peers
 from benchmarks.peers import TOLERANCE, check_agreement, dt_seconds, timed, timed_in_turns
-from holdfast import Feature, GrowthRules, Table, Tree, grow_bootstraps
+from holdfast import Feature, GrowthRules, Table, Tree
 from holdfast.distance.costs import DistanceSettings
 from holdfast.distance.distance import distance_matrix, mean_distance
 from holdfast.distance.packing import pack
+from holdfast.growth import grow_bootstraps
 from holdfast.parallel.tasks import run_all
 from holdfast.tree.tree import LEAF
 

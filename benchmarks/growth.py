@@ -14,7 +14,8 @@ from sklearn.datasets import load_breast_cancer, make_classification, make_regre
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from holdfast import GrowthRules, Table, grow, grow_bootstraps
+from holdfast import GrowthRules, Table, grow
+from holdfast.growth import grow_bootstraps
 
 JOBS = 2
 

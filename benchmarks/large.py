@@ -92,7 +92,8 @@ def rows(size: Size) -> tuple[np.ndarray, np.ndarray]:
 
 def ours(size: Size) -> None:
     """Coding, a tree, and bootstrap trees on two threads."""
-    from holdfast import GrowthRules, Table, grow, grow_bootstraps
+    from holdfast import GrowthRules, Table, grow
+    from holdfast.growth import grow_bootstraps
 
     grow(Table.from_arrays([[0.0], [1.0]], ["a", "b"]))
     X, y = rows(size)
@@ -155,7 +156,9 @@ def _sizes(n_rows: int) -> Iterator[int]:
 
 def on_disk(size: Size, folder: Path) -> None:
     """A table on disk, a tree of all rows, and trees on few rows each."""
-    from holdfast import GrowthRules, Table, grow, grow_subsamples, store_table
+    from holdfast import GrowthRules, Table, grow
+    from holdfast.data import store_table
+    from holdfast.growth import grow_subsamples
 
     grow(Table.from_arrays([[0.0], [1.0]], ["a", "b"]))
     peak, rules = Peak(), GrowthRules(max_depth=DEPTH)

@@ -9,8 +9,9 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
 
-from holdfast import Schema, Tree, to_sklearn
+from holdfast import Schema, Tree
 from holdfast.distance.distance import distance_matrix
+from holdfast.exports import to_sklearn
 from holdfast.tree.tree import LEAF
 
 TOLERANCE = 1e-9

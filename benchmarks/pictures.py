@@ -16,8 +16,9 @@ from matplotlib import pyplot as plt
 from sklearn.datasets import load_breast_cancer
 
 from benchmarks.studies.paper import GRID
-from holdfast import FrontierDisplay, StableTreeClassifier
+from holdfast import StableTreeClassifier
 from holdfast._files import replace_file
+from holdfast.plots import FrontierDisplay
 from holdfast.stable.settings import StabilityRules
 
 DOCS = Path(__file__).parents[1] / "docs"

@@ -34,11 +34,11 @@ from holdfast import (
     TreeClassifier,
     as_tree,
     grow,
-    prune_pessimistic,
     pruning_path,
     save,
 )
 from holdfast.errors import DataWarning
+from holdfast.growth import prune_pessimistic
 from holdfast.growth.size_search import MOST_SIZES, sizes_to_score, values_between
 
 DATA = Path(__file__).parents[2] / "shared" / "data"

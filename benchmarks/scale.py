@@ -60,7 +60,8 @@ def table(size: Size) -> tuple[np.ndarray, np.ndarray]:
 
 
 def holdfast_fit(size: Size, X: np.ndarray, y: np.ndarray) -> Callable[[], object]:
-    from holdfast import GrowthRules, Table, grow, grow_bootstraps
+    from holdfast import GrowthRules, Table, grow
+    from holdfast.growth import grow_bootstraps
 
     rules = GrowthRules(max_leaf_nodes=size.leaves)
     if size.trees == 1:

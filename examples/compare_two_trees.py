@@ -7,7 +7,9 @@ Two trees grown on two bootstrap samples: how far apart are they, and which rule
 
 from sklearn.datasets import load_breast_cancer
 
-from holdfast import DistanceDisplay, GrowthRules, Table, grow_bootstraps, tree_distance
+from holdfast import GrowthRules, Table, tree_distance
+from holdfast.growth import grow_bootstraps
+from holdfast.plots import DistanceDisplay
 
 X, y = load_breast_cancer(return_X_y=True, as_frame=True)
 table = Table.from_arrays(X, y)

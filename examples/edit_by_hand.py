@@ -8,15 +8,11 @@ A clinician moves a threshold and removes a branch: the edited tree, and the pri
 from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import train_test_split
 
-from holdfast import (
-    CalibrationDisplay,
-    GrowthRules,
-    Table,
-    edited_nodes,
-    grow,
-    price_of_edit,
-    round_thresholds,
-)
+from holdfast import GrowthRules, Table, grow
+from holdfast.explain import price_of_edit
+from holdfast.growth import round_thresholds
+from holdfast.plots import CalibrationDisplay
+from holdfast.tree import edited_nodes
 
 X, y = load_breast_cancer(return_X_y=True, as_frame=True)
 X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.4, random_state=0)

@@ -10,7 +10,8 @@ from tempfile import TemporaryDirectory
 
 from sklearn.datasets import load_diabetes
 
-from holdfast import FrontierDisplay, fit_run, open_run
+from holdfast import fit_run, open_run
+from holdfast.plots import FrontierDisplay
 
 frame = load_diabetes(as_frame=True).frame
 

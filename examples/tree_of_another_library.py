@@ -11,7 +11,8 @@ from tempfile import TemporaryDirectory
 from sklearn.datasets import load_iris
 from sklearn.tree import DecisionTreeClassifier
 
-from holdfast import PartitionDisplay, Table, TreeClassifier, as_tree, load, save, tree_distance
+from holdfast import Table, TreeClassifier, as_tree, load, save, tree_distance
+from holdfast.plots import PartitionDisplay
 
 X, y = load_iris(return_X_y=True, as_frame=True)
 schema = Table.from_arrays(X, y).schema

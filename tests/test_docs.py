@@ -16,6 +16,8 @@ import pytest
 from click.testing import CliRunner
 
 import holdfast
+import holdfast.exports
+import holdfast.plots
 from holdfast.cli.main import main
 
 ROOT = Path(__file__).parents[1]
@@ -116,7 +118,8 @@ def test_a_page_links_only_to_files_that_are_there(page: Path) -> None:
 def test_the_site_shows_the_docstring_of_every_public_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(ROOT / "docs/_extensions")
     shown = [name for names in import_module("api_pages").sections().values() for _, name in names]
-    assert sorted(shown) == sorted(holdfast.__all__)
+    assert set(shown) >= {*holdfast.__all__, *holdfast.plots.__all__, *holdfast.exports.__all__}
+    assert len(shown) == len(set(shown))
 
 
 def test_every_page_has_a_place_in_the_navigation() -> None:

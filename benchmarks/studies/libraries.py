@@ -12,7 +12,8 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
-from holdfast import Table, Tree, TreeClassifier, as_tree, forest_trees, tree_distance
+from holdfast import Table, Tree, TreeClassifier, as_tree, tree_distance
+from holdfast.adapters import forest_trees
 
 DEPTH = 4
 

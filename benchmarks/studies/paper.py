@@ -14,8 +14,9 @@ from rich.console import Console
 from rich.table import Table as Grid
 from sklearn.datasets import load_breast_cancer
 
-from holdfast import GrowthRules, Table, grow_bootstraps
+from holdfast import GrowthRules, Table
 from holdfast.evaluate.replications import Replications, Result, replicate
+from holdfast.growth import grow_bootstraps
 from holdfast.stable.settings import StabilitySettings
 
 DEPTHS, LEAF_SIZES = tuple(range(3, 13)), (3, 5, 10, 30, 50)

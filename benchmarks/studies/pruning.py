@@ -19,8 +19,9 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from benchmarks.studies.cases import Case, load_case
-from holdfast import C45, CART, GrowthRules, SizeSearch, Table, Tree, choose_size, distance_matrix, grow
+from holdfast import C45, CART, GrowthRules, Table, Tree, distance_matrix, grow
 from holdfast.errors import DataWarning
+from holdfast.growth import SizeSearch, choose_size
 from holdfast.growth.holdout_pruning import grow_reduced_error
 from holdfast.scoring.metric import TrueValues, make_metric
 from holdfast.stable.rows import draw_test_rows

@@ -14,8 +14,9 @@ from rich.console import Console
 from rich.table import Table as Grid
 
 from benchmarks.studies.cases import load_case
-from holdfast import CART, GrowthRules, SizeSearch, choose_size, grow
+from holdfast import CART, GrowthRules, grow
 from holdfast.data.table import Table
+from holdfast.growth import SizeSearch, choose_size
 from holdfast.growth.size_search import choose_size_and_leaf
 from holdfast.scoring.metric import TrueValues, make_metric
 from holdfast.stable.rows import draw_test_rows

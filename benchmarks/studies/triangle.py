@@ -5,8 +5,9 @@ import argparse
 import numpy as np
 from sklearn.datasets import load_breast_cancer
 
-from holdfast import GrowthRules, Table, Tree, grow_bootstraps
+from holdfast import GrowthRules, Table, Tree
 from holdfast.distance.distance import distance_matrix
+from holdfast.growth import grow_bootstraps
 
 DEPTHS = (1, 2, 3, 4, 5, None)
 TREES_PER_DEPTH = 40

@@ -9,8 +9,14 @@ from types import ModuleType
 from typing import Any
 
 DOCS = Path(__file__).parents[1]
-# Modules whose `__all__` is documented: each name belongs to the page of the folder in which it is defined.
-MODULES = ("holdfast",)
+# Modules whose public names are documented: each belongs to the page of the folder in which it is defined.
+FACES = sorted((DOCS.parent / "src" / "holdfast").glob("*/__init__.pyi"))
+MODULES = (
+    "holdfast",
+    *(f"holdfast.{face.parent.name}" for face in FACES),
+    "holdfast.adapters",
+    "holdfast.errors",
+)
 TITLES = {
     "estimators": "Estimators",
     "stable": "Stable trees",
@@ -27,13 +33,14 @@ TITLES = {
     "plots": "Plots",
     "report": "Reports",
     "io": "Model files",
-    "export": "Exports",
+    "exports": "Exports",
     "adapters": "Models of other libraries",
     "runs": "Runs",
     "parallel": "Parallel work",
     "errors": "Exceptions and warnings",
 }
 MORE_LINES = re.compile(r"^([a-z]\w*(?:, \w+)*,)\n(?=\w+(?:, \w+)*,?\n)", re.MULTILINE)
+TOP = import_module("holdfast").__all__
 ROUTING = re.compile(r"set_\w+_request|get_metadata_routing")
 INDEX = """API reference
 =============
@@ -50,7 +57,12 @@ def public_names() -> Iterator[tuple[ModuleType, str]]:
     """The documented names, each with the module that exports it."""
     for name in MODULES:
         module = import_module(name)
-        yield from ((module, public) for public in module.__all__)
+        names = getattr(module, "__all__", None) or [
+            each for each in vars(module) if inspect.isclass(vars(module)[each])
+        ]
+        yield from (
+            (module, public) for public in names if module.__name__ == "holdfast" or public not in TOP
+        )
 
 
 def sections() -> dict[str, list[tuple[ModuleType, str]]]:

@@ -14,13 +14,13 @@ from holdfast import (
     StableTreeClassifier,
     Table,
     TreeClassifier,
-    edited_nodes,
     grow,
     load,
     save,
     save_trees,
 )
 from holdfast.io.model_file import load_model
+from holdfast.tree import edited_nodes
 
 COLUMNS = ["age", "ward", "lab"]
 

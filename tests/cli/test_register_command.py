@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 from command_line import holdfast, refusal
 
-from holdfast import ChangePolicy, Table, append_record, change_record, grow, model_hash, read_register, save
+from holdfast import ChangePolicy, Table, grow, save
+from holdfast.governance import append_record, change_record, model_hash, read_register
 
 TABLE = Table.from_arrays([[1.0], [2.0], [3.0], [4.0]], ["no", "no", "yes", "yes"])
 TREE = grow(TABLE)

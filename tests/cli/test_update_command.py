@@ -9,18 +9,10 @@ from click.testing import Result
 from command_line import holdfast, refusal
 from pandas import read_csv
 
-from holdfast import (
-    StableTreeClassifier,
-    check_register,
-    load,
-    model_hash,
-    open_run,
-    read_register,
-    save,
-    update_run,
-)
+from holdfast import StableTreeClassifier, load, open_run, save, update_run
 from holdfast._files import hold_lock, make_hidden_path
 from holdfast.errors import DataError
+from holdfast.governance import check_register, model_hash, read_register
 from holdfast.governance import register as registers
 from holdfast.runs.status import STORE
 from runs.drifting_patients import fitted, write_year

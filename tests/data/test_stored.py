@@ -10,19 +10,8 @@ import polars as pl
 import pyarrow.dataset
 import pytest
 
-from holdfast import (
-    DataError,
-    DataWarning,
-    GrowthRules,
-    ParameterError,
-    SchemaMismatch,
-    StoredTable,
-    Table,
-    Tree,
-    grow,
-    open_table,
-    store_table,
-)
+from holdfast import DataError, DataWarning, GrowthRules, ParameterError, SchemaMismatch, Table, Tree, grow
+from holdfast.data import StoredTable, open_table, store_table
 from holdfast.data import stored as matched
 from holdfast.data import stored as pieces
 from holdfast.data.row_keys import row_keys

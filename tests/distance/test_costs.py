@@ -4,9 +4,11 @@ from random import Random
 
 import pytest
 
-from holdfast import rule_distance, rule_weight, tree_distance, tree_rules
+from holdfast import tree_distance
 from holdfast.data.schema import Feature, Target
+from holdfast.distance import rule_distance, rule_weight
 from holdfast.errors import ParameterError, SchemaMismatch
+from holdfast.tree import tree_rules
 from holdfast.tree.rules import Rule
 from holdfast.tree.tree import KNOWN, Tree
 from reference.distances import rule_cost, unmatched_weight

@@ -5,23 +5,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from holdfast import (
-    ParameterError,
-    SizeSearch,
-    Table,
-    TreeClassifier,
-    choose_size,
-    compare_models,
-    distance_matrix,
-    grow,
-    grow_bootstraps,
-    mean_distance,
-)
+from holdfast import ParameterError, Table, TreeClassifier, compare_models, distance_matrix, grow
+from holdfast.distance import mean_distance
 from holdfast.ensembles.bagging import grow_bagging
 from holdfast.ensembles.boosting import BoostingSettings, boost
 from holdfast.ensembles.importances import permutation_importance
 from holdfast.ensembles.max_features import MaxFeaturesSearch
 from holdfast.ensembles.out_of_bag import out_of_bag
+from holdfast.growth import SizeSearch, choose_size, grow_bootstraps
 from holdfast.growth.leaf_values import refit_all_leaf_values
 from holdfast.growth.rules import CART
 from holdfast.stable.settings import StabilitySettings

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from holdfast import StableTreeClassifier, TreeClassifier, TreeRegressor, class_counts
+from holdfast import StableTreeClassifier, TreeClassifier, TreeRegressor
+from holdfast.tree import class_counts
 from holdfast.tree.monotone import count_violations
 
 RNG = np.random.default_rng(8)

@@ -15,18 +15,17 @@ from holdfast import (
     CART,
     GrowthRules,
     ParameterError,
-    SizeSearch,
     StableTreeClassifier,
     StableTreeRegressor,
     Table,
     Tree,
     TreeClassifier,
     TreeRegressor,
-    choose_size,
     grow,
     prune,
 )
 from holdfast.estimators.base import build_estimator
+from holdfast.growth import SizeSearch, choose_size
 
 X, Y = load_breast_cancer(return_X_y=True)
 PROGRESS, PROGRESSION = load_diabetes(return_X_y=True)

@@ -9,15 +9,8 @@ import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
 
-from holdfast import (
-    ParameterError,
-    SizeChoice,
-    StableTreeClassifier,
-    StableTreeRegressor,
-    load,
-    mean_distance,
-    save,
-)
+from holdfast import ParameterError, SizeChoice, StableTreeClassifier, StableTreeRegressor, load, save
+from holdfast.distance import mean_distance
 from holdfast.io.model_file import model_from_json, model_to_json
 from holdfast.stable.settings import StabilityRules
 

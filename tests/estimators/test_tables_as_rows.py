@@ -9,12 +9,11 @@ from holdfast import (
     ForestClassifier,
     ParameterError,
     StableTreeClassifier,
-    StoredTable,
     Table,
     TreeClassifier,
     TreeRegressor,
-    store_table,
 )
+from holdfast.data import StoredTable, store_table
 
 
 @pytest.fixture(scope="module")

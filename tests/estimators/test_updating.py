@@ -18,11 +18,11 @@ from holdfast import (
     SchemaMismatch,
     StableTreeClassifier,
     StableTreeRegressor,
-    edited_nodes,
     load,
     save,
     tree_distance,
 )
+from holdfast.tree import edited_nodes
 from holdfast.update.update import is_no_worse
 
 FAST = {"teacher": "linear", "n_estimators": 10, "validation": None}

@@ -28,13 +28,13 @@ from holdfast import (
     DataError,
     DataWarning,
     HoldfastError,
-    ModelError,
     ParameterError,
     Target,
     TreeClassifier,
     TreeRegressor,
     compare_models,
 )
+from holdfast.errors import ModelError
 from holdfast.evaluate.folds import is_shifted
 
 

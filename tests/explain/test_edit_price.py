@@ -8,15 +8,8 @@ from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.metrics import roc_auc_score
 from sklearn.tree import DecisionTreeClassifier
 
-from holdfast import (
-    GrowthRules,
-    SchemaMismatch,
-    Table,
-    as_tree,
-    grow,
-    price_of_edit,
-    tree_distance,
-)
+from holdfast import GrowthRules, SchemaMismatch, Table, as_tree, grow, tree_distance
+from holdfast.explain import price_of_edit
 
 AGES, LIVED = [[20.0], [30.0], [48.0], [60.0]], ["no", "no", "yes", "yes"]
 

@@ -4,8 +4,10 @@ from xml.etree import ElementTree
 
 import numpy as np
 
-from holdfast import EditPrice, Node, Table, grow, price_of_edit
+from holdfast import Table, grow
+from holdfast.explain import EditPrice, price_of_edit
 from holdfast.scoring.metric import Score, make_metric
+from holdfast.tree import Node
 from holdfast.tree.rules_text import node_text
 from holdfast.tree.tree import KNOWN
 from reference.trees import NUMERIC, ORDERED, PRICE, QUESTION, SUBSET, SURVIVED

@@ -14,10 +14,10 @@ from sklearn.ensemble import (
     VotingRegressor,
 )
 
-from holdfast import check_export
 from holdfast.adapters import forest_trees
 from holdfast.data.table import Table
 from holdfast.errors import ExportError
+from holdfast.exports import check_export
 from holdfast.exports.sklearn import to_sklearn
 from holdfast.growth.grow import grow
 from holdfast.growth.rules import GrowthRules

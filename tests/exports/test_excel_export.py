@@ -8,8 +8,9 @@ import pandas as pd
 import pytest
 from exported_models import SITE, model
 
-from holdfast import ExportError, Table, grow, to_excel
-from holdfast.exports import excel
+from holdfast import Table, grow
+from holdfast.errors import ExportError
+from holdfast.exports import excel, to_excel
 from holdfast.exports.excel import ScoreSheet
 from holdfast.exports.plain_model import make_plain_model
 

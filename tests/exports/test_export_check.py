@@ -8,8 +8,9 @@ import pandas as pd
 import pytest
 from exported_models import MODELS, SITE, model, rows
 
-from holdfast import DataWarning, ExportError, Table, TreeClassifier, check_export, export, grow, to_python
-from holdfast.errors import EngineError
+from holdfast import DataWarning, Table, TreeClassifier, export, grow
+from holdfast.errors import EngineError, ExportError
+from holdfast.exports import check_export, to_python
 from holdfast.exports import python as python_format
 from holdfast.exports.check import make_edge_rows
 from holdfast.exports.plain_model import make_plain_model

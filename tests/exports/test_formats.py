@@ -3,7 +3,8 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 import holdfast
-from holdfast import DensityTree, ExportError, ForestClassifier, TreeClassifier, export
+from holdfast import DensityTree, ForestClassifier, TreeClassifier, export, exports
+from holdfast.errors import ExportError
 from holdfast.exports import formats, sklearn
 
 X = np.arange(40.0)[:, None]
@@ -18,7 +19,7 @@ def test_a_model_is_exported_by_the_name_of_the_format(model: object) -> None:
 
 def test_the_function_and_the_folder_of_one_name_do_not_hide_each_other() -> None:
     assert holdfast.export is export
-    assert holdfast.to_sklearn is sklearn.to_sklearn
+    assert exports.to_sklearn is sklearn.to_sklearn
     assert isinstance(export(MODEL, to="sklearn"), DecisionTreeClassifier)
 
 

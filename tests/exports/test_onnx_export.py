@@ -5,7 +5,9 @@ import pandas as pd
 import pytest
 from exported_models import SITE, model
 
-from holdfast import ExportError, Table, check_export, grow, to_onnx
+from holdfast import Table, grow
+from holdfast.errors import ExportError
+from holdfast.exports import check_export, to_onnx
 
 onnx = pytest.importorskip("onnx", reason="onnx writes the graph")
 

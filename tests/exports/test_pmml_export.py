@@ -6,7 +6,9 @@ import pandas as pd
 import pytest
 from exported_models import SITE, model
 
-from holdfast import ExportError, Table, grow, to_pmml
+from holdfast import Table, grow
+from holdfast.errors import ExportError
+from holdfast.exports import to_pmml
 
 PMML = "{http://www.dmg.org/PMML-4_4}"
 

@@ -13,8 +13,8 @@ from holdfast import (
     ForestClassifier,
     ForestRegressor,
     TreeClassifier,
-    to_sklearn,
 )
+from holdfast.exports import to_sklearn
 
 shap = pytest.importorskip("shap")
 

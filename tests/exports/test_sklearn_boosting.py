@@ -11,8 +11,9 @@ from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
-from holdfast import AdaBoostClassifier, BoostingClassifier, BoostingRegressor, check_export, to_sklearn
+from holdfast import AdaBoostClassifier, BoostingClassifier, BoostingRegressor
 from holdfast.errors import DataWarning, ExportError
+from holdfast.exports import check_export, to_sklearn
 from reference.gaps import with_gaps
 
 IRIS, SPECIES = load_iris(return_X_y=True)

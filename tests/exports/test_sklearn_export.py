@@ -9,11 +9,12 @@ from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.tree import DecisionTreeClassifier, export_text
 
-from holdfast import ForestClassifier, TreeClassifier, check_export
+from holdfast import ForestClassifier, TreeClassifier
 from holdfast.adapters import as_tree
 from holdfast.data.schema import Feature
 from holdfast.data.table import Table
 from holdfast.errors import DataWarning, ExportError
+from holdfast.exports import check_export
 from holdfast.exports.sklearn import to_sklearn
 from holdfast.growth.grow import grow
 from holdfast.growth.rules import GrowthRules

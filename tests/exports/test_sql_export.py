@@ -6,7 +6,9 @@ import pandas as pd
 import pytest
 from exported_models import SITE, model, rows
 
-from holdfast import ExportError, Table, grow, to_sql
+from holdfast import Table, grow
+from holdfast.errors import ExportError
+from holdfast.exports import to_sql
 from holdfast.exports.sql import Dialect, format_literal, format_number, quote_identifier
 
 
@@ -61,7 +63,7 @@ def test_quotes_are_doubled() -> None:
 
 
 def test_deep_trees_are_walked_in_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    from holdfast import check_export
+    from holdfast.exports import check_export
     from holdfast.exports import sql as sql_query
 
     monkeypatch.setattr(sql_query, "LEVELS", 2)
@@ -98,7 +100,7 @@ def test_text_and_numbers_in_one_column_are_refused() -> None:
 
 
 def test_a_database_that_is_not_here_cannot_verify() -> None:
-    from holdfast import check_export
+    from holdfast.exports import check_export
 
     pytest.importorskip("sqlglot", reason="sqlglot writes other dialects")
     with pytest.raises(ExportError, match="There is no mysql here"):

@@ -6,7 +6,9 @@ import pandas as pd
 import pytest
 from exported_models import model, rows
 
-from holdfast import ExportError, Table, check_export, grow, to_sql
+from holdfast import Table, grow
+from holdfast.errors import ExportError
+from holdfast.exports import check_export, to_sql
 from holdfast.exports import sql as sql_views
 
 

@@ -8,18 +8,10 @@ import pandas as pd
 import pytest
 from exported_models import SITE, model, rows
 
-from holdfast import (
-    ExportError,
-    Feature,
-    Table,
-    Tree,
-    grow,
-    model_file_schema,
-    to_dot,
-    to_json,
-    to_mermaid,
-    to_python,
-)
+from holdfast import Feature, Table, Tree, grow
+from holdfast.errors import ExportError
+from holdfast.exports import to_dot, to_json, to_mermaid, to_python
+from holdfast.io import model_file_schema
 from holdfast.tree.text import draw_numbered_tree
 from reference.trees import SEX, SURVIVED, leaf, split, tree_of
 

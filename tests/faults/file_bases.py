@@ -15,9 +15,9 @@ from holdfast import (
     Table,
     TreeClassifier,
     TreeRegressor,
-    grow_bootstraps,
 )
 from holdfast._arrays import FloatArray
+from holdfast.growth import grow_bootstraps
 from holdfast.io.model_file import model_to_json, trees_to_json
 from holdfast.tree.check import Link
 from holdfast.tree.ensemble import Ensemble

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 import holdfast as hf
+from holdfast import growth
 
 PATIENCE = 2.0  # seconds from the signal to KeyboardInterrupt
 Work = Callable[[], Any]
@@ -41,7 +42,7 @@ def fit(estimator: Any, n_rows: int) -> tuple[Any, Work]:
 
 def distance(n_rows: int) -> tuple[Any, Work]:
     """The distance of two trees of thousands of leaves."""
-    one, other = hf.grow_bootstraps(hf.Table.from_arrays(*data(n_rows)), n_estimators=2)
+    one, other = growth.grow_bootstraps(hf.Table.from_arrays(*data(n_rows)), n_estimators=2)
     return one, lambda: hf.tree_distance(one, other)
 
 

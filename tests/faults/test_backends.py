@@ -20,28 +20,23 @@ from holdfast import (
     BoostingRegressor,
     ForestClassifier,
     ForestRegressor,
-    SizeSearch,
     StableTreeClassifier,
     StableTreeRegressor,
     Table,
     TreeClassifier,
     TreeRegressor,
-    choose_size,
     compare_models,
     distance_matrix,
-    grow_bootstraps,
-    grow_parts,
-    grow_subsamples,
-    mean_distance,
     retrain_audit,
-    store_table,
 )
+from holdfast.data import store_table
+from holdfast.distance import mean_distance
 from holdfast.ensembles.bagging import grow_bagging
 from holdfast.ensembles.importances import permutation_importance
 from holdfast.ensembles.out_of_bag import out_of_bag
 from holdfast.evaluate.baselines import cart_by_cross_validation
 from holdfast.evaluate.replications import replicate
-from holdfast.growth import leaf_values
+from holdfast.growth import SizeSearch, choose_size, grow_bootstraps, grow_parts, grow_subsamples, leaf_values
 from holdfast.growth.rules import CART, GrowthRules
 from holdfast.growth.sample import fixed_point_sample
 from holdfast.io.model_file import model_to_json

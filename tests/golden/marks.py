@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from holdfast import Ensemble, Frontier, SizeTable, Tree
+from holdfast import Ensemble, Frontier, Tree
 from holdfast.data.schema import Schema
+from holdfast.growth import SizeTable
 
 DIGITS = 12  # of a number in the file
 TOLERANCE = 1e-8  # of a sum, as a fraction of the sum of the sizes of its terms

@@ -20,18 +20,15 @@ from holdfast import (
     ForestClassifier,
     ForestRegressor,
     GrowthRules,
-    SizeSearch,
     StabilityRules,
     StableTreeClassifier,
     StableTreeRegressor,
     Table,
-    choose_size,
     distance_matrix,
     grow,
-    grow_bootstraps,
-    merge_leaves,
     prune,
 )
+from holdfast.growth import SizeSearch, choose_size, grow_bootstraps, merge_leaves
 from holdfast.growth.holdout_pruning import grow_reduced_error
 from holdfast.io.model_file import model_to_json, trees_to_json
 

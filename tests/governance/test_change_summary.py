@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from holdfast import DataError, Feature, ModelCardError, Schema, Table, Target, Tree
+from holdfast import DataError, Feature, Schema, Table, Target, Tree
 from holdfast.data.columns import Column
+from holdfast.errors import ModelCardError
 from holdfast.governance.change_summary import (
     DecisionRule,
     Outputs,

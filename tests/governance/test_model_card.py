@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from holdfast import ModelCard, ModelCardError
+from holdfast import ModelCard
+from holdfast.errors import ModelCardError
 from holdfast.governance.model_card import make_model_card
 
 

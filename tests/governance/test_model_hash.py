@@ -6,8 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from holdfast import ForestClassifier, Table, TreeClassifier, find_model, grow, model_hash, save
+from holdfast import ForestClassifier, Table, TreeClassifier, grow, save
 from holdfast.errors import ModelFileError
+from holdfast.governance import find_model, model_hash
 from holdfast.governance.register import data_fingerprint
 from holdfast.io.model_file import save_trees
 

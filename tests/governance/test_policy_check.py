@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from holdfast import ChangePolicy, Feature, PolicyVerdict, Schema, Table, Target, Tree, tree_diff
+from holdfast import ChangePolicy, Feature, Schema, Table, Target, Tree, tree_diff
 from holdfast.errors import DataError, PolicyError, SchemaMismatch
+from holdfast.governance import PolicyVerdict
 from holdfast.governance.judge import JUDGES
 from holdfast.governance.verdict import PolicyLine
 from reference.random_trees import random_schema, random_tree

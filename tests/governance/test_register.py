@@ -13,10 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast import append_record, check_register, read_register
 from holdfast._files import hold_lock, make_hidden_path
 from holdfast.errors import RegisterError
-from holdfast.governance import register
+from holdfast.governance import append_record, check_register, read_register, register
 from holdfast.governance.register import ChangeRecord
 
 

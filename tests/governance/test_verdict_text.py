@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from holdfast import ChangePolicy, PolicyLine, PolicyVerdict
+from holdfast import ChangePolicy
+from holdfast.governance import PolicyLine, PolicyVerdict
 
 PASSED = PolicyLine("max_churn", "", 0.021, 0.05, "at most", "passed", "mean change of the probabilities")
 FLIPS = PolicyLine("max_flips", "", 0.0714, 0.05, "at most", "failed", "rows that get another class")

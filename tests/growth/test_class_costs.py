@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast import GrowthRules, Table, grow, load, merge_leaves, save
+from holdfast import GrowthRules, Table, grow, load, save
 from holdfast.errors import BrokenTreeError, ExportError, ParameterError
 from holdfast.exports.sklearn import to_sklearn
+from holdfast.growth import merge_leaves
 from holdfast.growth.holdout_pruning import prune_reduced_error
 from holdfast.growth.leaf_values import refit_leaf_values
 from holdfast.tree.check import check_tree

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from holdfast import Table, TreeRegressor, expected_cost, grow
+from holdfast import Table, TreeRegressor, grow
+from holdfast.growth import expected_cost
 from holdfast.growth.rules import GrowthRules
 
 

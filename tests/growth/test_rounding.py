@@ -5,7 +5,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from holdfast import GrowthRules, ParameterError, Table, grow, round_thresholds
+from holdfast import GrowthRules, ParameterError, Table, grow
+from holdfast.growth import round_thresholds
 from holdfast.growth.rounding import find_roundest, round_exactly
 from holdfast.tree.check import check_tree
 from holdfast.tree.edit import find_unreachable

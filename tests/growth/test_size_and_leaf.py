@@ -3,18 +3,8 @@
 import numpy as np
 import pytest
 
-from holdfast import (
-    GrowthRules,
-    ParameterError,
-    SizeSearch,
-    Table,
-    TreeClassifier,
-    TreeRegressor,
-    choose_size,
-    choose_size_and_leaf,
-    load,
-    save,
-)
+from holdfast import GrowthRules, ParameterError, Table, TreeClassifier, TreeRegressor, load, save
+from holdfast.growth import SizeSearch, choose_size, choose_size_and_leaf
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(240, 4))

@@ -6,21 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast import (
-    GrowthRules,
-    ParameterError,
-    StoredTable,
-    Table,
-    Tree,
-    grow,
-    grow_parts,
-    grow_subsamples,
-    store_table,
-)
+from holdfast import GrowthRules, ParameterError, Table, Tree, grow
 from holdfast._random import Branch
+from holdfast.data import StoredTable, store_table
 from holdfast.data.resampling import draw_subsample
 from holdfast.data.row_keys import row_keys, select_lowest
 from holdfast.growth import collections as subsamples
+from holdfast.growth import grow_parts, grow_subsamples
 
 RULES = GrowthRules(max_depth=3)
 

@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
-from holdfast import Edit, Node, edited_nodes, load, load_trees, save, save_trees
+from holdfast import load, load_trees, save, save_trees
 from holdfast.errors import BrokenTreeError, ModelFileError
 from holdfast.estimators.tree import TreeClassifier
 from holdfast.io.model_file import model_from_json, model_to_json
+from holdfast.tree import Edit, Node, edited_nodes
 from holdfast.tree.check import check_tree
 from holdfast.tree.tree import Tree
 from reference.trees import FARE_KNOWN, NUMERIC, ORDERED, PRICE, SUBSET

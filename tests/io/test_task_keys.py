@@ -13,7 +13,8 @@ import polars as pl
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
-from holdfast import GrowthRules, StableTreeClassifier, Table, TreeClassifier, grow, store_table
+from holdfast import GrowthRules, StableTreeClassifier, Table, TreeClassifier, grow
+from holdfast.data import store_table
 from holdfast.io.task_keys import LARGE, TaskKeys, UnhashableTaskError
 
 TABLE = Table.from_arrays([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], ["a", "b", "b"])

@@ -17,7 +17,6 @@ from joblib import effective_n_jobs, parallel_config
 
 from holdfast import (
     CART,
-    ClusterError,
     ForestClassifier,
     ParameterError,
     StableTreeClassifier,
@@ -26,12 +25,13 @@ from holdfast import (
     TreeClassifier,
     compare_models,
     distance_matrix,
-    grow_bootstraps,
     retrain_audit,
     use_cluster,
 )
 from holdfast.cli.main import main
+from holdfast.errors import ClusterError
 from holdfast.evaluate.replications import replicate
+from holdfast.growth import grow_bootstraps
 from holdfast.io.model_file import model_to_json
 from holdfast.parallel import clusters as active
 from holdfast.parallel import clusters as tile

@@ -7,6 +7,7 @@ from numpy.testing import assert_allclose
 from sklearn.metrics import log_loss
 
 import holdfast as hf
+from holdfast import errors
 from holdfast.ensembles.boosting import BoostingSettings, boost
 from reference.plot_texts import texts_of
 
@@ -60,5 +61,5 @@ def test_the_result_draws_itself_on_the_axes_that_are_given(rows):
 
 
 def test_a_model_that_keeps_no_losses_is_refused(rows):
-    with pytest.raises(hf.ModelError, match="AdaBoostClassifier keeps no losses"):
+    with pytest.raises(errors.ModelError, match="AdaBoostClassifier keeps no losses"):
         hf.BoostingDisplay.from_estimator(hf.AdaBoostClassifier(n_estimators=2).fit(*rows))

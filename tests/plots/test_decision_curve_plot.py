@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from matplotlib.collections import FillBetweenPolyCollection
 
-from holdfast import DecisionCurve, DecisionCurveDisplay
+from holdfast.explain import DecisionCurve
+from holdfast.plots import DecisionCurveDisplay
 
 CURVE = DecisionCurve(
     thresholds=np.array([0.1, 0.3, 0.6]),

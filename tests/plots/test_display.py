@@ -11,6 +11,7 @@ import pytest
 from matplotlib import pyplot as plt
 
 import holdfast as hf
+from holdfast import plots
 from holdfast.errors import DataError
 from holdfast.plots.display import LATER, Display
 from reference import plot_results as made
@@ -33,12 +34,12 @@ DISPLAYS: dict[str, Display] = {
     "audit": hf.AuditDisplay.from_result(
         made.audit({"tree": (0.8, 0.1, 5.0), ODD: (0.9, 0.05, np.nan)}), ax=LATER
     ),
-    "decision curve": hf.DecisionCurveDisplay(
+    "decision curve": plots.DecisionCurveDisplay(
         np.array([0.2, 0.4]), ("tree", ODD), np.ones((2, 2)), np.ones((2, 2)), np.zeros(2), ODD, 10
     ),
     "replications": hf.ReplicationsDisplay.from_result(made.replications(), ax=LATER),
-    "matrix": hf.DistanceDisplay(np.array([[0.0, 2.0], [2.0, 0.0]]), names=("tree", ODD)),
-    "map": hf.DistanceDisplay(np.array([[0.0, 2.0], [2.0, 0.0]]), kind="map", marked={1: ODD}),
+    "matrix": plots.DistanceDisplay(np.array([[0.0, 2.0], [2.0, 0.0]]), names=("tree", ODD)),
+    "map": plots.DistanceDisplay(np.array([[0.0, 2.0], [2.0, 0.0]]), kind="map", marked={1: ODD}),
 }
 every_display = pytest.mark.parametrize("display", DISPLAYS.values(), ids=list(DISPLAYS))
 
@@ -138,11 +139,11 @@ def test_letters_that_the_font_has_not_are_kept_without_a_warning(tmp_path: Path
 
 def test_results_draw_themselves() -> None:
     results: list[tuple[Any, type[Display]]] = [
-        (made.frontier([1, 2], [0.6, 0.8]), hf.FrontierDisplay),
-        (made.sizes([2, 1], [0.8, 0.9]), hf.PruningDisplay),
-        (made.comparison({"tree": [0.8, 0.9]}), hf.ComparisonDisplay),
-        (made.audit({"tree": (0.8, 0.1, 5.0)}), hf.AuditDisplay),
-        (made.replications(), hf.ReplicationsDisplay),
+        (made.frontier([1, 2], [0.6, 0.8]), plots.FrontierDisplay),
+        (made.sizes([2, 1], [0.8, 0.9]), plots.PruningDisplay),
+        (made.comparison({"tree": [0.8, 0.9]}), plots.ComparisonDisplay),
+        (made.audit({"tree": (0.8, 0.1, 5.0)}), plots.AuditDisplay),
+        (made.replications(), plots.ReplicationsDisplay),
     ]
     for result, display in results:
         _, ax = plt.subplots()

@@ -8,6 +8,7 @@ import pytest
 from matplotlib import pyplot as plt
 
 import holdfast as hf
+from holdfast import plots
 from reference.plot_results import LOG_LOSS, audit, comparison, replications, support
 
 
@@ -70,9 +71,9 @@ def test_a_fitted_tree_tells_the_thresholds_of_its_references() -> None:
     assert list(first.tree_thresholds) == at_root
     assert first.range == (X[:, 0].min(), X[:, 0].max())
     assert first.threshold == model.tree_.threshold[0]
-    assert isinstance(found.plot(), hf.SplitSupportDisplay)
-    assert isinstance(hf.DistanceDisplay.from_estimator(model).plot(), hf.DistanceDisplay)
-    assert isinstance(hf.FrontierDisplay.from_estimator(model).plot(), hf.FrontierDisplay)
+    assert isinstance(found.plot(), plots.SplitSupportDisplay)
+    assert isinstance(hf.DistanceDisplay.from_estimator(model).plot(), plots.DistanceDisplay)
+    assert isinstance(hf.FrontierDisplay.from_estimator(model).plot(), plots.FrontierDisplay)
 
 
 # -- audits -----------------------------------------------------------------------------------------------
@@ -139,7 +140,7 @@ def test_replications_show_each_and_their_mean() -> None:
 
 def test_points_of_the_plane_keep_the_distances_of_a_triangle() -> None:
     sides = np.array([[0.0, 3.0, 4.0], [3.0, 0.0, 5.0], [4.0, 5.0, 0.0]])
-    display = hf.DistanceDisplay(sides, kind="map").plot()
+    display = plots.DistanceDisplay(sides, kind="map").plot()
     points = display.points
     apart = np.sqrt(((points[:, np.newaxis] - points) ** 2).sum(axis=2))
     assert apart == pytest.approx(sides, abs=1e-9)
@@ -149,7 +150,7 @@ def test_points_of_the_plane_keep_the_distances_of_a_triangle() -> None:
 def test_the_matrix_puts_like_beside_like() -> None:
     # 0 and 2 are near each other, and so are 1 and 3.
     far = np.array([[0, 9, 1, 9], [9, 0, 9, 1], [1, 9, 0, 9], [9, 1, 9, 0]], float)
-    display = hf.DistanceDisplay(far, names=("a", "b", "c", "d")).plot()
+    display = plots.DistanceDisplay(far, names=("a", "b", "c", "d")).plot()
     order = display.order.tolist()
     assert {frozenset(order[:2]), frozenset(order[2:])} == {frozenset({0, 2}), frozenset({1, 3})}
     shown = display.ax_.images[0].get_array()
@@ -160,13 +161,13 @@ def test_the_matrix_puts_like_beside_like() -> None:
 def test_a_collection_of_one_or_alike_trees_is_drawn_too() -> None:
     for kind in ("matrix", "map"):
         for n_trees in (1, 60):
-            assert hf.DistanceDisplay(np.zeros((n_trees, n_trees)), kind=kind).plot()
+            assert plots.DistanceDisplay(np.zeros((n_trees, n_trees)), kind=kind).plot()
 
 
 def test_what_is_no_square_matrix_is_refused() -> None:
     with pytest.raises(hf.DataError, match="square matrix"):
-        hf.DistanceDisplay(np.zeros((2, 3)))
+        plots.DistanceDisplay(np.zeros((2, 3)))
     with pytest.raises(hf.DataError, match="names must be one for each of 2 trees: 1"):
-        hf.DistanceDisplay(np.zeros((2, 2)), names=("a",))
+        plots.DistanceDisplay(np.zeros((2, 2)), names=("a",))
     with pytest.raises(hf.ParameterError, match="choose 'matrix' or 'map'"):
-        hf.DistanceDisplay(np.zeros((2, 2)), kind="plane")  # type: ignore[arg-type]
+        plots.DistanceDisplay(np.zeros((2, 2)), kind="plane")  # type: ignore[arg-type]

@@ -6,7 +6,8 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from holdfast import FrontierDisplay, ParameterError
+from holdfast import ParameterError
+from holdfast.plots import FrontierDisplay
 from reference.plot_results import LOG_LOSS, frontier
 
 # Candidates 0, 2 and 3 are efficient: 1 is further from the references than 2, and worse.

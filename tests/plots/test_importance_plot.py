@@ -11,6 +11,7 @@ from numpy.testing import assert_allclose
 from sklearn.ensemble import RandomForestClassifier
 
 import holdfast as hf
+from holdfast import errors, growth, plots
 from holdfast.explain.feature_use import feature_use
 from reference.plot_texts import are_all_plain, texts_of
 
@@ -69,7 +70,7 @@ def test_a_kind_that_was_not_measured_is_refused_with_the_way_out():
 
 def test_the_use_of_features_by_a_collection_has_its_mean_and_spread():
     table = hf.Table.from_arrays(*rows(4))
-    trees = hf.grow_bootstraps(table, n_estimators=6)
+    trees = growth.grow_bootstraps(table, n_estimators=6)
     display = feature_use(trees).plot()
     each = np.array([tree.importances for tree in trees])
     order = np.argsort(-each.mean(axis=0), kind="stable")
@@ -97,7 +98,7 @@ def test_a_tree_and_models_of_others_have_bars_without_whiskers():
             [bar.get_width() for bar in display.ax_.patches], np.sort(model.feature_importances_)[::-1]
         )
         assert not display.ax_.collections
-    with pytest.raises(hf.ModelError, match="has no importances"):
+    with pytest.raises(errors.ModelError, match="has no importances"):
         hf.ImportanceDisplay.from_estimator(object())
 
 
@@ -106,7 +107,7 @@ def test_any_name_is_plain_text_on_the_axes_that_are_given_and_no_setting_change
     names = ("<script>alert(1)</script>", "cost $a$ and $b", "年龄 عمر", "x" * 300)
     before = dict(mpl.rcParams)
     _, ax = plt.subplots()
-    display = hf.ImportanceDisplay(names, np.array([4.0, 3.0, 2.0, 1.0])).plot(ax=ax)
+    display = plots.ImportanceDisplay(names, np.array([4.0, 3.0, 2.0, 1.0])).plot(ax=ax)
     assert display.ax_ is ax
     assert display.figure_ is ax.figure
     assert dict(mpl.rcParams) == before
@@ -120,7 +121,7 @@ def test_any_name_is_plain_text_on_the_axes_that_are_given_and_no_setting_change
 def test_two_hundred_names_do_not_touch(ax):
     names = tuple(f"measurement number {number}" for number in range(200))
     ax = ax and plt.subplots()[1]
-    display = hf.ImportanceDisplay(names, np.arange(200.0), max_features=200).plot(ax=ax)
+    display = plots.ImportanceDisplay(names, np.arange(200.0), max_features=200).plot(ax=ax)
     display.figure_.draw_without_rendering()
     boxes = [tick.get_window_extent() for tick in display.ax_.get_yticklabels()]
     assert len(boxes) == 200 or (ax and len(boxes) > 30)

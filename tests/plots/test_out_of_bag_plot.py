@@ -6,6 +6,7 @@ from matplotlib import pyplot as plt
 from numpy.testing import assert_allclose
 
 import holdfast as hf
+from holdfast import errors
 
 
 @pytest.fixture(scope="module")
@@ -58,5 +59,5 @@ def test_two_models_stand_on_one_plot_under_their_names(rows):
 def test_a_forest_without_a_curve_says_how_to_get_one(rows):
     X, number = rows
     model = hf.ForestRegressor(n_estimators=2, random_state=0).fit(X, number)
-    with pytest.raises(hf.ModelError, match="oob_score=True"):
+    with pytest.raises(errors.ModelError, match="oob_score=True"):
         hf.OutOfBagDisplay.from_estimator(model)

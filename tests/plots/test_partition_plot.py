@@ -8,6 +8,7 @@ from matplotlib import pyplot as plt
 from matplotlib.patches import Rectangle
 
 import holdfast as hf
+from holdfast import errors
 from reference.plot_texts import are_all_plain, texts_of
 
 
@@ -173,5 +174,5 @@ def test_what_cannot_be_shown_is_refused(model):
     with pytest.raises(hf.ParameterError, match="y has 149 values"):
         hf.PartitionDisplay.from_estimator(model, X, y[1:])
     forest = hf.ForestClassifier(n_estimators=2, random_state=0).fit(X, y)
-    with pytest.raises(hf.ModelError, match="ForestClassifier holds no single tree"):
+    with pytest.raises(errors.ModelError, match="ForestClassifier holds no single tree"):
         hf.PartitionDisplay.from_estimator(forest, X, y)

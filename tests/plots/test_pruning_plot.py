@@ -7,7 +7,9 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from holdfast import ModelError, ParameterError, PruningDisplay, Table, TreeClassifier, grow, pruning_path
+from holdfast import ParameterError, Table, TreeClassifier, grow, pruning_path
+from holdfast.errors import ModelError
+from holdfast.plots import PruningDisplay
 from holdfast.plots.pruning import leaf_ticks
 from holdfast.scoring.metric import Metric
 from reference.plot_results import LOG_LOSS, sizes

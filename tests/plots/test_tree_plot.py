@@ -8,6 +8,7 @@ import pytest
 from matplotlib import pyplot as plt
 
 import holdfast as hf
+from holdfast import plots
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -20,7 +21,7 @@ def model() -> hf.TreeClassifier:
 
 
 def test_it_has_the_texts_of_the_svg_inside_the_axes(model: hf.TreeClassifier) -> None:
-    display = hf.plot_tree(model)
+    display = plots.plot_tree(model)
     drawn = [each.get_text() for each in display.ax_.texts]
     written = [each.text for each in ElementTree.fromstring(model.tree_.to_svg()).iter(f"{SVG}text")]
     assert drawn == written
@@ -35,10 +36,10 @@ def test_it_has_the_texts_of_the_svg_inside_the_axes(model: hf.TreeClassifier) -
 
 def test_it_is_drawn_smaller_on_smaller_axes(model: hf.TreeClassifier) -> None:
     figure, axes = plt.subplots(1, 2)
-    display = hf.plot_tree(model, ax=axes[1], positive=True)
+    display = plots.plot_tree(model, ax=axes[1], positive=True)
     assert display.figure_ is figure
     assert not axes[0].texts
-    whole = hf.plot_tree(model)
+    whole = plots.plot_tree(model)
     assert display.ax_.texts[0].get_fontsize() < whole.ax_.texts[0].get_fontsize()
     plt.close("all")
 
@@ -47,6 +48,6 @@ def test_it_is_drawn_smaller_on_smaller_axes(model: hf.TreeClassifier) -> None:
 def test_files_are_the_same_each_time(model: hf.TreeClassifier, tmp_path: Path, ending: str) -> None:
     paths = [tmp_path / f"{name}.{ending}" for name in "ab"]
     for path in paths:
-        hf.TreeDisplay(model.tree_).save(path)
+        plots.TreeDisplay(model.tree_).save(path)
     assert paths[0].read_bytes() == paths[1].read_bytes()
     assert not plt.get_fignums()

@@ -24,12 +24,11 @@ from holdfast import (
     TreeRegressor,
     compare_models,
     grow,
-    nmi_score,
-    purity_score,
 )
 from holdfast._arrays import FloatArray
 from holdfast.growth.rules import GrowthRules
 from holdfast.io.model_file import model_to_json
+from holdfast.scoring import nmi_score, purity_score
 from holdfast.tree.check import check_tree
 from reference.every_estimator import CLASSIFIERS, REGRESSORS, bytes_of, trees_of
 

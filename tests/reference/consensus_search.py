@@ -4,9 +4,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from holdfast import GrowthRules, Table, mean_distance
+from holdfast import GrowthRules, Table
 from holdfast._arrays import FloatArray
 from holdfast.data.resampling import Units
+from holdfast.distance import mean_distance
 from holdfast.distance.costs import DistanceSettings
 from holdfast.kernels.consensus.problem import LEAF, Nodes
 from holdfast.stable.consensus.distil import DistillationTask, quantize_predictions

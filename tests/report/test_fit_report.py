@@ -28,9 +28,7 @@ from holdfast import (
     BoostingClassifier,
     DataError,
     ForestClassifier,
-    ModelCardError,
     ParameterError,
-    ReportWarning,
     Run,
     StableTreeClassifier,
     Table,
@@ -40,6 +38,7 @@ from holdfast import (
     open_run,
     write_report,
 )
+from holdfast.errors import ModelCardError, ReportWarning
 from holdfast.report.page import MOST_BYTES, ReportOptions, page_of
 from holdfast.scoring.intervals import t_interval, wilson_interval
 

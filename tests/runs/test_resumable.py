@@ -24,12 +24,12 @@ from holdfast import (
     TreeClassifier,
     compare_models,
     fit_run,
-    grow_subsamples,
     resumable,
     retrain_audit,
 )
 from holdfast._files import make_hidden_path
 from holdfast.errors import DataError, FullDiskError, StoreWarning
+from holdfast.growth import grow_subsamples
 from holdfast.io import task_store
 from holdfast.io.model_file import model_to_json
 from holdfast.io.task_store import read_store

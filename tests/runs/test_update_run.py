@@ -17,7 +17,6 @@ from holdfast import (
     DataWarning,
     DensityTree,
     ForestClassifier,
-    ModelCardError,
     ParameterError,
     PolicyError,
     SchemaMismatch,
@@ -26,17 +25,15 @@ from holdfast import (
     Target,
     TreeClassifier,
     UpdateRun,
-    check_register,
-    data_fingerprint,
     fit_run,
     load,
     load_trees,
-    model_hash,
-    read_register,
     save,
     tree_distance,
     update_run,
 )
+from holdfast.errors import ModelCardError
+from holdfast.governance import check_register, data_fingerprint, model_hash, read_register
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*unknown to the model")
 PAGE = {"report.html", "report.json"}

@@ -8,23 +8,15 @@ import numpy as np
 import pytest
 from test_result_tables import ACCURACY, frontier, sizes
 
-from holdfast import (
-    BaggingClassifier,
-    ChangeRecord,
-    Table,
-    TreeClassifier,
-    explain_row,
-    grow,
-    grow_bootstraps,
-    price_of_edit,
-    tree_diff,
-    tree_distance,
-)
+from holdfast import BaggingClassifier, Table, TreeClassifier, explain_row, grow, tree_diff, tree_distance
 from holdfast._view import MOST_ROWS, TextTable
 from holdfast.ensembles.tree_correlation import tree_correlation
+from holdfast.explain import price_of_edit
 from holdfast.explain.feature_use import feature_use
 from holdfast.explain.split_support import split_support
+from holdfast.governance import ChangeRecord
 from holdfast.governance.register import RegisterCheck
+from holdfast.growth import grow_bootstraps
 from holdfast.growth.rules import GrowthRules
 from holdfast.stable.selection import SelectionRule, choose
 from holdfast.tree.tree import Tree

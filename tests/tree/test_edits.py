@@ -5,10 +5,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from holdfast import Edit, Node, Schema, Table, Target, Tree, edited_nodes, grow
+from holdfast import Schema, Table, Target, Tree, grow
 from holdfast.data.schema import Feature
 from holdfast.errors import EditError, SchemaMismatch
 from holdfast.growth.rules import GrowthRules
+from holdfast.tree import Edit, Node, edited_nodes
 from holdfast.tree.check import check_tree
 from holdfast.tree.edit import STALE
 

@@ -6,9 +6,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from holdfast import Node, Tree
+from holdfast import Tree
 from holdfast.data.schema import Feature, Schema, Target
 from holdfast.errors import BrokenTreeError
+from holdfast.tree import Node
 from holdfast.tree.tree import KNOWN, LEAF
 from reference.random_trees import OUTCOMES, STAY, random_schema, random_tree
 

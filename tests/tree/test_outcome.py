@@ -16,13 +16,13 @@ from holdfast import (
     as_tree,
     grow,
     load,
-    merge_leaves,
     save,
-    to_sklearn,
     tree_distance,
 )
 from holdfast.data.schema import Schema, Target
 from holdfast.errors import BrokenTreeError, ModelFileError
+from holdfast.exports import to_sklearn
+from holdfast.growth import merge_leaves
 from holdfast.io.model_file import model_from_json, model_to_json
 from holdfast.tree.check import check_tree
 from reference.rules import boxes

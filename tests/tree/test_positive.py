@@ -16,12 +16,12 @@ from holdfast import (
     Table,
     TreeClassifier,
     explain_row,
-    forest_trees,
     grow,
     load,
     save,
     tree_diff,
 )
+from holdfast.adapters import forest_trees
 from holdfast.data.schema import Schema, Target
 from holdfast.errors import ParameterError
 from holdfast.io.model_file import model_from_json, model_to_json

@@ -10,7 +10,7 @@ from holdfast.data.schema import Schema
 from holdfast.tree.ensemble import Ensemble
 from holdfast.tree.tree import Tree
 
-__all__ = ["as_tree", "base_score", "forest_trees", "needs_integer_classes"]
+__all__ = ["as_tree", "base_score", "forest_trees"]
 
 # Our file for each library that defines a model's class. It has is_tree and read_tree, is_forest and
 # forest_trees, and perhaps base_score and INTEGER_CLASSES. No library is imported to recognise a model.

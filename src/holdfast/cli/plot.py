@@ -219,7 +219,7 @@ def _draw(source: PlotSource) -> Any:
     from holdfast.plots.display import LATER
 
     what = source.what
-    display = getattr(import_module("holdfast"), PLOTS[what].display)
+    display = getattr(import_module("holdfast.plots"), PLOTS[what].display)
     if what in ("frontier", "split-support"):
         return display.from_run(source.stable_run, ax=LATER)
     if what == "tree":

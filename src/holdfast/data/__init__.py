@@ -1,1 +1,5 @@
 """Data: tables and schemas, and the reading and writing of files."""
+
+from holdfast._lazy import attach
+
+__getattr__, __dir__, __all__ = attach(__name__, __path__[0])

@@ -39,7 +39,8 @@ def rule_distance(p: Rule, q: Rule, *, label_weight: float, outcome: str | None 
 
     Examples
     --------
-    >>> from holdfast import Table, grow, tree_rules
+    >>> from holdfast import Table, grow
+    >>> from holdfast.tree import tree_rules
     >>> tree = grow(Table.from_arrays([[0.0], [30.0], [50.0], [100.0]], ["no", "no", "yes", "yes"]))
     >>> p, q = tree_rules(tree)  # 0 to 40 and 40 to 100: the ends differ by 40 and by 60
     >>> rule_distance(p, q, label_weight=2.0)  # (40 + 60) / (2 * 100), and another class
@@ -70,7 +71,8 @@ def rule_weight(p: Rule, *, matching: str = "paper", label_weight: float | None 
 
     Examples
     --------
-    >>> from holdfast import Table, grow, tree_rules
+    >>> from holdfast import Table, grow
+    >>> from holdfast.tree import tree_rules
     >>> tree = grow(Table.from_arrays([[0.0], [30.0], [50.0], [100.0]], ["no", "no", "yes", "yes"]))
     >>> [rule_weight(rule) for rule in tree_rules(tree)]
     [0.4, 0.6]

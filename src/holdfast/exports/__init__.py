@@ -1,1 +1,5 @@
 """Our models for others: one file per format, listed in `formats`."""
+
+from holdfast._lazy import attach
+
+__getattr__, __dir__, __all__ = attach(__name__, __path__[0])

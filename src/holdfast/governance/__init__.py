@@ -1,1 +1,5 @@
 """Change policies, their verdicts, the register of changes and the model card."""
+
+from holdfast._lazy import attach
+
+__getattr__, __dir__, __all__ = attach(__name__, __path__[0])

@@ -37,7 +37,7 @@ class DistanceDisplay(Display):
 
     Examples
     --------
-    >>> from holdfast import DistanceDisplay
+    >>> from holdfast.plots import DistanceDisplay
     >>> DistanceDisplay([[0.0, 1.0], [1.0, 0.0]]).points[:, 0].tolist()
     [0.5, -0.5]
     """

@@ -41,7 +41,8 @@ class FrontierDisplay(Display):
 
     Examples
     --------
-    >>> from holdfast import FrontierDisplay, StableTreeClassifier
+    >>> from holdfast import StableTreeClassifier
+    >>> from holdfast.plots import FrontierDisplay
     >>> X, y = [[float(age)] for age in range(40)], [int(age > 20) for age in range(40)]
     >>> model = StableTreeClassifier(teacher="linear", n_estimators=4, validation=None).fit(X, y)
     >>> FrontierDisplay.from_estimator(model).ax_.get_xlabel()

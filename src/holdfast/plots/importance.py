@@ -26,7 +26,8 @@ class ImportanceDisplay(Display):
 
     Examples
     --------
-    >>> from holdfast import ImportanceDisplay, TreeClassifier
+    >>> from holdfast import TreeClassifier
+    >>> from holdfast.plots import ImportanceDisplay
     >>> model = TreeClassifier().fit([[20.0, 1.0], [50.0, 1.5]], ["no", "yes"])
     >>> ImportanceDisplay.from_estimator(model).names
     ('x0', 'x1')

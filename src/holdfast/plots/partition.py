@@ -225,7 +225,8 @@ class PartitionDisplay(Display):
 
     Examples
     --------
-    >>> from holdfast import PartitionDisplay, TreeClassifier
+    >>> from holdfast import TreeClassifier
+    >>> from holdfast.plots import PartitionDisplay
     >>> X, y = [[20.0], [30.0], [50.0], [60.0]], ["no", "no", "yes", "yes"]
     >>> display = PartitionDisplay.from_estimator(TreeClassifier().fit(X, y), X, y)
     >>> [region.x[1] for region in display.regions][0]

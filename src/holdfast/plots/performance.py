@@ -36,7 +36,8 @@ class RocDisplay(Display):
 
     Examples
     --------
-    >>> from holdfast import RocDisplay, TreeClassifier
+    >>> from holdfast import TreeClassifier
+    >>> from holdfast.plots import RocDisplay
     >>> X, y = [[20.0], [30.0], [50.0], [60.0]], ["no", "no", "yes", "yes"]
     >>> RocDisplay.from_estimator(TreeClassifier().fit(X, y), X, y).roc_auc
     1.0
@@ -126,7 +127,8 @@ class CalibrationDisplay(Display):
 
     Examples
     --------
-    >>> from holdfast import CalibrationDisplay, TreeClassifier
+    >>> from holdfast import TreeClassifier
+    >>> from holdfast.plots import CalibrationDisplay
     >>> X, y = [[20.0], [30.0], [50.0], [60.0]], ["no", "no", "yes", "yes"]
     >>> display = CalibrationDisplay.from_estimator(TreeClassifier().fit(X, y), X, y)
     >>> [(point.predicted, point.observed) for point in display.points]

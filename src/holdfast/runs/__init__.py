@@ -1,1 +1,5 @@
 """From a file or a frame to a run: hold-out, fit, facts, and a folder."""
+
+from holdfast._lazy import attach
+
+__getattr__, __dir__, __all__ = attach(__name__, __path__[0])

@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from holdfast import StableTreeClassifier, StableTreeRegressor, Table, mean_distance
+from holdfast import StableTreeClassifier, StableTreeRegressor, Table
+from holdfast.distance import mean_distance
 from holdfast.errors import ParameterError
 from holdfast.estimators.base import build_estimator
 from holdfast.stable.consensus.teacher import PARTS, TeacherData, teacher_predictions
