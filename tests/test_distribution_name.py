@@ -8,7 +8,7 @@ from holdfast._version import DISTRIBUTION, __version__
 
 ROOT = Path(__file__).parents[1]
 TEXTS = ("*.md", "*.py", "*.toml", "*.yaml", "*.yml", "*.cff", "*.html", "Makefile")
-BARE = re.compile(r"pip install[^\n`]*?(?<![\w/-])holdfast(?![\w-]|\.git)")
+BARE = re.compile(r"pip install(?: -\S+)* [\"']?holdfast(?![\w-])")
 
 
 def sources() -> list[Path]:
