@@ -29,7 +29,9 @@ class KernelHook(BuildHookInterface[Any]):
         if not IS_WANTED:
             return []
         names = ("numpy", "numba", "filelock")
-        return [each for each in self.build_config.builder.metadata.core.dependencies if each.startswith(names)]
+        return [
+            each for each in self.build_config.builder.metadata.core.dependencies if each.startswith(names)
+        ]
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Compile, and add the code and the tags to the wheel."""

@@ -1,7 +1,7 @@
 """A plugin: no test calls a kernel with types that `kernels/signatures.json` does not list.
 
-HOLDFAST_RECORD=FOLDER collects what is called there instead; `python tests/recorded_signatures.py FOLDER` then
-writes the list anew.
+HOLDFAST_RECORD=FOLDER collects what is called there instead; `python tests/recorded_signatures.py FOLDER`
+then writes the list.
 """
 
 import os

@@ -6,7 +6,8 @@ Four changes to it are made here, and nowhere else:
 - The cache. numba indexes the files of a kernel in one more file, which several processes can overwrite for
   each other, and it stops the program if there is no folder to write to or a file is broken. `KernelCache`
   writes one file per kernel, argument types and processor, each with a digest of its content and of the
-  kernel sources; a kernel is compiled again if anything is wrong with its file.
+  sources that the kernel depends on; a kernel is compiled again if anything is wrong with its file. Without
+  a file of its own for this processor, code that the wheel carries is used (`shipped.py`).
 - The linking of inner functions. numba compiles and optimises every function by itself, and then again in
   each kernel that calls it. `InnerLibrary` only holds the code of an inner function; `KernelLibrary` links
   all of them into the kernel, as internal functions that the compiler may inline or specialise, and
@@ -33,11 +34,12 @@ import threading
 import time
 import warnings
 from collections.abc import Callable
-from functools import cache
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Self, TypeVar, cast
 
 import numba
+from llvmlite import binding
 from llvmlite import ir as llvm
 from llvmlite.binding import Linkage
 from numba import extending
@@ -55,6 +57,7 @@ from numba.extending import intrinsic
 from holdfast._arrays import LongArray
 from holdfast._files import replace_file
 from holdfast.errors import CacheWarning
+from holdfast.kernels.shipped import file_name, find_code, has_shipped_code, hash_sources
 
 IS_PLAIN = os.environ.get("HOLDFAST_PLAIN_NUMBA", "0") not in ("", "0")
 
@@ -100,9 +103,23 @@ class KernelCache(_Cache):
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self._code = _CODE(function)
-        self._stamp = (numba.__version__, _sources(), self._code.locator.get_source_stamp())
-        # In the file it follows the digest of everything after it.
-        self._stamp_digest = hashlib.sha256(repr(self._stamp).encode()).digest()
+        self._module, self._name = function.__module__, function.__qualname__
+        self._folder: Path | None = None  # of a wheel that is built
+
+    @cached_property
+    def _stamp(self) -> tuple[str, ...]:
+        is_kernel = self._module.startswith(f"{__package__}.")
+        sources = hash_sources(self._module) if is_kernel else str(self._code.locator.get_source_stamp())
+        return numba.__version__, sys.version, sources
+
+    @cached_property
+    def _stamp_digest(self) -> bytes:
+        """A digest of the stamp; in the file it follows the digest of everything after it."""
+        return hashlib.sha256(repr(self._stamp).encode()).digest()
+
+    def write_to(self, folder: Path) -> None:
+        """Compile whatever is on disk, and write the code to a folder of a wheel instead."""
+        self._folder = folder
 
     @property
     def cache_path(self) -> str:
@@ -112,9 +129,17 @@ class KernelCache(_Cache):
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Return the compiled code for these argument types; None if there is no valid file."""
         target_context.refresh()
+        if self._folder is not None:
+            return None
         key = self._key(sig, target_context.codegen())
+        code = self._read(self._file(key), key, target_context)
+        if code is None and (shipped := find_code(self._module, self._name, sig)) is not None:
+            code = self._read(shipped, sig, target_context)
+        return code
+
+    def _read(self, path: Path, key: Any, target_context: Any) -> Any:
         try:
-            content = self._file(key).read_bytes()
+            content = path.read_bytes()
             if hashlib.sha256(content[_DIGEST:]).digest() != content[:_DIGEST]:
                 return None
             stored_key, code = pickle.loads(content[2 * _DIGEST :])
@@ -126,17 +151,25 @@ class KernelCache(_Cache):
         """Store the compiled code; warn once if that fails."""
         if not self._code.check_cachable(data):
             return
+        if self._folder is not None:
+            self._write(self._folder / file_name(self._module, self._name, sig), sig, data)
+            return
         key = self._key(sig, data.codegen)
-        content = self._stamp_digest + _DUMPS((key, self._code.reduce(data)))
         try:
             os.makedirs(self.cache_path, exist_ok=True)
-            replace_file(self._file(key), hashlib.sha256(content).digest() + content)
+            self._write(self._file(key), key, data)
         except (OSError, ValueError) as error:
             _warn_once(str(error))
 
+    def _write(self, path: Path, key: Any, data: Any) -> None:
+        content = self._stamp_digest + _DUMPS((key, self._code.reduce(data)))
+        replace_file(path, hashlib.sha256(content).digest() + content)
+
     @property
     def has_code(self) -> bool:
-        """True if there is code of the current sources, for some argument types."""
+        """True if there is code of the current sources, for some argument types, here or in the wheel."""
+        if has_shipped_code(self._module, self._name):
+            return True
         try:
             files = list(Path(self.cache_path).glob(f"{self._code.filename_base}.*.kernel"))
             return any(self._stamp_digest == _stamp_of(file) for file in files)
@@ -228,15 +261,6 @@ _CODE: Any = _Code  # numba is not annotated
 _DUMPS: Any = dumps
 
 
-@cache
-def _sources() -> str:
-    """Return a digest of all kernel sources: a change in any of them makes all stored code stale."""
-    digest = hashlib.sha256(sys.version.encode())
-    for path in sorted(Path(__file__).parent.rglob("*.py")):
-        digest.update(path.read_bytes())
-    return digest.hexdigest()
-
-
 _problems: list[str] = []  # with storing kernels, the first one only
 
 
@@ -259,6 +283,7 @@ def _warn_once(problem: str) -> None:
 # -- Linking inner functions into the kernels that call them -------------------------------------------------
 
 _LIBRARY: Any = JITCodeLibrary  # numba is not annotated
+_EMPTY_BITCODE: bytes = binding.parse_assembly("").as_bitcode()
 _COMPILER: Any = Compiler
 
 
@@ -271,6 +296,11 @@ class KernelLibrary(_LIBRARY):  # type: ignore[misc]
         _gather(self, needed)
         self._linking_libraries = list(needed)
         super().finalize()
+
+    def serialize_using_object_code(self) -> Any:
+        """Return the name and the machine code, without the bitcode: nothing links a kernel."""
+        self._ensure_finalized()
+        return self.name, "object", (self._get_compiled_object(), _EMPTY_BITCODE)
 
     def _optimize_final_module(self) -> None:
         # The compiler may inline internal functions and drop their arguments. And kernels compiled in

@@ -3,8 +3,8 @@
     python -m holdfast.kernels.build                    for this processor, into the cache
     python -m holdfast.kernels.build FOLDER [LEVEL...]  for a wheel: a folder for each level of processors
 
-It needs numpy, numba and filelock alone, so that `make demo` can compile while pip installs the rest. The kernels are
-divided among processes, those that take longest first.
+It needs numpy, numba and filelock alone, so that `make demo` can compile while pip installs the rest. The
+kernels are divided among processes, those that take longest first.
 """
 
 import os
@@ -27,7 +27,7 @@ SLOWEST = {
 
 
 def compile_kernel(name: str, folder: str | None) -> float:
-    """Compile one kernel for all its signatures, into the cache or into a folder; return the seconds taken."""
+    """Compile one kernel for all its signatures, into the cache or a folder; return the seconds."""
     from holdfast.kernels.signatures import all_kernels, recorded_signatures
 
     start = time.perf_counter()

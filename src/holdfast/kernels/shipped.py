@@ -1,9 +1,9 @@
 """Machine code that a wheel carries: the levels of processors it is made for, and the file of each kernel.
 
-A file is used if this processor has the features of its level, and if numba, llvmlite, Python and the sources that
-the kernel depends on are those that it was compiled from. All of these are in the name of the file, so that
-anything else is a file that does not exist, and the kernel is compiled. Code is read from the package's own folder
-only, and its digest is checked.
+A file is used if this processor has the features of its level, and if numba, llvmlite, Python and the sources
+that the kernel depends on are those that it was compiled from. All of these are in the name of the file, so
+that anything else is a file that does not exist, and the kernel is compiled. Code is read from the package's
+own folder only, and its digest is checked.
 """
 
 import hashlib
@@ -21,7 +21,7 @@ from llvmlite import binding
 PACKAGE = Path(__file__).parent
 FOLDER = PACKAGE / "built"
 # The levels of each kind of machine, the best first, and the features that code of a level uses.
-LEVELS = {
+LEVELS: dict[str, dict[str, tuple[str, ...]]] = {
     "x86_64": {"x86-64-v3": ("avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe"), "x86-64": ()},
     "arm64": {"generic": ()},
 }
@@ -42,7 +42,8 @@ def machine() -> str:
 
 @cache
 def usable_levels() -> tuple[str, ...]:
-    """Return the levels in the wheel that this processor can run, the best first; none with other settings."""
+    """Return the levels in the wheel that this processor can run, the best first."""
+    # Code that was compiled without a setting is not used with it.
     settings = {name for name, value in os.environ.items() if name.startswith("NUMBA_") and value}
     if settings - HARMLESS or not FOLDER.is_dir() or Path(".numba_config.yaml").exists():
         return ()
@@ -71,9 +72,19 @@ def find_code(module: str, kernel: str, signature: object) -> Path | None:
     return None
 
 
+def has_shipped_code(module: str, kernel: str) -> bool:
+    """True if the wheel has code of a kernel, of the present sources, that this processor can run."""
+    if not usable_levels():
+        return False
+    from holdfast.kernels.signatures import recorded_signatures
+
+    signatures = recorded_signatures().get(f"{module}.{kernel}", [])
+    return any(find_code(module, kernel, signature) is not None for signature in signatures)
+
+
 @cache
 def hash_sources(module: str) -> str:
-    """Return a digest of the sources that kernels of a module are made from: the module and what it imports."""
+    """Return a digest of the sources of a module's kernels: the module, and those that it imports."""
     seen: set[Path] = set()
     waiting = [_path(module), PACKAGE / "_numba.py", PACKAGE / "jit.py"]
     while waiting:
