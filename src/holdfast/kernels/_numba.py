@@ -283,7 +283,6 @@ def _warn_once(problem: str) -> None:
 # -- Linking inner functions into the kernels that call them -------------------------------------------------
 
 _LIBRARY: Any = JITCodeLibrary  # numba is not annotated
-_EMPTY_BITCODE: bytes = binding.parse_assembly("").as_bitcode()
 _COMPILER: Any = Compiler
 
 
@@ -298,9 +297,17 @@ class KernelLibrary(_LIBRARY):  # type: ignore[misc]
         super().finalize()
 
     def serialize_using_object_code(self) -> Any:
-        """Return the name and the machine code, without the bitcode: nothing links a kernel."""
+        """Return the name, the machine code, and bitcode with no more than the names that the code defines.
+
+        numba stores all of the bitcode, which is most of the file, for functions that link this one. Nothing
+        links a kernel.
+        """
         self._ensure_finalized()
-        return self.name, "object", (self._get_compiled_object(), _EMPTY_BITCODE)
+        module = self._get_module_for_linking()
+        names = [each.name for each in module.functions if not each.is_declaration]
+        stubs = [f'define void @"{name}"() {{ ret void }}' for name in names]
+        bitcode = binding.parse_assembly("\n".join(stubs)).as_bitcode()
+        return self.name, "object", (self._get_compiled_object(), bitcode)
 
     def _optimize_final_module(self) -> None:
         # The compiler may inline internal functions and drop their arguments. And kernels compiled in

@@ -1,7 +1,7 @@
 """The signatures that kernels are compiled for: `signatures.json` lists all that the library calls.
 
-`python -m holdfast.kernels.build` compiles them into a wheel, and `holdfast warmup` before a first fit. A plugin
-of the tests (`tests/recorded_signatures.py`) checks that no fit needs another one, and records new ones.
+`python -m holdfast.kernels.build` compiles them into a wheel or, as `holdfast warmup` does, before a first fit.
+A plugin of the tests (`tests/recorded_signatures.py`) checks that no fit needs another one, and records new ones.
 """
 
 import json
