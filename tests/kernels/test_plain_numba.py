@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from holdfast._arrays import FloatArray
-from holdfast.kernels._numba import by_reference, keep
+from holdfast.kernels.jit import by_reference, keep
 from holdfast.kernels.jit import allocating, inlined, inner, kernel
 
 

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from holdfast._arrays import FloatArray, LongArray
-from holdfast.kernels._numba import by_reference
-from holdfast.kernels.jit import inner, kernel
+from holdfast.kernels.jit import by_reference, inner, kernel
 
 
 class Scale(NamedTuple):

@@ -26,35 +26,31 @@ comes from these changes.
 """
 
 import hashlib
-import math
 import os
 import pickle
 import sys
 import threading
-import time
 import warnings
 from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Self, TypeVar, cast
+from types import FunctionType, ModuleType
+from typing import Any, Self
 
 import numba
 from llvmlite import binding
 from llvmlite import ir as llvm
 from llvmlite.binding import Linkage
 from numba import extending
-from numba.core import cgutils, config, imputils, ir, ir_utils, types
+from numba.core import cgutils, imputils, ir, ir_utils, types
 from numba.core.caching import CompileResultCacheImpl, _Cache
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
 from numba.core.compiler_machinery import FunctionPass, register_pass
-from numba.core.config import DISABLE_JIT  # type: ignore[attr-defined]  # numba has no types
 from numba.core.serialize import dumps
 from numba.core.typed_passes import PreLowerStripPhis
 from numba.core.typing.templates import AttributeTemplate
-from numba.extending import intrinsic
 
-from holdfast._arrays import LongArray
 from holdfast._files import replace_file
 from holdfast.errors import CacheWarning
 from holdfast.kernels.shipped import file_name, find_code, has_shipped_code, hash_sources
@@ -64,23 +60,52 @@ IS_PLAIN = os.environ.get("HOLDFAST_PLAIN_NUMBA", "0") not in ("", "0")
 _DIGEST = hashlib.sha256().digest_size
 
 
-def kernel_options() -> dict[str, Any]:
-    """Return the compiler options of kernels."""
-    return {} if IS_PLAIN else {"pipeline_class": KernelCompiler, "_nrt": True}
+# No fastmath: floating-point sums keep their order, so that no bit depends on the width of vector registers.
+_FLAGS: dict[str, Any] = {"nogil": True, "fastmath": False, "error_model": "numpy"}
+_compile: Any = numba.njit  # numba's own annotations leave out some of its flags
+_parts: dict[Callable[..., Any], Any] = {}  # the compiled inner functions and instructions
+_linking = threading.RLock()
 
 
-def inner_options(*, allocates: bool = False, always_inlines: bool = False) -> dict[str, Any]:
-    """Return the compiler options of functions that only kernels call.
+def compile_kernel(function: Callable[..., Any]) -> Any:
+    """Return numba's dispatcher of a kernel, whose inner functions are ready to be compiled too."""
+    with _linking:
+        _link(function.__globals__, set())
+        options = {} if IS_PLAIN else {"pipeline_class": KernelCompiler, "_nrt": True}
+        compiled = _compile(**options, **_FLAGS)(function)
+    keep_on_disk(compiled)
+    return compiled
 
-    They have no wrappers for Python, which cost more to compile than the function; without `allocates`, no
-    reference counts.
-    """
-    if IS_PLAIN:
-        return {}
-    options = {"pipeline_class": InnerCompiler, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-    if always_inlines:
-        options["forceinline"] = True
-    return {**options, "_nrt": allocates}
+
+def _link(names: dict[str, Any], seen: set[int]) -> None:
+    """Put dispatchers in the place of inner functions, in a module and in all that it takes them from."""
+    if id(names) in seen:
+        return
+    seen.add(id(names))
+    for name, value in list(names.items()):
+        if isinstance(value, ModuleType) and value.__name__.startswith(f"{__package__}."):
+            _link(vars(value), seen)
+        elif isinstance(value, FunctionType) and hasattr(value, "kernel_options"):
+            names[name] = _compile_part(value)
+            _link(value.__globals__, seen)
+        elif isinstance(value, FunctionType) and hasattr(value, "kernel_instruction"):
+            names[name] = _INSTRUCTIONS[value.__name__]
+
+
+def _compile_part(function: Any) -> Any:
+    if function not in _parts:
+        allocates = function.kernel_options.get("allocates", False)
+        # Without wrappers for Python, which cost more to compile than the function.
+        options: dict[str, Any] = {
+            "pipeline_class": InnerCompiler,
+            "no_cpython_wrapper": True,
+            "no_cfunc_wrapper": True,
+            "_nrt": allocates,
+        }
+        if function.kernel_options.get("always_inlines"):
+            options["forceinline"] = True
+        _parts[function] = _compile(**({} if IS_PLAIN else options), **_FLAGS)(function)
+    return _parts[function]
 
 
 def keep_on_disk(compiled: Any) -> None:
@@ -437,12 +462,10 @@ def _without_sign(index: Any) -> Any:
 
 # -- Named tuples of arrays, passed as one pointer -----------------------------------------------------------
 
-_T = TypeVar("_T")
 # numba is not annotated
 _api: Any = extending
 _cgutils: Any = cgutils
 _imputils: Any = imputils
-_config: Any = config
 _TYPE: Any = types.Type
 _FIELDS: Any = AttributeTemplate
 _MODEL: Any = extending.models.PrimitiveModel
@@ -512,30 +535,9 @@ _api.register_model(Reference)(_Model)
 _api.infer_getattr(_Fields)
 _api.lower_getattr_generic(Reference)(_load_field)
 
-# A kernel calls `by_reference` once for each of its tuples. A reference keeps nothing alive: arrays made by
-# the kernel itself are freed after the last use of their tuple. So `keep` uses it once more at the end.
-by_reference: Callable[[_T], _T]
-keep: Callable[[Any], None]
-if _config.DISABLE_JIT or IS_PLAIN:
-    by_reference = keep = _api.register_jitable(_itself)
-else:
-    by_reference, keep = _api.intrinsic(_refer), _api.intrinsic(_use)
-
 # -- Instructions without a name in Python -------------------------------------------------------------------
 
-_F = TypeVar("_F", bound=Callable[..., Any])
 _LONG = llvm.IntType(64)
-_lock = threading.Lock()
-SHIFT = 1.5 * 2.0**52  # added to a number of less than 51 bits, it puts the whole part into the last bits
-
-
-def _instruction(build: Callable[..., Any]) -> Callable[[_F], _F]:
-    """Make a function that compiles to the code that `build` writes."""
-
-    def choose(function: _F) -> _F:
-        return function if DISABLE_JIT else cast(_F, intrinsic(build))
-
-    return choose
 
 
 def _address(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -602,41 +604,14 @@ def _build_power_of_two(_typing: Any, shifted: Any) -> Any:
     return types.float64(types.float64), write
 
 
-@_instruction(_build_read)
-def read(cells: LongArray, at: int) -> int:
-    """Read a number that another thread may have changed, and see all that this thread wrote before."""
-    return int(cells[at])
-
-
-@_instruction(_build_write)
-def write(cells: LongArray, at: int, value: int) -> None:
-    """Set a number that other threads read: those that see it also see all that was written before."""
-    cells[at] = value
-
-
-@_instruction(_build_add)
-def add(cells: LongArray, at: int, value: int) -> int:
-    """Add to a number that other threads change; return its value before."""
-    with _lock:
-        before = int(cells[at])
-        cells[at] = before + value
-        return before
-
-
-@_instruction(_build_give_way)
-def give_way() -> None:
-    """Yield the processor to another thread that waits for it."""
-    time.sleep(0)
-
-
-@_instruction(_build_add_two)
-def add_two(cells: LongArray, at: int, first: int, second: int) -> None:
-    """Add to two neighbours at once: histograms take a fifth less time."""
-    cells[at] += first
-    cells[at + 1] += second
-
-
-@_instruction(_build_power_of_two)
-def power_of_two(shifted: float) -> float:
-    """Return 2 to the power of a whole number, given as that number plus SHIFT, in whose last bits it is."""
-    return math.ldexp(1.0, int(shifted - SHIFT))
+# What a kernel calls in the place of the functions of these names in `jit.py`.
+_INSTRUCTIONS = {
+    "by_reference": _api.register_jitable(_itself) if IS_PLAIN else _api.intrinsic(_refer),
+    "keep": _api.register_jitable(_itself) if IS_PLAIN else _api.intrinsic(_use),
+    "read": _api.intrinsic(_build_read),
+    "write": _api.intrinsic(_build_write),
+    "add": _api.intrinsic(_build_add),
+    "give_way": _api.intrinsic(_build_give_way),
+    "add_two": _api.intrinsic(_build_add_two),
+    "power_of_two": _api.intrinsic(_build_power_of_two),
+}

@@ -1,7 +1,7 @@
 """The signatures that kernels are compiled for: `signatures.json` lists all that the library calls.
 
-`python -m holdfast.kernels.build` compiles them into a wheel or, as `holdfast warmup` does, before a first fit.
-A plugin of the tests (`tests/recorded_signatures.py`) checks that no fit needs another one, and records new ones.
+`python -m holdfast.kernels.build` compiles them, into a wheel or before a first fit. A plugin of the tests,
+`tests/recorded_signatures.py`, checks that no fit needs another one, and records new ones.
 """
 
 import json
@@ -11,6 +11,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numba import from_dtype
 from numba.core import types
 
 from holdfast.kernels.jit import Kernel
@@ -78,7 +80,8 @@ def record(signatures: Mapping[str, list[tuple[Any, ...]]]) -> None:
 
 def _encode(kind: Any, tuples: Tuples) -> str:
     if isinstance(kind, _TYPES.Array):
-        return f"{'' if kind.mutable else 'readonly '}{kind.dtype} {kind.ndim}"
+        cells = _record_text(kind.dtype) if isinstance(kind.dtype, _TYPES.Record) else str(kind.dtype)
+        return f"{'' if kind.mutable else 'readonly '}{cells} {kind.ndim}"
     if not isinstance(kind, _TYPES.BaseNamedTuple):
         return str(kind)
     fields = [_encode(each, tuples) for each in kind.types]
@@ -91,10 +94,22 @@ def _encode(kind: Any, tuples: Tuples) -> str:
     return name
 
 
+def _record_text(record: Any) -> str:
+    """The fields of a structured array, as in "threshold:float64,split:int32"."""
+    return ",".join(f"{name}:{field.type}" for name, field in record.fields.items())
+
+
+def _cells(text: str) -> Any:
+    if ":" not in text:
+        return getattr(_TYPES, text)
+    fields = [tuple(each.split(":")) for each in text.split(",")]
+    return from_dtype(np.dtype(fields, align=True))
+
+
 def _decode(text: str, tuples: Tuples) -> Any:
-    *flags, kind = text.split(" ", text.count(" "))
+    *flags, kind = text.split(" ")
     if kind.isdigit():
-        return _TYPES.Array(getattr(_TYPES, flags[-1]), int(kind), "C", readonly=flags[0] == "readonly")
+        return _TYPES.Array(_cells(flags[-1]), int(kind), "C", readonly=flags[0] == "readonly")
     if text not in tuples:
         return getattr(_TYPES, "boolean" if text == "bool" else text)
     module, _, name = text.partition("#")[0].rpartition(".")
