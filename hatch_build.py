@@ -1,8 +1,8 @@
 """Wheels with machine code: `HOLDFAST_KERNELS=1 python -m pip wheel . --no-deps`.
 
 Without the variable the wheel is pure Python, and compiles its kernels at the first fit. With it the kernels
-are compiled for every level of processors of this machine (HOLDFAST_LEVELS names some of them), and the wheel is
-for this Python and this platform.
+are compiled for every level of processors of this machine (HOLDFAST_LEVELS names some of them), and the wheel
+is for this Python and this platform.
 """
 
 import os

@@ -70,42 +70,52 @@ _linking = threading.RLock()
 def compile_kernel(function: Callable[..., Any]) -> Any:
     """Return numba's dispatcher of a kernel, whose inner functions are ready to be compiled too."""
     with _linking:
-        _link(function.__globals__, set())
+        _link(function, set())
         options = {} if IS_PLAIN else {"pipeline_class": KernelCompiler, "_nrt": True}
         compiled = _compile(**options, **_FLAGS)(function)
     keep_on_disk(compiled)
     return compiled
 
 
-def _link(names: dict[str, Any], seen: set[int]) -> None:
-    """Put dispatchers in the place of inner functions, in a module and in all that it takes them from."""
+def _link(function: Any, seen: set[int]) -> None:
+    """Put dispatchers in the place of the inner functions that a function can call, and link these too."""
+    for cell in function.__closure__ or ():
+        cell.cell_contents = _linked(cell.cell_contents, seen)
+    _link_names(function.__globals__, seen)
+
+
+def _link_names(names: dict[str, Any], seen: set[int]) -> None:
     if id(names) in seen:
         return
     seen.add(id(names))
     for name, value in list(names.items()):
         if isinstance(value, ModuleType) and value.__name__.startswith(f"{__package__}."):
-            _link(vars(value), seen)
-        elif isinstance(value, FunctionType) and hasattr(value, "kernel_options"):
-            names[name] = _compile_part(value)
-            _link(value.__globals__, seen)
-        elif isinstance(value, FunctionType) and hasattr(value, "kernel_instruction"):
-            names[name] = _INSTRUCTIONS[value.__name__]
+            _link_names(vars(value), seen)
+        elif isinstance(value, FunctionType):
+            names[name] = _linked(value, seen)
+
+
+def _linked(value: Any, seen: set[int]) -> Any:
+    """Return the dispatcher of an inner function, or the instruction; any other value as it is."""
+    if hasattr(value, "kernel_instruction"):
+        return _INSTRUCTIONS[value.__name__]
+    if not isinstance(value, FunctionType) or not hasattr(value, "kernel_options"):
+        return value
+    if value not in _parts:
+        _parts[value] = _compile_part(value)
+        _link(value, seen)
+    return _parts[value]
 
 
 def _compile_part(function: Any) -> Any:
-    if function not in _parts:
-        allocates = function.kernel_options.get("allocates", False)
-        # Without wrappers for Python, which cost more to compile than the function.
-        options: dict[str, Any] = {
-            "pipeline_class": InnerCompiler,
-            "no_cpython_wrapper": True,
-            "no_cfunc_wrapper": True,
-            "_nrt": allocates,
-        }
-        if function.kernel_options.get("always_inlines"):
-            options["forceinline"] = True
-        _parts[function] = _compile(**({} if IS_PLAIN else options), **_FLAGS)(function)
-    return _parts[function]
+    if IS_PLAIN:
+        return _compile(**_FLAGS)(function)
+    # Without wrappers for Python, which cost more to compile than the function.
+    options: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    options["_nrt"] = function.kernel_options.get("allocates", False)
+    if function.kernel_options.get("always_inlines"):
+        options["forceinline"] = True
+    return _compile(pipeline_class=InnerCompiler, **options, **_FLAGS)(function)
 
 
 def keep_on_disk(compiled: Any) -> None:
