@@ -40,7 +40,7 @@ class KernelHook(BuildHookInterface[Any]):
         folder = Path(self.root, "build", f"kernels-{sys.implementation.cache_tag}")
         source = str(Path(self.root, "src"))
         subprocess.run(
-            [sys.executable, "-m", "holdfast.kernels.build", str(folder), *LEVELS],
+            [sys.executable, "-m", "holdfast.kernels.build", "--folder", str(folder), "--levels", *LEVELS],
             env={**os.environ, "PYTHONPATH": source},
             check=True,
         )
